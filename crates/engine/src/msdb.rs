@@ -11,8 +11,8 @@ use wal::Lsn;
 
 use crate::instance::Instance;
 use crate::instance::restore::Described;
-use crate::output::Sink;
 use catalog::clock;
+use exec::output::Sink;
 
 /// device_type of files and of URLs.
 const DISK: u8 = 2;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::above::Engine;
 use crate::instance::{Instance, InstanceError, InstanceOptions, PageMemory};
 use crate::msdb;
 
@@ -26,7 +27,7 @@ impl Instance {
         options: InstanceOptions,
         memory: Option<PageMemory>,
     ) -> Result<Arc<Instance>, InstanceError> {
-        let instance = Instance::open_databases(options, memory)?;
+        let instance = Instance::open_databases(options, memory, &Engine)?;
         if !instance.is_read_only() {
             msdb::ensure(&instance);
         }

@@ -5,7 +5,7 @@ extern crate ringwood_engine as engine;
 #[path = "support/text.rs"]
 mod text;
 
-use engine::dml::bulk::{BulkOptions, ColumnBatches};
+use engine::{BulkOptions, ColumnBatches};
 use engine::{SqlError, Value};
 use std::path::PathBuf;
 use text::Bench;

@@ -4,7 +4,7 @@ use plan::cursor::Model;
 use syntax::ast::CursorDef;
 use types::SqlError;
 
-use crate::state::cursors::Concurrency;
+use exec::state::cursors::Concurrency;
 
 /// What a declaration asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,12 +16,12 @@ use types::{DataType, SqlError, Value};
 use super::Bound;
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
-use crate::cursor::{Body, Status, To};
-use crate::exec::context::RowSink;
-use crate::output::StatementKind;
-use crate::state::SessionCore;
-use crate::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared};
 use catalog::errors;
+use exec::cursor::{Body, Status, To};
+use exec::operators::context::RowSink;
+use exec::output::StatementKind;
+use exec::state::SessionCore;
+use exec::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared};
 
 /// How often a cursor is compiled again while tables change under its OPEN.
 const MAX_RECOMPILES: u32 = 100;

@@ -13,11 +13,12 @@ use super::module::check_readonly;
 use super::run::{Failure, Flow, Run};
 use super::table_param::TableParam;
 use super::{BatchParam, Compiled};
-use crate::state::SessionCore;
-use crate::state::handles::{Declared, Parameter};
+use crate::instance::OfInstance;
 use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
 use catalog::{Catalog, errors, fold_name};
+use exec::state::SessionCore;
+use exec::state::handles::{Declared, Parameter};
 
 /// sp_prepare's option: tell the columns of the result.
 const RETURN_METADATA: i64 = 1;

@@ -13,8 +13,9 @@ use types::{DataType, Len, SqlError, Value};
 use super::errors_text::format_message;
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::output::{SessionChange, StatementKind};
+use crate::instance::OfInstance;
 use catalog::errors;
+use exec::output::{SessionChange, StatementKind};
 use plan::bind::set_options::{DateFormat, Isolation};
 
 /// Longest PRINT, in characters.
@@ -201,7 +202,7 @@ impl Run<'_> {
         }
         if raise.log {
             let source = format!("spid{}", self.core.spid());
-            self.core.instance().error_log().write(&source, &error.message);
+            self.core.host().error_log().write(&source, &error.message);
         }
         if severity > 10 {
             return Err(Failure { error, effect: Effect::Raise });

@@ -9,60 +9,58 @@ use super::cache::BatchCache;
 use super::run::{End, run_batch};
 use super::trigger::{MAX_NESTING, too_deep};
 use crate::ddl::temps;
-use crate::output::Sink;
-use crate::state::SessionCore;
-use crate::state::inner::FunctionRunner;
+use crate::instance::OfInstance;
 use catalog::errors;
+use exec::output::Sink;
+use exec::state::SessionCore;
 use plan::bind::function::CalledFunction;
 
-/// The interpreter, as what runs functions.
-pub struct Functions;
-
-impl FunctionRunner for Functions {
-    fn run(
-        &self,
-        core: &mut SessionCore,
-        function: &CalledFunction,
-        args: Vec<Value>,
-        rows: &mut dyn Sink,
-    ) -> Result<Value, SqlError> {
-        if core.nest_level >= MAX_NESTING {
-            return Err(too_deep());
+/// The value of a scalar function; of a function that fills a table the rows go to `rows`.
+///
+/// # Errors
+/// Those of the function; 217 functions nested too deeply.
+pub fn run(
+    core: &mut SessionCore,
+    function: &CalledFunction,
+    args: Vec<Value>,
+    rows: &mut dyn Sink,
+) -> Result<Value, SqlError> {
+    if core.nest_level >= MAX_NESTING {
+        return Err(too_deep());
+    }
+    let (db, module) = (&function.db, &function.module);
+    let instance = core.instance().clone();
+    let code = BatchCache::of(&instance)?.module(db, module)?;
+    let scope = core.enter_module_scope(db, module)?;
+    // A function changes no option but these.
+    let options = (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount);
+    core.options.quoted_identifier = module.settings.quoted_identifier;
+    core.options.ansi_nulls = module.settings.ansi_nulls;
+    let caller = (core.db().id() != db.id()).then(|| core.db().clone());
+    if caller.is_some() {
+        core.set_db(db.clone());
+    }
+    let counts = (core.rowcount, core.error_number, core.scope_identity.take(), core.last_identity);
+    let (changes, profile) = (core.changes.take(), core.profile.take());
+    core.nest_level += 1;
+    core.temps.level = core.nest_level;
+    let mut vars = args;
+    let end = run_batch(core, rows, &code.batch, &mut vars, true);
+    core.leave_scope(scope);
+    core.nest_level -= 1;
+    core.temps.level = core.nest_level;
+    temps::end_scope(core);
+    (core.changes, core.profile) = (changes, profile);
+    (core.rowcount, core.error_number, core.scope_identity, core.last_identity) = counts;
+    if let Some(caller) = caller {
+        core.set_db(caller);
+    }
+    (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount) = options;
+    match end? {
+        End::Finished(_) => {
+            let result = code.batch.program.result;
+            Ok(result.and_then(|slot| vars.get_mut(slot)).map_or(Value::Null, std::mem::take))
         }
-        let (db, module) = (&function.db, &function.module);
-        let instance = core.instance().clone();
-        let code = BatchCache::of(&instance)?.module(db, module)?;
-        let scope = core.enter_module_scope(db, module)?;
-        // A function changes no option but these.
-        let options = (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount);
-        core.options.quoted_identifier = module.settings.quoted_identifier;
-        core.options.ansi_nulls = module.settings.ansi_nulls;
-        let caller = (core.db().id() != db.id()).then(|| core.db().clone());
-        if caller.is_some() {
-            core.set_db(db.clone());
-        }
-        let counts = (core.rowcount, core.error_number, core.scope_identity.take(), core.last_identity);
-        let (changes, profile) = (core.changes.take(), core.profile.take());
-        core.nest_level += 1;
-        core.temps.level = core.nest_level;
-        let mut vars = args;
-        let end = run_batch(core, rows, &code.batch, &mut vars, true);
-        core.leave_scope(scope);
-        core.nest_level -= 1;
-        core.temps.level = core.nest_level;
-        temps::end_scope(core);
-        (core.changes, core.profile) = (changes, profile);
-        (core.rowcount, core.error_number, core.scope_identity, core.last_identity) = counts;
-        if let Some(caller) = caller {
-            core.set_db(caller);
-        }
-        (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount) = options;
-        match end? {
-            End::Finished(_) => {
-                let result = code.batch.program.result;
-                Ok(result.and_then(|slot| vars.get_mut(slot)).map_or(Value::Null, std::mem::take))
-            }
-            End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),
-        }
+        End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),
     }
 }

@@ -7,11 +7,11 @@ use syntax::ast::{Execute, Expr, ExprKind, Insert, InsertSource, Span, Stmt, Stm
 use types::{DataType, SqlError, Value, pack_row};
 
 use super::run::{Failure, Flow, Run};
-use crate::dml::bulk::{BulkRows, load_rows_of};
-use crate::exec::memory::Grant;
-use crate::exec::row_store::{Cursor, RowStore};
-use crate::output::{ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
 use catalog::errors;
+use exec::dml::bulk::{BulkRows, load_rows_of};
+use exec::operators::memory::Grant;
+use exec::operators::row_store::{Cursor, RowStore};
+use exec::output::{ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
 use plan::bind::env::VarScope;
 
 /// Rows of a result set: its columns' types, and where its rows begin.
@@ -119,15 +119,15 @@ impl Run<'_> {
     }
 
     fn call_and_insert(&mut self, at: usize, insert: &Insert, execute: &Execute) -> Result<u64, Failure> {
-        let instance = self.core.instance().clone();
-        let share = Grant::new(instance.query_memory()).share();
+        let host = self.core.host().clone();
+        let share = Grant::new(host.query_memory()).share();
         let scope = self.core.enter_inner();
         let around = self.core.trancount();
         self.core.insert_exec = Some(around);
         let mut capture = Capture {
             client: &mut *self.sink,
             sets: Vec::new(),
-            rows: RowStore::new(instance, share),
+            rows: RowStore::new(host.run_files().clone(), share),
             packed: Vec::new(),
         };
         let mut inner = Run::new(self.core, &mut capture, self.batch, self.vars, self.outer_try);

@@ -2,7 +2,7 @@
 
 use syntax::ast::StmtKind;
 
-use crate::output::StatementKind;
+use exec::output::StatementKind;
 
 /// What clients take a statement for.
 pub fn kind_of(stmt: &StmtKind) -> StatementKind {

@@ -36,11 +36,11 @@ use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
-use crate::conceal::conceal;
-use crate::dml::DmlPlan;
-use crate::exec::scalar::{Condition, Scalar};
-use crate::state::SessionCore;
-use crate::state::activity::BatchView;
+use exec::conceal::conceal;
+use exec::dml::DmlPlan;
+use exec::operators::scalar::{Condition, Scalar};
+use exec::state::SessionCore;
+use exec::state::activity::BatchView;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
@@ -102,7 +102,7 @@ impl Bound {
         core.temps.used.store(false, Relaxed);
         let env = CompileEnv {
             chain: core.chain,
-            names: &**core.instance(),
+            names: &**core.host(),
             db: core.db(),
             catalog: core.db().catalog(),
             vars,
@@ -116,7 +116,7 @@ impl Bound {
                 instead_of: rows.instead_of.then(|| rows.action.word()),
             }),
             cancel: &core.shared.cancel,
-            counters: core.instance().optimizer(),
+            counters: core.host().optimizer(),
         };
         let bound = bind(&env)?;
         stamp.temps = core.temps.used.load(Relaxed).then_some(core.temps.generation);
@@ -347,7 +347,7 @@ mod tests {
             let counters = plan::counters::OptimizerCounters::default();
             let env = CompileEnv {
                 chain: core.chain,
-                names: &**core.instance(),
+                names: &**core.host(),
                 db: core.db(),
                 catalog: core.db().catalog(),
                 vars: &VarScope::new(),

@@ -19,8 +19,9 @@ use super::cache::{BatchCache, Kept, Place};
 use super::program::Op;
 use super::shape::shape;
 use super::{Bound, Compiled, Stamp};
-use crate::dml::compile_dml;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
+use exec::dml::compile_dml;
+use exec::state::SessionCore;
 use plan::bind::set_options::SessionOptions;
 use plan::compile_query;
 

@@ -6,9 +6,9 @@ use types::Value;
 
 use super::Bound;
 use super::run::{Failure, Run};
-use crate::explain::{self, Measured, Shown};
-use crate::output::StatementKind;
-use crate::state::profile::Profile;
+use exec::explain::{self, Measured, Shown};
+use exec::output::StatementKind;
+use exec::state::profile::Profile;
 
 impl Run<'_> {
     /// Runs a statement, and shows its profile when the session wants it.

@@ -7,9 +7,9 @@ use types::{DataType, SqlError};
 use super::Compiled;
 use super::program::Program;
 use super::run::{End, Flow, Outputs, Run};
-use crate::output::Sink;
-use crate::state::SessionCore;
 use crate::sysproc::Arg;
+use exec::output::Sink;
+use exec::state::SessionCore;
 
 /// Calls a procedure. `output` of an argument is its position, `types` what the client declares the arguments as; gives how the call
 /// ended and the values of OUTPUT parameters.

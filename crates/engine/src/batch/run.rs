@@ -13,15 +13,15 @@ use types::{DataType, SqlError, Value};
 use super::kind::kind_of;
 use super::program::Op;
 use super::{Bound, Compiled, Stamp};
-use crate::dml::compile_dml;
-use crate::exec::context::{ExecCtx, RowSink};
-use crate::exec::query::run_query;
-use crate::exec::scalar::{compile_condition, compile_scalar};
-use crate::output::{Sink, StatementEnd, StatementKind};
-use crate::state::SessionCore;
-use crate::state::inner::was_reported;
-use crate::state::room::MAX_RUNS;
 use catalog::errors;
+use exec::dml::compile_dml;
+use exec::operators::context::{ExecCtx, RowSink};
+use exec::operators::query::run_query;
+use exec::operators::scalar::{compile_condition, compile_scalar};
+use exec::output::{Sink, StatementEnd, StatementKind};
+use exec::state::SessionCore;
+use exec::state::inner::was_reported;
+use exec::state::room::MAX_RUNS;
 use plan::bind::env::CompileEnv;
 use plan::compile_query;
 
@@ -709,7 +709,7 @@ pub(super) enum After {
 /// again has not shown anything yet.
 pub(super) struct ToSink<'s> {
     sink: &'s mut dyn Sink,
-    header: Option<&'s [crate::output::ColumnInfo]>,
+    header: Option<&'s [exec::output::ColumnInfo]>,
     begun: bool,
     /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
     limit: Option<usize>,
@@ -720,7 +720,7 @@ impl<'s> ToSink<'s> {
     /// No header without columns: the statement assigns variables or returns no rows.
     pub(super) fn new(
         sink: &'s mut dyn Sink,
-        columns: &'s [crate::output::ColumnInfo],
+        columns: &'s [exec::output::ColumnInfo],
         textsize: i32,
     ) -> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);

@@ -16,12 +16,13 @@ use super::cursors::{NewCursor, body_of, check_fetch, compile, fetch, open, own}
 use super::program::Op;
 use super::run::{Failure, Flow, Run};
 use super::{BatchParam, Compiled};
-use crate::cursor::{Body, BufferRow, Status, To};
-use crate::output::{ColumnInfo, Origin, Origins, Sink, StatementEnd, StatementKind};
-use crate::state::cursors::{Concurrency, Current, Cursor};
-use crate::state::handles::Declared;
+use crate::instance::OfInstance;
 use crate::sysproc::Arg;
 use catalog::{Db, TableDef, errors};
+use exec::cursor::{Body, BufferRow, Status, To};
+use exec::output::{ColumnInfo, Origin, Origins, Sink, StatementEnd, StatementKind};
+use exec::state::cursors::{Concurrency, Current, Cursor};
+use exec::state::handles::Declared;
 
 /// Scroll options.
 mod scroll {
@@ -74,7 +75,7 @@ fn invalid(procedure: &str, parameter: &str) -> SqlError {
 
 /// The name under which positioned statements of the engine's own find a cursor.
 fn hidden_name(handle: i32) -> String {
-    format!("{}{handle}", crate::state::cursors::HIDDEN)
+    format!("{}{handle}", exec::state::cursors::HIDDEN)
 }
 
 fn quoted(name: &str) -> String {
@@ -449,7 +450,7 @@ impl Run<'_> {
             if status == Status::End {
                 break;
             }
-            body.keep_in_buffer(status, false);
+            keep_in_buffer(body, status, false);
             self.core.acknowledge_reads()?;
             let row = row_with_state(body, status);
             self.sink.row(&row)?;
@@ -478,7 +479,7 @@ impl Run<'_> {
                 body.buffer.last = Some(mark.clone());
             }
             body.buffer.first = Some(mark);
-            body.keep_in_buffer(status, true);
+            keep_in_buffer(body, status, true);
             to = To::Prior;
         }
         body.buffer.rows.reverse();
@@ -828,20 +829,18 @@ fn row_with_state(body: &mut Body, status: Status) -> Vec<Value> {
     row
 }
 
-impl Body {
-    /// Keeps where the row that was just fetched is, and where it is sent later its values.
-    fn keep_in_buffer(&mut self, status: Status, values: bool) {
-        let mark = self.mark();
-        let current = match status {
-            Status::Row => Current::Row(self.fetched.tables.clone()),
-            Status::Missing => Current::Missing,
-            Status::End => Current::None,
-        };
-        self.buffer.rows.push(BufferRow { mark, current });
-        if values {
-            let row = row_with_state(self, status);
-            self.buffer.values.push(row);
-        }
+/// Keeps where the row that was just fetched is, and where it is sent later its values.
+fn keep_in_buffer(body: &mut Body, status: Status, values: bool) {
+    let mark = body.mark();
+    let current = match status {
+        Status::Row => Current::Row(body.fetched.tables.clone()),
+        Status::Missing => Current::Missing,
+        Status::End => Current::None,
+    };
+    body.buffer.rows.push(BufferRow { mark, current });
+    if values {
+        let row = row_with_state(body, status);
+        body.buffer.values.push(row);
     }
 }
 

@@ -10,42 +10,41 @@ use types::SqlError;
 use super::cache::BatchCache;
 use super::run::{End, run_batch};
 use crate::ddl::temps;
-use crate::output::Sink;
-use crate::state::SessionCore;
-use crate::state::changes::{ChangedRows, FiredTriggers};
-use crate::state::inner::{TriggerRunner, check_after_trigger};
+use crate::instance::OfInstance;
 use catalog::{Db, ModuleDef, errors};
+use exec::output::Sink;
+use exec::state::SessionCore;
+use exec::state::changes::{ChangedRows, FiredTriggers};
+use exec::state::inner::check_after_trigger;
 
 /// Deepest nesting of scopes.
 pub const MAX_NESTING: u32 = 32;
 
-/// The interpreter, as what runs triggers.
-pub struct Triggers;
-
-impl TriggerRunner for Triggers {
-    fn run(
-        &self,
-        core: &mut SessionCore,
-        sink: &mut dyn Sink,
-        fired: Vec<FiredTriggers>,
-        catching: bool,
-    ) -> Result<(), SqlError> {
-        for FiredTriggers { db, triggers, rows: changed } in fired {
-            let count = changed.inserted.len().max(changed.deleted.len()) as u64;
-            for trigger in &triggers {
-                let id = (trigger.object_id, db.id());
-                if core.running_triggers.last() == Some(&id) && !changed.instead_of {
-                    continue;
-                }
-                core.rowcount = count;
-                core.running_triggers.push(id);
-                let result = run_one(core, sink, &db, trigger, &changed, catching);
-                core.running_triggers.pop();
-                result?;
+/// Runs one trigger after another. `catching`: a CATCH block around the statement waits for their errors.
+///
+/// # Errors
+/// Those of the triggers; [`errors::batch_ended`] when they were reported already.
+pub fn run(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    fired: Vec<FiredTriggers>,
+    catching: bool,
+) -> Result<(), SqlError> {
+    for FiredTriggers { db, triggers, rows: changed } in fired {
+        let count = changed.inserted.len().max(changed.deleted.len()) as u64;
+        for trigger in &triggers {
+            let id = (trigger.object_id, db.id());
+            if core.running_triggers.last() == Some(&id) && !changed.instead_of {
+                continue;
             }
+            core.rowcount = count;
+            core.running_triggers.push(id);
+            let result = run_one(core, sink, &db, trigger, &changed, catching);
+            core.running_triggers.pop();
+            result?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// 217.

@@ -15,8 +15,8 @@ use super::module::{params_of, position};
 use super::run::{Failure, Run};
 use super::{BatchParam, declared};
 use crate::batch::Bound;
-use crate::exec::scalar::compile_scalar;
 use catalog::fold_name;
+use exec::operators::scalar::compile_scalar;
 use plan::bind::undeclared::Deduced;
 
 /// The parameters of a batch in the order in which they first stand in it.

@@ -9,9 +9,9 @@ use types::Value;
 use super::Bound;
 use super::program::Op;
 use super::run::{Failure, Flow, Run};
-use crate::explain::{self, Shown};
-use crate::output::StatementKind;
 use catalog::errors;
+use exec::explain::{self, Shown};
+use exec::output::StatementKind;
 use plan::bind::set_options::Showplan;
 
 impl Run<'_> {

@@ -15,15 +15,15 @@ use types::{SqlError, Value};
 use super::Command;
 use crate::ddl::build::for_each_row;
 use crate::ddl::tables::lock_catalog;
-use crate::exec::context::ExecCtx;
 use crate::instance::Instance;
-use crate::state::SessionCore;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::db::Open;
 use catalog::errors::{self, db_error};
 use catalog::pending;
 use catalog::systables;
+use exec::operators::context::ExecCtx;
+use exec::state::SessionCore;
 use storage::write::entry_key;
 use storage::{Base, IndexStore, TableStore};
 

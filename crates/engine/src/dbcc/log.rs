@@ -61,7 +61,7 @@ pub(super) fn sql_perf(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
 
 fn log_space(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let mut rows = Vec::new();
-    for db in command.ctx.core.instance().databases() {
+    for db in command.ctx.core.host().databases() {
         let Some(storage) = db.storage_if_open() else { continue };
         let space = storage.log().space();
         // The file's header is not log space.

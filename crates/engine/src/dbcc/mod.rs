@@ -15,6 +15,7 @@ use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
 use crate::functions::metadata::name_parts;
+use crate::instance::OfInstance;
 use crate::stmt::{StmtCtx, option_rules};
 use catalog::Db;
 use catalog::TableDef;
@@ -87,7 +88,7 @@ impl Command<'_, '_> {
     /// Sends a result set.
     pub fn result(
         &mut self,
-        columns: &[crate::output::ColumnInfo],
+        columns: &[exec::output::ColumnInfo],
         rows: &[Vec<Value>],
     ) -> Result<(), SqlError> {
         crate::sysproc::send(self.ctx.sink, columns, rows, self.ctx.core, false)
@@ -100,7 +101,7 @@ impl Command<'_, '_> {
         let (table, schema, database) = (part(), part(), part());
         let db = match database.is_empty() {
             true => self.ctx.core.db().clone(),
-            false => self.ctx.core.instance().database(&database)?,
+            false => self.ctx.core.host().database(&database)?,
         };
         db.check_usable()?;
         let table = db.catalog().find(&schema, &table).cloned();

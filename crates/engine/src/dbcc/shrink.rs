@@ -9,13 +9,13 @@ use types::{DataType, SqlError, Value};
 
 use super::Command;
 use super::vacate::Vacate;
-use crate::state::room::open_tables;
 use crate::sysproc::column;
 use crate::views::int;
 use catalog::Db;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
 use catalog::registry::FileEntry;
+use exec::state::room::open_tables;
 
 /// The size that is asked of a data file.
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 use types::{DataType, SqlError, Value};
 
 use super::Command;
+use crate::instance::OfInstance;
 use crate::sysproc::column;
 
 /// DBCC TRACEON (flag, ...) and TRACEOFF; -1 (all sessions) is what they always mean here.

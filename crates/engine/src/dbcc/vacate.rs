@@ -15,13 +15,13 @@ use txn::{Database, TxnError};
 use types::SqlError;
 
 use crate::ddl::tables::Work;
-use crate::state::SessionCore;
 use crate::stmt::index::renew;
 use catalog::Db;
 use catalog::db::Open;
 use catalog::errors::{self, db_error, store_error};
 use catalog::store::StoreError;
 use catalog::{IndexDef, TableDef, pending, systables};
+use exec::state::SessionCore;
 use storage::{Base, TableStore};
 
 /// Walks over all that is behind the bar: transactions that were under way leave some pages behind the first time.

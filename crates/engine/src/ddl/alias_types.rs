@@ -5,13 +5,14 @@ use std::sync::Arc;
 use types::{DataType, SqlError};
 
 use super::tables::Work;
+use crate::instance::OfInstance;
 use crate::security::change::forget;
-use crate::state::SessionCore;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::{AliasDef, Catalog, Db, errors};
+use exec::state::SessionCore;
 
 /// Makes an alias type.
 ///

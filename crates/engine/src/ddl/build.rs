@@ -1,12 +1,12 @@
 //! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's memory through run files)
 //! and loaded page by page.
 
-use crate::exec::context::ExecCtx;
-use crate::exec::external_sort::{Sorted, Sorter};
-use crate::exec::memory::Grant;
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::{IndexDef, TableDef};
+use exec::operators::context::ExecCtx;
+use exec::operators::external_sort::{Sorted, Sorter};
+use exec::operators::memory::Grant;
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{Locator, duplicate, entry_key, entry_value};
@@ -62,9 +62,9 @@ pub fn build_index(
 ) -> Result<(), SqlError> {
     let base = TableStore::open(db, table)?;
     let target = open_index(db, table, index)?;
-    let instance = ctx.session.instance().clone();
-    let share = Grant::new(instance.query_memory()).share();
-    let mut sorter = Sorter::new(instance, share, None);
+    let host = ctx.session.host();
+    let share = Grant::new(host.query_memory()).share();
+    let mut sorter = Sorter::new(host.run_files().clone(), share, None);
     let mut values = vec![Value::Null; table.columns.len()];
     let sources = target.sources();
     let wanted: Vec<u16> = sources.iter().map(|c| *c as u16).collect();

@@ -11,11 +11,11 @@ use syntax::ast::ReferentialAction;
 use types::SqlError;
 
 use super::tables::Work;
-use crate::dml::change::{check_condition, test_check, test_foreign_key};
-use crate::exec::context::ExecCtx;
-use crate::state::SessionCore;
 use catalog::security::Permission;
 use catalog::{Catalog, CheckDef, Db, ForeignKeyDef, IndexDef, NewCheck, NewForeignKey, TableDef, fold_name};
+use exec::dml::change::{check_condition, test_check, test_foreign_key};
+use exec::operators::context::ExecCtx;
+use exec::state::SessionCore;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::bind::set_options::{Isolation, SessionOptions};
 use plan::rights::Rights;
@@ -26,13 +26,13 @@ fn with_env<T>(
     db: &Arc<Db>,
     f: impl FnOnce(&CompileEnv<'_>, &mut SessionCore) -> T,
 ) -> T {
-    let (instance, shared) = (core.instance().clone(), core.shared.clone());
+    let (host, shared) = (core.host().clone(), core.shared.clone());
     let vars = VarScope::new();
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
     let env = CompileEnv {
         chain: plan::rights::Chain::Trusted,
-        names: &*instance,
+        names: &*host,
         db,
         catalog: db.catalog(),
         vars: &vars,
@@ -41,7 +41,7 @@ fn with_env<T>(
         temps: &NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
-        counters: instance.optimizer(),
+        counters: host.optimizer(),
     };
     f(&env, core)
 }

@@ -9,10 +9,10 @@ use syntax::ast::StmtKind;
 use types::{DataType, SqlError};
 
 use super::tables::Work;
-use crate::dml::compile_dml;
-use crate::exec::context::ExecCtx;
 use catalog::names::quote;
 use catalog::{Catalog, ModuleKind, TableDef, TableState};
+use exec::dml::compile_dml;
+use exec::operators::context::ExecCtx;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::bind::set_options::{Isolation, SessionOptions};
 
@@ -73,14 +73,14 @@ fn run(
         return Err(SqlError::internal("a rebuild is not DML"));
     };
     let vars = VarScope::new();
-    let instance = work.core.instance().clone();
+    let host = work.core.host().clone();
     let db = work.db.clone();
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
     let shared = work.core.shared.clone();
     let env = CompileEnv {
         chain: plan::rights::Chain::Trusted,
-        names: &*instance,
+        names: &*host,
         db: &db,
         catalog: Arc::new(catalog),
         vars: &vars,
@@ -89,7 +89,7 @@ fn run(
         temps: &NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
-        counters: instance.optimizer(),
+        counters: host.optimizer(),
     };
     let plan = compile_dml(stmt, &env)?;
     let kept = std::mem::replace(&mut work.core.private_tables, private);

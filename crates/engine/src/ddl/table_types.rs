@@ -6,13 +6,14 @@ use types::SqlError;
 
 use super::alias_types::check_name;
 use super::tables::Work;
+use crate::instance::OfInstance;
 use crate::security::change::forget;
-use crate::state::SessionCore;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
 use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
+use exec::state::SessionCore;
 
 /// A table type to make.
 pub struct NewTableType<'a> {

@@ -11,7 +11,6 @@ use txn::locks::What;
 use types::{SqlError, Value};
 
 use super::{constraints, modules};
-use crate::state::SessionCore;
 use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
 use catalog::db::Open;
@@ -24,6 +23,7 @@ use catalog::{
     ColumnDef, DefaultDef, IndexDef, IndexFilter, KeyConstraint, NewColumn, NewFilter, NewIndex, NewTable,
     TableDef, TableState, pending,
 };
+use exec::state::SessionCore;
 use plan::hints::TableLock;
 
 /// Longest row that the declared fixed columns may need.

@@ -10,8 +10,8 @@ use compact_str::CompactString;
 use types::SqlError;
 
 use super::tables::{create_table, drop_table};
-use crate::state::SessionCore;
 use catalog::{Db, NewTable, TEMPDB, TableDef, errors, fold_name};
+use exec::state::SessionCore;
 use plan::bind::env::TempName;
 
 /// Characters of a temporary table's name, as written and as it is kept.
@@ -27,7 +27,7 @@ pub fn is_local(name: &str) -> bool {
 /// # Errors
 /// Internal: the instance has none.
 pub fn tempdb(core: &SessionCore) -> Result<Arc<Db>, SqlError> {
-    let db = core.instance().db_by_id(TEMPDB);
+    let db = core.host().db_by_id(TEMPDB);
     db.ok_or_else(|| SqlError::internal("there is no tempdb"))
 }
 
@@ -78,7 +78,7 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
 /// # Errors
 /// Those of [`create_table`].
 pub fn declare(core: &mut SessionCore, new: NewTable, type_id: Option<i32>) -> Result<(), SqlError> {
-    let db = core.instance().variables_db()?;
+    let db = core.host().variables_db()?;
     if core.temps.find_variable(&new.name, &db).is_some() {
         return Ok(());
     }
@@ -109,7 +109,7 @@ pub fn make_variable(
     kind: Variable,
 ) -> Result<Arc<TableDef>, SqlError> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
-    let db = core.instance().variables_db()?;
+    let db = core.host().variables_db()?;
     let name = new.name.clone();
     new.schema = CompactString::default();
     new.name = format!("#{:08X}", NUMBER.fetch_add(1, Ordering::Relaxed)).into();
@@ -168,7 +168,7 @@ pub fn end_session(core: &mut SessionCore) {
 
 /// Drops tables; one that cannot be dropped now goes with the session, or with tempdb.
 fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
-    let (Ok(tempdb), Ok(variables)) = (tempdb(core), core.instance().variables_db()) else { return };
+    let (Ok(tempdb), Ok(variables)) = (tempdb(core), core.host().variables_db()) else { return };
     let db_of = |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };
     // Another's table stays.
     core.temps.list.retain(|t| !(t.borrowed && which(t)));

@@ -2,13 +2,13 @@
 //! the moment, as SQL Server's do.
 
 use super::session;
-use crate::state::changes::Action;
 use catalog::ConstraintKind;
 use catalog::Db;
 use catalog::ModuleKind;
 use catalog::TableDef;
 use catalog::fold_name;
 use compact_str::CompactString;
+use exec::state::changes::Action;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, sysname, text_arg};
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
@@ -135,7 +135,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("ident_seed", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(seed, _)| seed)),
     f("ident_incr", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(_, step)| step)),
     f("has_dbaccess", (1, 1), &[A::Name], int, |a, cx| {
-        let found = session(cx)?.instance().find_db(text_arg(a, 0)).is_some();
+        let found = session(cx)?.host().find_db(text_arg(a, 0)).is_some();
         Ok(if found { Value::Int(1) } else { Value::Null })
     }),
     f("parsename", (2, 2), &[A::Name, A::Int], sysname, parsename),
@@ -183,7 +183,7 @@ fn db_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let session = session(cx)?;
     let id = match args.first() {
         None => Some(session.db().id()),
-        Some(_) => session.instance().find_db(text_arg(args, 0)).map(|db| db.id()),
+        Some(_) => session.host().find_db(text_arg(args, 0)).map(|db| db.id()),
     };
     Ok(id.map_or(Value::Null, |id| Value::SmallInt(id as i16)))
 }
@@ -193,14 +193,14 @@ fn db_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if args.is_empty() {
         return Ok(Value::Str(session.db().name()));
     }
-    let db = session.instance().db_by_id(int_arg(args, 0) as i32);
+    let db = session.host().db_by_id(int_arg(args, 0) as i32);
     Ok(db.map_or(Value::Null, |db| Value::Str(db.name())))
 }
 
 fn other_db(args: &[Value], at: usize, cx: &mut CallCx<'_>) -> Result<Option<Arc<Db>>, SqlError> {
     let session = session(cx)?;
     if args.len() > at {
-        return Ok(session.instance().db_by_id(int_arg(args, at) as i32));
+        return Ok(session.host().db_by_id(int_arg(args, at) as i32));
     }
     Ok(Some(session.db().clone()))
 }
@@ -253,7 +253,7 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
     let session = session(cx)?;
     let Some(parts) = name_parts(text) else { return Ok(None) };
     let db = match parts.get(2).filter(|p| !p.is_empty()) {
-        Some(name) => session.instance().find_db(name),
+        Some(name) => session.host().find_db(name),
         None => Some(session.db().clone()),
     };
     let Some(db) = db else { return Ok(None) };
@@ -296,7 +296,7 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 fn named_db(parts: &[String], cx: &mut CallCx<'_>) -> Result<Option<Arc<Db>>, SqlError> {
     let session = session(cx)?;
     Ok(match parts.get(2).filter(|p| !p.is_empty()) {
-        Some(name) => session.instance().find_db(name),
+        Some(name) => session.host().find_db(name),
         None => Some(session.db().clone()),
     })
 }

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use expr::functions::CallCx;
 use types::SqlError;
 
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
 

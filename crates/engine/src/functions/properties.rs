@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use super::session;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use crate::stmt::computed_def;
 use crate::views::{self, SystemView};
 use catalog::{Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, fold_name};
+use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, Stability, int, int_arg, text_arg};
 use plan::view::ViewDef;
 use syntax::ast::ReferentialAction;
@@ -45,11 +46,11 @@ const fn f(
 pub const FUNCTIONS: &[Function] = &[
     f("serverproperty", 1, &[A::Name], variant, |a, cx| server(&property(a, 0), session(cx)?)),
     f("databasepropertyex", 2, &[A::Name], variant, |a, cx| {
-        let db = session(cx)?.instance().find_db(text_arg(a, 0).trim_end());
+        let db = session(cx)?.host().find_db(text_arg(a, 0).trim_end());
         Ok(db.map_or(Value::Null, |db| db.property(&property(a, 1))))
     }),
     f("databaseproperty", 2, &[A::Name], int, |a, cx| {
-        let db = session(cx)?.instance().find_db(text_arg(a, 0).trim_end());
+        let db = session(cx)?.host().find_db(text_arg(a, 0).trim_end());
         let value = db.map_or(Value::Null, |db| db.property(&property(a, 1)));
         Ok(if matches!(value, Value::Int(_)) { value } else { Value::Null })
     }),

@@ -54,8 +54,8 @@ fn new_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let id = args.first().and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     let session = session(cx)?;
     let db = match id {
-        VARIABLES => session.instance().variables_db()?,
-        id => session.instance().db_by_id(id).ok_or_else(errors::schema_changed)?,
+        VARIABLES => session.host().variables_db()?,
+        id => session.host().db_by_id(id).ok_or_else(errors::schema_changed)?,
     };
     let txn = session.txn(&db)?;
     row_version::next(&db, txn, 1).map(row_version::value)

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::session;
-use crate::state::SessionCore;
 use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Securable, Security};
 use catalog::{MASTER, fold_name};
+use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, sysname, text_arg};
 use types::{DataType, Len, SqlError, Value};
 
@@ -113,7 +113,7 @@ pub const FUNCTIONS: &[Function] = &[
 ];
 
 fn server(core: &SessionCore) -> Arc<Security> {
-    core.instance().db_by_id(MASTER).map(|db| core.security(&db)).unwrap_or_default()
+    core.host().db_by_id(MASTER).map(|db| core.security(&db)).unwrap_or_default()
 }
 
 fn id_arg(args: &[Value], at: usize) -> i32 {
@@ -162,7 +162,7 @@ fn has_perms_by_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
         (None | Some("SERVER"), None) => (current, Securable::SERVER, 0),
         (Some("DATABASE"), None) => (current, Securable::DATABASE, 0),
         (Some("DATABASE"), Some(name)) => {
-            let Some(db) = core.instance().find_db(name) else { return Ok(Value::Null) };
+            let Some(db) = core.host().find_db(name) else { return Ok(Value::Null) };
             (db, Securable::DATABASE, 0)
         }
         (Some("SCHEMA"), Some(name)) => {

@@ -39,7 +39,7 @@ fn next_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let value = match known.filter(|_| again) {
         Some(value) => value,
         None => {
-            let db = session.instance().db_by_id(key.0).ok_or_else(errors::schema_changed)?;
+            let db = session.host().db_by_id(key.0).ok_or_else(errors::schema_changed)?;
             let Some(OtherObject::Sequence(def)) = db.catalog().others.get(&key.1).cloned() else {
                 return Err(errors::schema_changed());
             };

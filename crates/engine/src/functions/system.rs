@@ -2,7 +2,7 @@
 
 use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname};
 use types::{DataType, Decimal, Len, SqlError, Value};
 

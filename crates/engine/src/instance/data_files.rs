@@ -12,11 +12,11 @@ use super::Instance;
 use super::files::{cannot_create, cannot_create_file, data_growth, registry_failed};
 use super::restore::in_use;
 use crate::instance::file_specs::NewFile;
-use crate::instance::run_files::remove_left_over;
 use catalog::TEMPDB;
 use catalog::db::{Db, DbStatus};
 use catalog::errors::db_error;
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
+use exec::run_files::remove_left_over;
 
 impl Instance {
     pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {

@@ -131,7 +131,7 @@ impl Instance {
             ALIGN_TO_DEVICE => Alignment::Device,
             _ => Alignment::Auto,
         };
-        let errors = self.error_log_arc().clone();
+        let errors = self.error_log().clone();
         let reports = FileReports::new(self.log_waits.clone(), errors, entry.clone());
         LogOptions { alignment, waits: Some(Arc::new(reports)), ..LogOptions::default() }
     }
@@ -139,7 +139,7 @@ impl Instance {
     /// Opens a database of the registry; one that cannot be opened comes back as such.
     pub(super) fn open_entry(&self, mut entry: DbEntry) -> Arc<Db> {
         entry.take_next_places();
-        let errors = self.error_log_arc().clone();
+        let errors = self.error_log().clone();
         if entry.restoring {
             return Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors);
         }
@@ -235,7 +235,7 @@ impl Instance {
             }
             pending::free(&storage, &trees, &unit)?;
         }
-        let open = Open { storage, trees, counters, errors: self.error_log_arc().clone() };
+        let open = Open { storage, trees, counters, errors: self.error_log().clone() };
         Ok((open, catalog, settings))
     }
 

@@ -9,14 +9,14 @@ mod file_errors;
 pub mod file_specs;
 pub mod files;
 mod identity;
-mod names;
+mod of_session;
 pub mod paths;
 pub mod restore;
-pub(crate) mod run_files;
 pub mod waits;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -32,18 +32,19 @@ use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
 use catalog::registry::RegistryError;
-use catalog::{Db, FIRST_USER_DB, MASTER, TEMPDB, clock, db, registry};
+use catalog::{Db, MASTER, TEMPDB, clock, db, registry};
 use identity::Identity;
 use paths::Paths;
 use waits::LogWaits;
 
-use crate::exec::memory::QueryMemory;
+pub(crate) use of_session::OfInstance;
+
 use crate::security::logins::Logins;
-use crate::state::activity;
-use crate::state::core::SessionShared;
 use catalog::errors;
-use catalog::fold_name;
-use plan::counters::OptimizerCounters;
+use exec::host::{Above, Host};
+use exec::operators::memory::QueryMemory;
+use exec::state::activity;
+use exec::state::core::SessionShared;
 
 /// System databases that are made at first start, with their ids.
 const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb", 4)];
@@ -191,6 +192,8 @@ pub enum InstanceError {
 
 /// A running instance.
 pub struct Instance {
+    /// What statements see of it: databases, memory for queries, error log.
+    host: Arc<Host>,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) paths: Paths,
     identity: Identity,
@@ -209,11 +212,7 @@ pub struct Instance {
     credentials: credentials::Credentials,
     pub(crate) authentication: Logins,
     memory_bytes: u64,
-    query_memory: Arc<QueryMemory>,
-    /// Number of the next run file.
-    next_run_file: AtomicU64,
     trace_flags: RwLock<BTreeSet<i32>>,
-    databases: RwLock<BTreeMap<i32, Arc<Db>>>,
     /// Held while the list of databases changes.
     pub(crate) changing: Mutex<()>,
     /// Files that are being made or removed, as the registry has them.
@@ -223,16 +222,7 @@ pub struct Instance {
     next_spid: AtomicI32,
     /// Sessions since the start.
     logins: AtomicU64,
-    /// Number of the next transaction that a session begins, as clients see it.
-    next_transaction: AtomicU64,
-    /// Batches of sessions that have ended.
-    ended_batches: AtomicU64,
-    error_log: Arc<ErrorLog>,
     batches: OnceLock<Box<dyn BatchTexts>>,
-    /// What compilations came to.
-    optimizer: OptimizerCounters,
-    /// Tempdb as table variables see it.
-    variables: OnceLock<Arc<Db>>,
     started: Value,
     pub(crate) born: Instant,
     /// Where others look in.
@@ -270,12 +260,6 @@ fn lock_manager() -> Arc<LockManager> {
 }
 
 impl Instance {
-    /// Counters of compilations.
-    #[inline]
-    pub(crate) fn optimizer(&self) -> &OptimizerCounters {
-        &self.optimizer
-    }
-
     /// Opens the instance of a folder and all its databases, in memory that was had before if there is some; makes it when
     /// the folder is empty. No session has run in it yet.
     ///
@@ -284,6 +268,7 @@ impl Instance {
     pub(crate) fn open_databases(
         options: InstanceOptions,
         memory: Option<PageMemory>,
+        above: &'static dyn Above,
     ) -> Result<Arc<Instance>, InstanceError> {
         let InstanceOptions {
             data_dir,
@@ -318,7 +303,14 @@ impl Instance {
         };
         let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
         let credentials = credentials::Credentials::open(disk.clone(), &data_dir)?;
+        let query_memory = QueryMemory::new(
+            query_bytes.unwrap_or_else(query_budget),
+            operator_bytes.unwrap_or_else(operator_budget),
+        )
+        .with_statement(statement_bytes.unwrap_or(usize::MAX));
+        let host = Arc::new(Host::new(above, disk.clone(), error_log, query_memory));
         let instance = Arc::new(Instance {
+            host,
             disk,
             paths: Paths::new(data_dir, volumes),
             identity,
@@ -337,27 +329,13 @@ impl Instance {
             credentials,
             authentication: Logins::default(),
             memory_bytes: memory.bytes,
-            query_memory: Arc::new(
-                QueryMemory::new(
-                    query_bytes.unwrap_or_else(query_budget),
-                    operator_bytes.unwrap_or_else(operator_budget),
-                )
-                .with_statement(statement_bytes.unwrap_or(usize::MAX)),
-            ),
-            next_run_file: AtomicU64::new(1),
             trace_flags: RwLock::default(),
-            databases: RwLock::default(),
             changing: Mutex::new(()),
             pending: Mutex::default(),
             sessions: Mutex::default(),
             next_spid: AtomicI32::new(FIRST_SPID),
             logins: AtomicU64::new(0),
-            next_transaction: AtomicU64::new(1),
-            ended_batches: AtomicU64::new(0),
-            error_log,
-            optimizer: OptimizerCounters::default(),
             batches: OnceLock::new(),
-            variables: OnceLock::new(),
             started: clock::now(),
             born: Instant::now(),
             watch: Mutex::new(None),
@@ -373,9 +351,9 @@ impl Instance {
 
     fn start(&self, registry: registry::Registry) -> Result<(), InstanceError> {
         let version = env!("CARGO_PKG_VERSION");
-        self.error_log.write("Server", &format!("Ringwood {version} is starting."));
-        self.error_log.write("Server", &format!("Buffer pool: {} MB.", self.memory_bytes >> 20));
-        let errors = Arc::downgrade(&self.error_log);
+        self.error_log().write("Server", &format!("Ringwood {version} is starting."));
+        self.error_log().write("Server", &format!("Buffer pool: {} MB.", self.memory_bytes >> 20));
+        let errors = Arc::downgrade(self.error_log());
         disk::on_io_fallback(move |reason| {
             if let Some(errors) = errors.upgrade() {
                 errors.write("Server", &format!("Data files are read and written by threads: {reason}."));
@@ -398,12 +376,12 @@ impl Instance {
                 .map(|(entry, thread)| {
                     thread.join().unwrap_or_else(|_| {
                         let cause = "a system assertion failed while it was opened".to_string();
-                        Db::down(entry.clone(), db::DbStatus::Suspect, cause, self.error_log.clone())
+                        Db::down(entry.clone(), db::DbStatus::Suspect, cause, self.error_log().clone())
                     })
                 })
                 .collect()
         });
-        self.databases.write().extend(opened.into_iter().map(|db| (db.id(), db)));
+        opened.into_iter().for_each(|db| self.add_database(db));
         if !self.is_read_only() {
             self.settle_files(folder_before.is_some());
         }
@@ -429,7 +407,7 @@ impl Instance {
                 .map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.message)))?,
             None => return Err(InstanceError::Master("it is missing".into())),
         }
-        self.error_log.write("Server", "Ringwood is ready.");
+        self.error_log().write("Server", "Ringwood is ready.");
         Ok(())
     }
 
@@ -478,16 +456,16 @@ impl Instance {
             return Ok(());
         }
         self.close_to_view();
-        self.error_log.write("Server", "Ringwood is shutting down.");
+        self.error_log().write("Server", "Ringwood is shutting down.");
         let mut first = None;
         for db in self.databases() {
             if let Err(e) = self.close_database(&db) {
-                self.error_log
+                self.error_log()
                     .write("Server", &format!("'{}' was not closed cleanly: {}", db.name(), e.message));
                 first.get_or_insert(e);
             }
         }
-        self.error_log.save();
+        self.error_log().save();
         // What could not be closed is written no more: its files may be opened by others from now on.
         for db in self.databases() {
             if let Some(storage) = db.storage_if_open()
@@ -531,39 +509,10 @@ impl Instance {
 
     // ---- what it has ----
 
-    /// The database of a name.
-    pub fn find_db(&self, name: &str) -> Option<Arc<Db>> {
-        let folded = fold_name(name);
-        self.databases.read().values().find(|db| fold_name(&db.name()) == folded).cloned()
-    }
-
-    /// The database of an id.
-    pub fn db_by_id(&self, id: i32) -> Option<Arc<Db>> {
-        self.databases.read().get(&id).cloned()
-    }
-
-    /// The database of a name; 911 when there is none.
-    pub fn database(&self, name: &str) -> Result<Arc<Db>, SqlError> {
-        self.find_db(name).ok_or_else(|| errors::no_database(name))
-    }
-
-    /// All databases by id.
-    pub fn databases(&self) -> Vec<Arc<Db>> {
-        self.databases.read().values().cloned().collect()
-    }
-
-    pub(crate) fn add_database(&self, db: Arc<Db>) {
-        self.databases.write().insert(db.id(), db);
-    }
-
-    pub(crate) fn remove_database(&self, id: i32) {
-        self.databases.write().remove(&id);
-    }
-
-    /// The least id that no database has.
-    pub(crate) fn free_database_id(&self) -> i32 {
-        let databases = self.databases.read();
-        (FIRST_USER_DB..).find(|id| !databases.contains_key(id)).unwrap_or(i32::MAX)
+    /// What statements see of it.
+    #[inline]
+    pub(crate) fn host(&self) -> &Arc<Host> {
+        &self.host
     }
 
     /// Whether a name belongs to the system.
@@ -599,27 +548,10 @@ impl Instance {
         self.wake(session);
     }
 
-    /// Where table variables are.
-    ///
-    /// # Errors
-    /// Why tempdb cannot be used.
-    pub fn variables_db(&self) -> Result<Arc<Db>, SqlError> {
-        if let Some(db) = self.variables.get() {
-            return Ok(db.clone());
-        }
-        let tempdb = self.db_by_id(TEMPDB).ok_or_else(|| SqlError::internal("there is no tempdb"))?;
-        let made = tempdb.for_variables()?;
-        Ok(self.variables.get_or_init(|| made).clone())
-    }
-
-    pub(crate) fn session_ended(&self, session: &SessionShared) {
-        self.ended_batches.fetch_add(session.batches.swap(0, Ordering::Relaxed), Ordering::Relaxed);
-    }
-
     /// Batches since the start.
     pub fn batches_run(&self) -> u64 {
         let running = self.sessions().iter().map(|(_, s)| s.batches.load(Ordering::Relaxed)).sum::<u64>();
-        self.ended_batches.load(Ordering::Relaxed) + running
+        self.host.ended_batches() + running
     }
 
     /// Sessions since the start.
@@ -664,15 +596,6 @@ impl Instance {
         &self.credentials
     }
 
-    /// The error log.
-    pub fn error_log(&self) -> &ErrorLog {
-        &self.error_log
-    }
-
-    pub(crate) fn error_log_arc(&self) -> &Arc<ErrorLog> {
-        &self.error_log
-    }
-
     /// Buffer pool of all databases.
     pub fn pool(&self) -> &Arc<BufferPool> {
         &self.pool
@@ -708,22 +631,7 @@ impl Instance {
 
     /// Most bytes that queries have held at once.
     pub fn peak_query_memory(&self) -> usize {
-        self.query_memory.peak()
-    }
-
-    /// Memory for queries.
-    pub(crate) fn query_memory(&self) -> &Arc<QueryMemory> {
-        &self.query_memory
-    }
-
-    /// A number that no other run file has.
-    /// A number for a transaction that a session begins: no other has it while the instance runs.
-    pub(crate) fn next_transaction(&self) -> u64 {
-        self.next_transaction.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) fn next_run_file(&self) -> u64 {
-        self.next_run_file.fetch_add(1, Ordering::Relaxed)
+        self.query_memory().peak()
     }
 
     /// Trace flags that are on.
@@ -754,6 +662,16 @@ impl Instance {
 
     pub(crate) fn request_shutdown(&self) {
         self.shutdown.store(true, Ordering::Release);
+    }
+}
+
+/// An instance is what statements see of it, and what it takes to open, change and close that.
+impl Deref for Instance {
+    type Target = Host;
+
+    #[inline]
+    fn deref(&self) -> &Host {
+        &self.host
     }
 }
 

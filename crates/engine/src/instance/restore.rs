@@ -154,7 +154,7 @@ impl Instance {
     /// A new database that will be RESTORING. The caller holds `changing`.
     pub(crate) fn add_restoring(&self, entry: DbEntry) -> Result<Arc<Db>, SqlError> {
         self.make_folders(&entry)?;
-        let errors = self.error_log_arc().clone();
+        let errors = self.error_log().clone();
         let db = Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors);
         self.add_database(db.clone());
         self.save_registry()?;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use wal::{GrowthEvent, WaitKind, WaitSink};
 
-use crate::state::activity;
 use catalog::errorlog::ErrorLog;
 use catalog::registry::DbEntry;
+use exec::state::activity;
 
 /// An automatic growth that takes longer is told to the error log.
 const SLOW_GROWTH_US: u64 = 1_000_000;

@@ -14,7 +14,7 @@ use txn::LockMode;
 use txn::locks::What;
 use types::{SqlError, Value};
 
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX);

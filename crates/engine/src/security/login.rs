@@ -15,6 +15,8 @@ use super::passwords::{self, PASSWORD_MAX};
 use crate::Session;
 use crate::instance::Instance;
 use catalog::security::Scope;
+use exec::state::SessionCore;
+use exec::state::caller::Caller;
 
 /// What a client says of itself when it logs in, and where it comes from.
 #[derive(Clone, Debug)]
@@ -248,8 +250,8 @@ impl Instance {
         let (mut named, mut wanted, mut told) = (named, named.unwrap_or(default), None);
         let mut opened = session
             .with_core(|core| {
-                core.log_in(token);
-                core.check_login()
+                log_in(core, token);
+                check_login(core)
             })
             .and_then(|()| session.use_database(wanted));
         if opened.is_err() && or_default && named.is_some() {
@@ -289,24 +291,22 @@ fn printable(text: &str) -> String {
     text.chars().take(128).map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-impl crate::state::SessionCore {
-    /// The session belongs to a login from now on.
-    pub(crate) fn log_in(&mut self, token: &LoginToken) {
-        self.caller = crate::state::caller::Caller::login(token.id, &token.name, &token.sid);
-        self.shared.login_id.store(token.id, Ordering::Relaxed);
-    }
+/// The session belongs to a login from now on.
+fn log_in(core: &mut SessionCore, token: &LoginToken) {
+    core.caller = Caller::login(token.id, &token.name, &token.sid);
+    core.shared.login_id.store(token.id, Ordering::Relaxed);
+}
 
-    /// Whether the login of the session may run anything.
-    ///
-    /// # Errors
-    /// 18456.
-    fn check_login(&mut self) -> Result<(), SqlError> {
-        let master = self.instance().database("master")?.security();
-        let there = master.server.get(self.caller.login_id());
-        let there = there.is_some_and(|p| !p.disabled && *p.sid == *self.caller.sid());
-        match there && self.has_server(Permission::ConnectSql) {
-            true => Ok(()),
-            false => Err(login_failed(self.caller.name())),
-        }
+/// Whether the login of the session may run anything.
+///
+/// # Errors
+/// 18456.
+fn check_login(core: &mut SessionCore) -> Result<(), SqlError> {
+    let master = core.host().database("master")?.security();
+    let there = master.server.get(core.caller.login_id());
+    let there = there.is_some_and(|p| !p.disabled && *p.sid == *core.caller.sid());
+    match there && core.has_server(Permission::ConnectSql) {
+        true => Ok(()),
+        false => Err(login_failed(core.caller.name())),
     }
 }

@@ -10,14 +10,14 @@ use types::{DataType, SqlError, Value, codepage};
 
 use super::{Outcome, Session};
 use crate::batch::run::End;
-use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use crate::output::{Sink, StatementEnd, StatementKind};
-use crate::state::SessionCore;
-use crate::state::activity::Here;
-use crate::state::names::resolve_table;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
+use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
+use exec::output::{Sink, StatementEnd, StatementKind};
+use exec::state::SessionCore;
+use exec::state::activity::Here;
+use exec::state::names::resolve_table;
 
 impl Session {
     /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets where T-SQL wants them) as one

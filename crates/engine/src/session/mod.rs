@@ -20,19 +20,18 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use crate::batch::cache::{BatchCache, LastFound};
-use crate::batch::function::Functions;
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
-use crate::batch::trigger::Triggers;
 use crate::batch::{BatchParam, Compiled};
 use crate::ddl::temps;
 use crate::instance::Instance;
-use crate::output::{OutputParameter, SessionChange, Sink, StatementEnd};
-use crate::state::activity;
-use crate::state::core::{SessionCore, SessionShared};
+use crate::instance::OfInstance;
 use catalog::Db;
+use exec::output::{OutputParameter, SessionChange, Sink, StatementEnd};
+use exec::state::activity;
+use exec::state::core::{SessionCore, SessionShared};
 
-pub use crate::state::core::NetworkConnection;
+pub use exec::state::core::NetworkConnection;
 pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
 
 /// A session. Dropping it rolls back what is open.
@@ -128,9 +127,7 @@ impl Instance {
 
 impl Session {
     fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
-        let mut core = SessionCore::new(instance, db, spid, shared);
-        core.trigger_runner = Some(&Triggers);
-        core.function_runner = Some(&Functions);
+        let core = SessionCore::new(instance.host().clone(), Box::new(instance), db, spid, shared);
         let (login_db, login_options) = (core.db().name(), core.options.clone());
         Session { core, key: String::new(), login_db, login_options }
     }
@@ -171,7 +168,7 @@ impl Session {
 
     /// USE, without a message. Errors: 911 no such database, 945 and its kin.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
-        let db = self.core.instance().database(name)?;
+        let db = self.core.host().database(name)?;
         db.check_usable()?;
         self.core.check_access(&db)?;
         self.core.set_db(db);
@@ -324,7 +321,7 @@ impl Session {
             (_, Some(text)) => text.as_str(),
             _ => "no message",
         };
-        let log = self.core.instance().error_log_arc().clone();
+        let log = self.core.host().error_log().clone();
         log.write(
             "Server",
             &format!("Error: 3624. A statement of session {} has panicked: {text}", self.spid()),
@@ -392,12 +389,12 @@ impl Watch<'_> {
 }
 
 impl Sink for Watch<'_> {
-    fn columns(&mut self, columns: &[crate::output::ColumnInfo]) -> Result<(), SqlError> {
+    fn columns(&mut self, columns: &[exec::output::ColumnInfo]) -> Result<(), SqlError> {
         let result = self.inner.columns(columns);
         self.passed(result)
     }
 
-    fn origins(&mut self, origins: &crate::output::Origins) -> Result<(), SqlError> {
+    fn origins(&mut self, origins: &exec::output::Origins) -> Result<(), SqlError> {
         let result = self.inner.origins(origins);
         self.passed(result)
     }

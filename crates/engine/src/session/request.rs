@@ -7,9 +7,9 @@ use types::SqlError;
 use super::{Isolation, Outcome, Session};
 use crate::batch::run::End;
 use crate::ddl::temps;
-use crate::output::{SessionChange, Sink, StatementEnd, StatementKind};
-use crate::state::SessionCore;
-use crate::state::handles::Handles;
+use exec::output::{SessionChange, Sink, StatementEnd, StatementKind};
+use exec::state::SessionCore;
+use exec::state::handles::Handles;
 
 /// How a transaction begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,10 +96,10 @@ impl Session {
         core.xml_documents.clear();
         core.caught.clear();
         let old = core.db().name();
-        let found = core.instance().database(&self.login_db).and_then(|db| db.check_usable().map(|()| db));
+        let found = core.host().database(&self.login_db).and_then(|db| db.check_usable().map(|()| db));
         let (db, result) = match found {
             Ok(db) => (db, Ok(())),
-            Err(e) => (core.instance().database("master")?, Err(e)),
+            Err(e) => (core.host().database("master")?, Err(e)),
         };
         let new = db.name();
         core.set_db(db);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::arguments::{RpcTable, TableArg};
 use crate::batch::rpc::call;
-use crate::output::{OutputParameter, Sink};
 use crate::sysproc::Arg;
+use exec::output::{OutputParameter, Sink};
 
 /// A parameter of a call.
 #[derive(Clone, Debug)]

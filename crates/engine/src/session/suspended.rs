@@ -9,11 +9,11 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::Session;
-use crate::exec::RowSet;
-use crate::exec::context::ExecCtx;
-use crate::exec::query::{RunningQuery, lock_tables};
 use crate::instance::{Instance, InstanceOptions};
-use crate::output::Sink;
+use exec::operators::RowSet;
+use exec::operators::context::ExecCtx;
+use exec::operators::query::{RunningQuery, lock_tables};
+use exec::output::Sink;
 
 /// Fails at any error.
 struct NoErrors;
@@ -34,7 +34,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
     let Some(StmtKind::Select(query)) = stmts.first().map(|s| &s.kind) else { panic!("not a query: {sql}") };
     let env = CompileEnv {
         chain: plan::rights::Chain::None,
-        names: &**core.instance(),
+        names: &**core.host(),
         db: core.db(),
         catalog: core.db().catalog(),
         vars: &VarScope::new(),
@@ -43,7 +43,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
         temps: &core.temps,
         changes: None,
         cancel: &core.shared.cancel,
-        counters: core.instance().optimizer(),
+        counters: core.host().optimizer(),
     };
     plan::compile_query(query, &env).expect("it compiles")
 }

@@ -1,5 +1,6 @@
 //! CHECKPOINT and KILL.
 
+use crate::instance::OfInstance;
 use syntax::ast::Kill;
 use types::SqlError;
 

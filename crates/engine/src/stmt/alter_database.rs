@@ -10,6 +10,7 @@ use types::{Collation, SqlError};
 use super::StmtCtx;
 use super::option_rules::switch;
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use crate::instance::files::save_settings;
 use catalog::Db;
 use catalog::db::DbStatus;

@@ -10,6 +10,7 @@ use types::SqlError;
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use crate::msdb;
 use catalog::db::DbStatus;
 use catalog::errors;
@@ -50,7 +51,7 @@ impl StmtCtx<'_> {
             _ => {
                 let failed = self.terminate_with(command, e);
                 let text = format!("BACKUP failed to complete the command {}", self.text.trim());
-                self.core.instance().error_log().write("Backup", &text);
+                self.core.host().error_log().write("Backup", &text);
                 failed
             }
         })

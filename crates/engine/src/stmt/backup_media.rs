@@ -1,6 +1,7 @@
 //! What BACKUP and RESTORE share: devices, options, progress, and the messages about pages and time.
 //! Guarantees: the messages have SQL Server's form, which tools read figures from.
 
+use crate::instance::OfInstance;
 use std::time::Duration;
 
 use syntax::ast::{Device, Expr, NameOrVariable, OptionItem, OptionValue};

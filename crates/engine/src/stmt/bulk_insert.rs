@@ -10,11 +10,12 @@ use types::{DataType, Len, SqlError, Value, codepage};
 
 use super::bulk_file::{End, Fields, Terminators, terminator};
 use super::{StmtCtx, option_rules, resolve_table};
-use crate::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
 use crate::encoding::{Decoded, Encoding};
-use crate::output::Sink;
+use crate::instance::OfInstance;
 use catalog::errors;
 use catalog::{ColumnDef, TableDef};
+use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
+use exec::output::Sink;
 
 /// Options of the statement.
 struct Options {

@@ -8,6 +8,7 @@ use types::{Collation, SqlError};
 
 use super::{StmtCtx, option_rules};
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use crate::instance::attach::Attach;
 use crate::instance::file_specs;
 use catalog::clock;

@@ -4,6 +4,7 @@ use syntax::ast::{Credential, DropObjects};
 use types::SqlError;
 
 use super::StmtCtx;
+use crate::instance::OfInstance;
 use crate::instance::credentials::ChangeError;
 use catalog::errors;
 

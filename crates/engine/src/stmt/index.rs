@@ -12,13 +12,13 @@ use super::{StmtCtx, index_options, option_rules, resolve_table};
 use crate::ddl::build::build_index;
 use crate::ddl::rebuild::{copy_rows, duplicate_key};
 use crate::ddl::tables::{Work, duplicate_index};
-use crate::exec::context::ExecCtx;
 use catalog::Db;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::names::quote;
 use catalog::statistics;
 use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
+use exec::operators::context::ExecCtx;
 use plan::bind::filter::FilteredIndex;
 
 impl StmtCtx<'_> {

@@ -6,7 +6,7 @@ use syntax::ast::{Expr, ExprKind, InsertBulk, OptionValue};
 use types::SqlError;
 
 use super::{StmtCtx, option_rules, resolve_table};
-use crate::dml::bulk::{BulkLoad, BulkOptions};
+use exec::dml::bulk::{BulkLoad, BulkOptions};
 
 impl StmtCtx<'_> {
     /// Errors: 208 no such table, 207 no such column, 264 one twice, types that there are not, 155 an unknown hint.

@@ -13,9 +13,10 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::StmtCtx;
+use crate::instance::OfInstance;
 use crate::security::change::Change;
 use crate::security::passwords::{self, PASSWORD_MAX};
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// Longest name of a principal.
 const NAME_MAX: usize = 128;
@@ -47,7 +48,7 @@ impl StmtCtx<'_> {
         let check_policy = options.check_policy.unwrap_or(true);
         check_password(&name, &password, check_policy)?;
         let hash = self.core.instance().authentication.passwords.hash(&password)?;
-        let master = self.core.instance().database("master")?;
+        let master = self.core.host().database("master")?;
         let mut change = Change::begin(self.core, &master)?;
         let security = change.security();
         if security.server.find(&name).is_some() {
@@ -81,7 +82,7 @@ impl StmtCtx<'_> {
         if options.sid.is_some() {
             return Err(errors::not_supported("ALTER LOGIN WITH SID"));
         }
-        let master = self.core.instance().database("master")?;
+        let master = self.core.host().database("master")?;
         let before = find_login(&self.core.security(&master), "alter", &stmt.name.value)?;
         may_alter_login(self.core, &before, &stmt.source, &stmt.options)?;
         let mut login = Principal::clone(&before);
@@ -157,7 +158,7 @@ impl StmtCtx<'_> {
                 );
                 return Err(SqlError::new(15_141, 16, 1, text));
             }
-            let here = |s: &crate::state::core::SessionShared| {
+            let here = |s: &exec::state::core::SessionShared| {
                 s.login_id.load(std::sync::atomic::Ordering::Relaxed) == login.id
             };
             if instance.sessions().iter().any(|(_, session)| here(session)) {
@@ -175,7 +176,7 @@ impl StmtCtx<'_> {
         super::rights::server(self.core, Permission::CreateServerRole)?;
         let sysadmin = self.core.is_sysadmin();
         let name = valid_name(&stmt.name.value)?;
-        let master = self.core.instance().database("master")?;
+        let master = self.core.host().database("master")?;
         let caller = self.core.caller.login_id();
         let mut change = Change::begin(self.core, &master)?;
         let security = change.security();
@@ -198,7 +199,7 @@ impl StmtCtx<'_> {
     }
 
     pub(super) fn alter_server_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
-        let master = self.core.instance().database("master")?;
+        let master = self.core.host().database("master")?;
         let options = self.role_options("ALTER SERVER ROLE", &stmt.options)?;
         let role = find_role(&self.core.security(&master), Scope::Server, "alter", &stmt.name.value)?;
         may_alter_server_role(self.core, &master, &role, "alter")?;
@@ -236,7 +237,7 @@ impl StmtCtx<'_> {
     }
 
     pub(super) fn drop_server_role(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
-        let master = self.core.instance().database("master")?;
+        let master = self.core.host().database("master")?;
         for name in &stmt.names {
             match find_role(&self.core.security(&master), Scope::Server, "drop", &name.name.value) {
                 Err(_) if stmt.if_exists => continue,
@@ -294,7 +295,7 @@ impl StmtCtx<'_> {
                 "OLD_PASSWORD" => out.old_password = Some(text_of(option)?),
                 "DEFAULT_DATABASE" => {
                     let name = self.name_option(option)?;
-                    let found = self.core.instance().find_db(&name);
+                    let found = self.core.host().find_db(&name);
                     out.default_database = Some(found.map(|db| db.name()).ok_or_else(|| no_database(&name))?);
                 }
                 // There is one language.
@@ -365,7 +366,7 @@ fn may_alter_login(
     if own && knows && options.iter().all(password_alone) {
         return Ok(());
     }
-    let master = core.instance().database("master")?;
+    let master = core.host().database("master")?;
     let on = Securable::new(Class::Login, login.id);
     let may = match core.security(&master).server.is_member(SYSADMIN, login.id) {
         true => core.is_sysadmin(),

@@ -38,9 +38,10 @@ pub(crate) use statistics::update_changed as update_changed_statistics;
 use syntax::ast::{DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind};
 use types::{SqlError, Value};
 
-use crate::output::Sink;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use catalog::errors;
+use exec::output::Sink;
+use exec::state::SessionCore;
 use plan::bind::env::VarScope;
 use plan::bind::set_options::Isolation;
 
@@ -216,7 +217,7 @@ impl StmtCtx<'_> {
 
 pub use plan::bind::literal::literal;
 
-pub use crate::state::names::{database_of, resolve_table};
+pub use exec::state::names::{database_of, resolve_table};
 
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {

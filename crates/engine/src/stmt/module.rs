@@ -293,12 +293,12 @@ fn bind_module(
     work: &mut Work<'_>,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    let (instance, db) = (work.core.instance().clone(), work.db.clone());
+    let (host, db) = (work.core.host().clone(), work.db.clone());
     let shared = work.core.shared.clone();
     let vars = VarScope::new();
     let env = CompileEnv {
         chain: plan::rights::Chain::Trusted,
-        names: &*instance,
+        names: &*host,
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
@@ -307,7 +307,7 @@ fn bind_module(
         temps: &NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
-        counters: instance.optimizer(),
+        counters: host.optimizer(),
     };
     bind(&mut Binder::new(&env))
 }

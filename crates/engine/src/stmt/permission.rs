@@ -116,7 +116,7 @@ impl StmtCtx<'_> {
                 self.principal_target(&security, Scope::Database, named, class)
             }
             class @ ("LOGIN" | "SERVER ROLE") => {
-                let master = self.core.instance().database("master")?;
+                let master = self.core.host().database("master")?;
                 let security = self.core.security(&master);
                 self.principal_target(&security, Scope::Server, named, class)
             }

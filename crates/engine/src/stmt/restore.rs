@@ -22,6 +22,7 @@ use super::backup_errors::{Place, in_transaction};
 use super::backup_media::success;
 use super::restore_places::added_place;
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use crate::instance::restore::Described;
 use crate::msdb;
 use catalog::Db;

@@ -15,8 +15,8 @@ use types::SqlError;
 
 use super::{StmtCtx, database_of};
 use crate::security::change::Change;
-use crate::state::SessionCore;
-use crate::state::rights::{denied_in, denied_on_server};
+use exec::state::SessionCore;
+use exec::state::rights::{denied_in, denied_on_server};
 
 /// 15247.
 pub(crate) fn not_permitted() -> SqlError {
@@ -164,7 +164,7 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         },
         StmtKind::AlterDatabase(alter) => alter_database(core, alter),
         StmtKind::DropDatabase { names, .. } => names.iter().try_for_each(|name| {
-            let Some(db) = core.instance().find_db(&name.value) else { return Ok(()) };
+            let Some(db) = core.host().find_db(&name.value) else { return Ok(()) };
             match core.has_server(Permission::AlterAnyDatabase)
                 || core.has(&db, Securable::DATABASE, 0, Permission::Control)
             {
@@ -465,7 +465,7 @@ fn set_option(core: &mut SessionCore, option: &SetOption) -> Result<(), SqlError
 
 fn alter_database(core: &mut SessionCore, alter: &AlterDatabase) -> Result<(), SqlError> {
     let db = match &alter.name {
-        Some(name) => core.instance().find_db(&name.value),
+        Some(name) => core.host().find_db(&name.value),
         None => Some(core.db().clone()),
     };
     let Some(db) = db else { return Ok(()) };
@@ -488,7 +488,7 @@ impl StmtCtx<'_> {
         if self.core.may_all() || self.core.caller.login_id() == 0 {
             return Ok(());
         }
-        let db = self.core.instance().database(name)?;
+        let db = self.core.host().database(name)?;
         let sid: Arc<[u8]> = self.core.caller.sid().into();
         self.core.begin_statement(true)?;
         let owned = Change::begin(self.core, &db).and_then(|mut change| {
@@ -520,7 +520,7 @@ impl StmtCtx<'_> {
                 value.unwrap_or_default().into()
             }
         };
-        Ok(self.core.instance().find_db(&name))
+        Ok(self.core.host().find_db(&name))
     }
 
     fn may_back_up(&mut self, backup: &Backup) -> Result<(), SqlError> {
@@ -565,9 +565,9 @@ impl StmtCtx<'_> {
         let named = dbcc.args.first().map(|e| self.value(e)).transpose()?;
         let by_argument = match &named {
             Some(value) => match (value.as_str(), value.as_i64()) {
-                (Some(name), _) => self.core.instance().find_db(name),
+                (Some(name), _) => self.core.host().find_db(name),
                 (_, Some(0)) => Some(current.clone()),
-                (_, Some(id)) => i32::try_from(id).ok().and_then(|id| self.core.instance().db_by_id(id)),
+                (_, Some(id)) => i32::try_from(id).ok().and_then(|id| self.core.host().db_by_id(id)),
                 _ => None,
             },
             None => Some(current.clone()),
@@ -598,7 +598,7 @@ impl StmtCtx<'_> {
                 let parts = crate::functions::metadata::name_parts(name).unwrap_or_default();
                 let database = parts.get(2).filter(|part| !part.is_empty());
                 let db = match database {
-                    Some(name) => self.core.instance().database(name)?,
+                    Some(name) => self.core.host().database(name)?,
                     None => current.clone(),
                 };
                 let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());

@@ -11,10 +11,10 @@ use types::SqlError;
 
 use super::{StmtCtx, option_rules, resolve_table};
 use crate::ddl::tables::{Work, duplicate_index};
-use crate::state::SessionCore;
 use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
 use catalog::{Db, TableDef, errors, fold_name};
+use exec::state::SessionCore;
 use plan::hints::TableLock;
 use plan::statistics::can_be_measured;
 use storage::sample::{self, Amount};

@@ -121,7 +121,7 @@ impl StmtCtx<'_> {
         if !new.foreign_keys.is_empty() {
             return Err(errors::syntax_near("REFERENCES"));
         }
-        let variables = self.core.instance().variables_db()?;
+        let variables = self.core.host().variables_db()?;
         new.schema = Default::default();
         new.name = format!("#type {}", new.name).into();
         let table = tables::create_table(self.core, &variables, new)?;

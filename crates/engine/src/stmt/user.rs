@@ -18,7 +18,7 @@ use super::login::{
 };
 use super::rights::not_permitted;
 use crate::security::change::Change;
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// What WITH of CREATE USER and ALTER USER says.
 #[derive(Default)]
@@ -288,7 +288,7 @@ fn find_user(security: &Security, verb: &str, name: &str) -> Result<Arc<Principa
 
 /// sid of a login. Error: 15007.
 fn login_sid(core: &SessionCore, name: &str) -> Result<Arc<[u8]>, SqlError> {
-    let master = core.instance().database("master")?;
+    let master = core.host().database("master")?;
     let security = core.security(&master);
     match security.server.find(name).filter(|p| p.kind == Kind::User) {
         Some(login) => Ok(login.sid.clone()),

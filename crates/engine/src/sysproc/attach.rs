@@ -4,6 +4,7 @@ use types::{SqlError, Value};
 
 use super::Call;
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use crate::instance::attach::Attach;
 use catalog::db::DbStatus;
 use catalog::errors;

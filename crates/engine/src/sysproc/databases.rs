@@ -8,6 +8,7 @@ use types::{DataType, Len, SqlError, Value};
 use super::{Call, column};
 use crate::ddl::schemabinding;
 use crate::ddl::tables::Work;
+use crate::instance::OfInstance;
 use crate::stmt::computed_def;
 use crate::views::files::database_size;
 use catalog::TableDef;
@@ -66,7 +67,7 @@ pub fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let rows: Vec<Vec<Value>> = call
         .core
-        .instance()
+        .host()
         .databases()
         .iter()
         .map(|db| {

@@ -6,8 +6,9 @@ use super::params::{NAME, Param};
 use super::{Call, column};
 use crate::batch::dynamic::declared_parameters;
 use crate::batch::{cache::BatchCache, run::run_batch};
-use crate::output::{ColumnInfo, Sink};
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
+use exec::output::{ColumnInfo, Sink};
+use exec::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

@@ -25,8 +25,8 @@ use ::types::{DataType, SqlError, Value};
 use compact_str::CompactString;
 
 use crate::arguments::TableArg;
-use crate::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
-use crate::state::SessionCore;
+use exec::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
+use exec::state::SessionCore;
 
 /// An argument of a call.
 #[derive(Clone, Debug)]

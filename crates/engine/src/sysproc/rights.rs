@@ -6,10 +6,10 @@ use catalog::security::{Class, Permission, Securable};
 use types::{SqlError, Value};
 
 use super::Call;
-use crate::output::ColumnInfo;
-use crate::state::SessionCore;
 use crate::stmt::rights::{in_database, not_permitted, owner, server, sysadmin};
 use crate::views::rights::sees;
+use exec::output::ColumnInfo;
+use exec::state::SessionCore;
 
 /// Who may run a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

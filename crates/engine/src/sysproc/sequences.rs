@@ -27,7 +27,7 @@ pub fn get_range(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let shown = given.text(0).unwrap_or_default().to_string();
     let parts = name_parts(&shown).ok_or_else(|| errors::invalid_object(&shown))?;
     let db = match parts.get(2).filter(|part| !part.is_empty()) {
-        Some(name) => call.core.instance().database(name)?,
+        Some(name) => call.core.host().database(name)?,
         None => call.core.db().clone(),
     };
     let catalog = db.catalog();

@@ -1,5 +1,6 @@
 //! sys.sp_ringwood_status: the picture of the instance that `ringwood top` shows, as JSON in one row.
 
+use crate::instance::OfInstance;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};

@@ -8,9 +8,9 @@ use super::{Call, column};
 use crate::batch::Compiled;
 use crate::batch::dynamic::declared_parameters;
 use crate::batch::run::run_batch;
-use crate::output::{ColumnInfo, Sink};
-use crate::state::SessionCore;
 use compact_str::CompactString;
+use exec::output::{ColumnInfo, Sink};
+use exec::state::SessionCore;
 use plan::bind::undeclared::Deduced;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use types::{Collation, DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, modules, pick, text};
-use crate::state::SessionCore;
 use catalog::{ColumnDef, Db, ModuleKind};
+use exec::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 

@@ -186,5 +186,5 @@ pub static DATABASES: View = View::sys("sysdatabases", DATABASE_COLUMNS, |sessio
             Value::SmallInt(957),
         ]
     };
-    Ok(session.instance().databases().into_iter().map(row).collect())
+    Ok(session.host().databases().into_iter().map(row).collect())
 });

@@ -8,6 +8,7 @@ use types::{DataType, Value};
 
 use super::{View, ViewColumn, big};
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use catalog::Db;
 
 use DataType::{BigInt, Int, NChar};

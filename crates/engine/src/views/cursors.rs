@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Len, Value};
 
 use super::{View, ViewColumn, bit, text};
-use crate::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model};
+use crate::instance::OfInstance;
+use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model};
 
 use DataType::{BigInt, Bit, DateTime, Int};
 

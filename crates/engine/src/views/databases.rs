@@ -5,9 +5,9 @@ use std::sync::Arc;
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
-use crate::state::SessionCore;
 use catalog::Db;
 use catalog::db::USER_ACCESS;
+use exec::state::SessionCore;
 
 use DataType::{Bit, DateTime, Int, TinyInt, UniqueIdentifier, VarBinary};
 
@@ -113,7 +113,7 @@ const SNAPSHOT: [&str; 2] = ["OFF", "ON"];
 const VERIFY: [&str; 3] = ["NONE", "TORN_PAGE_DETECTION", "CHECKSUM"];
 
 fn rows(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
-    Ok(session.instance().databases().iter().map(row).collect())
+    Ok(session.host().databases().iter().map(row).collect())
 }
 
 fn row(db: &Arc<Db>) -> Vec<Value> {

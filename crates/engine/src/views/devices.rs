@@ -7,9 +7,10 @@ use disk::{LATENCY_BUCKETS, SIZE_BUCKETS, Sectors, StatsSnapshot};
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, big, bit, int, text};
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use catalog::Db;
 use catalog::registry::FileEntry;
+use exec::state::SessionCore;
 
 use DataType::{BigInt, Bit, Int, NVarChar, SmallInt, TinyInt};
 
@@ -47,7 +48,7 @@ pub fn files_of(db: &Arc<Db>) -> Vec<FileIo> {
 }
 
 fn all(session: &SessionCore) -> impl Iterator<Item = FileIo> {
-    session.instance().databases().into_iter().flat_map(|db| files_of(&db))
+    session.host().databases().into_iter().flat_map(|db| files_of(&db))
 }
 
 const FILES: &[ViewColumn] = &[

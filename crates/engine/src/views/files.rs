@@ -8,12 +8,13 @@ use pages::{FileGrowth, PAGE_SIZE};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text};
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use catalog::Db;
 use catalog::Growth;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::registry::FileEntry;
+use exec::state::SessionCore;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt, UniqueIdentifier, VarBinary};
 
@@ -69,7 +70,7 @@ pub static DATABASE_FILES: View = View::sys("database_files", FILES, |_, db, _| 
 /// sys.master_files.
 pub static MASTER_FILES: View = View::sys("master_files", ALL_FILES, |session, _, _| {
     let mut rows = Vec::new();
-    for db in session.instance().databases() {
+    for db in session.host().databases() {
         let mut entry = db.entry();
         // As the catalogue has them, which a file that was told to be elsewhere follows at the next start.
         entry.take_next_places();

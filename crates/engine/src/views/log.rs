@@ -5,8 +5,8 @@ use std::sync::Arc;
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, Rows, View, ViewColumn, big, bit, databases_of, lsn_text, megabytes, text};
-use crate::state::SessionCore;
 use catalog::Db;
+use exec::state::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Float, Int, Real, SmallInt, TinyInt, VarBinary};
 

@@ -24,7 +24,7 @@ const SEMAPHORE_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_exec_query_resource_semaphores: one budget; nobody waits for it, an operator that gets nothing goes to disk.
 pub static RESOURCE_SEMAPHORES: View =
     View::sys("dm_exec_query_resource_semaphores", SEMAPHORE_COLUMNS, |session, _, _| {
-        let memory = session.instance().query_memory();
+        let memory = session.host().query_memory();
         let kilobytes = |bytes: usize| big((bytes >> 10) as u64);
         let (limit, used) = (memory.limit(), memory.used());
         Ok(vec![vec![

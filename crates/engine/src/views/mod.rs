@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use ::types::{DataType, Decimal, Len, SqlError, Value};
 
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 use catalog::Db;
 pub(crate) use modules::columns_of_view;
@@ -479,9 +479,7 @@ pub(crate) fn megabytes(bytes: u64) -> f64 {
 /// The databases that a function's first argument names: NULL or no argument means all, DB_ID() one.
 pub(crate) fn databases_of(session: &SessionCore, arg: Option<&Value>) -> Vec<Arc<Db>> {
     match arg.and_then(Value::as_i64) {
-        None => session.instance().databases(),
-        Some(id) => {
-            i32::try_from(id).ok().and_then(|id| session.instance().db_by_id(id)).into_iter().collect()
-        }
+        None => session.host().databases(),
+        Some(id) => i32::try_from(id).ok().and_then(|id| session.host().db_by_id(id)).into_iter().collect(),
     }
 }

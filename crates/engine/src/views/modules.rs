@@ -9,9 +9,10 @@ use types::{DataType, Len, SqlError, Value};
 use super::objects::{Kind, is_made_up, object, object_columns};
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use crate::batch::module::{params_of, result_of};
-use crate::output::ColumnInfo;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
+use exec::output::ColumnInfo;
+use exec::state::SessionCore;
 use plan::bind::function::table_columns;
 use plan::bind::scope::ScopeColumn;
 use plan::logical::OutColumn;
@@ -490,11 +491,11 @@ pub(crate) fn columns_of_view(
     db: &Arc<Db>,
     view: &Arc<ModuleDef>,
 ) -> Option<Vec<ColumnInfo>> {
-    let (instance, shared) = (session.instance().clone(), &session.shared);
+    let (host, shared) = (session.host().clone(), &session.shared);
     let vars = plan::bind::env::VarScope::new();
     let env = plan::bind::env::CompileEnv {
         chain: plan::rights::Chain::Trusted,
-        names: &*instance,
+        names: &*host,
         db,
         catalog: db.catalog(),
         vars: &vars,
@@ -503,7 +504,7 @@ pub(crate) fn columns_of_view(
         temps: &plan::bind::env::NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
-        counters: instance.optimizer(),
+        counters: host.optimizer(),
     };
     let mut binder = plan::bind::Binder::new(&env);
     let columns: Vec<ScopeColumn> = match view.function().map(|function| &function.body) {

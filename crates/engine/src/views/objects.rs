@@ -5,12 +5,13 @@ use std::sync::Arc;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, big, bit, modules, pick, text};
-use crate::exec::context::ExecCtx;
-use crate::exec::query::run_query;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use catalog::Db;
 use catalog::names::quote;
 use catalog::{Catalog, IndexDef, TableDef};
+use exec::operators::context::ExecCtx;
+use exec::operators::query::run_query;
+use exec::state::SessionCore;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::compile_query;
 
@@ -598,10 +599,10 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
     };
     let vars = VarScope::new();
     let shared = session.shared.clone();
-    let (instance, db, options) = (session.instance().clone(), session.db().clone(), session.options.clone());
+    let (host, db, options) = (session.host().clone(), session.db().clone(), session.options.clone());
     let env = CompileEnv {
         chain: plan::rights::Chain::Trusted,
-        names: &*instance,
+        names: &*host,
         db: &db,
         catalog: db.catalog(),
         vars: &vars,
@@ -610,7 +611,7 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
         temps: &NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
-        counters: instance.optimizer(),
+        counters: host.optimizer(),
     };
     let plan = compile_query(&query, &env)?;
     let mut rows: Vec<Vec<Value>> = Vec::new();

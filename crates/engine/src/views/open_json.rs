@@ -10,7 +10,7 @@ use plan::view::Argument;
 use types::{Collation, DataType, Len, SqlError, Value};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// OPENJSON(text [, path]), and what it is below a schema.
 pub struct OpenJson {

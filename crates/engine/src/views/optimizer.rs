@@ -14,7 +14,7 @@ const COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_exec_query_optimizer_info.
 pub static INFO: View = View::sys("dm_exec_query_optimizer_info", COLUMNS, |session, _, _| {
-    let totals = session.instance().optimizer().totals();
+    let totals = session.host().optimizer().totals();
     let all = Tally { sum: 0.0, ..totals.elapsed };
     let mut rows = Vec::new();
     // The value is the mean of what the occurrences came to; a counter that has nothing to come to gives 1.

@@ -9,7 +9,7 @@ use types::{DataType, SqlError, Value};
 use super::rights::sees;
 use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
 use crate::properties::targets::{Level, find};
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 use DataType::{Int, SqlVariant, TinyInt};
 

@@ -9,7 +9,7 @@ use plan::rights::ViewRight;
 use types::Value;
 
 use super::ViewColumn;
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// Which rows a caller sees to whom not everything is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +200,7 @@ pub fn keep_visible(
             if !core.has_server(Permission::ViewAnyDatabase) {
                 rows.retain(|row| {
                     let id = number(row, column);
-                    let db = core.instance().db_by_id(id);
+                    let db = core.host().db_by_id(id);
                     id <= catalog::TEMPDB || db.is_some_and(|db| core.check_access(&db).is_ok())
                 });
             }

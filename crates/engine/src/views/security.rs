@@ -5,15 +5,15 @@ use std::sync::Arc;
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, text};
-use crate::state::SessionCore;
 use catalog::MASTER;
 use catalog::security::{Class, Grant, Kind, PUBLIC, Principal, SERVER_PUBLIC, Scope, Security};
+use exec::state::SessionCore;
 
 use DataType::{Bit, Char, DateTime, Int, NVarChar, TinyInt, VarBinary};
 
 /// Principals of the server as the session sees them.
 fn server(session: &SessionCore) -> Arc<Security> {
-    session.instance().db_by_id(MASTER).map(|db| session.security(&db)).unwrap_or_default()
+    session.host().db_by_id(MASTER).map(|db| session.security(&db)).unwrap_or_default()
 }
 
 const SERVER_PRINCIPAL_COLUMNS: &[ViewColumn] = &[

@@ -7,8 +7,9 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
 use crate::instance::Instance;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
 use catalog::{Db, clock};
+use exec::state::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};
 

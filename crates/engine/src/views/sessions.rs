@@ -11,11 +11,12 @@ use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use crate::instance::waits::wait_type;
-use crate::state::SessionCore;
-use crate::state::activity::{BatchView, Published, handle};
-use crate::state::core::SessionShared;
 use catalog::Db;
+use exec::state::SessionCore;
+use exec::state::activity::{BatchView, Published, handle};
+use exec::state::core::SessionShared;
 use plan::bind::set_options::SessionOptions;
 
 use DataType::{

@@ -11,7 +11,7 @@ use plan::view::Argument;
 use types::{DataType, Decimal, Len, SqlError, Value};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// Rows of a piece.
 const PIECE: usize = 1024;

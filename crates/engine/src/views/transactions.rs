@@ -11,7 +11,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeric, text};
 use crate::instance::Instance;
-use crate::state::SessionCore;
+use crate::instance::OfInstance;
+use exec::state::SessionCore;
 
 use DataType::{BigInt, Binary, Bit, DateTime, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary};
 
@@ -119,7 +120,7 @@ const TRANSACTION_COLUMNS: &[ViewColumn] = &[
 pub static DATABASE_TRANSACTIONS: View =
     View::sys("dm_tran_database_transactions", TRANSACTION_COLUMNS, |session, _, _| {
         let mut rows = Vec::new();
-        for db in session.instance().databases() {
+        for db in session.host().databases() {
             let Some(storage) = db.storage_if_open() else { continue };
             for txn in storage.txns().active() {
                 let log = *txn.log.lock();

@@ -9,6 +9,7 @@ use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, text};
 use crate::instance::Instance;
+use crate::instance::OfInstance;
 use crate::instance::waits::wait_type;
 
 use DataType::{BigInt, Int, NVarChar, SmallInt, VarBinary};

@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::super::params::{Given, NAME, PATTERN, Param};
 use super::super::{Call, column};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, relations, small, text, type_name};
-use crate::output::ColumnInfo;
+use exec::output::ColumnInfo;
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 

@@ -15,8 +15,8 @@ pub mod tables;
 use ::types::datatype::DecimalName;
 use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value};
 
-use crate::state::SessionCore;
 use catalog::fold_name;
+use exec::state::SessionCore;
 
 const REMARKS: DataType = DataType::VarChar(Len::N(254));
 

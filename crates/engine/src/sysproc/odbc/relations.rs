@@ -6,9 +6,9 @@ use ::types::{DataType, SqlError};
 use compact_str::CompactString;
 
 use super::Names;
-use crate::state::SessionCore;
 use crate::views::{self, SystemView};
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
+use exec::state::SessionCore;
 
 /// What has columns.
 pub enum Relation {

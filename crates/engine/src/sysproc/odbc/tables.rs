@@ -24,7 +24,7 @@ pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let rows = match (name, owner, qualifier, kinds) {
         // ODBC's lists of databases, schemas and kinds.
         (Some(""), Some(""), Some("%"), _) => {
-            let mut names: Vec<_> = call.core.instance().databases().iter().map(|db| db.name()).collect();
+            let mut names: Vec<_> = call.core.host().databases().iter().map(|db| db.name()).collect();
             names.sort_by_key(|name| fold_name(name));
             names
                 .into_iter()

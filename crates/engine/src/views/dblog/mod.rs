@@ -16,11 +16,11 @@ use types::{SqlError, Value};
 use wal::{Log, LogError, Lsn};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, text};
-use crate::state::SessionCore;
 use catalog::Db;
 use catalog::clock::log_text;
 use catalog::errors::db_error;
 use columns::COLUMNS;
+use exec::state::SessionCore;
 use operation::Summary;
 use units::Units;
 

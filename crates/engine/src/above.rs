@@ -1,0 +1,60 @@
+//! What statements call for that is done here, above the crate that runs them: triggers and functions are batches, SELECT INTO
+//! creates a table, system views and functions of the catalog have names.
+
+use std::sync::Arc;
+
+use expr::functions::Function;
+use types::{SqlError, Value};
+
+use crate::batch::{function, trigger};
+use crate::ddl::{tables, temps};
+use crate::{functions, views};
+use catalog::{Db, NewTable, TableDef};
+use exec::host::Above;
+use exec::output::Sink;
+use exec::state::SessionCore;
+use exec::state::changes::FiredTriggers;
+use plan::bind::function::CalledFunction;
+use plan::view::ViewDef;
+
+/// The engine, as statements know it.
+pub(crate) struct Engine;
+
+impl Above for Engine {
+    fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef> {
+        views::find(schema, name).map(|view| view as &dyn ViewDef)
+    }
+
+    fn function(&self, name: &str) -> Option<&'static Function> {
+        functions::find(name)
+    }
+
+    fn run_triggers(
+        &self,
+        core: &mut SessionCore,
+        sink: &mut dyn Sink,
+        fired: Vec<FiredTriggers>,
+        catching: bool,
+    ) -> Result<(), SqlError> {
+        trigger::run(core, sink, fired, catching)
+    }
+
+    fn call_function(
+        &self,
+        core: &mut SessionCore,
+        function: &CalledFunction,
+        args: Vec<Value>,
+        rows: &mut dyn Sink,
+    ) -> Result<Value, SqlError> {
+        function::run(core, function, args, rows)
+    }
+
+    fn create_table(
+        &self,
+        core: &mut SessionCore,
+        db: &Arc<Db>,
+        new: NewTable,
+    ) -> Result<Arc<TableDef>, SqlError> {
+        if new.name.starts_with('#') { temps::create(core, new) } else { tables::create_table(core, db, new) }
+    }
+}

@@ -1,0 +1,23 @@
+//! The instance of a session, for what statements do beyond its [`Host`](exec::host::Host): files, other sessions, backup.
+
+use std::sync::Arc;
+
+use super::Instance;
+use exec::state::SessionCore;
+
+/// What has an instance.
+pub(crate) trait OfInstance {
+    /// It.
+    fn instance(&self) -> &Arc<Instance>;
+}
+
+impl OfInstance for SessionCore {
+    #[inline]
+    fn instance(&self) -> &Arc<Instance> {
+        match self.instance_of() {
+            Some(instance) => instance,
+            // `Instance::session` is the only place that makes sessions.
+            None => unreachable!("a session that no instance has made"),
+        }
+    }
+}

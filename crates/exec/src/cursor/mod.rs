@@ -1,0 +1,297 @@
+//! Cursors while they run: where the rows of each kind come from. Statements, system procedures and clients use them through
+//! [`Body`]; names and scopes are `state::cursors`. docs/internals/cursors.md has the design.
+//! Guarantees: a fetch reads at most one row more than it gives; nothing of a cursor borrows the session; a table that was
+//! changed or dropped under an open cursor is error 16943.
+
+mod dynamic;
+mod keyset;
+mod lookup;
+mod rows;
+mod stream;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use catalog::errors;
+use plan::cursor::{CursorPlan, Model};
+use types::{SqlError, Value};
+
+use crate::operators::context::ExecCtx;
+use crate::operators::row_store::RowStore;
+use crate::state::SessionCore;
+use crate::state::cursors::{Current, CurrentRow, CursorBody};
+use dynamic::Dynamic;
+use keyset::Keyset;
+use rows::Rows;
+use stream::Stream;
+
+/// Which row a fetch asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    Next,
+    Prior,
+    First,
+    Last,
+    Absolute(i64),
+    Relative(i64),
+}
+
+/// How a fetch ended: @@FETCH_STATUS 0, -1, -2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Row,
+    /// There is no such row.
+    End,
+    /// The row was in the keyset and has been deleted.
+    Missing,
+}
+
+impl Status {
+    /// @@FETCH_STATUS.
+    pub fn code(self) -> i32 {
+        match self {
+            Status::Row => 0,
+            Status::End => -1,
+            Status::Missing => -2,
+        }
+    }
+}
+
+/// A row that was fetched; its memory is used again.
+#[derive(Default)]
+pub struct Fetched {
+    pub row: Vec<Value>,
+    /// The rows of tables that it is made of, where positioned changes are possible.
+    pub tables: Vec<CurrentRow>,
+}
+
+/// Where a cursor stands, to go back there.
+#[derive(Clone)]
+pub struct Mark(Standing);
+
+#[derive(Clone)]
+enum Standing {
+    /// Rows that come one way only.
+    Anywhere,
+    Row(i64),
+    Place(dynamic::Place),
+}
+
+/// A row of a client's buffer.
+pub struct BufferRow {
+    pub mark: Mark,
+    /// What positioned changes go to.
+    pub current: Current,
+}
+
+/// The rows that a client has fetched last.
+#[derive(Default)]
+pub struct Buffer {
+    /// Where its first and last row are, or the end that was met.
+    pub first: Option<Mark>,
+    pub last: Option<Mark>,
+    pub rows: Vec<BufferRow>,
+    /// Rows that are still to be sent.
+    pub values: Vec<Vec<Value>>,
+}
+
+impl Buffer {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Buffer::default();
+    }
+}
+
+/// Where the rows come from.
+enum Source {
+    Rows(Rows),
+    Keys(Keyset),
+    Place(Dynamic),
+    Stream(Stream),
+}
+
+/// What a cursor runs with.
+pub struct Body {
+    pub plan: Arc<CursorPlan>,
+    /// The variables of its batch, as they were when it was declared.
+    vars: Vec<Value>,
+    /// Positioned changes are possible.
+    updatable: bool,
+    /// Rows are locked as they are fetched.
+    locks: bool,
+    source: Option<Source>,
+    /// The row that was fetched last.
+    pub fetched: Fetched,
+    /// Of a client's cursor.
+    pub buffer: Buffer,
+}
+
+impl CursorBody for Body {
+    fn close(&mut self) {
+        self.source = None;
+        self.buffer.clear();
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Body {
+    /// A closed cursor.
+    pub fn new(plan: Arc<CursorPlan>, vars: Vec<Value>, updatable: bool, locks: bool) -> Body {
+        Body {
+            plan,
+            vars,
+            updatable,
+            locks,
+            source: None,
+            fetched: Fetched::default(),
+            buffer: Buffer::default(),
+        }
+    }
+
+    /// A cursor over rows that are there already. It is open, and cannot be opened again.
+    pub fn of_rows(plan: Arc<CursorPlan>, rows: RowStore) -> Body {
+        let source = Some(Source::Rows(Rows::new(rows)));
+        let fetched = Fetched::default();
+        let buffer = Buffer::default();
+        Body { plan, vars: Vec::new(), updatable: false, locks: false, source, fetched, buffer }
+    }
+
+    /// The variables of its batch.
+    pub fn vars(&self) -> &[Value] {
+        &self.vars
+    }
+
+    /// Opens it; gives the number of its rows where it is known.
+    ///
+    /// # Errors
+    /// Those of the query; [`errors::SCHEMA_CHANGED`]: it is to be compiled again.
+    pub fn open(&mut self, core: &mut SessionCore) -> Result<Option<i64>, SqlError> {
+        let ctx = &mut ExecCtx { session: core, vars: &mut self.vars };
+        let (source, rows) = match self.plan.model {
+            Model::Static => {
+                let rows = Rows::fill(&self.plan, ctx)?;
+                let count = rows.len();
+                (Source::Rows(rows), Some(count))
+            }
+            Model::Keyset => {
+                let keys = Keyset::fill(&self.plan, ctx)?;
+                let count = keys.len();
+                (Source::Keys(keys), Some(count))
+            }
+            Model::Dynamic => (Source::Place(Dynamic::open(&self.plan, ctx)?), None),
+            Model::FastForward => (Source::Stream(Stream::open(&self.plan, ctx)?), None),
+        };
+        self.source = Some(source);
+        Ok(rows)
+    }
+
+    /// Whether positioned changes are possible.
+    pub fn is_updatable(&self) -> bool {
+        self.updatable
+    }
+
+    /// Fetches a row into `fetched`, which is left alone unless there is one.
+    ///
+    /// # Errors
+    /// Those of the query; 16943 a table was changed; 16917 the cursor is closed.
+    pub fn fetch(&mut self, core: &mut SessionCore, to: To) -> Result<Status, SqlError> {
+        let Body { plan, vars, updatable, locks, source, fetched: out, .. } = self;
+        let ctx = &mut ExecCtx { session: core, vars };
+        let how = How { updatable: *updatable, locks: *locks };
+        let result = match source {
+            None => Err(crate::state::cursors::not_open()),
+            Some(Source::Stream(stream)) => stream.next(ctx, out),
+            Some(Source::Rows(rows)) => rows.fetch(plan, to, out),
+            Some(Source::Keys(keys)) => keys.fetch(plan, ctx, to, how, out),
+            Some(Source::Place(place)) => place.fetch(plan, ctx, to, how, out),
+        };
+        result.map_err(changed)
+    }
+
+    /// Rows are locked as they are fetched from now on, or not; gives what was before.
+    pub fn set_locks(&mut self, on: bool) -> bool {
+        std::mem::replace(&mut self.locks, on)
+    }
+
+    /// Where it stands.
+    pub fn mark(&self) -> Mark {
+        Mark(match &self.source {
+            Some(Source::Rows(rows)) => Standing::Row(rows.at()),
+            Some(Source::Keys(keys)) => Standing::Row(keys.at()),
+            Some(Source::Place(dynamic)) => Standing::Place(dynamic.place.clone()),
+            Some(Source::Stream(_)) | None => Standing::Anywhere,
+        })
+    }
+
+    /// Goes back to where it stood.
+    pub fn go_to(&mut self, mark: &Mark) {
+        match (&mut self.source, &mark.0) {
+            (Some(Source::Rows(rows)), Standing::Row(at)) => rows.stand_on(*at),
+            (Some(Source::Keys(keys)), Standing::Row(at)) => keys.stand_on(*at),
+            (Some(Source::Place(dynamic)), Standing::Place(place)) => dynamic.place = place.clone(),
+            _ => {}
+        }
+    }
+
+    /// Number of the row that it stands on, where rows have numbers: 0 before the first, one more than there are after the last.
+    pub fn position(&self) -> Option<i64> {
+        match &self.source {
+            Some(Source::Rows(rows)) => Some(rows.at()),
+            Some(Source::Keys(keys)) => Some(keys.at()),
+            _ => None,
+        }
+    }
+}
+
+/// What a fetch does besides reading.
+#[derive(Clone, Copy)]
+struct How {
+    updatable: bool,
+    locks: bool,
+}
+
+/// 16943 for a table whose definition is another by now.
+fn changed(error: SqlError) -> SqlError {
+    if error.number != errors::SCHEMA_CHANGED {
+        return error;
+    }
+    let text =
+        "Could not complete cursor operation because the table schema changed after the cursor was declared.";
+    SqlError::new(16943, 16, 4, text)
+}
+
+/// The number of the row that is asked for of `rows`, standing on `at`: 0 before the first, `rows + 1` after the last.
+fn target(at: i64, rows: i64, to: To) -> i64 {
+    let wanted = match to {
+        To::Next => at.saturating_add(1),
+        To::Prior => at.saturating_sub(1),
+        To::First => 1,
+        To::Last => rows,
+        To::Absolute(n) if n >= 0 => n,
+        To::Absolute(n) => rows.saturating_add(1).saturating_add(n),
+        To::Relative(n) => at.saturating_add(n),
+    };
+    wanted.clamp(0, rows + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fetch_leads_to_a_row_or_an_end() {
+        let all = |at, rows| {
+            [To::Next, To::Prior, To::First, To::Last, To::Absolute(2), To::Absolute(-2), To::Relative(-2)]
+                .map(|to| target(at, rows, to))
+        };
+        assert_eq!(all(0, 3), [1, 0, 1, 3, 2, 2, 0]);
+        assert_eq!(all(3, 3), [4, 2, 1, 3, 2, 2, 1]);
+        assert_eq!(all(4, 3), [4, 3, 1, 3, 2, 2, 2]);
+        assert_eq!(all(0, 0), [1, 0, 1, 0, 1, 0, 0]);
+        assert_eq!(target(2, 3, To::Absolute(i64::MIN)), 0);
+        assert_eq!(target(2, 3, To::Relative(i64::MAX)), 4);
+    }
+}

@@ -1,0 +1,323 @@
+//! Foreign keys of a change, both ways, as queries and statements over the rows that it keeps.
+//!
+//! A test comes after its statement has written its rows, and reads the newest rows with locks: one that another transaction
+//! is changing is waited for. So of two transactions, one that adds a row and one that takes its parent away, the second
+//! always sees the first.
+
+use std::sync::Arc;
+
+use super::TableChange;
+use crate::operators::context::{ExecCtx, RowSink};
+use crate::operators::query::run_query;
+use crate::state::changes::Action;
+use catalog::names::quote;
+use catalog::{Catalog, Db, ForeignKeyDef, TableDef};
+use plan::bind::env::{CompileEnv, VarScope};
+use plan::bind::module::{ChangedTable, ROW_NUMBER};
+use plan::{QueryPlan, compile_query};
+use syntax::ast::{ReferentialAction, Stmt, StmtKind};
+use types::{SqlError, Value};
+
+/// A statement that a cascade runs.
+pub trait CascadePlan: std::fmt::Debug + Send + Sync {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Its own.
+    fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError>;
+}
+
+/// How a cascade's statement is compiled.
+pub type CompileCascade = fn(&Stmt, &CompileEnv<'_>) -> Result<Arc<dyn CascadePlan>, SqlError>;
+
+/// A query that finds a row that breaks a foreign key.
+#[derive(Debug)]
+pub struct KeyTest {
+    broken: Arc<QueryPlan>,
+    error: SqlError,
+}
+
+/// What becomes of rows whose parent goes or changes.
+#[derive(Debug)]
+pub struct Cascade(Arc<dyn CascadePlan>);
+
+/// The steps that foreign keys add to a change.
+#[derive(Default)]
+pub struct Keys {
+    pub cascades: Vec<Cascade>,
+    pub tests: Vec<KeyTest>,
+}
+
+/// Keeps whether there was a row.
+#[derive(Default)]
+struct Any(bool);
+
+impl RowSink for Any {
+    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
+        self.0 = true;
+        Ok(())
+    }
+}
+
+impl KeyTest {
+    /// Error 547 when there is such a row.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        let mut any = Any::default();
+        run_query(&self.broken, ctx, &mut any)?;
+        if any.0 { Err(self.error.clone()) } else { Ok(()) }
+    }
+}
+
+impl Cascade {
+    /// Changes the rows.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        self.0.cascade(ctx)
+    }
+}
+
+/// The columns of a foreign key by name, the child's and the parent's, pair by pair.
+struct Pairs(Vec<(String, String)>);
+
+impl Pairs {
+    fn of(key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> Result<Pairs, SqlError> {
+        let name = |table: &TableDef, id: i32| {
+            let at =
+                table.position(id).ok_or_else(|| SqlError::internal("a foreign key has lost a column"))?;
+            Ok::<_, SqlError>(quote(&table.columns[at].name))
+        };
+        let pairs = key.columns.iter().map(|(own, other)| Ok((name(child, *own)?, name(parent, *other)?)));
+        pairs.collect::<Result<_, SqlError>>().map(Pairs)
+    }
+
+    /// `a.[x] = b.[y] AND ...`: the child's alias, the parent's.
+    fn equal(&self, child: &str, parent: &str) -> String {
+        let all = self.0.iter().map(|(c, p)| format!("{child}.{c} = {parent}.{p}"));
+        all.collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// The child's columns are all there.
+    fn given(&self, child: &str) -> String {
+        let all = self.0.iter().map(|(c, _)| format!("{child}.{c} IS NOT NULL"));
+        all.collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// The parent's key in one row is that in another.
+    fn same(&self, a: &str, b: &str) -> String {
+        self.0.iter().map(|(_, p)| format!("{a}.{p} = {b}.{p}")).collect::<Vec<_>>().join(" AND ")
+    }
+
+    /// `child.[x] = value of column, ...` for SET.
+    fn sets(&self, child: &str, value: impl Fn(&str) -> String) -> String {
+        let all = self.0.iter().map(|(c, p)| format!("{child}.{c} = {}", value(p)));
+        all.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn name_of(db: &Db, table: &TableDef) -> String {
+    format!("{}.{}.{}", quote(&db.name()), quote(&table.schema), quote(&table.name))
+}
+
+/// The foreign keys that a change must keep.
+pub fn compile(
+    env: &CompileEnv<'_>,
+    catalog: &Catalog,
+    change: &TableChange<'_>,
+    compile_cascade: CompileCascade,
+) -> Result<Keys, SqlError> {
+    let own = change.table.foreign_keys.iter().any(|key| !key.disabled);
+    let referenced = catalog.referenced_by.get(&change.table.object_id).is_some_and(|list| !list.is_empty());
+    let mut keys = Keys::default();
+    if !own && !referenced {
+        return Ok(keys);
+    }
+    let vars = VarScope::new();
+    let changes = ChangedTable {
+        table: change.table.clone(),
+        deleted: change.action != Action::Insert,
+        inserted: change.action != Action::Delete,
+        instead_of: None,
+    };
+    let env = CompileEnv { vars: &vars, values: &[], changes: Some(changes), ..env.clone() };
+    let steps = Steps { env: &env, catalog, change, compile_cascade };
+    if change.action != Action::Insert {
+        for (child, key) in catalog.foreign_keys_to(change.table.object_id) {
+            steps.children_of_old(&child, &key, &mut keys)?;
+        }
+    }
+    if change.action != Action::Delete {
+        for key in &change.table.foreign_keys {
+            steps.parents_of_new(key, &mut keys)?;
+        }
+    }
+    Ok(keys)
+}
+
+struct Steps<'a> {
+    env: &'a CompileEnv<'a>,
+    catalog: &'a Catalog,
+    change: &'a TableChange<'a>,
+    compile_cascade: CompileCascade,
+}
+
+impl Steps<'_> {
+    fn sets(&self, mut columns: impl Iterator<Item = i32>) -> bool {
+        let table = self.change.table;
+        self.change.action != Action::Update
+            || columns.any(|id| table.position(id).is_some_and(|at| self.change.columns.contains(&at)))
+    }
+
+    /// New keys of this table have a parent.
+    fn parents_of_new(&self, key: &ForeignKeyDef, keys: &mut Keys) -> Result<(), SqlError> {
+        let TableChange { db, table, verb, .. } = self.change;
+        if key.disabled || !self.sets(key.columns.iter().map(|(own, _)| *own)) {
+            return Ok(());
+        }
+        let parent = self.catalog.by_id.get(&key.parent);
+        let parent = parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
+        let broken = self.query(&orphans(db, "inserted", parent, &Pairs::of(key, table, parent)?))?;
+        let error = no_parent(verb, db, key, table, parent);
+        keys.tests.push(KeyTest { broken, error });
+        Ok(())
+    }
+
+    /// Rows of a child follow, or there are none.
+    fn children_of_old(
+        &self,
+        child: &Arc<TableDef>,
+        key: &ForeignKeyDef,
+        keys: &mut Keys,
+    ) -> Result<(), SqlError> {
+        let TableChange { db, table, action, verb, .. } = self.change;
+        if key.disabled || !self.sets(key.columns.iter().map(|(_, other)| *other)) {
+            return Ok(());
+        }
+        let pairs = Pairs::of(key, child, table)?;
+        let wanted = if *action == Action::Delete { key.on_delete } else { key.on_update };
+        let name = name_of(db, child);
+        let found = pairs.equal("c", "d");
+        let text = match (wanted, action) {
+            (ReferentialAction::NoAction, _) => {
+                // An UPDATE may have given the key to another row, a MERGE may have added one with it.
+                let kept = match (action, *verb) {
+                    (Action::Update, _) | (_, "MERGE") => format!(
+                        " AND NOT EXISTS (SELECT 1 FROM {} AS p WITH (READCOMMITTEDLOCK) WHERE {})",
+                        name_of(db, table),
+                        pairs.same("p", "d")
+                    ),
+                    _ => String::new(),
+                };
+                let text = format!(
+                    "SELECT TOP (1) 1 AS x FROM deleted AS d WHERE EXISTS (SELECT 1 FROM {name} AS c \
+                     WITH (READCOMMITTEDLOCK) WHERE {found}){kept}"
+                );
+                let error = has_children(verb, db, key, child, table);
+                keys.tests.push(KeyTest { broken: self.query(&text)?, error });
+                return Ok(());
+            }
+            (ReferentialAction::Cascade, Action::Delete) => {
+                format!("DELETE c FROM {name} AS c INNER JOIN deleted AS d ON {found}")
+            }
+            (ReferentialAction::Cascade, _) => format!(
+                "UPDATE c SET {} FROM {name} AS c INNER JOIN deleted AS d ON {found} INNER JOIN inserted AS i ON \
+                 i.[{ROW_NUMBER}] = d.[{ROW_NUMBER}] WHERE NOT ({})",
+                pairs.sets("c", |parent| format!("i.{parent}")),
+                pairs.same("i", "d")
+            ),
+            (ReferentialAction::SetNull | ReferentialAction::SetDefault, _) => {
+                let value = if wanted == ReferentialAction::SetNull { "NULL" } else { "DEFAULT" };
+                let moved = match action {
+                    Action::Update => format!(
+                        " INNER JOIN inserted AS i ON i.[{ROW_NUMBER}] = d.[{ROW_NUMBER}] WHERE NOT ({})",
+                        pairs.same("i", "d")
+                    ),
+                    _ => String::new(),
+                };
+                let sets = pairs.sets("c", |_| value.to_string());
+                format!("UPDATE c SET {sets} FROM {name} AS c INNER JOIN deleted AS d ON {found}{moved}")
+            }
+        };
+        let stmt = self.parse(&text)?;
+        keys.cascades.push(Cascade((self.compile_cascade)(&stmt, self.env)?));
+        Ok(())
+    }
+
+    fn parse(&self, text: &str) -> Result<Stmt, SqlError> {
+        parse(text)
+    }
+
+    fn query(&self, text: &str) -> Result<Arc<QueryPlan>, SqlError> {
+        query(text, self.env)
+    }
+}
+
+fn parse(text: &str) -> Result<Stmt, SqlError> {
+    let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
+    stmts.into_iter().next().ok_or_else(|| SqlError::internal("a foreign key made no statement"))
+}
+
+fn query(text: &str, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
+    match &parse(text)?.kind {
+        StmtKind::Select(query) => compile_query(query, env),
+        _ => Err(SqlError::internal("a foreign key made no query")),
+    }
+}
+
+/// Rows of a source whose key is given and has no parent.
+fn orphans(db: &Db, source: &str, parent: &TableDef, pairs: &Pairs) -> String {
+    format!(
+        "SELECT TOP (1) 1 AS x FROM {source} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p \
+         WITH (READCOMMITTEDLOCK) WHERE {})",
+        pairs.given("c"),
+        name_of(db, parent),
+        pairs.equal("c", "p")
+    )
+}
+
+/// The one column of a key, as messages show it.
+fn column(key: &ForeignKeyDef, table: &TableDef, id: i32) -> String {
+    let at = table.position(id).filter(|_| key.columns.len() == 1);
+    at.map_or(String::new(), |at| format!(", column '{}'", table.columns[at].name))
+}
+
+fn no_parent(verb: &str, db: &Db, key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> SqlError {
+    let same = if child.object_id == parent.object_id { " SAME TABLE" } else { "" };
+    let text = format!(
+        "The {verb} statement conflicted with the FOREIGN KEY{same} constraint \"{}\". The conflict occurred in database \
+         \"{}\", table \"{}\"{}.",
+        key.name,
+        db.name(),
+        parent.full_name(),
+        column(key, parent, key.columns.first().map_or(0, |(_, other)| *other))
+    );
+    SqlError::new(547, 16, 0, text)
+}
+
+fn has_children(verb: &str, db: &Db, key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> SqlError {
+    let same = if child.object_id == parent.object_id { "SAME TABLE " } else { "" };
+    let text = format!(
+        "The {verb} statement conflicted with the {same}REFERENCE constraint \"{}\". The conflict occurred in database \
+         \"{}\", table \"{}\"{}.",
+        key.name,
+        db.name(),
+        child.full_name(),
+        column(key, child, key.columns.first().map_or(0, |(own, _)| *own))
+    );
+    SqlError::new(547, 16, 0, text)
+}
+
+/// Tests all rows of a table against one of its foreign keys.
+///
+/// # Errors
+/// 547.
+pub fn test_rows(
+    env: &CompileEnv<'_>,
+    ctx: &mut ExecCtx<'_>,
+    db: &Arc<Db>,
+    child: &TableDef,
+    parent: &TableDef,
+    key: &ForeignKeyDef,
+) -> Result<(), SqlError> {
+    let pairs = Pairs::of(key, child, parent)?;
+    let broken = query(&orphans(db, &name_of(db, child), parent, &pairs), env)?;
+    KeyTest { broken, error: no_parent("ALTER TABLE", db, key, child, parent) }.run(ctx)
+}

@@ -1,0 +1,460 @@
+//! INSERT: VALUES (one row takes a short way), SELECT, DEFAULT VALUES.
+
+use super::bulk::BulkRows;
+use super::change::{CompileCascade, Kept, TableChange};
+use super::loader::Loader;
+use super::named::insert_target;
+use super::new_row::{NewRows, row_of, wrong_count};
+use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
+use super::values::{default_of, into_column};
+use crate::explain;
+use crate::operators::context::{ExecCtx, RowSink};
+use crate::operators::rt::Rt;
+use crate::operators::scan::Scan;
+use crate::operators::{BATCH, RowSet};
+use crate::state::changes::Action;
+use catalog::{Db, TableDef};
+use expr::Expr;
+use plan::Needs;
+use plan::bind::deduce::Wanted;
+use plan::bind::scope::{Clause, Scope};
+use plan::bind::{Binder, unsupported};
+use plan::hints::{Hints, TableLock};
+use plan::nodes::{Node, Path, Plan, ScanPlan};
+use plan::physical;
+use storage::write::with_writer;
+use storage::{TableMode, TableStore};
+use syntax::ast::{self, ExprKind, InsertSource};
+use types::{SqlError, Value};
+
+/// A compiled INSERT.
+#[derive(Debug)]
+pub struct InsertPlan {
+    rows: NewRows,
+    source: Source,
+    /// The source reads the target: it is read to its end first.
+    reads_target: bool,
+    top: Option<Expr>,
+    output: Option<OutputPlan>,
+    lock: TableLock,
+    pub(super) needs: Needs,
+}
+
+/// Where new rows go besides the table.
+struct Given<'p> {
+    out: Outlet<'p>,
+    kept: Option<Box<Kept>>,
+}
+
+#[derive(Debug)]
+pub(super) enum Source {
+    /// Rows of expressions, one per column of the table (the identity's is ignored).
+    Values(Vec<Vec<Expr>>),
+    /// A query; the expressions are over its rows.
+    Query { plan: Plan, exprs: Vec<Expr>, copy: Copy },
+}
+
+/// How much work a row of the query is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copy {
+    /// Each column is computed.
+    Computed,
+    /// The rows are the table's rows as they are.
+    Values,
+    /// The bytes of the stored rows are.
+    Bytes,
+}
+
+/// Compiles INSERT.
+pub fn compile(
+    binder: &mut Binder<'_>,
+    insert: &ast::Insert,
+    compile_cascade: CompileCascade,
+) -> Result<InsertPlan, SqlError> {
+    binder.push_ctes(&insert.ctes);
+    let target = insert_target(binder, &insert.target, &insert.columns)?;
+    let (db, table) = (target.db.clone(), target.table.clone());
+    let explicit_allowed = binder.env.options.identity_insert == Some((db.id(), table.object_id));
+    let columns = target.columns(&insert.columns, explicit_allowed)?;
+    let source = match &insert.source {
+        InsertSource::Values(rows) => {
+            values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?
+        }
+        InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
+        InsertSource::Query(query) => {
+            query_source(binder, &table, &columns, query, !insert.columns.is_empty())?
+        }
+        InsertSource::Execute(_) => return Err(unsupported("INSERT ... EXEC")),
+    };
+    let top = match &insert.top {
+        Some(top) => {
+            binder.scopes.push(Scope::default());
+            let top = binder.top(top, Vec::new());
+            binder.scopes.pop();
+            top?.count
+        }
+        None => None,
+    };
+    // A rebuild reads one storage of a table and fills another.
+    let is_target = |t: &TableDef| t.object_id == table.object_id && t.storage.unit == table.storage.unit;
+    let reads_target = binder.tables.iter().any(|used| is_target(&used.table));
+    let names = OutputScope {
+        db: &db,
+        table: &table,
+        images: Images::Inserted,
+        merge: false,
+        others: Vec::new(),
+        columns: match &target.through {
+            Some((through, get)) => through.output(get),
+            None => OutputColumn::of_table(&table, 0),
+        },
+    };
+    let view = target.through.as_ref().map(|(through, get)| through.change(get));
+    let output = output::bind(binder, names, &insert.output, compile_cascade)?;
+    let output = output.map(|output| output.planned(&[])).transpose()?;
+    let hints = Hints::parse(&table, &insert.hints)?;
+    let all: Vec<usize> = (0..table.columns.len()).collect();
+    let change = TableChange {
+        constraints: !hints.ignore_constraints,
+        triggers: !hints.ignore_triggers,
+        view: view.as_ref(),
+        ..TableChange::new(&db, &table, Action::Insert, &all)
+    };
+    let rows = NewRows::compile(binder, &change, &columns, compile_cascade)?;
+    rows.change.check_output(output::to_client(output.as_ref()))?;
+    Ok(InsertPlan {
+        rows,
+        source,
+        reads_target,
+        top,
+        output,
+        lock: hints.write_lock()?,
+        needs: plan::physical::needs(binder)?,
+    })
+}
+
+pub(super) fn values_source(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    columns: &[usize],
+    rows: &[Vec<ast::Expr>],
+    listed: bool,
+) -> Result<Source, SqlError> {
+    let mut out = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.len() != columns.len() {
+            if rows.iter().any(|r| r.len() != rows[0].len()) {
+                let text = "All the rows in a VALUES list must have the same number of values.";
+                return Err(SqlError::new(10709, 16, 1, text));
+            }
+            return Err(wrong_count(row.len(), columns.len(), listed, false));
+        }
+        binder.begin_row();
+        let mut given = Vec::with_capacity(row.len());
+        for (e, column) in row.iter().zip(columns) {
+            let value = match e.kind {
+                ExprKind::Default => default_of(binder, table, *column)?,
+                _ => {
+                    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
+                    let wanted = Wanted::Becomes(table.columns[*column].ty);
+                    let typed = binder.deduce(e, wanted).and_then(|()| binder.expr(e));
+                    binder.scopes.pop();
+                    into_column(typed?, table, *column)?
+                }
+            };
+            given.push(value);
+        }
+        out.push(row_of(binder, table, columns, given)?);
+    }
+    Ok(Source::Values(out))
+}
+
+pub(super) fn query_source(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    columns: &[usize],
+    query: &ast::Query,
+    listed: bool,
+) -> Result<Source, SqlError> {
+    plan::bind::document::check_absent(query, "INSERT")?;
+    let bound = binder.query(query)?;
+    if bound.columns.len() != columns.len() {
+        return Err(wrong_count(bound.columns.len(), columns.len(), listed, true));
+    }
+    let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
+    let mut given = Vec::with_capacity(columns.len());
+    for (slot, (out, column)) in bound.columns.iter().zip(columns).enumerate() {
+        let mut typed = out.typed();
+        typed.expr = Expr::Col(slot as u32);
+        given.push(if out.untyped { Expr::Const(Value::Null) } else { into_column(typed, table, *column)? });
+    }
+    let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
+    let exprs = row_of(binder, table, columns, given)?;
+    let copy = copy_kind(table, &plan, &exprs);
+    Ok(Source::Query { plan, exprs, copy })
+}
+
+fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
+    let straight = exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
+    if !straight
+        || plan.width() != exprs.len()
+        || table.columns.iter().any(|c| c.identity.is_some() || c.is_made())
+    {
+        return Copy::Computed;
+    }
+    let Some(scan) = whole_rows(&plan.node) else { return Copy::Values };
+    let source = &scan.store.table;
+    let in_place = scan.columns.iter().enumerate().all(|(i, c)| usize::from(*c) == i);
+    let nulls = source.columns.iter().zip(&table.columns).all(|(s, t)| t.nullable || !s.nullable);
+    let same = source.columns.len() == table.columns.len() && source.layout.same_bytes_as(&table.layout);
+    let plain = scan.store.lob_columns.is_empty() && scan.pred.is_none() && !scan.locator;
+    let plain = plain && scan.locks.is_none();
+    let base = matches!(scan.path, Path::Base | Path::Clustered(_) | Path::Point(_));
+    if in_place && nulls && same && plain && base { Copy::Bytes } else { Copy::Values }
+}
+
+/// The scan that a plan is, when nothing else is in it.
+fn whole_rows(node: &Node) -> Option<&ScanPlan> {
+    match node {
+        Node::Scan(scan) => Some(scan),
+        _ => None,
+    }
+}
+
+impl InsertPlan {
+    /// Its table and where the rows come from, for SHOWPLAN.
+    pub fn shown(&self) -> (&Db, &TableStore, explain::Source<'_>) {
+        let source = match &self.source {
+            self::Source::Values(_) => explain::Source::Constant,
+            self::Source::Query { plan, .. } => explain::Source::Plan(plan),
+        };
+        (&self.rows.db, &self.rows.store, source)
+    }
+
+    /// Whether its rows are its own.
+    pub fn reads_nothing(&self) -> bool {
+        matches!(self.source, Source::Values(_))
+    }
+
+    /// OUTPUT.
+    pub fn output(&self) -> Option<&OutputPlan> {
+        self.output.as_ref()
+    }
+
+    /// Runs the statement.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        let NewRows { db, store, change, .. } = &self.rows;
+        self.rows.check_identity(ctx)?;
+        ctx.session.lock_table(db, &store.table, self.lock)?;
+        db.check_writable()?;
+        if !self.needs.is_empty() {
+            crate::operators::query::lock_tables(&self.needs, ctx)?;
+        }
+        let mut to = Given { out: Outlet::begin(self.output.as_ref(), ctx, out)?, kept: change.begin() };
+        let mut rt = Rt::new(ctx, &self.needs);
+        let limit = self.limit(&mut rt)?;
+        let count = match &self.source {
+            Source::Values(rows) if rows.len() == 1 && limit > 0 => {
+                self.one_row(&rows[0], &mut rt, &mut to)?
+            }
+            Source::Values(rows) => self.rows(rows, &mut rt, limit, &mut to)?,
+            Source::Query { plan, exprs, copy } => match copy {
+                // Bytes of rows pass no operator that could count them.
+                Copy::Bytes
+                    if !self.reads_target
+                        && limit == u64::MAX
+                        && !self.sees_rows()
+                        && rt.session().profile.is_none() =>
+                {
+                    self.bytes(plan, &mut rt)?
+                }
+                copy => {
+                    let copy = if self.sees_rows() { Copy::Computed } else { *copy };
+                    self.query(plan, exprs, copy, &mut rt, limit, &mut to)?
+                }
+            },
+        };
+        to.out.finish(&mut rt)?;
+        let count = self.counted(count, to.kept.as_deref());
+        change.finish(ctx, to.kept)?;
+        if !change.is_instead() {
+            ctx.session.inserted(db, &store.table, count);
+        }
+        Ok(count)
+    }
+
+    /// How many rows there were: all that a trigger gets, if it gets them in the place of the table.
+    fn counted(&self, written: u64, kept: Option<&Kept>) -> u64 {
+        match kept {
+            Some(kept) if self.rows.change.is_instead() => kept.count(),
+            _ => written,
+        }
+    }
+
+    /// Whether something sees each row with all its columns.
+    fn sees_rows(&self) -> bool {
+        self.output.is_some() || self.rows.change.sees_rows()
+    }
+
+    /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with the row as the variables.
+    /// Gives the number of rows and whether there may be more.
+    pub fn load_rows(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        source: &mut dyn BulkRows,
+        limit: u64,
+    ) -> Result<(u64, bool), SqlError> {
+        let NewRows { db, store, change, .. } = &self.rows;
+        let Source::Values(rows) = &self.source else {
+            return Err(SqlError::internal("a bulk load takes one row of values"));
+        };
+        let Some(exprs) = rows.first() else {
+            return Err(SqlError::internal("a bulk load takes one row of values"));
+        };
+        self.rows.check_identity(ctx)?;
+        ctx.session.lock_table(db, &store.table, self.lock)?;
+        db.check_writable()?;
+        let mut nobody = Vec::new();
+        let mut to = Given { out: Outlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
+        let mut rt = Rt::new(ctx, &self.needs);
+        let mut loader = Loader::new(db, store);
+        let mut values = vec![Value::Null; store.table.columns.len()];
+        let (mut left, mut more) = (limit, true);
+        while left > 0 {
+            more = source.next(rt.vars_mut())?;
+            if !more {
+                break;
+            }
+            left -= 1;
+            self.rows.compute(exprs, &[], &mut rt, &mut values)?;
+            self.load(&mut loader, &mut values, &mut rt, &mut to)?;
+        }
+        let count = loader.finish(&mut rt)?;
+        let count = self.counted(count, to.kept.as_deref());
+        change.finish(ctx, to.kept)?;
+        if !change.is_instead() {
+            ctx.session.inserted(db, &store.table, count);
+        }
+        Ok((count, more))
+    }
+
+    fn limit(&self, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
+        let rowcount = match (rt.session().options.rowcount, &self.source) {
+            (0, _) | (_, Source::Values(_)) => u64::MAX,
+            (n, _) => n,
+        };
+        match &self.top {
+            None => Ok(rowcount),
+            Some(e) => Ok(rowcount.min(e.eval(&[], rt)?.as_i64().map_or(0, |n| n.max(0) as u64))),
+        }
+    }
+
+    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut Given<'_>) -> Result<u64, SqlError> {
+        let NewRows { db, store, .. } = &self.rows;
+        let mut values: smallvec::SmallVec<[Value; 8]> = smallvec::smallvec![Value::Null; exprs.len()];
+        self.rows.compute(exprs, &[], rt, &mut values)?;
+        self.rows.complete(&mut values, true, rt)?;
+        if !self.rows.change.is_instead() {
+            let txn = rt.session().txn(db)?;
+            with_writer(|writer| writer.insert(db, txn, store, &values))?;
+        }
+        to.out.give(&added(&values), rt)?;
+        if let Some(kept) = &mut to.kept {
+            kept.inserted(&values, rt)?;
+        }
+        Ok(1)
+    }
+
+    fn rows(
+        &self,
+        rows: &[Vec<Expr>],
+        rt: &mut Rt<'_, '_>,
+        limit: u64,
+        to: &mut Given<'_>,
+    ) -> Result<u64, SqlError> {
+        let mut loader = Loader::new(&self.rows.db, &self.rows.store);
+        let mut values = vec![Value::Null; self.rows.store.table.columns.len()];
+        for exprs in rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+            self.rows.compute(exprs, &[], rt, &mut values)?;
+            self.load(&mut loader, &mut values, rt, to)?;
+        }
+        loader.finish(rt)
+    }
+
+    /// Adds a computed row to a load.
+    fn load(
+        &self,
+        loader: &mut Loader<'_>,
+        values: &mut [Value],
+        rt: &mut Rt<'_, '_>,
+        to: &mut Given<'_>,
+    ) -> Result<(), SqlError> {
+        self.rows.complete(values, true, rt)?;
+        to.out.give(&added(values), rt)?;
+        self.rows.load(values, loader, &mut to.kept, rt)
+    }
+
+    fn query(
+        &self,
+        plan: &Plan,
+        exprs: &[Expr],
+        copy: Copy,
+        rt: &mut Rt<'_, '_>,
+        limit: u64,
+        to: &mut Given<'_>,
+    ) -> Result<u64, SqlError> {
+        let mut loader = Loader::new(&self.rows.db, &self.rows.store);
+        let mut op = crate::operators::open::start(plan, rt);
+        let mut batch = RowSet::default();
+        let mut values = vec![Value::Null; self.rows.store.table.columns.len()];
+        let mut left = limit;
+        if self.reads_target {
+            let mut kept: Vec<Box<[Value]>> = Vec::new();
+            while op.next(plan, rt, &mut batch)? {
+                for i in 0..batch.len() {
+                    rt.reserve(crate::operators::memory::row_bytes(batch.row(i)))?;
+                    kept.push(batch.row(i).into());
+                }
+            }
+            for row in kept.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+                self.rows.compute(exprs, row, rt, &mut values)?;
+                self.load(&mut loader, &mut values, rt, to)?;
+            }
+            return loader.finish(rt);
+        }
+        while left > 0 && op.next(plan, rt, &mut batch)? {
+            debug_assert!(batch.len() <= BATCH * 64);
+            for i in 0..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
+                left -= 1;
+                if copy == Copy::Computed {
+                    self.rows.compute(exprs, batch.row(i), rt, &mut values)?;
+                    self.load(&mut loader, &mut values, rt, to)?;
+                } else {
+                    self.rows.checked(batch.row(i), rt)?;
+                    loader.add(rt, batch.row(i))?;
+                }
+            }
+        }
+        loader.finish(rt)
+    }
+
+    /// Copies stored rows as they are.
+    fn bytes(&self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
+        let Some(plan) = whole_rows(&plan.node) else { return Err(SqlError::internal("not a plain scan")) };
+        debug_assert!(plan.mode != TableMode::Current);
+        let mut loader = Loader::new(&self.rows.db, &self.rows.store);
+        let mut scan = Scan::default();
+        while scan.next_page(plan, rt)? {
+            let page = scan.rows();
+            for i in 0..page.len() {
+                loader.add_bytes(rt, page.row(i))?;
+            }
+        }
+        loader.finish(rt)
+    }
+}
+
+/// A row that INSERT has added, for OUTPUT.
+fn added(values: &[Value]) -> OutputRow<'_> {
+    OutputRow { deleted: &[], inserted: values, row: &[], action: Action::Insert }
+}

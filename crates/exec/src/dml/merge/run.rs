@@ -1,0 +1,250 @@
+//! Running MERGE: the joined rows are kept with what becomes of them; then deletes and updates, then inserts.
+
+use std::collections::HashMap;
+
+use super::{Action, Case, Clause, MergePlan};
+use crate::dml::change::{ChangePlan, Kept, finish_all};
+use crate::dml::delete::RowDelete;
+use crate::dml::loader::Loader;
+use crate::dml::output::{Outlet, OutputRow};
+use crate::dml::target::{Limit, encode_locator, no_conflict};
+use crate::dml::update::row::RowUpdate;
+use crate::dml::update::set::SetClause;
+use crate::operators::RowSet;
+use crate::operators::context::{ExecCtx, RowSink};
+use crate::operators::memory::row_bytes;
+use crate::operators::open::start;
+use crate::operators::rt::Rt;
+use crate::state::changes::Action as Kind;
+use access::RowBatch;
+use pages::RowHeader;
+use storage::write::{Locator, read_current};
+use types::{SqlError, Value};
+
+/// A joined row and its clause.
+type Chosen<'p> = (Box<[Value]>, &'p Clause);
+
+/// How a row that was just read is changed; false when someone else has changed it in between.
+type ChangeOne<'c> = &'c mut dyn FnMut(&mut Rt<'_, '_>, &At<'_>, &[Value]) -> Result<bool, SqlError>;
+
+/// Rows that were inserted, updated and deleted.
+#[derive(Default)]
+struct Counts {
+    inserted: u64,
+    updated: u64,
+    deleted: u64,
+}
+
+impl MergePlan {
+    /// Runs the statement; gives how many rows it has changed in all.
+    ///
+    /// # Errors
+    /// 8672; those of the changes.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        if let Some(rows) = &self.inserts {
+            rows.check_identity(ctx)?;
+        }
+        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
+        self.db.check_writable()?;
+        ctx.session.shows_newest(&self.db)?;
+        crate::operators::query::lock_tables(&self.needs, ctx)?;
+        let mut out = Outlet::begin(self.output.as_ref(), ctx, out)?;
+        let mut rt = Rt::new(ctx, &self.needs);
+        let chosen = self.choose(&mut rt)?;
+        let mut counts = Counts::default();
+        let [updated, deleted] = self.change_rows(&chosen, &mut rt, &mut out, &mut counts)?;
+        let inserted = self.insert_rows(&chosen, &mut rt, &mut out, &mut counts)?;
+        out.finish(&mut rt)?;
+        let changes = [
+            self.inserts.as_ref().map(|rows| (&rows.change, inserted)),
+            self.updates.as_ref().map(|change| (change, updated)),
+            self.deletes.as_ref().map(|change| (change, deleted)),
+        ];
+        finish_all(ctx, changes.into_iter().flatten().collect())?;
+        let total = counts.inserted + counts.updated + counts.deleted;
+        if self.is_instead() {
+            return Ok(total);
+        }
+        let table = &self.store.table;
+        // Whichever columns each clause sets.
+        table.state.updated(counts.updated, u64::MAX);
+        ctx.session.inserted(&self.db, table, counts.inserted);
+        ctx.session.deleted(&self.db, table, counts.deleted);
+        Ok(total)
+    }
+
+    /// Whether triggers stand in the place of all of its actions.
+    fn is_instead(&self) -> bool {
+        let inserts = self.inserts.as_ref().map(|rows| &rows.change);
+        inserts.into_iter().chain(&self.updates).chain(&self.deletes).any(ChangePlan::is_instead)
+    }
+
+    /// Reads all rows and finds the clause of each.
+    fn choose(&self, rt: &mut Rt<'_, '_>) -> Result<Vec<Chosen<'_>>, SqlError> {
+        let mut chosen: Vec<Chosen<'_>> = Vec::new();
+        // Rows of the target that have an action: whether it is an UPDATE.
+        let mut met: HashMap<Vec<u8>, bool> = HashMap::new();
+        let mut batch = RowSet::default();
+        let mut op = start(&self.plan, rt);
+        while op.next(&self.plan, rt, &mut batch)? {
+            for i in 0..batch.len() {
+                let row = batch.row(i);
+                let Some(clause) = self.clause_of(row, rt)? else { continue };
+                if clause.case != Case::SourceOnly {
+                    let mut key = Vec::new();
+                    encode_locator(&row[0], &mut key);
+                    rt.reserve(key.len())?;
+                    let updates = matches!(clause.action, Action::Update(_));
+                    match met.insert(key, updates) {
+                        None => {}
+                        Some(before) if before || updates => return Err(twice()),
+                        // Deleted once is deleted.
+                        Some(_) => continue,
+                    }
+                }
+                rt.reserve(row_bytes(row))?;
+                chosen.push((row.into(), clause));
+            }
+        }
+        drop(op);
+        let limit = Limit::of(self.top.as_ref(), rt)?.among(chosen.len());
+        chosen.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(chosen)
+    }
+
+    fn clause_of(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<&Clause>, SqlError> {
+        let case = match (row[0].is_null(), row[1].is_null()) {
+            (false, false) => Case::Both,
+            (true, _) => Case::SourceOnly,
+            (false, true) => Case::TargetOnly,
+        };
+        for clause in self.clauses.iter().filter(|clause| clause.case == case) {
+            match &clause.condition {
+                Some(condition) if !condition.is_true(row, rt)? => {}
+                _ => return Ok(Some(clause)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Updates and deletes; gives what is kept of both.
+    fn change_rows(
+        &self,
+        chosen: &[Chosen<'_>],
+        rt: &mut Rt<'_, '_>,
+        out: &mut Outlet<'_>,
+        counts: &mut Counts,
+    ) -> Result<[Option<Box<Kept>>; 2], SqlError> {
+        let nothing = SetClause::default();
+        let mut update =
+            self.updates.as_ref().map(|change| RowUpdate::new(&self.db, &self.store, change, &nothing));
+        let mut delete = self.deletes.as_ref().map(|change| {
+            let seen = self.output.is_some() || change.sees_rows();
+            RowDelete::new(&self.db, &self.store, change, seen)
+        });
+        let mut lookup = RowBatch::new();
+        let mut slots = Vec::new();
+        for (row, clause) in chosen {
+            match (&clause.action, &mut update, &mut delete) {
+                (Action::Update(set), Some(update), _) => {
+                    update.set = set;
+                    let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
+                        update.one(rt, at.parts(), slots, out)
+                    };
+                    counts.updated += self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
+                }
+                (Action::Delete, _, Some(delete)) => {
+                    let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
+                        delete.one(rt, at.parts(), slots, out)
+                    };
+                    counts.deleted += self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
+                }
+                _ => {}
+            }
+        }
+        let updated = match update {
+            None => None,
+            Some(update) => update.finish(rt)?,
+        };
+        Ok([updated, delete.and_then(|delete| delete.kept)])
+    }
+
+    /// Reads a row of the target as it is now and changes it; 0 when it is gone.
+    fn change_row(
+        &self,
+        row: &[Value],
+        slots: &mut Vec<Value>,
+        lookup: &mut RowBatch,
+        rt: &mut Rt<'_, '_>,
+        one: ChangeOne<'_>,
+    ) -> Result<u64, SqlError> {
+        rt.check_cancel()?;
+        slots.clear();
+        slots.extend_from_slice(row);
+        let locator = Locator::of(&row[0])?;
+        loop {
+            let txn = rt.session().txn(&self.db)?;
+            let found = read_current(&self.db, txn, &self.store, &row[0], lookup)?;
+            if self.snapshot {
+                no_conflict(&self.db, &self.store, rt, lookup)?;
+            }
+            if !found {
+                return Ok(0);
+            }
+            for (slot, column) in &self.own {
+                slots[*slot] = self.store.column(&self.db, lookup.row(0), usize::from(*column))?;
+            }
+            if one(rt, &At { locator: &locator, header: lookup.header(0), batch: lookup }, slots)? {
+                return Ok(1);
+            }
+        }
+    }
+
+    fn insert_rows(
+        &self,
+        chosen: &[Chosen<'_>],
+        rt: &mut Rt<'_, '_>,
+        out: &mut Outlet<'_>,
+        counts: &mut Counts,
+    ) -> Result<Option<Box<Kept>>, SqlError> {
+        let Some(rows) = &self.inserts else { return Ok(None) };
+        let mut kept = rows.change.begin();
+        let mut loader = Loader::new(&self.db, &self.store);
+        let mut values = vec![Value::Null; self.store.table.columns.len()];
+        for (row, clause) in chosen {
+            let Action::Insert(exprs) = &clause.action else { continue };
+            rows.compute(exprs, row, rt, &mut values)?;
+            rows.complete(&mut values, true, rt)?;
+            out.give(&OutputRow { deleted: &[], inserted: &values, row, action: Kind::Insert }, rt)?;
+            rows.load(&values, &mut loader, &mut kept, rt)?;
+        }
+        let written = loader.finish(rt)?;
+        counts.inserted = match &kept {
+            Some(kept) if rows.change.is_instead() => kept.count(),
+            _ => written,
+        };
+        Ok(kept)
+    }
+}
+
+/// A row that was just read.
+struct At<'r> {
+    locator: &'r Locator,
+    header: RowHeader,
+    batch: &'r RowBatch,
+}
+
+impl At<'_> {
+    fn parts(&self) -> (&Locator, &RowHeader, &[u8]) {
+        (self.locator, &self.header, self.batch.row(0))
+    }
+}
+
+/// 8672.
+fn twice() -> SqlError {
+    let text = "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row \
+                matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table \
+                multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP \
+                BY clause to group the source rows.";
+    SqlError::new(8672, 16, 1, text)
+}

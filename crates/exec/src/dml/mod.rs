@@ -1,0 +1,190 @@
+//! INSERT, UPDATE, DELETE, MERGE and SELECT INTO: compiled once, run without names.
+//! Guarantees: a statement never meets its own changes (Halloween): what it reads is complete before it writes, or
+//! the way it reads cannot lead to what it wrote; rows that another transaction is changing are waited for and tested
+//! again; an error names table and column.
+
+pub mod bulk;
+pub mod change;
+pub mod current;
+pub mod delete;
+pub mod insert;
+pub mod instead;
+pub mod loader;
+pub mod merge;
+mod named;
+mod new_row;
+pub mod output;
+pub mod select_into;
+mod source;
+pub mod target;
+mod through;
+pub mod update;
+mod values;
+
+use crate::operators::context::{ExecCtx, RowSink};
+use crate::output::ColumnInfo;
+use crate::state::changes::Action;
+use plan::bind::Binder;
+use plan::bind::env::CompileEnv;
+use plan::counters::Kind;
+use plan::{Counted, Needs, cost};
+use std::sync::Arc;
+use std::time::Instant;
+use syntax::ast::{self, StmtKind};
+use types::{SqlError, Value};
+
+/// A compiled INSERT, UPDATE, DELETE, MERGE or SELECT INTO.
+#[derive(Debug)]
+pub enum DmlPlan {
+    Insert(Box<insert::InsertPlan>),
+    Update(Box<update::UpdatePlan>),
+    Delete(Box<delete::DeletePlan>),
+    Merge(Box<merge::MergePlan>),
+    /// Of a view whose trigger does it.
+    Instead(Box<instead::InsteadPlan>),
+    SelectInto(Box<select_into::SelectIntoPlan>),
+}
+
+impl DmlPlan {
+    /// What it needs when it runs.
+    pub fn needs(&self) -> &Needs {
+        match self {
+            DmlPlan::Insert(plan) => &plan.needs,
+            DmlPlan::Update(plan) => &plan.needs,
+            DmlPlan::Delete(plan) => &plan.needs,
+            DmlPlan::Merge(plan) => &plan.needs,
+            DmlPlan::Instead(plan) => &plan.needs,
+            DmlPlan::SelectInto(plan) => &plan.needs,
+        }
+    }
+
+    /// Columns of the rows that the statement returns.
+    pub fn columns(&self) -> &[ColumnInfo] {
+        let output = match self {
+            DmlPlan::Insert(plan) => plan.output(),
+            DmlPlan::Update(plan) => plan.output(),
+            DmlPlan::Delete(plan) => plan.output(),
+            DmlPlan::Merge(plan) => plan.output(),
+            DmlPlan::Instead(plan) => plan.output(),
+            DmlPlan::SelectInto(_) => None,
+        };
+        output.map_or(&[], |output| output.columns())
+    }
+
+    /// Whether it adds rows that it has itself, or finds its rows by whole keys of unique indexes alone.
+    pub fn reads_points(&self) -> bool {
+        self.needs().subqueries.is_empty()
+            && match self {
+                DmlPlan::Insert(plan) => plan.reads_nothing(),
+                DmlPlan::Update(plan) => plan.shown().2.reads_points(),
+                DmlPlan::Delete(plan) => plan.shown().2.reads_points(),
+                DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => false,
+            }
+    }
+
+    /// SELECT INTO is an INSERT.
+    fn kind(&self) -> Kind {
+        match self {
+            DmlPlan::Insert(_) | DmlPlan::SelectInto(_) => Kind::Insert,
+            DmlPlan::Update(_) => Kind::Update,
+            DmlPlan::Delete(_) => Kind::Delete,
+            DmlPlan::Merge(_) => Kind::Merge,
+            DmlPlan::Instead(plan) => match plan.action() {
+                Action::Insert => Kind::Insert,
+                Action::Update => Kind::Update,
+                Action::Delete => Kind::Delete,
+            },
+        }
+    }
+
+    /// What finding its rows is expected to cost, in units of [`plan::cost`]; nothing where a scan changes what it meets.
+    fn cost(&self) -> f64 {
+        let source = match self {
+            DmlPlan::Insert(plan) => plan.shown().2,
+            DmlPlan::Update(plan) => plan.shown().2,
+            DmlPlan::Delete(plan) => plan.shown().2,
+            DmlPlan::Merge(plan) => plan.shown().2,
+            DmlPlan::Instead(plan) => return plan.shown().2.map_or(0.0, |plan| cost::of(plan).total),
+            DmlPlan::SelectInto(plan) => return cost::of(plan.shown().1).total,
+        };
+        source.plan().map_or(0.0, |plan| cost::of(plan).total)
+    }
+
+    /// Runs the statement; returns how many rows it changed.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        match self {
+            DmlPlan::Insert(plan) => plan.run(ctx, out),
+            DmlPlan::Update(plan) => plan.run(ctx, out),
+            DmlPlan::Delete(plan) => plan.run(ctx, out),
+            DmlPlan::Merge(plan) => plan.run(ctx, out),
+            DmlPlan::Instead(plan) => plan.run(ctx, out),
+            DmlPlan::SelectInto(plan) => plan.run(ctx),
+        }
+    }
+}
+
+/// Compiles a statement that changes data.
+pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
+    let began = Instant::now();
+    let mut binder = Binder::new(env);
+    let options = options_of(stmt);
+    plan::apply_options(&mut binder, options, assigns(stmt))?;
+    let instead = instead::compile(&mut binder, &stmt.kind, compile_cascade)?;
+    let plan = match (&stmt.kind, instead) {
+        (_, Some(plan)) => DmlPlan::Instead(Box::new(plan)),
+        (stmt, None) => compile_stored(&mut binder, stmt)?,
+    };
+    let counted =
+        Counted { kind: plan.kind(), began, options, cost: plan.cost(), trivial: plan.reads_points() };
+    counted.add(&binder, plan.needs());
+    Ok(Arc::new(plan))
+}
+
+/// Compiles a change of a table.
+fn compile_stored(binder: &mut Binder<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
+    Ok(match stmt {
+        StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(binder, i, compile_cascade)?)),
+        StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(binder, u, compile_cascade)?)),
+        StmtKind::Delete(d) => DmlPlan::Delete(Box::new(delete::compile(binder, d, compile_cascade)?)),
+        StmtKind::Select(q) => DmlPlan::SelectInto(Box::new(select_into::compile(binder, q)?)),
+        StmtKind::Merge(m) => DmlPlan::Merge(Box::new(merge::compile(binder, m, compile_cascade)?)),
+        _ => return Err(SqlError::internal("not a statement that changes data")),
+    })
+}
+
+/// Compiles a statement that a cascade runs.
+fn compile_cascade(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<dyn change::CascadePlan>, SqlError> {
+    let plan: Arc<DmlPlan> = compile_dml(stmt, env)?;
+    Ok(plan)
+}
+
+impl change::CascadePlan for DmlPlan {
+    fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        let mut none: Vec<Vec<Value>> = Vec::new();
+        self.run(ctx, &mut none).map(drop)
+    }
+}
+
+/// Whether a statement gives variables values while it reads rows, or may do so.
+fn assigns(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Update(u) => u.assignments.iter().any(ast::Assignment::assigns),
+        StmtKind::Merge(_) => true,
+        _ => false,
+    }
+}
+
+/// The OPTION clause of a statement.
+fn options_of(stmt: &ast::Stmt) -> &[ast::OptionItem] {
+    match &stmt.kind {
+        StmtKind::Insert(i) => match &i.source {
+            ast::InsertSource::Query(query) => &query.options,
+            _ => &i.options,
+        },
+        StmtKind::Update(u) => &u.options,
+        StmtKind::Delete(d) => &d.options,
+        StmtKind::Merge(m) => &m.options,
+        StmtKind::Select(q) => &q.options,
+        _ => &[],
+    }
+}

@@ -1,0 +1,323 @@
+//! New rows of a table, as INSERT, MERGE and OUTPUT INTO make them: which columns get values, the identity, NOT NULL and
+//! CHECK.
+//! Guarantee: whoever adds rows to a table through SQL takes the same steps in the same order.
+
+use std::sync::Arc;
+
+use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
+use super::loader::Loader;
+use super::values::{column_value, default_of, null_error};
+use crate::operators::context::ExecCtx;
+use crate::operators::rt::Rt;
+use catalog::{Db, TableDef, identity, row_version};
+use expr::Expr;
+use plan::bind::Binder;
+use storage::TableStore;
+use syntax::ast;
+use types::convert::Mode;
+use types::{DataType, SqlError, Value};
+
+/// What each new row of a table goes through.
+#[derive(Debug)]
+pub struct NewRows {
+    pub db: Arc<Db>,
+    pub store: Arc<TableStore>,
+    /// The identity column, when the statement does not give its values.
+    identity: Option<usize>,
+    /// The identity column, when it does.
+    explicit_identity: Option<usize>,
+    /// The rowversion column.
+    row_version: Option<usize>,
+    /// Columns that take no NULL.
+    not_null: Vec<usize>,
+    /// Computed columns that the rows have, with their values over the others.
+    computed: Vec<(usize, Expr)>,
+    /// CHECK, foreign keys, triggers.
+    pub change: ChangePlan,
+}
+
+impl NewRows {
+    /// Compiles what rows that give values for `columns` go through.
+    ///
+    /// # Errors
+    /// Those of binding constraints.
+    pub fn compile(
+        binder: &mut Binder<'_>,
+        change: &TableChange<'_>,
+        columns: &[usize],
+        compile_cascade: CompileCascade,
+    ) -> Result<NewRows, SqlError> {
+        let table = change.table;
+        let identity = table.columns.iter().position(|c| c.identity.is_some());
+        let given = identity.filter(|at| columns.contains(at));
+        let row_version = table.row_version();
+        let not_null = 0..table.columns.len();
+        let not_null = not_null.filter(|i| !table.columns[*i].nullable && !table.columns[*i].is_virtual());
+        let not_null = not_null.filter(|i| Some(*i) != row_version);
+        Ok(NewRows {
+            db: change.db.clone(),
+            store: TableStore::open(change.db, table)?,
+            identity: identity.filter(|_| given.is_none()),
+            explicit_identity: given,
+            row_version,
+            not_null: not_null.filter(|i| given.is_some() || Some(*i) != identity).collect(),
+            computed: binder.stored_computed(change.db, table, None)?,
+            change: change::compile(binder.env, &mut binder.rights, change, compile_cascade)?,
+        })
+    }
+
+    /// Whether the session's IDENTITY_INSERT fits the statement.
+    ///
+    /// # Errors
+    /// 544, 545.
+    pub fn check_identity(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        let table = &self.store.table;
+        let on = ctx.session.options.identity_insert == Some((self.db.id(), table.object_id));
+        if self.explicit_identity.is_some() && !on {
+            let text = format!(
+                "Cannot insert explicit value for identity column in table '{}' when IDENTITY_INSERT is set to OFF.",
+                table.name
+            );
+            return Err(SqlError::new(544, 16, 1, text));
+        }
+        if self.identity.is_some() && on {
+            let text = format!(
+                "Explicit value must be specified for identity column in table '{}' either when IDENTITY_INSERT is \
+                 set to ON or when a replication user is inserting into a NOT FOR REPLICATION identity column.",
+                table.name
+            );
+            return Err(SqlError::new(545, 16, 1, text));
+        }
+        Ok(())
+    }
+
+    /// The given values and defaults of a row.
+    ///
+    /// # Errors
+    /// Those of the expressions; 2628.
+    #[inline]
+    pub fn compute(
+        &self,
+        exprs: &[Expr],
+        row: &[Value],
+        rt: &mut Rt<'_, '_>,
+        values: &mut [Value],
+    ) -> Result<(), SqlError> {
+        let table = &self.store.table;
+        for (column, (place, e)) in values.iter_mut().zip(exprs).enumerate() {
+            *place = column_value(e, row, rt, &self.db, table, column)?;
+        }
+        Ok(())
+    }
+
+    /// What the table adds to a computed row, and its tests: identity, rowversion, NOT NULL, CHECK. Notes the identity for
+    /// `SCOPE_IDENTITY()` where `noted`.
+    ///
+    /// # Errors
+    /// 515, 547, 8115.
+    #[inline]
+    pub fn complete(&self, values: &mut [Value], noted: bool, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if self.change.is_instead() {
+            self.unnumbered(values)?;
+            return self.derived(values, rt);
+        }
+        if let Some(column) = self.identity {
+            let next = identity::next(&self.db, &self.store.table, 1)?;
+            self.give_identity(values, column, next)?;
+            if noted {
+                note_identity(rt, next);
+            }
+        }
+        if let Some(column) = self.explicit_identity {
+            self.note_explicit(&values[column], noted, rt)?;
+        }
+        if let Some(column) = self.row_version {
+            let txn = rt.session().txn(&self.db)?;
+            values[column] = row_version::value(row_version::next(&self.db, txn, 1)?);
+        }
+        self.derived(values, rt)?;
+        self.checked(values, rt)
+    }
+
+    /// The stored computed columns.
+    #[inline]
+    fn derived(&self, values: &mut [Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        for (column, e) in &self.computed {
+            values[*column] = column_value(e, values, rt, &self.db, &self.store.table, *column)?;
+        }
+        Ok(())
+    }
+
+    /// A row for a trigger that stands in the place of the INSERT has no number: 0.
+    fn unnumbered(&self, values: &mut [Value]) -> Result<(), SqlError> {
+        match self.identity {
+            None => Ok(()),
+            Some(column) => self.give_identity(values, column, 0),
+        }
+    }
+
+    /// NOT NULL and CHECK.
+    ///
+    /// # Errors
+    /// 515, 547.
+    pub fn checked(&self, values: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        match self.not_null.iter().find(|at| values[**at].is_null()) {
+            None => self.change.check(values, rt),
+            Some(at) => Err(null_error(&self.db, &self.store.table, *at, "INSERT")),
+        }
+    }
+
+    fn give_identity(&self, values: &mut [Value], column: usize, next: i64) -> Result<(), SqlError> {
+        let ty = self.store.table.columns[column].ty;
+        values[column] = match ty {
+            DataType::BigInt => Value::BigInt(next),
+            DataType::Int if i32::try_from(next).is_ok() => Value::Int(next as i32),
+            _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit)
+                .map_err(|_| {
+                    let name = ty.message_name();
+                    let text = format!("Arithmetic overflow error converting IDENTITY to data type {name}.");
+                    SqlError::new(8115, 16, 1, text)
+                })?,
+        };
+        Ok(())
+    }
+
+    fn note_explicit(&self, value: &Value, noted: bool, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let given = match value {
+            Value::Decimal(d) => i64::try_from(d.truncated()).ok(),
+            other => other.as_i64(),
+        };
+        if let Some(given) = given {
+            identity::used(&self.db, &self.store.table, given)?;
+            if noted {
+                note_identity(rt, given);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a row for what follows the change, and adds it to a load.
+    ///
+    /// # Errors
+    /// 701; those of the load.
+    pub fn load(
+        &self,
+        values: &[Value],
+        loader: &mut Loader<'_>,
+        kept: &mut Option<Box<Kept>>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        if let Some(kept) = kept {
+            kept.inserted(values, rt)?;
+        }
+        if self.change.is_instead() { Ok(()) } else { loader.add(rt, values) }
+    }
+}
+
+fn note_identity(rt: &mut Rt<'_, '_>, last: i64) {
+    let session = rt.session();
+    session.last_identity = Some(last);
+    session.scope_identity = Some(last);
+}
+
+/// Table positions that the statement gives values for, in its order.
+pub fn target_columns(
+    table: &TableDef,
+    names: &[ast::Ident],
+    explicit: bool,
+    position: &dyn Fn(&str) -> Result<usize, SqlError>,
+) -> Result<Vec<usize>, SqlError> {
+    if names.is_empty() {
+        if explicit {
+            let text = format!(
+                "An explicit value for the identity column in table '{}' can only be specified when a column list \
+                 is used and IDENTITY_INSERT is ON.",
+                table.name
+            );
+            return Err(SqlError::new(8101, 16, 1, text));
+        }
+        let given = |i: &usize| table.columns[*i].identity.is_none() && table.columns[*i].computed.is_none();
+        return Ok((0..table.columns.len()).filter(given).collect());
+    }
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let at = position(&name.value)?;
+        if columns.contains(&at) {
+            let text = format!(
+                "The column name '{}' is specified more than once in the SET clause or column list of an INSERT. A \
+                 column cannot be assigned more than one value in the same clause. Modify the clause to make sure \
+                 that a column is updated only once. If this statement updates or inserts columns into a view, \
+                 column aliasing can conceal the duplication in your code.",
+                name.value
+            );
+            return Err(SqlError::new(264, 16, 1, text));
+        }
+        if table.columns[at].computed.is_some() {
+            return Err(not_modifiable(&table.columns[at].name));
+        }
+        columns.push(at);
+    }
+    Ok(columns)
+}
+
+/// 271: a value for a computed column.
+pub fn not_modifiable(column: &str) -> SqlError {
+    let text = format!(
+        "The column \"{column}\" cannot be modified because it is either a computed column or is the result of a UNION \
+         operator."
+    );
+    SqlError::new(271, 16, 1, text)
+}
+
+/// Error of a list of the wrong length.
+pub fn wrong_count(given: usize, expected: usize, listed: bool, select: bool) -> SqlError {
+    if !listed {
+        return SqlError::new(
+            213,
+            16,
+            1,
+            "Column name or number of supplied values does not match table definition.",
+        );
+    }
+    let (list, clause) =
+        if select { ("select list", "select list") } else { ("INSERT statement", "VALUES clause") };
+    let (number, more) = match (select, given < expected) {
+        (true, true) => (120, "fewer"),
+        (true, false) => (121, "more"),
+        (false, true) => (109, "more"),
+        (false, false) => (110, "fewer"),
+    };
+    let text = if select {
+        format!(
+            "The {list} for the INSERT statement contains {more} items than the insert list. The number of SELECT \
+             values must match the number of INSERT columns."
+        )
+    } else {
+        format!(
+            "There are {more} columns in the {list} than values specified in the {clause}. The number of values in \
+             the VALUES clause must match the number of columns specified in the INSERT statement."
+        )
+    };
+    SqlError::new(number, 15, 1, text)
+}
+
+/// One expression per column of the table, of which `columns` are given.
+pub fn row_of(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    columns: &[usize],
+    given: Vec<Expr>,
+) -> Result<Vec<Expr>, SqlError> {
+    let mut row: Vec<Option<Expr>> = vec![None; table.columns.len()];
+    for (column, e) in columns.iter().zip(given) {
+        row[*column] = Some(e);
+    }
+    let mut out = Vec::with_capacity(row.len());
+    for (column, e) in row.into_iter().enumerate() {
+        out.push(match e {
+            Some(e) => e,
+            None => default_of(binder, table, column)?,
+        });
+    }
+    Ok(out)
+}

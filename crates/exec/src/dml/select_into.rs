@@ -1,0 +1,146 @@
+//! SELECT INTO: creates the table that the query's columns describe and loads it.
+
+use super::loader::Loader;
+use crate::operators::RowSet;
+use crate::operators::context::ExecCtx;
+use crate::operators::rt::Rt;
+use catalog::Db;
+use catalog::security::{Class, Permission, Securable};
+use catalog::{NewColumn, NewTable};
+use plan::Needs;
+use plan::bind::Binder;
+use plan::logical::OutColumn;
+use plan::nodes::Plan;
+use plan::physical;
+use std::sync::Arc;
+use storage::TableStore;
+use syntax::ast;
+use types::{DataType, Len, SqlError, Value};
+
+/// A compiled SELECT INTO.
+#[derive(Debug)]
+pub struct SelectIntoPlan {
+    db: Arc<Db>,
+    table: NewTable,
+    plan: Plan,
+    pub(super) needs: Needs,
+}
+
+/// Compiles SELECT INTO.
+pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectIntoPlan, SqlError> {
+    let Some(into) = &query.body.first_select().into else {
+        return Err(SqlError::internal("a SELECT without INTO"));
+    };
+    let name = &into.table;
+    let db = match &name.database {
+        _ if name.name.value.starts_with('#') => {
+            let tempdb = binder.env.names.find_db("tempdb");
+            tempdb.ok_or_else(|| SqlError::internal("there is no tempdb"))?
+        }
+        None => binder.db.clone(),
+        Some(db) => binder
+            .env
+            .names
+            .find_db(&db.value)
+            .ok_or_else(|| catalog::errors::invalid_object(&name.to_string()))?,
+    };
+    if !name.name.value.starts_with('#') {
+        binder.rights.need(&db, Securable::DATABASE, Permission::CreateTable);
+        let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
+        if let Some(id) = db.catalog().schemas.get(&catalog::fold_name(schema)) {
+            binder.rights.need(&db, Securable::new(Class::Schema, *id), Permission::Alter);
+        }
+    }
+    plan::bind::document::check_absent(query, "SELECT INTO")?;
+    let bound = binder.query(query)?;
+    if !bound.assignments.is_empty() {
+        let text = "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \
+                    operations.";
+        return Err(SqlError::new(141, 15, 1, text));
+    }
+    let mut table = NewTable {
+        schema: name.schema.as_ref().map_or_else(|| "dbo".into(), |s| s.value.clone()),
+        name: name.name.value.clone(),
+        filegroup: into.filegroup.as_ref().map_or_else(Default::default, |f| f.value.clone()),
+        ..NewTable::default()
+    };
+    for (at, column) in bound.columns.iter().enumerate() {
+        table.columns.push(new_column(column, at, &table.columns)?);
+    }
+    // Only one identity column can be inherited; with several the new table has none.
+    if table.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
+        table.columns.iter_mut().for_each(|c| c.identity = None);
+    }
+    let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
+    let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
+    Ok(SelectIntoPlan { db, table, plan, needs: plan::physical::needs(binder)? })
+}
+
+fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {
+    if column.name.is_empty() {
+        let text = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a \
+                    name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not \
+                    allowed. Change the alias to a valid name.";
+        return Err(SqlError::new(1038, 15, 5, text));
+    }
+    if before.iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {
+        let text = format!(
+            "Column names in each table must be unique. Column name '{}' in table is specified more than once.",
+            column.name
+        );
+        return Err(SqlError::new(2705, 16, 3, text));
+    }
+    debug_assert_eq!(at, before.len());
+    let ty = match column.ty {
+        DataType::VarChar(Len::N(0)) => DataType::VarChar(Len::N(1)),
+        ty => ty,
+    };
+    let mut new = NewColumn::new(column.name.clone(), ty, column.nullable || column.untyped);
+    new.collation = column.collation;
+    new.identity = column.identity;
+    Ok(new)
+}
+
+impl SelectIntoPlan {
+    /// The new table's name and the query that fills it, for SHOWPLAN.
+    pub fn shown(&self) -> (&str, &Plan) {
+        (&self.table.name, &self.plan)
+    }
+
+    /// Creates the table and loads it.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+        crate::operators::query::lock_tables(&self.needs, ctx)?;
+        let new = self.table.clone();
+        let above = ctx.session.host().above();
+        let table = above.create_table(ctx.session, &self.db, new)?;
+        let store = TableStore::open(&self.db, &table)?;
+        let mut rt = Rt::new(ctx, &self.needs);
+        let mut loader = Loader::new(&self.db, &store);
+        let mut op = crate::operators::open::start(&self.plan, &mut rt);
+        let mut batch = RowSet::default();
+        let mut last: Option<i64> = None;
+        let identity = table.columns.iter().position(|c| c.identity.is_some());
+        while op.next(&self.plan, &mut rt, &mut batch)? {
+            for i in 0..batch.len() {
+                let row = batch.row(i);
+                if let Some(given) = identity.and_then(|at| whole(&row[at])) {
+                    last = Some(last.map_or(given, |l| l.max(given)));
+                }
+                loader.add(&mut rt, row)?;
+            }
+        }
+        let count = loader.finish(&mut rt)?;
+        if let Some(last) = last {
+            catalog::identity::used(&self.db, &table, last)?;
+        }
+        table.state.inserted(count);
+        Ok(count)
+    }
+}
+
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Decimal(d) => i64::try_from(d.truncated()).ok(),
+        other => other.as_i64(),
+    }
+}

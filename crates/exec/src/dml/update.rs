@@ -1,0 +1,301 @@
+//! UPDATE. Where no index holds a changed column, rows are changed page by page with one log record per page, and
+//! fixed-length columns are patched in a copy of the row instead of encoding it anew. One row by its key takes a short way
+//! ([`point`]).
+
+mod point;
+pub mod row;
+pub mod set;
+mod write;
+
+use std::sync::Arc;
+
+use super::change::{self, ChangePlan, CompileCascade, TableChange};
+use super::output::{self, Images, Outlet, OutputPlan, OutputScope};
+use super::source::{Purpose, Rows, dml_source, plan_target};
+use super::target::{Limit, Progress, RowChange, Target};
+use crate::explain::Source;
+use crate::operators::RowSet;
+use crate::operators::context::{ExecCtx, RowSink};
+use crate::operators::rt::Rt;
+use crate::state::changes::Action;
+use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
+use catalog::Db;
+use expr::ColId;
+use pages::RowHeader;
+use plan::Needs;
+use plan::bind::Binder;
+use plan::hints::TableLock;
+use plan::logical::TopSpec;
+use row::RowUpdate;
+use set::SetClause;
+use storage::write::{Locator, touches};
+use storage::{Base, TableStore, access_error};
+use syntax::ast;
+use types::{SqlError, Value};
+
+/// A compiled UPDATE.
+#[derive(Debug)]
+pub struct UpdatePlan {
+    db: Arc<Db>,
+    store: Arc<TableStore>,
+    target: Target,
+    set: SetClause,
+    /// Some nonclustered index holds a changed column, a large value may be one, or each row is seen by itself (OUTPUT,
+    /// variables).
+    row_by_row: bool,
+    top: Option<TopSpec>,
+    output: Option<OutputPlan>,
+    /// CHECK, foreign keys, triggers.
+    change: ChangePlan,
+    lock: TableLock,
+    /// One row by its whole key, and nothing but its bytes changes: see [`point`].
+    point: bool,
+    pub(super) needs: Needs,
+}
+
+/// Compiles UPDATE.
+pub fn compile(
+    binder: &mut Binder<'_>,
+    update: &ast::Update,
+    compile_cascade: CompileCascade,
+) -> Result<UpdatePlan, SqlError> {
+    binder.push_ctes(&update.ctes);
+    let rows = Rows {
+        target: &update.target,
+        from: &update.from,
+        filter: update.filter.as_ref(),
+        hints: &update.hints,
+    };
+    let bound = dml_source(binder, &rows, Purpose::Update(&update.assignments))?;
+    let lock = bound.lock;
+    let get = bound.get.clone();
+    let (db, table) = (get.db.clone(), get.table.clone());
+    let mut set = SetClause::bind(binder, &get, &update.assignments, &|name| bound.position(name))?;
+    let top = update.top.as_ref().map(|top| binder.top(top, Vec::new())).transpose()?;
+    let mut needed: Vec<ColId> = Vec::new();
+    set.needed(&mut needed);
+    needed.iter().for_each(|id| binder.rights.mentions(*id));
+    let names = OutputScope {
+        db: &db,
+        table: &table,
+        images: Images::Both,
+        merge: false,
+        others: bound.others(binder)?,
+        columns: bound.output(),
+    };
+    let view = bound.view();
+    let output = output::bind(binder, names, &update.output, compile_cascade)?;
+    if let Some(output) = &output {
+        output.needed(&mut needed);
+    }
+    let share = top.as_ref().is_some_and(|top| top.percent);
+    let moves = share || table.storage.key.iter().any(|(c, _)| set.changed.contains(c));
+    let (mut target, cols) = plan_target(binder, bound, &needed, moves)?;
+    if let Target::Current(current) = &mut target {
+        current.sets.clone_from(&set.changed);
+    }
+    binder.scopes.pop();
+    set.plan(&cols)?;
+    let output = output.map(|output| output.planned(&cols)).transpose()?;
+    let store = TableStore::open(&db, &table)?;
+    let indexed = store.indexes.iter().any(|i| touches(i, &set.changed));
+    let change =
+        TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Update, &set.changed) };
+    let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
+    change.check_output(output::to_client(output.as_ref()))?;
+    let seen = output.is_some() || !set.vars.is_empty() || !set.computed.is_empty() || change.sees_rows();
+    let row_by_row = indexed || !store.lob_columns.is_empty() || seen;
+    let mut needs = plan::physical::needs(binder)?;
+    // The lock on the target covers what reading it takes.
+    needs.tables.retain(|used| {
+        let covered = lock.mode.covers(used.lock.mode) && (lock.hold || !used.lock.hold);
+        !(Arc::ptr_eq(&used.table, &table) && covered && !used.lock.no_wait)
+    });
+    let point = !row_by_row && top.is_none() && point::is_one(&target, &set.sets);
+    Ok(UpdatePlan { db, store, target, set, row_by_row, top, output, change, lock, point, needs })
+}
+
+impl UpdatePlan {
+    /// Its table and where the rows come from, for SHOWPLAN.
+    pub fn shown(&self) -> (&Db, &TableStore, Source<'_>) {
+        let source = self.target.shown();
+        (&self.db, &self.store, source)
+    }
+
+    /// OUTPUT.
+    pub fn output(&self) -> Option<&OutputPlan> {
+        self.output.as_ref()
+    }
+
+    /// Runs the statement.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
+        self.db.check_writable()?;
+        if self.output.is_some() || !self.set.vars.is_empty() {
+            ctx.session.shows_newest(&self.db)?;
+        }
+        crate::operators::query::lock_tables(&self.needs, ctx)?;
+        if self.point
+            && let Some(count) = self.run_point(ctx)?
+        {
+            return Ok(count);
+        }
+        let out = Outlet::begin(self.output.as_ref(), ctx, out)?;
+        let mut rt = Rt::new(ctx, &self.needs);
+        let limit = Limit::of(self.top.as_ref(), &mut rt)?;
+        let mut change = Updating {
+            row_by_row: self.row_by_row,
+            row: RowUpdate::new(&self.db, &self.store, &self.change, &self.set),
+            rows: Vec::new(),
+            ends: Vec::new(),
+            out,
+        };
+        let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
+        if !self.change.is_instead() {
+            self.store.table.state.updated(count, self.set.bits);
+        }
+        let Updating { row, out, .. } = change;
+        let kept = row.finish(&mut rt)?;
+        out.finish(&mut rt)?;
+        self.change.finish(ctx, kept)?;
+        Ok(count)
+    }
+}
+
+struct Updating<'p> {
+    row_by_row: bool,
+    row: RowUpdate<'p>,
+    /// New rows of a page, one after another.
+    rows: Vec<u8>,
+    ends: Vec<usize>,
+    out: Outlet<'p>,
+}
+
+impl Updating<'_> {
+    /// Appends the new row to `self.rows`: patched where all changed columns are of fixed length and not NULL.
+    fn build(&mut self, row: &[u8]) -> Result<(), SqlError> {
+        let start = self.rows.len();
+        if !self.patch(row, start)? {
+            self.rows.truncate(start);
+            let RowUpdate { db, store, set, values, new, .. } = &mut self.row;
+            store.all_columns(db, row, new)?;
+            for (set, value) in set.sets.iter().zip(values) {
+                new[set.column] = std::mem::take(value);
+            }
+            store.table.layout.encode(new, &mut self.rows)?;
+        }
+        self.ends.push(self.rows.len());
+        Ok(())
+    }
+
+    fn patch(&mut self, row: &[u8], start: usize) -> Result<bool, SqlError> {
+        self.rows.extend_from_slice(row);
+        let layout = &self.row.store.table.layout;
+        for (set, value) in self.row.set.sets.iter().zip(&self.row.values) {
+            let Some(patch) = &set.patch else { return Ok(false) };
+            let there = layout.raw_column(row, set.column);
+            if value.is_null() || there.is_none() {
+                return Ok(false);
+            }
+            let place = self.rows.get_mut(start + patch.offset..start + patch.offset + patch.width);
+            let Some(place) = place else { return Ok(false) };
+            layout.put_fixed(set.column, value, place)?;
+        }
+        Ok(true)
+    }
+
+    fn apply(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        picked: &[usize],
+    ) -> Result<Progress, SqlError> {
+        let (db, store) = (self.row.db, self.row.store);
+        let txn = rt.session().txn(db)?;
+        let fail = |e| access_error(db, e);
+        let mut start = 0;
+        let rows = self.ends.iter().map(|end| {
+            let row = &self.rows[start..*end];
+            start = *end;
+            row
+        });
+        let mut done = Progress::default();
+        let mut settle = |i: usize, outcome: Outcome<()>| match outcome {
+            Outcome::Done(()) => done.count += 1,
+            Outcome::Wait(_) | Outcome::Locked | Outcome::Changed => done.stopped_at = Some(i),
+            Outcome::Missing | Outcome::Duplicate => {}
+        };
+        match &store.base {
+            Base::Heap(heap) => {
+                let changes = picked.iter().zip(rows);
+                let mut changes: Vec<HeapChange<'_>> = changes
+                    .map(|(i, row)| HeapChange::new(page.rid(*i), page.header(*i), Change::Update(row)))
+                    .collect();
+                let tried = heap.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().zip(changes).take(tried).for_each(|(i, c)| settle(*i, c.outcome));
+            }
+            Base::Tree(tree) => {
+                let changes = picked.iter().zip(rows);
+                let mut changes: Vec<EntryChange<'_>> = changes
+                    .map(|(i, row)| {
+                        EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Update(row))
+                    })
+                    .collect();
+                let tried = tree.apply_batch(txn, &mut changes).map_err(fail)?;
+                picked.iter().zip(changes).take(tried).for_each(|(i, c)| settle(*i, c.outcome));
+            }
+        }
+        Ok(done)
+    }
+}
+
+impl RowChange for Updating<'_> {
+    fn page(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        page: &RowBatch,
+        picked: &[usize],
+        slots: &RowSet,
+    ) -> Result<Progress, SqlError> {
+        if self.row.set.sets.is_empty() {
+            for i in 0..picked.len() {
+                self.row.assign(slots.row(i), rt)?;
+            }
+            return Ok(Progress { count: picked.len() as u64, stopped_at: None });
+        }
+        if self.row_by_row {
+            let mut done = Progress::default();
+            for (at, i) in picked.iter().enumerate() {
+                let locator = match &self.row.store.base {
+                    Base::Heap(_) => Locator::Rid(page.rid(*i)),
+                    Base::Tree(_) => Locator::Key(page.key(*i).to_vec()),
+                };
+                if self.one(rt, &locator, &page.header(*i), page.row(*i), slots.row(at))? {
+                    done.count += 1;
+                } else {
+                    done.stopped_at = Some(*i);
+                    break;
+                }
+            }
+            return Ok(done);
+        }
+        self.rows.clear();
+        self.ends.clear();
+        for (at, i) in picked.iter().enumerate() {
+            self.row.compute(slots.row(at), rt)?;
+            self.build(page.row(*i))?;
+        }
+        self.apply(rt, page, picked)
+    }
+
+    fn one(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        locator: &Locator,
+        header: &RowHeader,
+        row: &[u8],
+        slots: &[Value],
+    ) -> Result<bool, SqlError> {
+        self.row.one(rt, (locator, header, row), slots, &mut self.out)
+    }
+}

@@ -1,0 +1,86 @@
+//! Values on their way into columns: conversions, defaults, and the errors that name table and column.
+
+use crate::operators::rt::Rt;
+use catalog::Db;
+use catalog::TableDef;
+use expr::{ConvertExpr, Expr, Typed, bind_ops};
+use plan::bind::Binder;
+use plan::bind::scope::{Clause, Scope};
+use types::convert::Mode;
+use types::{DataType, SqlError, Value};
+
+/// `database.schema.table`, as messages name a table.
+pub fn full_name(db: &Db, table: &TableDef) -> String {
+    format!("{}.{}.{}", db.name(), table.schema, table.name)
+}
+
+/// 515: NULL for a column that has none.
+pub fn null_error(db: &Db, table: &TableDef, column: usize, verb: &str) -> SqlError {
+    let text = format!(
+        "Cannot insert the value NULL into column '{}', table '{}'; column does not allow nulls. {verb} fails.",
+        table.columns[column].name,
+        full_name(db, table)
+    );
+    SqlError::new(515, 16, 2, text)
+}
+
+/// The value for a column; a string that is too long is reported with table and column.
+#[inline]
+pub fn column_value(
+    e: &Expr,
+    row: &[Value],
+    rt: &mut Rt<'_, '_>,
+    db: &Db,
+    table: &TableDef,
+    column: usize,
+) -> Result<Value, SqlError> {
+    match e.eval(row, rt) {
+        Err(error) if error.number == 2628 => Err(truncated(e, row, rt, db, table, column)),
+        result => result,
+    }
+}
+
+/// 2628 with names; the value is computed again for the message.
+fn truncated(
+    e: &Expr,
+    row: &[Value],
+    rt: &mut Rt<'_, '_>,
+    db: &Db,
+    table: &TableDef,
+    column: usize,
+) -> SqlError {
+    let ty = table.columns[column].ty;
+    let value = match e {
+        Expr::Convert(c) => {
+            let ConvertExpr { operand, .. } = &**c;
+            operand.eval(row, rt).unwrap_or(Value::Null)
+        }
+        _ => Value::Null,
+    };
+    let part = types::convert::fitting_part(&value, ty);
+    SqlError::truncation_in(&full_name(db, table), &table.columns[column].name, &part)
+}
+
+/// The conversion to a column's type. Error: 273 for a rowversion column, whose values the table makes.
+pub fn into_column(typed: Typed, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
+    if table.columns[column].ty == DataType::RowVersion {
+        let text = "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the \
+                    timestamp column, or insert a DEFAULT into the timestamp column.";
+        return Err(SqlError::new(273, 16, 1, text));
+    }
+    bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment)
+}
+
+/// The value of a column that the statement does not mention.
+pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
+    let def = &table.columns[column];
+    let Some(default) = &def.default else { return Ok(Expr::Const(Value::Null)) };
+    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
+    let typed = binder.expr(&default.expr);
+    binder.scopes.pop();
+    let typed = typed?;
+    if let Ok(e) = bind_ops::assigned(typed.clone(), def.ty, Mode::Assignment) {
+        return Ok(e);
+    }
+    Ok(bind_ops::explicit(typed, def.ty, 0, false)?.expr)
+}

@@ -1,0 +1,74 @@
+//! What the expressions of a statement ask of its run.
+
+use std::any::Any;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use expr::random::Random;
+use expr::{Env, QuantifiedExpr, Routine, SubRef};
+use types::{SqlError, Value};
+
+use super::rt::Rt;
+
+impl Env for Rt<'_, '_> {
+    fn var(&self, slot: usize) -> Value {
+        self.ctx.vars.get(slot).cloned().unwrap_or(Value::Null)
+    }
+
+    fn param(&self, slot: usize) -> Value {
+        self.state.params.get(slot).cloned().unwrap_or(Value::Null)
+    }
+
+    fn clock(&mut self) -> i128 {
+        *self.state.clock.get_or_insert_with(|| {
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128
+        })
+    }
+
+    fn once(&mut self, call: usize) -> Result<f64, SqlError> {
+        if self.state.once.len() <= call {
+            self.state.once.resize(call + 1, None);
+        }
+        Ok(*self.state.once[call].get_or_insert_with(|| self.ctx.session.random.draw()))
+    }
+
+    fn random(&mut self) -> Result<&mut Random, SqlError> {
+        Ok(&mut self.ctx.session.random)
+    }
+
+    fn datefirst(&mut self) -> Result<u8, SqlError> {
+        Ok(self.ctx.session.options.datefirst)
+    }
+
+    fn check_cancel(&self) -> Result<(), SqlError> {
+        self.ctx.session.check_cancel()
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+        Rt::reserve(self, bytes)
+    }
+
+    fn check_memory(&self, bytes: usize) -> Result<(), SqlError> {
+        let fits = bytes <= self.ctx.session.host().query_memory().limit();
+        if fits { Ok(()) } else { Err(super::memory::out_of_memory()) }
+    }
+
+    fn host(&mut self) -> Option<&mut dyn Any> {
+        Some(self.ctx.session)
+    }
+
+    fn call(&mut self, routine: &dyn Routine, args: Vec<Value>) -> Result<Value, SqlError> {
+        self.ctx.session.call_function(routine, args, &mut super::routine::NoRows)
+    }
+
+    fn scalar(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError> {
+        self.run_scalar(sub, row)
+    }
+
+    fn exists(&mut self, sub: &SubRef, row: &[Value]) -> Result<bool, SqlError> {
+        self.run_exists(sub, row)
+    }
+
+    fn quantified(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError> {
+        self.run_quantified(test, row)
+    }
+}

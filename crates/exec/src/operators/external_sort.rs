@@ -1,0 +1,334 @@
+//! Sorting (key, value) records that may be more than memory holds. Keys are bytes that memcmp orders; records with equal
+//! keys keep the order they came in. Guarantees: a sorter keeps to its share of memory (but for a single record that is larger);
+//! beyond it sorted runs go to a run file and are merged in the end; without that no file is made.
+
+use std::sync::Arc;
+
+use types::SqlError;
+
+use super::memory::Share;
+use super::merge::{Head, Merge, head};
+use super::spill::{Record, Run, SpillFile};
+use crate::run_files::RunFiles;
+
+/// Bytes of a piece of memory once a sort is not small.
+const CHUNK: usize = 1 << 20;
+/// Bytes of a sort's first piece.
+const FIRST_CHUNK: usize = 8 << 10;
+/// Least and most bytes of the buffer that a run is read with.
+const READ_MIN: usize = 256 << 10;
+const READ_MAX: usize = 4 << 20;
+/// Most runs that are merged at once.
+const FAN_IN: usize = 512;
+/// Room for so many records at first.
+const MIN_ENTRIES: usize = 64;
+
+/// A record's place: the piece, the offset in it. Later records have larger ones.
+type Place = u64;
+
+/// The first 16 bytes of a key and where its record is.
+#[derive(Clone, Copy)]
+struct Entry {
+    head: Head,
+    place: Place,
+}
+
+/// Records one after another in pieces of memory: length of the key, of the value, both.
+#[derive(Default)]
+struct Arena {
+    chunks: Vec<Vec<u8>>,
+    /// Emptied pieces of full size.
+    free: Vec<Vec<u8>>,
+}
+
+impl Arena {
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Place {
+        let need = 8 + key.len() + value.len();
+        if self.chunks.last().is_none_or(|c| c.capacity() - c.len() < need) {
+            self.grow(need);
+        }
+        let index = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[index];
+        let place = (index as u64) << 32 | chunk.len() as u64;
+        chunk.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        chunk.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        chunk.extend_from_slice(key);
+        chunk.extend_from_slice(value);
+        place
+    }
+
+    /// Bytes of memory that a record of so many bytes takes anew.
+    fn growth(&self, need: usize) -> usize {
+        let fits = self.chunks.last().is_some_and(|c| c.capacity() - c.len() >= need);
+        if fits || need <= CHUNK && !self.free.is_empty() { 0 } else { self.next_chunk(need) }
+    }
+
+    fn next_chunk(&self, need: usize) -> usize {
+        (FIRST_CHUNK << self.chunks.len().min(16)).min(CHUNK).max(need)
+    }
+
+    fn grow(&mut self, need: usize) {
+        let size = self.next_chunk(need);
+        let chunk = match self.free.pop() {
+            Some(chunk) if need <= CHUNK => chunk,
+            other => {
+                self.free.extend(other);
+                Vec::with_capacity(size)
+            }
+        };
+        self.chunks.push(chunk);
+    }
+
+    #[inline]
+    fn get(&self, place: Place) -> Record<'_> {
+        let rest = &self.chunks[(place >> 32) as usize][place as u32 as usize..];
+        let word = |at: usize| rest[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
+        let (key, value) = (word(0), word(4));
+        rest[8..8 + key + value].split_at(key)
+    }
+
+    /// Forgets the records; keeps pieces of full size. Bytes of the others.
+    fn clear(&mut self) -> usize {
+        let mut freed = 0;
+        for mut chunk in self.chunks.drain(..) {
+            if chunk.capacity() == CHUNK {
+                chunk.clear();
+                self.free.push(chunk);
+            } else {
+                freed += chunk.capacity();
+            }
+        }
+        freed
+    }
+}
+
+/// Takes records and sorts them.
+pub struct Sorter {
+    files: Arc<RunFiles>,
+    share: Share,
+    /// Most runs that are merged at once.
+    fan_in: usize,
+    /// Only so many of the first records are wanted.
+    limit: usize,
+    arena: Arena,
+    entries: Vec<Entry>,
+    spill: Option<SpillFile>,
+    runs: Vec<Run>,
+}
+
+impl Sorter {
+    /// An empty one. `limit`: only so many of the first records are wanted.
+    pub fn new(files: Arc<RunFiles>, share: Share, limit: Option<usize>) -> Sorter {
+        Sorter {
+            files,
+            share,
+            fan_in: FAN_IN,
+            limit: limit.unwrap_or(usize::MAX),
+            arena: Arena::default(),
+            entries: Vec::new(),
+            spill: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// Bytes of memory that another record takes anew.
+    fn growth(&self, need: usize) -> usize {
+        let full = self.entries.len() == self.entries.capacity();
+        let entries = if full { self.entries.len().max(MIN_ENTRIES) } else { 0 };
+        self.arena.growth(need) + entries * size_of::<Entry>()
+    }
+
+    /// Adds a record. Errors: those of the run file.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), SqlError> {
+        let need = 8 + key.len() + value.len();
+        if u32::try_from(need).is_err() {
+            return Err(super::memory::out_of_memory());
+        }
+        let growth = self.growth(need);
+        if growth > 0 && !self.share.take(growth) {
+            if !self.entries.is_empty() {
+                self.spill()?;
+            }
+            self.share.force(self.growth(need));
+        }
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.reserve_exact(self.entries.len().max(MIN_ENTRIES));
+        }
+        let place = self.arena.push(key, value);
+        self.entries.push(Entry { head: head(key), place });
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        let arena = &self.arena;
+        self.entries.sort_unstable_by(|a, b| {
+            let heads = a.head.cmp(&b.head);
+            heads.then_with(|| arena.get(a.place).0.cmp(arena.get(b.place).0)).then(a.place.cmp(&b.place))
+        });
+        self.entries.truncate(self.limit);
+    }
+
+    /// Writes what is in memory as a run.
+    fn spill(&mut self) -> Result<(), SqlError> {
+        self.sort();
+        let file = match &mut self.spill {
+            Some(file) => file,
+            none => none.insert(SpillFile::create(&self.files)?),
+        };
+        let mut writer = file.writer();
+        for entry in &self.entries {
+            let (key, value) = self.arena.get(entry.place);
+            writer.push(key, value)?;
+        }
+        self.runs.push(writer.finish()?);
+        self.entries.clear();
+        self.share.give(self.arena.clear());
+        Ok(())
+    }
+
+    /// All records in order. Errors: those of the run file; 701 when single records are too large to be merged.
+    pub fn finish(mut self) -> Result<Sorted, SqlError> {
+        if self.runs.is_empty() {
+            self.sort();
+            let (arena, entries) = (self.arena, self.entries.into_iter());
+            return Ok(Sorted(Origin::Memory { arena, entries, _share: self.share }));
+        }
+        let budget = self.share.used();
+        if !self.entries.is_empty() {
+            self.spill()?;
+        }
+        self.arena = Arena::default();
+        self.entries = Vec::new();
+        self.share.clear();
+        self.share.force(budget);
+        let fan_in = (budget / READ_MIN).clamp(4, FAN_IN).min(self.fan_in);
+        let mut file = self.spill.take().ok_or_else(|| SqlError::internal("runs without a run file"))?;
+        let buffer = (budget / fan_in).clamp(READ_MIN, READ_MAX);
+        while self.runs.len() > fan_in {
+            let mut merged = Vec::with_capacity(self.runs.len().div_ceil(fan_in));
+            // Neighbours are merged, so that equal keys stay in the order of their runs.
+            for group in self.runs.chunks(fan_in) {
+                merged.push(merge_to_run(&mut file, group, buffer, self.limit, self.share.sibling())?);
+            }
+            self.runs = merged;
+        }
+        let buffer = (budget / self.runs.len()).clamp(READ_MIN, READ_MAX);
+        let merge = Merge::new(&file, &self.runs, buffer, self.share)?;
+        Ok(Sorted(Origin::Runs { merge, file }))
+    }
+}
+
+fn merge_to_run(
+    file: &mut SpillFile,
+    runs: &[Run],
+    buffer: usize,
+    limit: usize,
+    share: Share,
+) -> Result<Run, SqlError> {
+    let mut merge = Merge::new(file, runs, buffer, share)?;
+    let mut writer = file.writer();
+    for _ in 0..limit {
+        let Some((key, value)) = merge.next_record(writer.file())? else { break };
+        writer.push(key, value)?;
+    }
+    writer.finish()
+}
+
+/// Sorted records, one after another.
+pub struct Sorted(Origin);
+
+enum Origin {
+    /// All of them were held.
+    Memory {
+        arena: Arena,
+        entries: std::vec::IntoIter<Entry>,
+        _share: Share,
+    },
+    Runs {
+        merge: Merge,
+        file: SpillFile,
+    },
+}
+
+impl Sorted {
+    /// The next record, if there is one.
+    #[inline]
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, SqlError> {
+        match &mut self.0 {
+            Origin::Memory { arena, entries, .. } => Ok(entries.next().map(|entry| arena.get(entry.place))),
+            Origin::Runs { merge, file, .. } => merge.next_record(file),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operators::memory::Grant;
+    use crate::operators::memory::QueryMemory;
+    use fastrand::Rng;
+
+    fn files(seed: u64) -> Arc<RunFiles> {
+        RunFiles::of_test(&sim::SimDisk::new(seed))
+    }
+
+    fn share() -> Share {
+        Grant::new(&Arc::new(QueryMemory::new(1 << 30, 1 << 30))).share()
+    }
+
+    fn any_record(rng: &mut Rng, number: u32, largest: usize) -> (Vec<u8>, Vec<u8>) {
+        // Few different keys, often with a long common beginning.
+        let mut key = vec![7; rng.usize(0..3) * 9];
+        key.extend((0..rng.usize(0..4)).map(|_| rng.u8(0..3)));
+        let len = if rng.u8(0..50) == 0 { rng.usize(0..largest) } else { rng.usize(0..60) };
+        let mut value = number.to_le_bytes().to_vec();
+        value.extend((0..len).map(|i| i as u8));
+        (key, value)
+    }
+
+    #[test]
+    fn any_budget_gives_a_stable_sort() {
+        let files = files(1);
+        for seed in 0..60 {
+            let mut rng = Rng::with_seed(seed);
+            let limit = if rng.bool() { None } else { Some(rng.usize(0..2000)) };
+            let most = [1, 9 << 10, 100 << 10, 1 << 30][rng.usize(0..4)];
+            let mut sorter = Sorter::new(files.clone(), share().with_most(most), limit);
+            sorter.fan_in = rng.usize(2..9);
+            let count = if most == 1 { 300 } else { rng.u32(0..4000) };
+            let largest = if rng.bool() { 5000 } else { 2 << 20 };
+            let count = if largest > 5000 { count.min(600) } else { count };
+            let mut expected: Vec<_> = (0..count).map(|i| any_record(&mut rng, i, largest)).collect();
+            for (key, value) in &expected {
+                sorter.push(key, value).expect("a push");
+            }
+            expected.sort_by(|a, b| a.0.cmp(&b.0));
+            let mut sorted = sorter.finish().expect("sorted");
+            for (i, (key, value)) in expected.iter().take(limit.unwrap_or(usize::MAX)).enumerate() {
+                let got = sorted.next_record().expect("a read");
+                assert!(got == Some((&key[..], &value[..])), "seed {seed}: record {i} of {count}");
+            }
+            if limit.is_none() {
+                assert!(sorted.next_record().expect("a read").is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn memory_stays_within_the_budget() {
+        let files = files(2);
+        let most = 8 << 20;
+        let mut sorter = Sorter::new(files.clone(), share().with_most(most), None);
+        let mut rng = Rng::with_seed(1);
+        for i in 0..300_000 {
+            let (key, value) = any_record(&mut rng, i, 5000);
+            sorter.push(&key, &value).expect("a push");
+            let pieces = sorter.arena.chunks.iter().chain(&sorter.arena.free);
+            let kept =
+                pieces.map(Vec::capacity).sum::<usize>() + sorter.entries.capacity() * size_of::<Entry>();
+            assert!(kept <= sorter.share.used(), "{kept} bytes after {i} records");
+            assert!(sorter.share.used() <= most + CHUNK, "{} bytes after {i} records", sorter.share.used());
+        }
+        assert!(sorter.runs.len() > 3);
+    }
+}

@@ -1,0 +1,56 @@
+//! Lookup: the base rows of locators, in the order in which the input gives those; conditions are tested on the row.
+//! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
+
+use super::scan::{base_row, read_mode};
+use super::{BATCH, Operator, RowSet, other_node};
+use crate::operators::rt::Rt;
+use access::RowBatch;
+use plan::nodes::{Node, Plan};
+use std::sync::Arc;
+use storage::TableMode;
+use txn::SnapshotGuard;
+use types::SqlError;
+
+/// The operator.
+pub struct Lookup {
+    input: Box<dyn Operator>,
+    locators: RowSet,
+    at: usize,
+    guard: Option<Arc<SnapshotGuard>>,
+    row: RowBatch,
+}
+
+impl Lookup {
+    /// Over an input of one column.
+    pub fn new(input: Box<dyn Operator>) -> Lookup {
+        Lookup { input, locators: RowSet::default(), at: 0, guard: None, row: RowBatch::new() }
+    }
+}
+
+impl Operator for Lookup {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Lookup { input, scan } = &plan.node else { return Err(other_node()) };
+        debug_assert!(scan.mode != TableMode::Current && scan.locks.is_none(), "rows of several moments");
+        out.reset(scan.width());
+        if self.guard.is_none() && (scan.mode == TableMode::Snapshot || scan.store.lob.is_some()) {
+            self.guard = Some(rt.snapshot(&scan.db)?);
+        }
+        while out.len() < BATCH {
+            if self.at >= self.locators.len() {
+                rt.check_cancel()?;
+                self.at = 0;
+                if !self.input.next(input, rt, &mut self.locators)? {
+                    self.locators.truncate(0);
+                    break;
+                }
+            }
+            let locator = &self.locators.row(self.at)[0];
+            self.at += 1;
+            let mode = read_mode(&self.guard, scan.mode);
+            if storage::fetch(&scan.db, &scan.store, locator, mode, &mut self.row)? {
+                base_row(scan, self.row.row(0), scan.locator.then(|| locator.clone()), rt, out)?;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}

@@ -1,0 +1,163 @@
+//! Operators: one file each. An operator fills batches of rows. It is its state and nothing else: its node of the plan
+//! and the run are handed to it at each call, so that it can be kept between two statements or go to another thread,
+//! and no count of users of a plan is touched when a plan is started. Guarantees: `next` gives at least one row or says that there are no more; rows of a batch have the plan's
+//! width; a statement that is cancelled stops within a batch.
+
+pub mod aggregate;
+pub mod apply;
+pub mod basic;
+pub mod context;
+mod distinct;
+mod document;
+mod env;
+pub mod external_sort;
+mod groups;
+mod hash;
+pub mod hash_join;
+mod join_parts;
+mod join_probe;
+pub mod locked;
+mod lookup;
+pub mod loop_join;
+pub mod memory;
+pub mod merge;
+mod merge_join;
+pub mod open;
+pub mod outer;
+mod partition;
+pub mod profile;
+pub mod query;
+mod routine;
+pub mod row_store;
+pub mod rt;
+pub mod scalar;
+pub mod scan;
+pub mod seek;
+pub mod sort;
+pub mod spill;
+mod stream;
+pub mod subquery;
+pub mod top;
+pub mod window;
+pub mod work;
+
+use plan::nodes::Plan;
+use rt::Rt;
+use types::{SqlError, Value};
+
+/// Rows that an operator aims to put in a batch.
+pub const BATCH: usize = 128;
+
+/// An operator that runs.
+pub trait Operator: Send {
+    /// Replaces `out` by the next rows; false when there are none. `plan` is the node that it was started for, at every
+    /// call.
+    ///
+    /// # Errors
+    /// Those of expressions and of the storage; internal for another kind of node.
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError>;
+}
+
+/// The error of an operator that is called with a node of another kind.
+#[cold]
+fn other_node() -> SqlError {
+    SqlError::internal("an operator runs with a node that is not its own")
+}
+
+/// How an operator starts plans of its own.
+pub type Open = fn(&Plan) -> Box<dyn Operator>;
+
+/// Rows of one width, one after another. Cleared rows keep their memory.
+#[derive(Debug, Default)]
+pub struct RowSet {
+    width: usize,
+    rows: usize,
+    values: Vec<Value>,
+}
+
+impl RowSet {
+    /// An empty set of rows of a width.
+    pub fn new(width: usize) -> RowSet {
+        RowSet { width, rows: 0, values: Vec::new() }
+    }
+
+    /// Forgets the rows and sets the width of the next ones.
+    #[inline]
+    pub fn reset(&mut self, width: usize) {
+        if self.width != width {
+            self.width = width;
+        }
+        self.rows = 0;
+    }
+
+    /// How many rows.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Values per row.
+    #[inline]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// A row.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[Value] {
+        &self.values[i * self.width..(i + 1) * self.width]
+    }
+
+    /// A row, to be changed.
+    #[inline]
+    pub fn row_mut(&mut self, i: usize) -> &mut [Value] {
+        &mut self.values[i * self.width..(i + 1) * self.width]
+    }
+
+    /// Adds a row whose values are whatever was there before.
+    #[inline]
+    pub fn push_row(&mut self) -> &mut [Value] {
+        let at = self.rows * self.width;
+        if self.values.len() < at + self.width {
+            self.values.resize(at + self.width, Value::Null);
+        }
+        self.rows += 1;
+        &mut self.values[at..at + self.width]
+    }
+
+    /// Adds a copy of a row.
+    pub fn push(&mut self, row: &[Value]) {
+        self.push_row().clone_from_slice(row);
+    }
+
+    /// Adds a row of two parts.
+    pub fn push_pair(&mut self, left: &[Value], right: &[Value]) {
+        let row = self.push_row();
+        row[..left.len()].clone_from_slice(left);
+        row[left.len()..].clone_from_slice(right);
+    }
+
+    /// Takes the last row back.
+    #[inline]
+    pub fn pop_row(&mut self) {
+        self.rows -= 1;
+    }
+
+    /// Keeps the first `n` rows.
+    pub fn truncate(&mut self, n: usize) {
+        self.rows = self.rows.min(n);
+    }
+
+    /// Moves the rows from `from` on to the front.
+    pub fn drop_front(&mut self, from: usize) {
+        let from = from.min(self.rows);
+        self.values.rotate_left(from * self.width);
+        self.rows -= from;
+    }
+}

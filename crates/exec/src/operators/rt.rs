@@ -1,0 +1,204 @@
+//! What one run of a statement keeps, and hands to its operators and expressions at each call.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use expr::key::ValueKey;
+use types::{SqlError, Value};
+
+use super::memory::{Share, StatementMemory};
+use crate::operators::context::ExecCtx;
+use crate::state::SessionCore;
+use crate::state::changes::KeptRows;
+use catalog::Db;
+use plan::Needs;
+use plan::logical::WorkSource;
+use plan::nodes::Plan;
+use txn::SnapshotGuard;
+
+/// A kept result.
+#[derive(Debug, Default)]
+pub enum SubState {
+    #[default]
+    Unknown,
+    Scalar(Value),
+    Exists(bool),
+    /// All values of the column, and the set of them for equality; whether a NULL was among them.
+    List {
+        values: Vec<Value>,
+        set: HashSet<ValueKey>,
+        has_null: bool,
+    },
+}
+
+/// Where a scan begins that goes on from a row which an earlier run has given, and how many rows it gives at a time.
+#[derive(Clone, Debug)]
+pub struct ScanPlace {
+    /// Key of that row in the structure that is read; none for an end of it.
+    pub key: Option<Vec<u8>>,
+    /// The row with that key is given too.
+    pub inclusive: bool,
+    /// Against the direction of the plan.
+    pub reverse: bool,
+    pub most: usize,
+}
+
+/// What one run of a statement keeps between its batches: parameters of inner plans, results of subqueries that need no
+/// second run, the statement's clock, memory in use. It borrows nothing.
+#[derive(Default)]
+pub struct RunState {
+    pub(super) params: Vec<Value>,
+    pub(super) subs: Vec<SubState>,
+    /// Nanoseconds since 1970 when the statement first asked for the time.
+    pub(super) clock: Option<i128>,
+    /// Values of RAND(), by the number of the call.
+    pub(super) once: Vec<Option<f64>>,
+    /// The last round of each recursive query.
+    rounds: Vec<Option<Arc<KeptRows>>>,
+    /// What the statement keeps in memory to its end; the grant of its operators.
+    pub(crate) memory: StatementMemory,
+    /// Where the first scan of the run begins, when not where its path does.
+    pub(super) place: Option<Box<ScanPlace>>,
+    /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other statements take new
+    /// ones meanwhile.
+    snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
+}
+
+impl RunState {
+    /// Of a run that goes on from a row.
+    pub fn from_place(place: ScanPlace) -> RunState {
+        RunState { place: Some(Box::new(place)), ..RunState::default() }
+    }
+
+    /// Waits until what a suspended run has read so far is durable.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn acknowledge(&self) -> Result<(), SqlError> {
+        for (db, guard) in self.snapshots.iter().flatten() {
+            guard.acknowledge().map_err(|e| catalog::errors::db_error(db, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Of a run that other statements of the session come between.
+    pub fn suspendable() -> RunState {
+        RunState { snapshots: Some(Vec::new()), ..RunState::default() }
+    }
+}
+
+/// A run of a statement while it is at work: what it keeps, the session and its variables, the plans of its subqueries.
+pub struct Rt<'r, 's> {
+    pub(super) ctx: &'r mut ExecCtx<'s>,
+    /// Plans of the statement's subqueries.
+    pub(super) subqueries: &'r [Arc<Plan>],
+    pub(crate) state: RunState,
+}
+
+impl<'r, 's> Rt<'r, 's> {
+    /// For a statement's run.
+    #[inline]
+    pub fn new(ctx: &'r mut ExecCtx<'s>, needs: &'r Needs) -> Rt<'r, 's> {
+        Rt::resume(ctx, needs, RunState::default())
+    }
+
+    /// Goes on with a run that was suspended.
+    #[inline]
+    pub fn resume(ctx: &'r mut ExecCtx<'s>, needs: &'r Needs, state: RunState) -> Rt<'r, 's> {
+        Rt { ctx, subqueries: &needs.subqueries, state }
+    }
+
+    /// What the run keeps until it goes on.
+    #[inline]
+    pub fn suspend(self) -> RunState {
+        self.state
+    }
+
+    /// The snapshot in which the run reads a database.
+    ///
+    /// # Errors
+    /// Those of opening a transaction.
+    pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
+        let Some(kept) = &mut self.state.snapshots else { return self.ctx.session.snapshot(db) };
+        if let Some((_, guard)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, db)) {
+            return Ok(guard.clone());
+        }
+        let guard = self.ctx.session.snapshot(db)?;
+        kept.push((db.clone(), guard.clone()));
+        Ok(guard)
+    }
+
+    /// The rows that a plan names by their source.
+    ///
+    /// # Errors
+    /// Internal: `inserted` or `deleted` where no rows are being changed.
+    pub fn kept_rows(&mut self, source: WorkSource) -> Result<Arc<KeptRows>, SqlError> {
+        let changes = self.ctx.session.changes.as_ref();
+        let rows = match source {
+            WorkSource::Inserted => changes.map(|changes| changes.inserted.clone()),
+            WorkSource::Deleted => changes.map(|changes| changes.deleted.clone()),
+            WorkSource::Recursion(work) => self.state.rounds.get(work).cloned().flatten(),
+        };
+        rows.ok_or_else(|| SqlError::internal("the statement keeps no such rows"))
+    }
+
+    /// A round of a recursive query has ended with these rows.
+    pub fn set_round(&mut self, work: usize, rows: Arc<KeptRows>) {
+        if self.state.rounds.len() <= work {
+            self.state.rounds.resize(work + 1, None);
+        }
+        self.state.rounds[work] = Some(rows);
+    }
+
+    /// Takes memory to the end of the statement.
+    ///
+    /// # Errors
+    /// 701.
+    #[inline]
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
+        if self.state.memory.count(bytes) {
+            return Ok(());
+        }
+        self.state.memory.take_counted(self.ctx.session.host().query_memory())
+    }
+
+    /// A share of the statement's grant, for an operator.
+    pub fn share(&mut self) -> Share {
+        self.state.memory.grant(self.ctx.session.host().query_memory()).share()
+    }
+
+    /// The session.
+    #[inline]
+    pub fn session(&mut self) -> &mut SessionCore {
+        self.ctx.session
+    }
+
+    /// Sets a variable.
+    #[inline]
+    pub fn set_var(&mut self, slot: usize, value: Value) {
+        if let Some(place) = self.ctx.vars.get_mut(slot) {
+            *place = value;
+        }
+    }
+
+    /// All variables.
+    #[inline]
+    pub fn vars_mut(&mut self) -> &mut [Value] {
+        self.ctx.vars
+    }
+
+    /// Sets a parameter for an inner plan.
+    #[inline]
+    pub fn set_param(&mut self, slot: usize, value: Value) {
+        if self.state.params.len() <= slot {
+            self.state.params.resize(slot + 1, Value::Null);
+        }
+        self.state.params[slot] = value;
+    }
+
+    /// Error when the session was told to stop; called once per page or batch.
+    #[inline]
+    pub fn check_cancel(&self) -> Result<(), SqlError> {
+        self.ctx.session.check_cancel()
+    }
+}

@@ -1,0 +1,110 @@
+//! Expressions of statements: SET, IF, WHILE, PRINT, arguments. A compiled one evaluates without names.
+
+use super::context::ExecCtx;
+use super::rt::Rt;
+use expr::{Expr, Pred, Typed, bind_ops};
+use plan::bind::Binder;
+use plan::bind::deduce::Wanted;
+use plan::bind::env::CompileEnv;
+use plan::bind::scope::{Clause, Scope};
+use plan::counters::Kind;
+use plan::{Counted, Needs};
+use std::sync::Arc;
+use std::time::Instant;
+use syntax::ast;
+use types::convert::Mode;
+use types::{DataType, SqlError, Value};
+
+/// A compiled value.
+#[derive(Debug)]
+pub struct Scalar {
+    expr: Expr,
+    ty: DataType,
+    needs: Needs,
+}
+
+/// A compiled condition.
+#[derive(Debug)]
+pub struct Condition {
+    pred: Pred,
+    needs: Needs,
+}
+
+fn bound<T>(
+    env: &CompileEnv<'_>,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
+) -> Result<(T, Needs), SqlError> {
+    let began = Instant::now();
+    let mut binder = Binder::new(env);
+    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
+    let value = bind(&mut binder)?;
+    let needs = plan::physical::needs(&mut binder)?;
+    if !needs.tables.is_empty() {
+        let kind = Kind::Query;
+        Counted { kind, began, options: &[], cost: 0.0, trivial: false }.add(&binder, &needs);
+    }
+    Ok((value, needs))
+}
+
+/// Compiles a value; with `want` it is converted as an assignment to a variable of that type is.
+pub fn compile_scalar(
+    e: &ast::Expr,
+    env: &CompileEnv<'_>,
+    want: Option<DataType>,
+) -> Result<Arc<Scalar>, SqlError> {
+    let (typed, needs) = bound(env, |b| {
+        if let Some(want) = want {
+            b.deduce(e, Wanted::Becomes(want))?;
+        }
+        b.expr(e)
+    })?;
+    let Typed { ty, .. } = typed;
+    let (expr, ty) = match want {
+        Some(want) => (bind_ops::assigned(typed, want, Mode::Implicit)?, want),
+        None => (typed.expr, ty),
+    };
+    Ok(Arc::new(Scalar { expr, ty, needs }))
+}
+
+/// Compiles a condition.
+pub fn compile_condition(e: &ast::Expr, env: &CompileEnv<'_>) -> Result<Arc<Condition>, SqlError> {
+    let (pred, needs) = bound(env, |b| b.pred(e))?;
+    Ok(Arc::new(Condition { pred, needs }))
+}
+
+impl Scalar {
+    /// The value now.
+    #[inline]
+    pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value, SqlError> {
+        if !self.needs.is_empty() {
+            crate::operators::query::lock_tables(&self.needs, ctx)?;
+        }
+        self.expr.eval(&[], &mut Rt::new(ctx, &self.needs))
+    }
+
+    /// Its type.
+    pub fn ty(&self) -> DataType {
+        self.ty
+    }
+
+    /// Whether it reads a table.
+    pub fn reads_tables(&self) -> bool {
+        !self.needs.tables.is_empty()
+    }
+}
+
+impl Condition {
+    /// Whether it is true now.
+    #[inline]
+    pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
+        if !self.needs.is_empty() {
+            crate::operators::query::lock_tables(&self.needs, ctx)?;
+        }
+        self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs))
+    }
+
+    /// Whether it reads a table.
+    pub fn reads_tables(&self) -> bool {
+        !self.needs.tables.is_empty()
+    }
+}

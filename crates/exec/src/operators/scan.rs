@@ -1,0 +1,398 @@
+//! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
+//! only for rows that satisfy it.
+
+use super::{BATCH, Operator, RowSet, other_node};
+use crate::operators::rt::{Rt, ScanPlace};
+use crate::operators::seek;
+use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use pages::TxnId;
+use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
+use std::ops::Bound;
+use std::sync::Arc;
+use storage::write::{read_current, wait};
+use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
+use txn::SnapshotGuard;
+use types::{Corrupt, KeyPart, SqlError, Value};
+
+enum Source {
+    Heap(HeapScan),
+    Tree(Cursor),
+    /// The batch is all there is.
+    Done,
+}
+
+/// The operator.
+pub struct Scan {
+    source: Option<Source>,
+    guard: Option<Arc<SnapshotGuard>>,
+    batch: RowBatch,
+    at: usize,
+    /// When the page was read all transactions below had ended: their ghosts stay ghosts.
+    settled: TxnId,
+    /// Base rows behind index entries.
+    lookup: RowBatch,
+    /// Ranges that are still to be read, the next one last.
+    rest: Vec<seek::Range>,
+    /// From the end of the ranges to their beginning.
+    backward: bool,
+    /// Rows of a batch.
+    most: usize,
+    /// Each batch has twice as many rows as the one before it, up to [`BATCH`].
+    grows: bool,
+}
+
+/// A scan that has not begun.
+impl Default for Scan {
+    fn default() -> Scan {
+        Scan {
+            source: None,
+            guard: None,
+            batch: RowBatch::new(),
+            at: 0,
+            settled: TxnId(0),
+            lookup: RowBatch::new(),
+            rest: Vec::new(),
+            backward: false,
+            most: BATCH,
+            grows: false,
+        }
+    }
+}
+
+impl Scan {
+    fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
+        // Whatever the mode: large values are read after the rows, and freed only when no older snapshot is left.
+        if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
+            self.guard = Some(rt.snapshot(&plan.db)?);
+        }
+        let place = rt.state.place.take();
+        self.backward = plan.backward;
+        if let Some(goal) = plan.goal {
+            (self.most, self.grows) = (goal.clamp(1, BATCH), true);
+        }
+        if let Some(place) = &place {
+            (self.most, self.grows) = (place.most, false);
+            self.backward ^= place.reverse;
+        }
+        let place = place.as_deref();
+        let point_again = place.is_none_or(|place| place.key.is_none() || place.inclusive);
+        let fail = |e| access_error(&plan.db, e);
+        Ok(match (&plan.path, &plan.store.base) {
+            (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
+            (Path::Base, Base::Tree(tree)) => {
+                let mut all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
+                let more = place.is_none_or(|place| go_on(&mut all, place, self.backward));
+                if more { self.cursor(tree, &all) } else { Source::Done }
+            }
+            (Path::Clustered(spec), Base::Tree(tree)) => {
+                self.seek(tree, spec, &plan.store.parts, place, rt)?
+            }
+            // The one row that there can be was given.
+            (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => Source::Done,
+            (Path::Point(spec), Base::Tree(tree)) => {
+                let mut key = Vec::new();
+                if seek::point(spec, &plan.store.parts, rt, &mut key)? {
+                    tree.fetch(&key, read_mode(&self.guard, plan.mode), &mut self.batch).map_err(fail)?;
+                }
+                Source::Done
+            }
+            (Path::Index { index, seek: spec, point, .. }, _) => {
+                let index = &plan.store.indexes[*index];
+                if *point {
+                    let mut key = Vec::new();
+                    if seek::point(spec, &index.parts, rt, &mut key)? {
+                        let mode = read_mode(&self.guard, plan.mode);
+                        index.tree.fetch(&key, mode, &mut self.batch).map_err(fail)?;
+                    }
+                    Source::Done
+                } else {
+                    self.seek(&index.tree, spec, &index.order_parts, place, rt)?
+                }
+            }
+            _ => return Err(SqlError::internal("a seek on a heap")),
+        })
+    }
+
+    /// The first range of a seek; the others are kept.
+    fn seek(
+        &mut self,
+        tree: &BTree,
+        spec: &SeekSpec,
+        parts: &[KeyPart],
+        place: Option<&ScanPlace>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Source, SqlError> {
+        let backward = self.backward;
+        let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
+        let first = if spec.others.is_empty() {
+            seek::range(spec, parts, rt)?.and_then(|mut range| ahead(&mut range).then_some(range))
+        } else {
+            self.rest = seek::ranges(spec, parts, rt)?;
+            self.rest.retain_mut(ahead);
+            if !backward {
+                self.rest.reverse();
+            }
+            self.rest.pop()
+        };
+        Ok(first.map_or(Source::Done, |range| self.cursor(tree, &range)))
+    }
+
+    fn cursor(&self, tree: &BTree, range: &seek::Range) -> Source {
+        let direction = if self.backward { Direction::Backward } else { Direction::Forward };
+        let (lower, upper) = (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
+        Source::Tree(tree.cursor(lower, upper, direction))
+    }
+
+    /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
+    pub fn next_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        rt.check_cancel()?;
+        if self.source.is_none() {
+            self.look(plan, rt)?;
+            self.source = Some(self.start(plan, rt)?);
+            if !self.batch.is_empty() {
+                return Ok(true);
+            }
+        }
+        self.page(plan, rt)
+    }
+
+    /// Before newest versions are read.
+    fn look(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if plan.mode == TableMode::Current {
+            self.settled = rt.session().txn(&plan.db)?.database().txns().all_ended_below();
+        }
+        Ok(())
+    }
+
+    /// Whether row `i` of the page is deleted for good. A ghost whose deletion was not decided when the page was read
+    /// may have been brought back since.
+    pub fn is_gone(&self, i: usize, own: TxnId) -> bool {
+        let writer = self.batch.header(i).txn;
+        self.batch.is_ghost(i) && (writer < self.settled || writer == own)
+    }
+
+    /// The rows of the page.
+    pub fn rows(&self) -> &RowBatch {
+        &self.batch
+    }
+
+    /// Reads the next page of rows; false at the end.
+    fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        self.look(plan, rt)?;
+        let mode = read_mode(&self.guard, plan.mode);
+        loop {
+            let more = match &mut self.source {
+                Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
+                Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
+                // The batch stays as it is: it has been given.
+                _ => return Ok(false),
+            };
+            self.at = 0;
+            if more.map_err(|e| access_error(&plan.db, e))? {
+                return Ok(true);
+            }
+            let Some(range) = self.rest.pop() else { return Ok(false) };
+            rt.check_cancel()?;
+            self.source = tree_of(plan).map(|tree| self.cursor(tree, &range));
+        }
+    }
+
+    /// A row that another transaction is or may have been changing: waits for it and takes what it leaves. False: nobody
+    /// is.
+    fn current_row(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let writer = self.batch.header(i).txn;
+        let txn = rt.session().txn(&plan.db)?;
+        let undecided = self.batch.is_ghost(i) && !self.is_gone(i, txn.id());
+        let active = txn.active_elsewhere(writer);
+        if !active && !undecided {
+            return Ok(false);
+        }
+        let locator = match (&plan.path, &plan.store.base) {
+            (Path::Index { index, .. }, _) => {
+                index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?
+            }
+            (_, Base::Heap(_)) => rid_value(self.batch.rid(i)),
+            (_, Base::Tree(_)) => Value::bytes(self.batch.key(i).to_vec()),
+        };
+        if active {
+            wait(&plan.db, txn, writer)?;
+        }
+        if read_current(&plan.db, txn, &plan.store, &locator, &mut self.lookup)? {
+            let shown = locator_of(plan, || locator.clone());
+            base_row(plan, self.lookup.row(0), shown, rt, out)?;
+        }
+        Ok(true)
+    }
+
+    /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
+    fn row(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        match &plan.path {
+            Path::Index { index, covering: true, .. } => {
+                let index = &plan.store.indexes[*index];
+                let bytes = self.batch.row(i);
+                let slots = out.push_row();
+                let decode = |wanted: &[u16], slots: &mut [Value]| {
+                    index.decode(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
+                };
+                decode(&plan.index_columns[..plan.tested], slots)?;
+                if let Some(pred) = &plan.pred
+                    && !pred.is_true(slots, rt)?
+                {
+                    out.pop_row();
+                    return Ok(());
+                }
+                let slots = out.row_mut(out.len() - 1);
+                decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])?;
+                if plan.locator {
+                    slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
+                }
+                Ok(())
+            }
+            Path::Index { index, .. } => {
+                let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
+                let mode = read_mode(&self.guard, plan.mode);
+                if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+                    // The entry and its row are versions of one moment; only a dirty read can miss the row.
+                    return Ok(());
+                }
+                base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+            }
+            _ => {
+                let locator = locator_of(plan, || match &plan.store.base {
+                    Base::Heap(_) => rid_value(self.batch.rid(i)),
+                    Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
+                });
+                base_row(plan, self.batch.row(i), locator, rt, out)
+            }
+        }
+    }
+}
+
+/// Cuts from a range what lies before a place in it; false when nothing is left.
+fn go_on(range: &mut seek::Range, place: &ScanPlace, backward: bool) -> bool {
+    let Some(key) = &place.key else { return true };
+    let (begin, end) = match backward {
+        true => (&mut range.upper, &range.lower),
+        false => (&mut range.lower, &range.upper),
+    };
+    // Whether a key comes before another in the direction of the scan.
+    let before = |a: &[u8], b: &[u8]| if backward { a > b } else { a < b };
+    let ends_before = match end {
+        Bound::Unbounded => false,
+        Bound::Included(last) => before(last, key) || (last == key && !place.inclusive),
+        Bound::Excluded(last) => !before(key, last),
+    };
+    if ends_before {
+        return false;
+    }
+    let begins_after = match begin {
+        Bound::Unbounded => false,
+        Bound::Included(first) | Bound::Excluded(first) => before(key, first),
+    };
+    if !begins_after {
+        *begin = if place.inclusive { Bound::Included(key.clone()) } else { Bound::Excluded(key.clone()) };
+    }
+    true
+}
+
+/// The tree that is read.
+fn tree_of(plan: &ScanPlan) -> Option<&BTree> {
+    match (&plan.path, &plan.store.base) {
+        (Path::Index { index, .. }, _) => Some(&plan.store.indexes[*index].tree),
+        (_, Base::Tree(tree)) => Some(tree),
+        (_, Base::Heap(_)) => None,
+    }
+}
+
+pub(super) fn read_mode(guard: &Option<Arc<SnapshotGuard>>, mode: TableMode) -> ReadMode<'_> {
+    match (guard, mode) {
+        (Some(guard), TableMode::Snapshot) => guard.mode(),
+        (_, TableMode::Current) => ReadMode::Current,
+        _ => ReadMode::Dirty,
+    }
+}
+
+pub(super) fn locator_of(plan: &ScanPlan, make: impl FnOnce() -> Value) -> Option<Value> {
+    plan.locator.then(make)
+}
+
+/// Decodes a base row: first what the condition needs, then the rest.
+#[inline]
+pub(super) fn base_row(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    locator: Option<Value>,
+    rt: &mut Rt<'_, '_>,
+    out: &mut RowSet,
+) -> Result<(), SqlError> {
+    let slots = out.push_row();
+    plan.store.columns(&plan.db, bytes, &plan.columns[..plan.tested], slots)?;
+    if let Some(pred) = &plan.pred
+        && !pred.is_true(slots, rt)?
+    {
+        out.pop_row();
+        return Ok(());
+    }
+    plan.store.columns(&plan.db, bytes, &plan.columns[plan.tested..], &mut slots[plan.tested..])?;
+    if let Some(locator) = locator {
+        slots[plan.columns.len()] = locator;
+    }
+    Ok(())
+}
+
+pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {
+    let value = index.layout.decode_column(bytes, index.columns.len());
+    let value = value.map_err(|e| corrupt_row(&plan.store.table, &e))?;
+    match (&plan.store.base, &value) {
+        (Base::Heap(_), Value::Bytes(b)) => match <[u8; 8]>::try_from(&b[..]) {
+            Ok(rid) => Ok(rid_value(Rid::from_bytes(rid))),
+            Err(_) => Err(corrupt_row(&plan.store.table, &Corrupt::Value { column: index.columns.len() })),
+        },
+        _ => Ok(value),
+    }
+}
+
+impl Operator for Scan {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
+        out.reset(plan.width());
+        if self.source.is_none() {
+            self.look(plan, rt)?;
+            self.source = Some(self.start(plan, rt)?);
+        }
+        while out.len() < self.most {
+            if self.at >= self.batch.len() {
+                rt.check_cancel()?;
+                if !self.page(plan, rt)? {
+                    break;
+                }
+            }
+            while self.at < self.batch.len() && out.len() < self.most {
+                let i = self.at;
+                self.at += 1;
+                if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {
+                    continue;
+                }
+                if !self.batch.is_ghost(i) {
+                    self.row(plan, i, rt, out)?;
+                }
+            }
+        }
+        if self.grows {
+            self.most = (self.most * 2).min(BATCH);
+        }
+        Ok(!out.is_empty())
+    }
+}

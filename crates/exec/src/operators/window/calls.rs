@@ -1,0 +1,230 @@
+//! The functions of a window: what each of them gives for a row of its partition.
+
+use std::ops::Range;
+
+use expr::Expr;
+use plan::logical::{FrameEnd, WindowCall, WindowKind};
+use plan::nodes::Plan;
+use types::{SqlError, Value};
+
+use super::partition::Partition;
+use super::sliding::Sliding;
+use crate::operators::row_store::Cursor;
+use crate::operators::rt::Rt;
+
+/// The row whose turn it is.
+pub struct Current<'a> {
+    /// Its number in the partition.
+    pub at: usize,
+    /// The first of its peers.
+    pub peers_start: usize,
+    /// How many groups of peers there are up to it.
+    pub rank: i64,
+    pub row: &'a [Value],
+}
+
+/// A call while its partition runs.
+pub struct Call {
+    state: State,
+    /// The frame of the row before, and what it gave.
+    known: Option<(Range<usize>, Value)>,
+}
+
+enum State {
+    /// Needs the present row only.
+    Plain,
+    /// Rows of the whole partition, once that is known.
+    Counted(Option<usize>),
+    /// Reads other rows.
+    Reading {
+        cursor: Cursor,
+        row: Vec<Value>,
+    },
+    Aggregate(Sliding),
+}
+
+impl Call {
+    /// Before its first partition.
+    pub fn new(call: &WindowCall, width: usize) -> Call {
+        let state = match &call.kind {
+            WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => State::Plain,
+            WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile(_) => State::Counted(None),
+            WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_) => {
+                State::Reading { cursor: Cursor::default(), row: vec![Value::Null; width] }
+            }
+            WindowKind::Aggregate(aggregate) => State::Aggregate(Sliding::new(aggregate, width)),
+        };
+        Call { state, known: None }
+    }
+
+    /// Another partition begins. Here and below `call` is the one that it was made for.
+    pub fn restart(&mut self, call: &WindowCall, rt: &mut Rt<'_, '_>) {
+        self.known = None;
+        match &mut self.state {
+            State::Plain => {}
+            State::Counted(count) => *count = None,
+            State::Reading { cursor, .. } => cursor.clear(),
+            State::Aggregate(sliding) => {
+                if let WindowKind::Aggregate(aggregate) = &call.kind {
+                    sliding.restart(aggregate, rt);
+                }
+            }
+        }
+    }
+
+    /// The first row that it may read again after this one.
+    pub fn oldest(&self, call: &WindowCall, at: usize) -> usize {
+        let moves = call.start != FrameEnd::Unbounded;
+        match (&call.kind, &self.state) {
+            (WindowKind::Lag { offset, ahead, .. }, _) => match constant(offset) {
+                Some(by) if *ahead => at.saturating_add_signed(by.min(0)),
+                Some(by) => at.saturating_add_signed(by.saturating_neg().min(0)),
+                None => 0,
+            },
+            (WindowKind::FirstValue(_) | WindowKind::LastValue(_), _) if moves => {
+                self.known.as_ref().map_or(0, |(frame, _)| frame.start)
+            }
+            // The first row is known, or the last of a frame that ends at or before this row is read again.
+            (WindowKind::FirstValue(_) | WindowKind::LastValue(_), _) => {
+                self.known.as_ref().map_or(0, |(frame, _)| at.min(frame.end.saturating_sub(1)))
+            }
+            (_, State::Aggregate(sliding)) => sliding.oldest(moves).min(at),
+            _ => at,
+        }
+    }
+
+    /// What the call gives for the present row.
+    ///
+    /// # Errors
+    /// Those of its expressions and of run files; 4110; 701 for a long frame of which rows leave.
+    pub fn value(
+        &mut self,
+        call: &WindowCall,
+        current: &Current<'_>,
+        (partition, plan): (&mut Partition, &Plan),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Value, SqlError> {
+        Ok(match &call.kind {
+            WindowKind::RowNumber => Value::BigInt(current.at as i64 + 1),
+            WindowKind::Rank => Value::BigInt(current.peers_start as i64 + 1),
+            WindowKind::DenseRank => Value::BigInt(current.rank),
+            WindowKind::PercentRank => {
+                let others = self.count((partition, plan), rt)? - 1;
+                Value::Float(current.peers_start as f64 / others.max(1) as f64)
+            }
+            WindowKind::CumeDist => {
+                let end = partition.peers_end(plan, current.at, rt)?;
+                Value::Float(end as f64 / self.count((partition, plan), rt)? as f64)
+            }
+            WindowKind::Ntile(groups) => {
+                let groups = groups.eval(current.row, rt)?.as_i64().unwrap_or(0);
+                tile(current.at as i64, self.count((partition, plan), rt)? as i64, groups)?
+            }
+            WindowKind::Lag { arg, offset, default, ahead } => {
+                let by = offset.eval(current.row, rt)?.as_i64().unwrap_or(0);
+                let by = if *ahead { by } else { by.saturating_neg() };
+                let at = (current.at as i64).checked_add(by).and_then(|at| usize::try_from(at).ok());
+                match at {
+                    Some(at) if partition.has(plan, at, rt)? => self.of_row(arg, at, partition, rt)?,
+                    _ => default.eval(current.row, rt)?,
+                }
+            }
+            WindowKind::FirstValue(arg) | WindowKind::LastValue(arg) => {
+                let first = matches!(call.kind, WindowKind::FirstValue(_));
+                let frame = frame(call, current, (partition, plan), rt)?;
+                if let Some((known, value)) = &self.known
+                    && (first && known.start == frame.start || !first && known.end == frame.end)
+                    && known.is_empty() == frame.is_empty()
+                {
+                    let value = value.clone();
+                    self.known = Some((frame, value.clone()));
+                    return Ok(value);
+                }
+                let at = if first { frame.start } else { frame.end.wrapping_sub(1) };
+                let value = if frame.is_empty() { Value::Null } else { self.of_row(arg, at, partition, rt)? };
+                self.known = Some((frame, value.clone()));
+                value
+            }
+            WindowKind::Aggregate(aggregate) => {
+                let frame = frame(call, current, (partition, plan), rt)?;
+                if let Some((known, value)) = &self.known
+                    && *known == frame
+                {
+                    return Ok(value.clone());
+                }
+                let State::Aggregate(sliding) = &mut self.state else { return Ok(Value::Null) };
+                sliding.to(aggregate, &frame, partition, rt)?;
+                let value = sliding.value(aggregate)?;
+                self.known = Some((frame, value.clone()));
+                value
+            }
+        })
+    }
+
+    fn count(
+        &mut self,
+        (partition, plan): (&mut Partition, &Plan),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<usize, SqlError> {
+        if let State::Counted(Some(count)) = &self.state {
+            return Ok(*count);
+        }
+        let count = partition.count(plan, rt)?;
+        self.state = State::Counted(Some(count));
+        Ok(count)
+    }
+
+    /// An expression over another row.
+    fn of_row(
+        &mut self,
+        e: &Expr,
+        at: usize,
+        partition: &Partition,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Value, SqlError> {
+        let State::Reading { cursor, row } = &mut self.state else { return Ok(Value::Null) };
+        partition.row(at, cursor, row)?;
+        e.eval(row, rt)
+    }
+}
+
+/// An offset that is the same for every row.
+fn constant(offset: &Expr) -> Option<isize> {
+    match offset {
+        Expr::Const(value) => value.as_i64().and_then(|n| isize::try_from(n).ok()),
+        _ => None,
+    }
+}
+
+/// NTILE: which of so many groups a row belongs to.
+fn tile(at: i64, count: i64, groups: i64) -> Result<Value, SqlError> {
+    if groups < 1 {
+        let text = "NTILE function expects a positive integer value for its argument.";
+        return Err(SqlError::new(4110, 16, 1, text));
+    }
+    let (size, larger) = (count / groups, count % groups);
+    let in_larger = at < larger * (size + 1);
+    let tile = if in_larger { at / (size + 1) } else { larger + (at - larger * (size + 1)) / size.max(1) };
+    Ok(Value::BigInt(tile + 1))
+}
+
+/// The rows of a row's frame; those before its end are there.
+fn frame(
+    call: &WindowCall,
+    current: &Current<'_>,
+    (partition, plan): (&mut Partition, &Plan),
+    rt: &mut Rt<'_, '_>,
+) -> Result<Range<usize>, SqlError> {
+    let shifted = |by: i64| usize::try_from((current.at as i64).saturating_add(by)).unwrap_or(0);
+    let start = match call.start {
+        FrameEnd::Unbounded => 0,
+        FrameEnd::Rows(by) => partition.at_most(plan, shifted(by), rt)?,
+        FrameEnd::Peers => current.peers_start,
+    };
+    let end = match call.end {
+        FrameEnd::Unbounded => partition.count(plan, rt)?,
+        FrameEnd::Rows(by) => partition.at_most(plan, shifted(by.saturating_add(1)), rt)?,
+        FrameEnd::Peers => partition.peers_end(plan, current.at, rt)?,
+    };
+    Ok(start..end.max(start))
+}

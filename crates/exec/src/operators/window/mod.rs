@@ -1,0 +1,111 @@
+//! Window functions over one window: the input is sorted by partition and order, each call adds its column.
+//! Guarantees: rows come out in the order of the window; time is linear in the rows after the sort; what is kept of a partition
+//! goes to disk when there is no memory for it.
+
+mod calls;
+mod partition;
+mod sliding;
+
+use calls::{Call, Current};
+use partition::Partition;
+use plan::logical::WindowCall;
+use plan::nodes::{Node, Plan};
+use types::{SqlError, Value};
+
+use super::{BATCH, Operator, RowSet, other_node};
+use crate::operators::row_store::Cursor;
+use crate::operators::rt::Rt;
+
+/// The operator; the calls have one window, their expressions are over the input's slots.
+pub struct Window {
+    input: Option<Box<dyn Operator>>,
+    /// What each call keeps.
+    calls: Vec<Call>,
+    partition: Option<Partition>,
+    cursor: Cursor,
+    /// The next row of the partition, the first of the peers of the one before, how many groups of peers there were.
+    at: usize,
+    peers_start: usize,
+    rank: i64,
+}
+
+/// The parts of the operator's node.
+#[derive(Clone, Copy)]
+struct Over<'a> {
+    input: &'a Plan,
+    calls: &'a [WindowCall],
+}
+
+impl Window {
+    /// Over rows of a width.
+    pub fn new(input: Box<dyn Operator>, calls: &[WindowCall], width: usize) -> Window {
+        Window {
+            input: Some(input),
+            calls: calls.iter().map(|call| Call::new(call, width)).collect(),
+            partition: None,
+            cursor: Cursor::default(),
+            at: 0,
+            peers_start: 0,
+            rank: 0,
+        }
+    }
+
+    /// Goes to a row of the partition, or to the next partition; false when there is none.
+    fn advance(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        let Some(partition) = &mut self.partition else { return Ok(false) };
+        // Before the first partition there is no row either.
+        if partition.has(on.input, self.at, rt)? {
+            return Ok(true);
+        }
+        self.cursor.clear();
+        self.calls.iter_mut().zip(on.calls).for_each(|(state, call)| state.restart(call, rt));
+        (self.at, self.peers_start, self.rank) = (0, 0, 0);
+        partition.next(on.input, rt)
+    }
+
+    /// Adds the next row; false when there is none.
+    fn row(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>, row: &mut [Value]) -> Result<bool, SqlError> {
+        if !self.advance(on, rt)? {
+            return Ok(false);
+        }
+        let Some(partition) = &mut self.partition else { return Ok(false) };
+        let at = self.at;
+        if partition.starts_peers(at) {
+            self.peers_start = at;
+            self.rank += 1;
+        }
+        let (values, results) = row.split_at_mut(on.input.width());
+        partition.row(at, &mut self.cursor, values)?;
+        let current = Current { at, peers_start: self.peers_start, rank: self.rank, row: values };
+        for ((state, call), place) in self.calls.iter_mut().zip(on.calls).zip(results) {
+            *place = state.value(call, &current, (partition, on.input), rt)?;
+        }
+        self.at += 1;
+        if self.at.is_multiple_of(BATCH) {
+            let next = self.at;
+            let oldest = self.calls.iter().zip(on.calls).map(|(state, call)| state.oldest(call, next)).min();
+            partition.keep_from(oldest.unwrap_or(next).min(next));
+            rt.check_cancel()?;
+        }
+        Ok(true)
+    }
+}
+
+impl Operator for Window {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Node::Window { input, calls } = &plan.node else { return Err(other_node()) };
+        let on = Over { input, calls };
+        out.reset(input.width() + calls.len());
+        if let (Some(operator), Some(window)) = (self.input.take(), calls.first()) {
+            self.partition = Some(Partition::new((operator, input), window, rt)?);
+        }
+        while out.len() < BATCH {
+            if !self.row(on, rt, out.push_row())? {
+                out.pop_row();
+                self.partition = None;
+                break;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}

@@ -1,0 +1,233 @@
+//! A partition of a window: its rows come in as they are asked for and go when nobody reads them again.
+//! Guarantees: rows have the order of their keys; a frame that looks back and ahead by n rows needs memory for n rows; rows
+//! that a call needs to the end of the partition go to disk when there is no memory for them.
+
+use types::{Collation, SqlError, Value, encode_sort_part, pack_row};
+
+use crate::operators::external_sort::{Sorted, Sorter};
+use crate::operators::row_store::{Cursor, RowStore};
+use crate::operators::rt::Rt;
+use crate::operators::{Operator, RowSet};
+use plan::logical::WindowCall;
+use plan::nodes::Plan;
+
+/// Where rows come from.
+enum Source {
+    /// Sorted by the keys. Value of a record: bytes of the partition's part of the key, the packed row.
+    Sorted(Sorted),
+    /// Without keys all rows are one partition, and peers of each other.
+    Input {
+        input: Box<dyn Operator>,
+        batch: RowSet,
+        at: usize,
+    },
+    Ended,
+}
+
+/// A record that was read.
+#[derive(Default)]
+struct Ahead {
+    there: bool,
+    key: Vec<u8>,
+    /// How much of the key says which partition it is.
+    partition: usize,
+    row: Vec<u8>,
+}
+
+/// The partition whose turn it is.
+pub struct Partition {
+    source: Source,
+    rows: RowStore,
+    /// The first record that is not among the rows.
+    ahead: Ahead,
+    /// The key of the last row.
+    last_key: Vec<u8>,
+    /// Whether all its rows are there.
+    complete: bool,
+    /// A bit for each row: it has other keys than the row before.
+    starts: Vec<u64>,
+}
+
+impl Partition {
+    /// Before the first one. Sorts the input.
+    ///
+    /// # Errors
+    /// Those of the input, the keys, and of run files.
+    pub fn new(
+        (mut input, plan): (Box<dyn Operator>, &Plan),
+        window: &WindowCall,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Partition, SqlError> {
+        let source = if window.partition.is_empty() && window.order.is_empty() {
+            Source::Input { input, batch: RowSet::default(), at: 0 }
+        } else {
+            Source::Sorted(sort((&mut *input, plan), window, rt)?)
+        };
+        let rows = RowStore::new(rt.session().host().run_files().clone(), rt.share());
+        let mut partition = Partition {
+            source,
+            rows,
+            ahead: Ahead::default(),
+            last_key: Vec::new(),
+            complete: true,
+            starts: Vec::new(),
+        };
+        partition.read(plan, rt)?;
+        Ok(partition)
+    }
+
+    /// Reads the next record. Here and below `plan` is the input's.
+    fn read(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let ahead = &mut self.ahead;
+        ahead.there = false;
+        match &mut self.source {
+            Source::Sorted(sorted) => {
+                if let Some((key, value)) = sorted.next_record()?
+                    && let Some((partition, row)) = value.split_first_chunk()
+                {
+                    ahead.there = true;
+                    ahead.partition = u32::from_le_bytes(*partition) as usize;
+                    ahead.key.clear();
+                    ahead.key.extend_from_slice(key);
+                    ahead.row.clear();
+                    ahead.row.extend_from_slice(row);
+                }
+            }
+            Source::Input { input, batch, at } => {
+                while *at == batch.len() && input.next(plan, rt, batch)? {
+                    *at = 0;
+                    rt.check_cancel()?;
+                }
+                if *at < batch.len() {
+                    ahead.there = true;
+                    ahead.row.clear();
+                    pack_row(batch.row(*at), &mut ahead.row);
+                    *at += 1;
+                }
+            }
+            Source::Ended => {}
+        }
+        if !ahead.there {
+            self.source = Source::Ended;
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next partition; false when there is none. The one before has given all its rows.
+    pub fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        debug_assert!(self.complete, "rows of a partition are left");
+        self.rows.clear();
+        self.starts.clear();
+        if !self.ahead.there {
+            return Ok(false);
+        }
+        self.complete = false;
+        self.take(plan, rt)?;
+        Ok(true)
+    }
+
+    /// Adds the record that was read to the rows.
+    fn take(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let at = self.rows.len();
+        if at.is_multiple_of(64) {
+            self.starts.push(0);
+        }
+        if at == 0 || self.ahead.key != self.last_key {
+            self.starts[at / 64] |= 1 << (at % 64);
+        }
+        self.rows.push(&self.ahead.row)?;
+        std::mem::swap(&mut self.last_key, &mut self.ahead.key);
+        let part = self.ahead.partition;
+        self.read(plan, rt)?;
+        let same = self.ahead.there
+            && self.ahead.partition == part
+            && self.ahead.key[..part] == self.last_key[..part];
+        self.complete = !same;
+        Ok(())
+    }
+
+    /// Whether the partition has a row; it is there then.
+    pub fn has(&mut self, plan: &Plan, row: usize, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        while self.rows.len() <= row && !self.complete {
+            if self.rows.len().is_multiple_of(1024) {
+                rt.check_cancel()?;
+            }
+            self.take(plan, rt)?;
+        }
+        Ok(row < self.rows.len())
+    }
+
+    /// How many of the first `n` rows it has.
+    pub fn at_most(&mut self, plan: &Plan, n: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+        match n.checked_sub(1) {
+            Some(last) if !self.has(plan, last, rt)? => Ok(self.rows.len()),
+            _ => Ok(n),
+        }
+    }
+
+    /// How many rows it has.
+    pub fn count(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+        self.at_most(plan, usize::MAX, rt)
+    }
+
+    /// Whether a row, which is there, has other keys than the one before.
+    pub fn starts_peers(&self, row: usize) -> bool {
+        self.starts[row / 64] >> (row % 64) & 1 == 1
+    }
+
+    /// The row after the last peer of a row.
+    pub fn peers_end(&mut self, plan: &Plan, row: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+        let mut next = row + 1;
+        while self.has(plan, next, rt)? && !self.starts_peers(next) {
+            next += 1;
+        }
+        Ok(next)
+    }
+
+    /// A row that is there.
+    ///
+    /// # Errors
+    /// Those of run files.
+    pub fn row(&self, row: usize, cursor: &mut Cursor, values: &mut [Value]) -> Result<(), SqlError> {
+        self.rows.read(row, cursor, values)
+    }
+
+    /// Lets rows before this one go.
+    pub fn keep_from(&mut self, row: usize) {
+        self.rows.keep_from(row);
+    }
+}
+
+/// Sorts rows by the keys of a window.
+fn sort(
+    (input, plan): (&mut dyn Operator, &Plan),
+    window: &WindowCall,
+    rt: &mut Rt<'_, '_>,
+) -> Result<Sorted, SqlError> {
+    let mut sorter = Sorter::new(rt.session().host().run_files().clone(), rt.share(), None);
+    let (mut batch, mut key, mut value) = (RowSet::default(), Vec::new(), Vec::new());
+    while input.next(plan, rt, &mut batch)? {
+        rt.check_cancel()?;
+        for i in 0..batch.len() {
+            let row = batch.row(i);
+            let mut part = |e: &expr::Expr, descending, collation: Collation, key: &mut Vec<u8>| {
+                let mut scratch = Value::Null;
+                encode_sort_part(e.eval_ref(row, rt, &mut scratch)?, descending, collation, key);
+                Ok::<(), SqlError>(())
+            };
+            key.clear();
+            for (e, collation) in &window.partition {
+                part(e, false, *collation, &mut key)?;
+            }
+            let partition = key.len();
+            for k in &window.order {
+                part(&k.expr, k.descending, k.collation, &mut key)?;
+            }
+            value.clear();
+            value.extend_from_slice(&(partition as u32).to_le_bytes());
+            pack_row(row, &mut value);
+            sorter.push(&key, &value)?;
+        }
+    }
+    sorter.finish()
+}

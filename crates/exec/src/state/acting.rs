@@ -1,0 +1,181 @@
+//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, and as whom the statements of a module run.
+
+use std::sync::Arc;
+
+use catalog::module::AS_OWNER;
+use catalog::security::{Class, DBO, Kind, Permission, Principal, Securable, Security};
+use catalog::{Db, ModuleDef, fold_name};
+use compact_str::CompactString;
+use plan::rights::Chain;
+use types::SqlError;
+
+use super::caller::Acting;
+use super::core::SessionCore;
+
+/// Deepest nesting of EXECUTE AS.
+const MAX_DEPTH: usize = 32;
+
+/// Whose statements were running, before those of a module.
+#[derive(Debug)]
+pub struct ModuleScope {
+    chain: Chain,
+    floor: usize,
+    depth: usize,
+}
+
+impl SessionCore {
+    /// Principals and permissions of a database as the session's transaction sees them.
+    pub fn security(&self, db: &Db) -> Arc<Security> {
+        match self.transactions.ddl.iter().rev().find_map(|change| change.security_of(db)) {
+            Some(own) => own.clone(),
+            None => db.security(),
+        }
+    }
+
+    /// Name of the login that runs the statement.
+    pub fn login_name(&self) -> CompactString {
+        if self.caller.is_powerful() { self.login.clone() } else { self.caller.name().into() }
+    }
+
+    /// principal_id of the user that the caller is in the current database.
+    pub fn user_id(&mut self) -> i32 {
+        if self.may_all() {
+            return DBO;
+        }
+        let db = self.db().clone();
+        self.user_in(&db)
+    }
+
+    /// EXECUTE AS USER. Error: 15517.
+    pub fn act_as_user(&mut self, name: &str) -> Result<(), SqlError> {
+        let refused = || {
+            let text = format!(
+                "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of \
+                 principal cannot be impersonated, or you do not have permission."
+            );
+            SqlError::new(15_517, 16, 1, text)
+        };
+        let db = self.db().clone();
+        let security = self.security(&db);
+        let user = security.database.find(name).filter(|p| can_be(p, 3..=4)).cloned().ok_or_else(refused)?;
+        if self.user_id() != user.id || self.caller.acting_user(db.id()).is_none() {
+            let on = Securable::new(Class::User, user.id);
+            if !self.has(&db, on, 0, Permission::Impersonate) {
+                return Err(refused());
+            }
+        }
+        self.check_depth()?;
+        let Principal { id, name, sid, .. } = Principal::clone(&user);
+        self.caller.act(Acting::User { db: db.id(), id, name, sid });
+        Ok(())
+    }
+
+    /// EXECUTE AS LOGIN. Error: 15406.
+    pub fn act_as_login(&mut self, name: &str) -> Result<(), SqlError> {
+        let refused = || {
+            let text = format!(
+                "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of \
+                 principal cannot be impersonated, or you do not have permission."
+            );
+            SqlError::new(15_406, 16, 1, text)
+        };
+        let master = self.host().database("master")?;
+        let security = self.security(&master);
+        let login = security.server.find(name).filter(|p| can_be(p, 0..=0)).cloned().ok_or_else(refused)?;
+        let powerful = security.server.is_member(catalog::security::SYSADMIN, login.id);
+        let may = self.is_sysadmin()
+            || (!powerful
+                && self.has(&master, Securable::new(Class::Login, login.id), 0, Permission::Impersonate));
+        if !may {
+            return Err(refused());
+        }
+        self.check_depth()?;
+        let Principal { id, name, sid, .. } = Principal::clone(&login);
+        self.caller.act(Acting::Login { id, name, sid });
+        // It must be able to use the database that it finds itself in.
+        let db = self.db().clone();
+        if let Err(e) = self.effective(&db).map(drop) {
+            let depth = self.caller.depth() - 1;
+            self.caller.return_to(depth);
+            return Err(e);
+        }
+        Ok(())
+    }
+
+    /// The statements of a module begin: in whose name they are bound, and as whom they run. What EXECUTE AS begins in them
+    /// ends with them.
+    ///
+    /// # Errors
+    /// 15517 whom the module runs as is gone.
+    pub fn enter_module_scope(&mut self, db: &Arc<Db>, module: &ModuleDef) -> Result<ModuleScope, SqlError> {
+        let security = self.security(db);
+        let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
+        // A trigger belongs to whom its table belongs to.
+        let object = if module.parent != 0 { module.parent } else { module.object_id };
+        let owner = security.object_owner(object, schema);
+        let chain = Chain::Owner(db.id(), owner);
+        let run_as = module.run_as.map(|id| if id == AS_OWNER { owner } else { id });
+        let acting = match run_as.map(|id| (id, security.database.get(id))) {
+            None => None,
+            Some((_, Some(user))) => {
+                let Principal { id, name, sid, .. } = Principal::clone(user);
+                Some(Acting::User { db: db.id(), id, name, sid })
+            }
+            Some((id, None)) => {
+                let text = format!(
+                    "Cannot execute as the database principal because the principal \"{id}\" does not exist, this type of \
+                     principal cannot be impersonated, or you do not have permission."
+                );
+                return Err(SqlError::new(15_517, 16, 1, text));
+            }
+        };
+        Ok(self.enter_scope(chain, acting))
+    }
+
+    /// Statements begin that are bound in a name.
+    pub fn enter_chain(&mut self, chain: Chain) -> ModuleScope {
+        self.enter_scope(chain, None)
+    }
+
+    fn enter_scope(&mut self, chain: Chain, acting: Option<Acting>) -> ModuleScope {
+        let scope = ModuleScope {
+            chain: std::mem::replace(&mut self.chain, chain),
+            floor: self.acting_floor,
+            depth: self.caller.depth(),
+        };
+        if let Some(acting) = acting {
+            self.caller.act(acting);
+        }
+        self.acting_floor = self.caller.depth();
+        scope
+    }
+
+    /// They have ended.
+    pub fn leave_scope(&mut self, scope: ModuleScope) {
+        self.caller.return_to(scope.depth);
+        (self.chain, self.acting_floor) = (scope.chain, scope.floor);
+    }
+
+    fn check_depth(&self) -> Result<(), SqlError> {
+        match self.caller.depth() < MAX_DEPTH {
+            true => Ok(()),
+            false => {
+                let text = format!("EXECUTE AS is nested too deeply (limit {MAX_DEPTH}).");
+                Err(SqlError::new(217, 16, 1, text))
+            }
+        }
+    }
+
+    /// REVERT: back to whom acted before, at most to whom acted when the scope began.
+    pub fn revert(&mut self) {
+        let depth = self.caller.depth();
+        if depth > self.acting_floor {
+            self.caller.return_to(depth - 1);
+        }
+    }
+}
+
+/// Whether a principal is one that another can act as.
+fn can_be(p: &Principal, never: std::ops::RangeInclusive<i32>) -> bool {
+    p.kind == Kind::User && !never.contains(&p.id)
+}

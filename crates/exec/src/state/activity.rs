@@ -1,0 +1,217 @@
+//! What a session does right now, told to the views while it runs: its batch, the place in it, its options, whether it
+//! waits for the log. Publishing costs two short locks per batch and one store per statement.
+
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicU8, AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed},
+};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use wal::WaitKind;
+
+use super::core::SessionShared;
+use crate::conceal::conceal;
+use plan::bind::set_options::SessionOptions;
+
+/// First bytes of a handle of ad hoc text.
+const HANDLE_KIND: [u8; 4] = [2, 0, 0, 0];
+/// Bytes of a handle.
+pub const HANDLE: usize = 20;
+
+/// A batch that runs or has run, as far as others may look at it.
+pub trait BatchView: Send + Sync {
+    /// Its text, without secrets.
+    fn text(&self) -> &Arc<str>;
+
+    /// The statement that the operation of this number belongs to, as a range of bytes of the text.
+    fn statement(&self, operation: usize) -> Option<(usize, usize)>;
+}
+
+/// The state of a session as of its last batch.
+#[derive(Clone)]
+pub struct Published {
+    /// The batch that runs, else the last one.
+    pub batch: Option<Arc<dyn BatchView>>,
+    /// The text that the client sent, where the batch is the shape of it; else empty. It may have secrets.
+    pub sent: String,
+    /// When the last batch began and ended.
+    pub started: Option<SystemTime>,
+    pub ended: Option<SystemTime>,
+    /// Time in finished batches.
+    pub elapsed: Duration,
+    /// SET options, @@ROWCOUNT and @@ERROR when the last batch ended.
+    pub options: SessionOptions,
+    pub rowcount: u64,
+    pub error: i32,
+}
+
+impl Published {
+    /// What the client has sent, without secrets.
+    pub fn input(&self) -> Option<Arc<str>> {
+        if self.sent.is_empty() {
+            return self.batch.as_ref().map(|batch| batch.text().clone());
+        }
+        Some(conceal(&self.sent).into())
+    }
+}
+
+impl Default for Published {
+    fn default() -> Self {
+        Published {
+            batch: None,
+            sent: String::new(),
+            started: None,
+            ended: None,
+            elapsed: Duration::ZERO,
+            options: SessionOptions::default(),
+            rowcount: 0,
+            error: 0,
+        }
+    }
+}
+
+/// What a session publishes.
+#[derive(Default)]
+pub struct Activity {
+    published: Mutex<Published>,
+    /// The operation of the batch that runs.
+    at: AtomicU32,
+    /// What it waits for in the log, 1 more than the position in [`KINDS`]; 0 for nothing.
+    waits: AtomicU8,
+    /// The same of its last such wait.
+    waited: AtomicU8,
+    /// Since when, in microseconds since 1970.
+    since: AtomicU64,
+}
+
+/// Waits that a log reports.
+const KINDS: [WaitKind; 3] = [WaitKind::WriteLog, WaitKind::LogBuffer, WaitKind::Growth];
+
+thread_local! {
+    /// The session whose batch this thread runs.
+    static HERE: RefCell<Option<Arc<SessionShared>>> = const { RefCell::new(None) };
+}
+
+/// While it lives, waits of this thread are the session's.
+pub struct Here(Option<Arc<SessionShared>>);
+
+impl Here {
+    /// A session's batch begins on this thread.
+    #[inline]
+    pub fn enter(session: &Arc<SessionShared>) -> Here {
+        Here(HERE.replace(Some(session.clone())))
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        HERE.set(self.0.take());
+    }
+}
+
+/// This thread begins to wait for the log.
+pub fn waits(kind: WaitKind) {
+    HERE.with_borrow(|here| {
+        let Some(session) = here else { return };
+        let a = &session.activity;
+        a.since.store(micros(SystemTime::now()), Relaxed);
+        let number = KINDS.iter().position(|k| *k == kind).map_or(0, |at| at as u8 + 1);
+        a.waits.store(number, Relaxed);
+        a.waited.store(number, Relaxed);
+    });
+}
+
+/// This thread has waited for the log.
+pub fn waited() {
+    HERE.with_borrow(|here| {
+        if let Some(session) = here {
+            session.activity.waits.store(0, Relaxed);
+        }
+    });
+}
+
+/// Whether the batch that this thread runs is to stop: asked by waits for locks before they begin.
+pub fn interrupted() -> bool {
+    HERE.with_borrow(|here| here.as_ref().is_some_and(|session| session.cancel.load(Acquire)))
+}
+
+fn micros(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
+}
+
+fn kind(number: u8) -> Option<WaitKind> {
+    KINDS.get(usize::from(number.checked_sub(1)?)).copied()
+}
+
+impl std::fmt::Debug for Activity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Activity").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl Activity {
+    /// A batch begins; `sent` is what the client sent where that is not the batch's own text.
+    pub fn begins(&self, batch: Arc<dyn BatchView>, sent: Option<&str>) {
+        self.at.store(0, Relaxed);
+        let mut p = self.published.lock();
+        p.sent.clear();
+        p.sent.push_str(sent.unwrap_or_default());
+        p.batch = Some(batch);
+        p.started = Some(SystemTime::now());
+    }
+
+    /// A batch has ended.
+    pub fn ended(&self, options: &SessionOptions, rowcount: u64, error: i32) {
+        let now = SystemTime::now();
+        let mut p = self.published.lock();
+        let took = p.started.and_then(|started| now.duration_since(started).ok());
+        p.elapsed += took.unwrap_or_default();
+        p.ended = Some(now);
+        p.options.clone_from(options);
+        (p.rowcount, p.error) = (rowcount, error);
+    }
+
+    /// The batch has come to an operation.
+    #[inline]
+    pub fn reached(&self, at: usize) {
+        self.at.store(at as u32, Relaxed);
+    }
+
+    /// The wait for the log that it is in.
+    pub fn log_wait(&self) -> Option<(WaitKind, Duration)> {
+        let kind = kind(self.waits.load(Relaxed))?;
+        let us = micros(SystemTime::now()).saturating_sub(self.since.load(Relaxed));
+        Some((kind, Duration::from_micros(us)))
+    }
+
+    /// The last wait for the log that it was in.
+    pub fn last_log_wait(&self) -> Option<WaitKind> {
+        kind(self.waited.load(Relaxed))
+    }
+
+    /// A copy of it all.
+    pub fn look(&self) -> Published {
+        self.published.lock().clone()
+    }
+
+    /// The statement that runs, as a range of bytes of the batch's text; none between statements.
+    pub fn statement(&self, batch: &dyn BatchView) -> Option<(usize, usize)> {
+        batch.statement(self.at.load(Relaxed) as usize)
+    }
+}
+
+/// sql_handle of a text: the same text has the same handle while the process runs.
+pub fn handle(text: &str) -> [u8; HANDLE] {
+    let mut bytes = [0; HANDLE];
+    bytes[..4].copy_from_slice(&HANDLE_KIND);
+    for (salt, part) in bytes[4..].chunks_exact_mut(8).enumerate() {
+        let mut hasher = std::hash::DefaultHasher::new();
+        (salt, text).hash(&mut hasher);
+        part.copy_from_slice(&hasher.finish().to_be_bytes());
+    }
+    bytes
+}

@@ -1,0 +1,433 @@
+//! What statements need of their session while they run: current database, transactions, options, counters, the
+//! error that CATCH shows. It knows nothing of batches; `Session` drives it.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use compact_str::CompactString;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use txn::WaitArgs;
+use types::{SqlError, Value};
+
+use super::activity::Activity;
+use super::app_locks::AppLocks;
+use super::bulk::BulkLoad;
+use super::caller::Caller;
+use super::changes::{ChangedRows, FiredTriggers};
+use super::cursors::{Cursors, SharedCursors};
+use super::handles::Handles;
+use super::profile::Profile;
+use super::transactions::Transactions;
+use crate::host::Host;
+use crate::output::{SessionChange, Sink};
+use catalog::Db;
+use catalog::TableDef;
+use catalog::change::DdlChange;
+use expr::functions::math::random_bits;
+use expr::random::Random;
+use plan::bind::env::TempTables;
+use plan::bind::set_options::SessionOptions;
+use plan::rights::Chain;
+
+/// State that others may look at or touch while the session runs: KILL, DMVs.
+#[derive(Debug, Default)]
+pub struct SessionShared {
+    /// Number of the session, as the lock manager knows it.
+    pub number: u32,
+    /// Set by KILL and by a client's attention; polled by everything that can take long.
+    pub cancel: AtomicBool,
+    /// Set with `cancel` by a client's attention alone: the batch ends, its transaction stays unless XACT_ABORT is on.
+    pub attention: AtomicBool,
+    /// Set by KILL: the session is over.
+    pub killed: AtomicBool,
+    /// A batch runs right now.
+    pub running: AtomicBool,
+    /// principal_id of the login; 0 for a session of the program itself.
+    pub login_id: AtomicI32,
+    /// A request of the client is announced or runs: a cancel is for it, even before its batch begins.
+    pub expected: AtomicBool,
+    /// Held while a cancel finds out whether it is for anything, and while a request is announced or over.
+    pub cancelling: Mutex<()>,
+    /// Current database.
+    pub db: AtomicI64,
+    /// @@TRANCOUNT.
+    pub open_transactions: AtomicU64,
+    /// When it became 1: microseconds since 1970.
+    pub tran_began: AtomicU64,
+    /// Batches so far.
+    pub batches: AtomicU64,
+    /// Owner of the locks that the session may be waiting for.
+    pub lock_owner: AtomicU64,
+    /// What the session calls itself.
+    pub names: Mutex<Names>,
+    /// What it does right now.
+    pub activity: Activity,
+    /// Its cursors.
+    pub cursors: SharedCursors,
+}
+
+impl SessionShared {
+    /// A batch begins. A cancel from before is forgotten unless it was for the request that the batch belongs to, or is KILL's.
+    pub fn begins(&self) {
+        // Announced before the batch was given to this thread, or not at all.
+        if !self.expected.load(Ordering::Acquire) {
+            self.attention.store(false, Ordering::Release);
+            self.cancel.store(false, Ordering::Release);
+        }
+        self.running.store(true, Ordering::Release);
+        // KILL may have come before.
+        if self.killed.load(Ordering::Acquire) {
+            self.cancel.store(true, Ordering::Release);
+        }
+        self.batches.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What a client says of itself.
+#[derive(Clone, Debug)]
+pub struct Names {
+    pub app: CompactString,
+    pub host: CompactString,
+    pub login: CompactString,
+    /// When the session began, as datetime.
+    pub login_time: Value,
+    /// The network connection that it came by.
+    pub connection: Option<Arc<NetworkConnection>>,
+}
+
+/// A session's network connection, as sys.dm_exec_connections shows it.
+#[derive(Clone, Debug)]
+pub struct NetworkConnection {
+    /// The client's address and the server's.
+    pub client: SocketAddr,
+    pub server: SocketAddr,
+    /// All of it is encrypted, not the login alone.
+    pub encrypted: bool,
+    /// Version of TDS as the protocol numbers it.
+    pub protocol: u32,
+    /// Bytes of a packet.
+    pub packet_size: u32,
+    /// The client's library.
+    pub library: CompactString,
+    /// The client's process.
+    pub process: u32,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names {
+            app: CompactString::const_new("ringwood"),
+            host: CompactString::const_new("localhost"),
+            login: CompactString::const_new("sa"),
+            login_time: catalog::clock::now(),
+            connection: None,
+        }
+    }
+}
+
+/// What has become of a transaction, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionEvent {
+    Began(u64),
+    Committed(u64),
+    RolledBack(u64),
+}
+
+/// The part of a session that a running statement sees.
+pub struct SessionCore {
+    host: Arc<Host>,
+    /// The instance as the layer above knows it.
+    instance: Box<dyn Any + Send + Sync>,
+    db: Arc<Db>,
+    spid: i32,
+    pub shared: Arc<SessionShared>,
+    /// SET options.
+    pub options: SessionOptions,
+    /// @@ROWCOUNT of the last statement.
+    pub rowcount: u64,
+    /// @@ERROR of the last statement.
+    pub error_number: i32,
+    /// @@IDENTITY: last identity value of the session, NULL before the first.
+    pub last_identity: Option<i64>,
+    /// SCOPE_IDENTITY(): last identity value of the current scope.
+    pub scope_identity: Option<i64>,
+    /// The values that were taken last of sequences, by database and object_id.
+    pub sequence_values: Vec<((i32, i32), i64)>,
+    /// CONTEXT_INFO().
+    pub context_info: Value,
+    /// SESSION_CONTEXT: values by lower-case key, and whether they may not be set again.
+    pub session_context: HashMap<CompactString, (Value, bool)>,
+    /// sp_xml_preparedocument: documents by their numbers.
+    pub xml_documents: HashMap<i32, Arc<str>>,
+    /// RAND().
+    pub random: Random,
+    /// @@TRANCOUNT.
+    pub trancount: u32,
+    /// Number of the transaction, for clients; 0 without one.
+    pub transaction: u64,
+    /// Beginnings and ends of transactions that the client has not been told yet.
+    pub untold: SmallVec<[TransactionEvent; 2]>,
+    /// Only ROLLBACK is left: XACT_STATE() = -1.
+    pub doomed: bool,
+    /// Errors of the CATCH blocks that are being run, the innermost last.
+    pub caught: Vec<SqlError>,
+    /// @@NESTLEVEL: EXEC levels above this one.
+    pub nest_level: u32,
+    pub transactions: Transactions,
+    /// @@TRANCOUNT around INSERT ... EXECUTE, while it runs what it calls.
+    pub insert_exec: Option<u32>,
+    /// What INSERT BULK has announced.
+    pub pending_bulk: Option<Box<BulkLoad>>,
+    /// Procedures that are being described under FMTONLY: object_id and database.
+    pub described: Vec<(i32, i32)>,
+    /// Prepared statements.
+    pub handles: Handles,
+    /// The session's temporary tables.
+    pub temps: TempTables,
+    /// Its cursors.
+    pub cursors: Cursors,
+    /// The rows that `inserted` and `deleted` mean in what runs now.
+    pub changes: Option<Arc<ChangedRows>>,
+    /// Triggers that the running statement has called for.
+    pub fired: Vec<FiredTriggers>,
+    /// Triggers that are running, the innermost last, by object_id and database.
+    pub running_triggers: Vec<(i32, i32)>,
+    /// Definitions that only the running statement sees: see `catalog::rebuild`.
+    pub private_tables: Vec<Arc<TableDef>>,
+    /// What sp_getapplock has got.
+    pub app_locks: AppLocks,
+    /// Counters of the running statement, when it is profiled.
+    pub profile: Option<Box<Profile>>,
+    /// Room for the key of a row that a statement changes by itself.
+    pub point_key: Vec<u8>,
+    /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
+    pub app_name: CompactString,
+    pub host_name: CompactString,
+    pub login: CompactString,
+    /// Who runs the statements.
+    pub caller: Caller,
+    /// How deep EXECUTE AS was when the running scope began: REVERT goes no further.
+    pub acting_floor: usize,
+    /// Whose module runs.
+    pub chain: Chain,
+}
+
+impl SessionCore {
+    /// A new session of a host, in a database of it. `instance`: what [`SessionCore::instance_of`] gives.
+    pub fn new(
+        host: Arc<Host>,
+        instance: Box<dyn Any + Send + Sync>,
+        db: Arc<Db>,
+        spid: i32,
+        shared: Arc<SessionShared>,
+    ) -> SessionCore {
+        db.add_user(1);
+        shared.db.store(db.id().into(), Ordering::Relaxed);
+        let names = shared.names.lock().clone();
+        SessionCore {
+            host,
+            instance,
+            db,
+            spid,
+            shared,
+            options: SessionOptions::default(),
+            rowcount: 0,
+            error_number: 0,
+            last_identity: None,
+            scope_identity: None,
+            sequence_values: Vec::new(),
+            context_info: Value::Null,
+            session_context: HashMap::new(),
+            xml_documents: HashMap::new(),
+            random: Random::new((random_bits() >> 33) as i64),
+            trancount: 0,
+            transaction: 0,
+            untold: SmallVec::new(),
+            doomed: false,
+            caught: Vec::new(),
+            nest_level: 0,
+            transactions: Transactions::default(),
+            insert_exec: None,
+            pending_bulk: None,
+            described: Vec::new(),
+            handles: Handles::default(),
+            temps: TempTables::default(),
+            cursors: Cursors::default(),
+            changes: None,
+            fired: Vec::new(),
+            running_triggers: Vec::new(),
+            private_tables: Vec::new(),
+            app_locks: AppLocks::default(),
+            profile: None,
+            point_key: Vec::new(),
+            app_name: names.app,
+            host_name: names.host,
+            login: names.login,
+            caller: Caller::system(),
+            acting_floor: 0,
+            chain: Chain::None,
+        }
+    }
+
+    /// The instance as statements see it.
+    #[inline]
+    pub fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// The instance as the layer above has given it.
+    #[inline]
+    pub fn instance_of<T: 'static>(&self) -> Option<&T> {
+        self.instance.downcast_ref()
+    }
+
+    /// The current database.
+    #[inline]
+    pub fn db(&self) -> &Arc<Db> {
+        &self.db
+    }
+
+    /// USE.
+    pub fn set_db(&mut self, db: Arc<Db>) {
+        self.db.add_user(-1);
+        db.add_user(1);
+        self.shared.db.store(db.id().into(), Ordering::Relaxed);
+        self.db = db;
+    }
+
+    /// @@SPID.
+    #[inline]
+    pub fn spid(&self) -> i32 {
+        self.spid
+    }
+
+    /// @@TRANCOUNT.
+    #[inline]
+    pub fn trancount(&self) -> u32 {
+        self.trancount
+    }
+
+    /// The error that ERROR_NUMBER() and its kin show: of the innermost CATCH block that runs.
+    #[inline]
+    pub fn error(&self) -> Option<&SqlError> {
+        self.caught.last()
+    }
+
+    /// Sets @@TRANCOUNT, for others to see too.
+    #[inline]
+    pub fn set_trancount(&mut self, n: u32) {
+        if self.trancount == 0 && n > 0 {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.shared.tran_began.store(now.as_micros() as u64, Ordering::Relaxed);
+        }
+        self.trancount = n;
+        self.shared.open_transactions.store(n.into(), Ordering::Relaxed);
+    }
+
+    /// The session's transaction begins.
+    #[inline]
+    pub fn transaction_began(&mut self) {
+        self.transaction = self.host.next_transaction();
+        self.untold.push(TransactionEvent::Began(self.transaction));
+    }
+
+    /// The session's transaction, if there is one, has ended.
+    pub fn transaction_ended(&mut self, committed: bool) {
+        match std::mem::take(&mut self.transaction) {
+            0 => {}
+            number if committed => self.untold.push(TransactionEvent::Committed(number)),
+            number => self.untold.push(TransactionEvent::RolledBack(number)),
+        }
+    }
+
+    /// Tells the client what has become of transactions.
+    #[inline]
+    pub fn tell_transactions(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
+        if self.untold.is_empty() { Ok(()) } else { self.tell_untold(sink) }
+    }
+
+    #[cold]
+    fn tell_untold(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
+        for event in std::mem::take(&mut self.untold) {
+            sink.changed(&match event {
+                TransactionEvent::Began(number) => SessionChange::TransactionBegan(number),
+                TransactionEvent::Committed(number) => SessionChange::TransactionCommitted(number),
+                TransactionEvent::RolledBack(number) => SessionChange::TransactionRolledBack(number),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// XACT_STATE(): 1 a transaction can go on, -1 it can only roll back, 0 none.
+    pub fn xact_state(&self) -> i16 {
+        match (self.trancount, self.doomed) {
+            (0, _) => 0,
+            (_, true) => -1,
+            (_, false) => 1,
+        }
+    }
+
+    /// Whether someone asked this session to stop: poll it once per page or batch of rows.
+    #[inline]
+    pub fn cancelled(&self) -> bool {
+        self.shared.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Whether the transaction outlives the end of its batch that a cancel brought about: the client sent an attention,
+    /// and neither KILL, XACT_ABORT nor a client that went away asks for more.
+    pub fn keeps_transaction(&self) -> bool {
+        let shared = &self.shared;
+        self.cancelled()
+            && shared.attention.load(Ordering::Acquire)
+            && !shared.killed.load(Ordering::Acquire)
+            && !self.options.xact_abort
+    }
+
+    /// Error 3617 when cancelled.
+    #[inline]
+    pub fn check_cancel(&self) -> Result<(), SqlError> {
+        if self.cancelled() { Err(catalog::errors::cancelled()) } else { Ok(()) }
+    }
+
+    /// A statement ended well.
+    #[inline]
+    pub fn succeeded(&mut self, rows: u64) {
+        self.rowcount = rows;
+        self.error_number = 0;
+    }
+
+    /// Keeps a change of schema until the transaction ends.
+    pub fn remember_ddl(&mut self, change: DdlChange) {
+        self.transactions.ddl.push(change);
+    }
+
+    /// LOCK_TIMEOUT and DEADLOCK_PRIORITY also hold for transactions that are open.
+    pub fn apply_wait_options(&mut self) {
+        let wait = self.wait_args();
+        for open in &mut self.transactions.open {
+            open.txn.wait = wait;
+        }
+    }
+
+    pub fn wait_args(&self) -> WaitArgs {
+        WaitArgs {
+            timeout_ms: self.options.lock_timeout.into(),
+            priority: self.options.deadlock_priority.clamp(-10, 10) as i8,
+            log_bytes: 0,
+        }
+    }
+}
+
+impl Drop for SessionCore {
+    fn drop(&mut self) {
+        self.rollback_all();
+        self.app_locks.release_session();
+        self.host.session_ended(&self.shared);
+        self.db.add_user(-1);
+    }
+}

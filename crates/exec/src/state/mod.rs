@@ -1,0 +1,24 @@
+//! What a session is while it runs: its options, its transactions and savepoints, its snapshots and table locks, what it
+//! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
+
+mod acting;
+pub mod activity;
+pub mod app_locks;
+pub mod bulk;
+pub mod caller;
+pub mod changes;
+pub mod core;
+mod counts;
+pub mod cursors;
+mod effective;
+pub mod handles;
+mod identity_insert;
+pub mod inner;
+pub mod names;
+pub mod profile;
+pub mod rights;
+pub mod room;
+mod snapshots;
+pub mod transactions;
+
+pub use self::core::SessionCore;

@@ -1,0 +1,630 @@
+//! The transactions of a session: one per database it has touched, ended together; statement savepoints, statement
+//! snapshots, locks, and the changes of schema that a rollback must take back.
+//! Guarantees: a failed statement leaves no trace in data or catalog; without BEGIN TRANSACTION each statement is a
+//! transaction of its own; an answer goes out only when what it may have seen is durable.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use compact_str::CompactString;
+use smallvec::SmallVec;
+use txn::{Durability, LockMode, Savepoint, SnapshotGuard, Txn, What};
+use types::SqlError;
+
+use super::core::SessionCore;
+use super::counts::Counts;
+use catalog::Db;
+use catalog::ModuleDef;
+use catalog::TableDef;
+use catalog::change::DdlChange;
+use catalog::errors::{self, db_error};
+use catalog::fold_name;
+use catalog::other::{OtherObject, SequenceDef};
+use plan::bind::set_options::Isolation;
+use plan::hints::TableLock;
+
+/// The session's transaction in one database.
+pub struct OpenTxn {
+    pub db: Arc<Db>,
+    pub txn: Txn,
+    /// Where the running statement began.
+    pub(super) mark: Savepoint,
+    /// Where the transaction began.
+    pub(super) start: Savepoint,
+    /// The statement snapshot; kept and renewed so that a statement costs no allocation.
+    snapshot: Option<Arc<SnapshotGuard>>,
+    /// The snapshot belongs to the running statement.
+    fresh: bool,
+    /// The running statement gives out values that it did not read through a snapshot.
+    newest: bool,
+    /// The snapshot of a transaction in SNAPSHOT isolation.
+    pub(super) kept: Option<Arc<SnapshotGuard>>,
+}
+
+/// SAVE TRANSACTION: the places in all open transactions and in the list of schema changes.
+pub struct NamedSavepoint {
+    name: CompactString,
+    places: Vec<(i32, Savepoint)>,
+    ddl: usize,
+    counts: usize,
+}
+
+/// Everything transactional that a session keeps.
+#[derive(Default)]
+pub struct Transactions {
+    pub open: Vec<OpenTxn>,
+    /// Changes of schema of the transaction, in order.
+    pub ddl: Vec<DdlChange>,
+    /// Changes that were taken back and whose storage is still to be freed.
+    undone: Vec<DdlChange>,
+    /// Where the running statement's changes begin.
+    pub(super) ddl_mark: usize,
+    savepoints: Vec<NamedSavepoint>,
+    pub(super) counts: Counts,
+    /// Name of the outermost BEGIN TRANSACTION.
+    name: CompactString,
+    /// NOWAIT: the running statement waits for no lock.
+    no_wait: bool,
+    /// The isolation level at the transaction's first look at a table.
+    pub(super) began: Option<Isolation>,
+    /// Calls of functions around what runs.
+    pub(super) in_function: u32,
+    /// One of `open` is that of table variables.
+    autonomous: bool,
+    /// The last statement failed because a filegroup was full, and it is no more.
+    pub(super) room: bool,
+}
+
+/// A place in each open transaction, by database.
+pub(super) type Marks = SmallVec<[(i32, Savepoint); 2]>;
+
+impl SessionCore {
+    /// The session's transaction in a database: joined when there is one, begun when not.
+    ///
+    /// Errors: 3930 when the transaction is doomed, 945 and its kin when the database is not usable.
+    pub fn txn(&mut self, db: &Arc<Db>) -> Result<&mut Txn, SqlError> {
+        let at = self.open_txn(db)?;
+        Ok(&mut self.transactions.open[at].txn)
+    }
+
+    pub(super) fn open_txn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
+        if let Some(at) = self.transactions.open.iter().position(|open| open.db.id() == db.id()) {
+            return Ok(at);
+        }
+        let storage = db.storage()?;
+        let mut txn = storage.begin(self.spid() as u32).map_err(|e| db_error(db, &e))?;
+        txn.wait = self.wait_args();
+        self.shared.lock_owner.store(txn.locks.id().0, Ordering::Relaxed);
+        self.transactions.autonomous |= db.is_autonomous();
+        let mark = txn.mark();
+        self.transactions.open.push(OpenTxn {
+            db: db.clone(),
+            txn,
+            mark,
+            start: mark,
+            snapshot: None,
+            fresh: false,
+            newest: false,
+            kept: None,
+        });
+        Ok(self.transactions.open.len() - 1)
+    }
+
+    /// What the running statement sees of a database: what was committed when it first looked, and the session's own
+    /// earlier work. In SNAPSHOT isolation the same for the whole transaction.
+    pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
+        if self.options.isolation == Isolation::Snapshot && self.trancount > 0 && !db.is_autonomous() {
+            return self.kept_snapshot(db);
+        }
+        let at = self.open_txn(db)?;
+        let open = &mut self.transactions.open[at];
+        if let (true, Some(snapshot)) = (open.fresh, &open.snapshot) {
+            return Ok(snapshot.clone());
+        }
+        let own = open.txn.id();
+        match open.snapshot.as_mut().and_then(Arc::get_mut) {
+            Some(guard) => guard.renew(own),
+            None => open.snapshot = Some(Arc::new(open.txn.snapshot())),
+        }
+        open.fresh = true;
+        open.snapshot.clone().ok_or_else(|| SqlError::internal("a snapshot vanished"))
+    }
+
+    /// Locks a table. The definition must still be the current one.
+    ///
+    /// Errors: [`errors::SCHEMA_CHANGED`] (the interpreter compiles again), 1205, 1222.
+    pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, lock: TableLock) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        if lock.no_wait {
+            txn.wait.timeout_ms = 0;
+            self.transactions.no_wait = true;
+        }
+        let what = What::Table(table.object_id as u32);
+        let locked = match lock.hold {
+            false => txn.lock_statement(what, lock.mode),
+            true => txn.lock(what, lock.mode),
+        };
+        locked.map_err(|e| db_error(db, &e))?;
+        if is_private(&self.private_tables, table) {
+            return Ok(());
+        }
+        if !db.is_current(table) {
+            return Err(errors::schema_changed());
+        }
+        self.check_isolation(db, table, lock.mode)
+    }
+
+    /// Takes an application lock for the transaction; the inner error is the wait's. -1 waits without end.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    pub fn lock_application(
+        &mut self,
+        db: &Arc<Db>,
+        what: What,
+        mode: LockMode,
+        timeout_ms: i64,
+    ) -> Result<Result<(), txn::TxnError>, SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let before = std::mem::replace(&mut txn.wait.timeout_ms, timeout_ms);
+        let locked = txn.lock(what, mode);
+        txn.wait.timeout_ms = before;
+        Ok(locked)
+    }
+
+    /// Gives an application lock of the transaction back.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    pub fn unlock_application(&mut self, db: &Arc<Db>, resource: &txn::Resource) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        self.transactions.open[at].txn.locks.unlock(resource);
+        Ok(())
+    }
+
+    /// A number that no other transaction of the instance has.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    #[inline]
+    pub fn transaction_number(&mut self, db: &Arc<Db>) -> Result<u64, SqlError> {
+        let at = self.open_txn(db)?;
+        Ok(self.transactions.open[at].txn.locks.id().0)
+    }
+
+    /// Locks a view while a statement uses it. Its definition must still be the current one.
+    ///
+    /// Errors: as [`SessionCore::lock_table`].
+    pub fn lock_module(&mut self, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let locked = txn.lock_statement(What::Table(module.object_id as u32), LockMode::SchS);
+        locked.map_err(|e| db_error(db, &e))?;
+        let catalog = db.catalog();
+        let current = catalog.modules.get(&module.object_id);
+        if current.is_some_and(|current| Arc::ptr_eq(current, module)) {
+            Ok(())
+        } else {
+            Err(errors::schema_changed())
+        }
+    }
+
+    /// Locks a sequence while a statement takes values of it. Its definition must still be the current one.
+    ///
+    /// Errors: as [`SessionCore::lock_table`].
+    pub fn lock_sequence(&mut self, db: &Arc<Db>, sequence: &Arc<SequenceDef>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let locked = txn.lock_statement(What::Table(sequence.object_id as u32), LockMode::SchS);
+        locked.map_err(|e| db_error(db, &e))?;
+        match db.catalog().others.get(&sequence.object_id) {
+            Some(OtherObject::Sequence(current)) if Arc::ptr_eq(current, sequence) => Ok(()),
+            _ => Err(errors::schema_changed()),
+        }
+    }
+
+    /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
+    pub fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
+        if self.transactions.in_function > 0 {
+            return Ok(());
+        }
+        if touches_data && self.options.implicit_transactions && self.trancount == 0 {
+            self.set_trancount(1);
+            self.transaction_began();
+        }
+        for open in &mut self.transactions.open {
+            open.mark = open.txn.mark();
+        }
+        self.transactions.ddl_mark = self.transactions.ddl.len();
+        self.transactions.counts.begin_statement();
+        self.fired.clear();
+        Ok(())
+    }
+
+    /// A statement ends: committed when it is its own transaction, taken back when it failed.
+    pub fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        if self.transactions.in_function > 0 {
+            return result;
+        }
+        let result = match result {
+            Ok(value) => self.acknowledge().map(|()| value),
+            Err(e) => Err(e),
+        };
+        match result {
+            Ok(value) if self.trancount == 0 => self.commit_open(Durability::Full).map(|()| value),
+            Ok(value) => {
+                self.end_statement_locks();
+                self.commit_autonomous().map(|()| value)
+            }
+            Err(e) => {
+                // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be flushed
+                // has taken the database offline.
+                for open in &self.transactions.open {
+                    let _ = open.txn.database().flush_commits();
+                }
+                self.look_for_room(&e);
+                self.undo_statement(&e);
+                self.commit_autonomous()?;
+                Err(e)
+            }
+        }
+    }
+
+    /// What a statement did to table variables stays, whatever becomes of the session's transaction.
+    #[inline]
+    fn commit_autonomous(&mut self) -> Result<(), SqlError> {
+        if self.transactions.autonomous { self.commit_table_variables() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn commit_table_variables(&mut self) -> Result<(), SqlError> {
+        self.transactions.autonomous = false;
+        let Some(at) = self.transactions.open.iter().position(|open| open.db.is_autonomous()) else {
+            return Ok(());
+        };
+        let open = self.transactions.open.remove(at);
+        drop((open.snapshot, open.kept));
+        let spid = self.spid();
+        let changes = std::mem::take(&mut self.transactions.ddl);
+        let (own, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(DdlChange::is_autonomous);
+        self.transactions.ddl = others;
+        self.transactions.ddl_mark = self.transactions.ddl_mark.min(self.transactions.ddl.len());
+        let committed = open.txn.commit(Durability::Delayed);
+        own.iter().for_each(|change| change.committed(spid));
+        committed.map(drop).map_err(|e| db_error(&open.db, &e))
+    }
+
+    /// As [`SessionCore::end_statement`] for an expression: mostly there is nothing to end.
+    #[inline]
+    pub fn end_expression<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
+        if self.transactions.open.is_empty() || self.transactions.in_function > 0 {
+            return result;
+        }
+        if self.trancount == 0 {
+            return self.end_statement(result);
+        }
+        let result = result.and_then(|value| self.acknowledge().map(|()| value));
+        match &result {
+            Err(e) if e.number == 1205 => self.undo_statement(e),
+            _ => self.end_statement_locks(),
+        }
+        result
+    }
+
+    fn end_statement_locks(&mut self) {
+        if std::mem::take(&mut self.transactions.no_wait) {
+            self.apply_wait_options();
+        }
+        for open in &mut self.transactions.open {
+            open.txn.locks.end_statement();
+            open.newest = false;
+            if open.fresh {
+                open.fresh = false;
+                // A snapshot that stays registered would hold log truncation back between statements.
+                open.snapshot = None;
+            }
+        }
+    }
+
+    /// Waits until what the running statement has read so far is durable: before rows go out. Costs a look at the log's
+    /// end when it is.
+    #[inline]
+    pub fn acknowledge_reads(&self) -> Result<(), SqlError> {
+        for open in &self.transactions.open {
+            for snapshot in open.snapshot.iter().filter(|_| open.fresh).chain(&open.kept) {
+                snapshot.acknowledge().map_err(|e| db_error(&open.db, &e))?;
+            }
+            if open.newest {
+                open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The running statement gives out values of newest versions, which no snapshot vouches for.
+    #[inline]
+    pub fn shows_newest(&mut self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        self.transactions.open[at].newest = true;
+        Ok(())
+    }
+
+    fn acknowledge(&self) -> Result<(), SqlError> {
+        self.acknowledge_reads()?;
+        // Rows that were waited for are read as their writer left them, whatever the snapshot says.
+        // A commit that follows at once covers them.
+        let commits = |txn: &Txn| self.trancount == 0 && txn.has_written();
+        for open in self.transactions.open.iter().filter(|o| !commits(&o.txn) && o.txn.take_waited()) {
+            open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
+        }
+        Ok(())
+    }
+
+    /// Where the open transactions are.
+    pub(super) fn marks(&self) -> Marks {
+        self.transactions.open.iter().map(|open| (open.db.id(), open.txn.mark())).collect()
+    }
+
+    /// Takes back what was done since; false when that failed, and the transaction can only be rolled back.
+    pub(super) fn back_to(&mut self, marks: &[(i32, Savepoint)]) -> bool {
+        for open in &mut self.transactions.open {
+            let mark = marks.iter().find(|(db, _)| *db == open.db.id()).map_or(open.mark, |(_, mark)| *mark);
+            self.doomed |= open.txn.rollback_to(&mark).is_err();
+        }
+        !self.doomed
+    }
+
+    fn undo_statement(&mut self, cause: &SqlError) {
+        // A deadlock victim gives everything back at once: the others wait for it.
+        if self.trancount == 0 || cause.number == 1205 {
+            self.undo_all_open();
+            if self.trancount > 0 {
+                self.doomed = true;
+            }
+            return;
+        }
+        self.undo_ddl(self.transactions.ddl_mark);
+        self.transactions.counts.undo_statement();
+        let mut failed = false;
+        for open in &mut self.transactions.open {
+            failed |= open.txn.rollback_to(&open.mark).is_err();
+        }
+        self.after_ddl_undo();
+        if failed {
+            self.doomed = true;
+        }
+        self.end_statement_locks();
+    }
+
+    // ---- BEGIN, COMMIT, ROLLBACK, SAVE ----
+
+    /// BEGIN TRANSACTION. `implicit`: it is a statement that begins a transaction around its own under SET
+    /// IMPLICIT_TRANSACTIONS ON.
+    pub fn begin_tran(&mut self, name: &str, implicit: bool) {
+        let around = u32::from(implicit && self.trancount == 0);
+        if self.trancount == 0 {
+            self.transactions.name = name.into();
+            self.transaction_began();
+        }
+        self.set_trancount(self.trancount + 1 + around);
+    }
+
+    /// COMMIT: the outermost one commits, the others count down.
+    ///
+    /// Errors: 3902 without BEGIN TRANSACTION, 3930 doomed, and what the log says.
+    pub fn commit_tran(&mut self, durability: Durability) -> Result<(), SqlError> {
+        match self.trancount {
+            0 => Err(SqlError::new(
+                3902,
+                16,
+                1,
+                "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.",
+            )),
+            _ if self.doomed => Err(errors::doomed()),
+            1 => {
+                self.set_trancount(0);
+                let result = self.commit_open(durability);
+                self.cursors.transaction_ended(result.is_ok(), self.options.cursor_close_on_commit);
+                self.transaction_ended(result.is_ok());
+                result
+            }
+            _ => {
+                self.set_trancount(self.trancount - 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// ROLLBACK without a name, or with the outermost transaction's; with a savepoint's only to there.
+    ///
+    /// Errors: 3903 without BEGIN TRANSACTION, 6401 an unknown name.
+    pub fn rollback_tran(&mut self, name: Option<&str>) -> Result<(), SqlError> {
+        if self.trancount == 0 {
+            return Err(SqlError::new(
+                3903,
+                16,
+                1,
+                "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.",
+            ));
+        }
+        let Some(name) = name else {
+            self.rollback_all();
+            return Ok(());
+        };
+        let folded = fold_name(name);
+        if let Some(at) = self.transactions.savepoints.iter().rposition(|s| fold_name(&s.name) == folded) {
+            return self.rollback_to_savepoint(at);
+        }
+        if fold_name(&self.transactions.name) == folded {
+            self.rollback_all();
+            return Ok(());
+        }
+        let text = format!("Cannot roll back {name}. No transaction or savepoint of that name was found.");
+        Err(SqlError::new(6401, 16, 1, text))
+    }
+
+    fn rollback_to_savepoint(&mut self, at: usize) -> Result<(), SqlError> {
+        if self.doomed {
+            return Err(SqlError::new(
+                3931,
+                16,
+                1,
+                "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back \
+                 the entire transaction.",
+            ));
+        }
+        let saved = &self.transactions.savepoints[at];
+        let (places, ddl, counts) = (saved.places.clone(), saved.ddl, saved.counts);
+        self.undo_ddl(ddl);
+        self.transactions.counts.undo(counts);
+        let mut result = Ok(());
+        for mut open in std::mem::take(&mut self.transactions.open) {
+            let place = places.iter().find(|(db, _)| *db == open.db.id()).map(|(_, place)| *place);
+            // A database that was first touched after the savepoint goes back to its beginning.
+            let Some(place) = place else {
+                drop(open.txn);
+                continue;
+            };
+            if let Err(e) = open.txn.rollback_to(&place) {
+                self.doomed = true;
+                result = Err(db_error(&open.db, &e));
+            }
+            self.transactions.open.push(open);
+        }
+        self.after_ddl_undo();
+        self.transactions.savepoints.truncate(at + 1);
+        result
+    }
+
+    /// SAVE TRANSACTION. Errors: 628 outside a transaction, 3930 doomed.
+    pub fn save_tran(&mut self, name: &str) -> Result<(), SqlError> {
+        if self.trancount == 0 {
+            return Err(SqlError::new(
+                628,
+                16,
+                0,
+                "Cannot issue SAVE TRANSACTION when there is no active transaction.",
+            ));
+        }
+        if self.doomed {
+            return Err(errors::doomed());
+        }
+        let mut places = Vec::new();
+        for open in &mut self.transactions.open {
+            let place = open.txn.savepoint().map_err(|e| db_error(&open.db, &e))?;
+            places.push((open.db.id(), place));
+        }
+        let (ddl, counts) = (self.transactions.ddl.len(), self.transactions.counts.save());
+        self.transactions.savepoints.push(NamedSavepoint { name: name.into(), places, ddl, counts });
+        Ok(())
+    }
+
+    /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end of the session.
+    pub fn rollback_all(&mut self) {
+        if self.trancount > 0 {
+            self.cursors.transaction_ended(false, self.options.cursor_close_on_commit);
+        }
+        self.undo_all_open();
+        self.set_trancount(0);
+        self.transaction_ended(false);
+        self.doomed = false;
+        self.transactions.savepoints.clear();
+    }
+
+    fn undo_all_open(&mut self) {
+        self.transactions.began = None;
+        self.shared.lock_owner.store(0, Ordering::Relaxed);
+        self.undo_ddl(0);
+        self.transactions.counts.undo(0);
+        for open in self.transactions.open.drain(..) {
+            drop((open.snapshot, open.kept));
+            // A rollback that fails has taken the database offline and is in its error log.
+            if let Err(e) = open.txn.rollback() {
+                open.db.note_failure(&e);
+            }
+        }
+        self.after_ddl_undo();
+    }
+
+    fn commit_open(&mut self, durability: Durability) -> Result<(), SqlError> {
+        self.transactions.counts.clear();
+        self.transactions.savepoints.clear();
+        self.transactions.began = None;
+        if self.transactions.open.is_empty() {
+            return Ok(());
+        }
+        self.shared.lock_owner.store(0, Ordering::Relaxed);
+        let mut failed = None;
+        let changes = std::mem::take(&mut self.transactions.ddl);
+        let mut list = std::mem::take(&mut self.transactions.open);
+        for open in list.drain(..) {
+            drop((open.snapshot, open.kept));
+            if failed.is_some() {
+                drop(open.txn);
+                continue;
+            }
+            // Before the commit: a snapshot that sees it must not take the old definition for its own.
+            open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
+            open.txn.throttle();
+            if let Err(e) = open.txn.commit(durability) {
+                open.db.note_failure(&e);
+                failed = Some(db_error(&open.db, &e));
+            }
+        }
+        for change in changes {
+            change.committed(self.spid());
+        }
+        self.transactions.ddl_mark = 0;
+        // Keeps its memory for the next transaction.
+        if self.transactions.open.is_empty() {
+            self.transactions.open = list;
+        }
+        match failed {
+            Some(e) => Err(e),
+            None => Ok(()),
+        }
+    }
+
+    // ---- changes of schema ----
+
+    /// Takes back the catalog's changes from position `from` on; the data behind them is the caller's.
+    fn undo_ddl(&mut self, from: usize) {
+        while self.transactions.ddl.len() > from {
+            if let Some(change) = self.transactions.ddl.pop() {
+                change.undo(self.spid());
+                self.transactions.undone.push(change);
+            }
+        }
+        self.transactions.ddl_mark = self.transactions.ddl_mark.min(from);
+    }
+
+    /// What was created and rolled back is freed, once the rows that name it are as they were.
+    fn after_ddl_undo(&mut self) {
+        for change in self.transactions.undone.drain(..) {
+            change.free_created();
+        }
+    }
+
+    /// Waits until other sessions' uncommitted drops in the current database are decided. False when there are none.
+    ///
+    /// Errors: 1205, 1222.
+    pub fn wait_for_ddl_of_others(&mut self) -> Result<bool, SqlError> {
+        let db = self.db().clone();
+        let waiting = db.drops_in_flight(self.spid());
+        for object_id in &waiting {
+            let at = self.open_txn(&db)?;
+            let txn = &mut self.transactions.open[at].txn;
+            let locked = txn.lock_statement(What::Table(*object_id as u32), LockMode::SchS);
+            locked.map_err(|e| db_error(&db, &e))?;
+            txn.locks.end_statement();
+        }
+        Ok(!waiting.is_empty())
+    }
+}
+
+/// Whether a definition is one of a rebuild that this session runs.
+pub fn is_private(tables: &[Arc<TableDef>], table: &TableDef) -> bool {
+    tables.iter().any(|t| std::ptr::eq(Arc::as_ptr(t), table))
+}
