@@ -9,7 +9,7 @@ use plan::bind::xml::{NODES, PREPARED};
 use types::{DataType, SqlError, Value};
 
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
-use crate::state::SessionCore;
+use exec::state::SessionCore;
 
 /// Arguments: the document (its number, where it is prepared), the query, what it asks of the statement.
 pub struct Nodes {
