@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI64, AtomicU64};
-use types::{Collation, DataType, RowLayout};
+use types::{Collation, DataType, RowLayout, SqlError};
 
 /// `index_id` of the row that names a table's LOB unit.
 pub const LOB_INDEX_ID: i32 = 255;
@@ -184,6 +184,19 @@ impl IndexDef {
         self.unique && self.filter.is_none() && !self.options.disabled
     }
 
+    /// Whether it has a unit: a nonclustered index that is disabled has none.
+    pub fn is_stored(&self) -> bool {
+        self.index_id < 2 || !self.options.disabled
+    }
+
+    /// The same nonclustered index without entries, disabled.
+    pub fn without_unit(&self) -> IndexDef {
+        let mut void = self.clone();
+        (void.unit, void.first_iam, void.root) = (UnitId(0), PageId::NONE, PageId::NONE);
+        void.options.disabled = true;
+        void
+    }
+
     /// Whether it keeps or tests a column.
     pub fn names(&self, column: usize) -> bool {
         self.key.iter().any(|(at, _)| *at == column)
@@ -278,6 +291,36 @@ pub struct IdentityState {
     pub reserved: i64,
 }
 
+/// ALTER TABLE ... SET (LOCK_ESCALATION = ...): when many locks on rows become one on the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LockEscalation {
+    #[default]
+    Table = 0,
+    /// Never.
+    Disable = 1,
+    /// As `Table`: there are no partitions.
+    Auto = 2,
+}
+
+impl LockEscalation {
+    /// All of them, by the numbers that sys.tables shows.
+    pub const ALL: [(LockEscalation, &str); 3] = [
+        (LockEscalation::Table, "TABLE"),
+        (LockEscalation::Disable, "DISABLE"),
+        (LockEscalation::Auto, "AUTO"),
+    ];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// From its word.
+    pub fn of(word: &str) -> Option<LockEscalation> {
+        Self::ALL.iter().find(|(_, known)| known.eq_ignore_ascii_case(word)).map(|(one, _)| *one)
+    }
+}
+
 /// A table.
 #[derive(Clone, Debug)]
 pub struct TableDef {
@@ -303,6 +346,7 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// FOREIGN KEY constraints.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    pub lock_escalation: LockEscalation,
     /// Creation time, as days/ticks of datetime.
     pub create_date: types::Value,
     /// Shared run-time state.
@@ -521,6 +565,7 @@ impl TableDef {
             uniquifier: false,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            lock_escalation: LockEscalation::default(),
             create_date: view.create_date.clone(),
             state: Arc::default(),
             seen: SeenCurrent::default(),
@@ -530,6 +575,26 @@ impl TableDef {
     /// Heap or clustered index, then the nonclustered ones.
     pub fn all_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
         std::iter::once(&self.storage).chain(&self.indexes)
+    }
+
+    /// Those that have a unit.
+    pub fn stored_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
+        self.all_indexes().filter(|index| index.is_stored())
+    }
+
+    /// Whether rows can be read and changed.
+    ///
+    /// # Errors
+    /// 8655 its clustered index is disabled.
+    pub fn check_enabled(&self) -> Result<(), SqlError> {
+        if !self.storage.options.disabled {
+            return Ok(());
+        }
+        let text = format!(
+            "The query processor is unable to produce a plan because the index '{}' on table or view '{}' is disabled.",
+            self.storage.name, self.name
+        );
+        Err(SqlError::new(8655, 16, 1, text))
     }
 
     /// The columns by which the entries of an index are ordered. Those of one that is not unique have the clustered key behind

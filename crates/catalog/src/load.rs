@@ -14,7 +14,7 @@ use super::systables::SysTable;
 pub use super::type_text::type_of_text;
 use super::{
     Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef,
-    IndexFilter, IndexOptions, TableDef, TableState,
+    IndexFilter, IndexOptions, LockEscalation, TableDef, TableState,
 };
 use super::{alias, constraint, module, other, statistics, table_type};
 use crate::statistics::TableStatistics;
@@ -173,6 +173,7 @@ fn table(
         lob,
         checks: rows.checks,
         foreign_keys: rows.foreign_keys,
+        lock_escalation: object.text.as_deref().and_then(LockEscalation::of).unwrap_or_default(),
         create_date: object.create_date.clone(),
         state: Arc::new(state),
         seen: Default::default(),
@@ -287,8 +288,10 @@ fn index(
 /// Rows of a table's own definition: (system table, values).
 pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> {
     let id = Value::Int(table.object_id);
-    let mut rows =
-        vec![(SysTable::Objects, object(table.object_id, &table.name, schema_id, TABLE, 0, table, None))];
+    let escalation = Some(table.lock_escalation).filter(|escalation| *escalation != LockEscalation::Table);
+    let escalation = escalation.map(LockEscalation::word);
+    let row = object(table.object_id, &table.name, schema_id, TABLE, 0, table, escalation);
+    let mut rows = vec![(SysTable::Objects, row)];
     for column in &table.columns {
         let default = column.default.as_ref();
         rows.push((

@@ -20,7 +20,7 @@ pub struct AccessHints {
 impl AccessHints {
     /// Takes one of these hints.
     ///
-    /// Errors: 308 no such index, 362 and 363 columns that are not the first ones of its key.
+    /// Errors: 308 no such index, 315 a disabled one, 362 and 363 columns that are not the first ones of its key.
     pub fn add(&mut self, table: &TableDef, item: &OptionItem) -> Result<(), SqlError> {
         match item.name.as_str() {
             "FORCESCAN" => self.scan = true,
@@ -99,18 +99,27 @@ fn word_of(value: &OptionValue) -> Option<String> {
     }
 }
 
-/// The index of a name or number; 0 is what the rows lie in. Error: 308.
+/// The index of a name or number; 0 is what the rows lie in. Errors: 308, 315 it is disabled.
 fn named<'t>(table: &'t TableDef, word: &str) -> Result<&'t Arc<IndexDef>, SqlError> {
     let found = match word.parse::<i32>() {
         Ok(0) => Some(&table.storage),
         Ok(id) => table.all_indexes().find(|index| index.index_id == id),
         Err(_) => table.all_indexes().find(|index| fold_name(&index.name) == fold_name(word)),
     };
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         let text = format!(
             "Index '{word}' on table '{}' (specified in the FROM clause) does not exist.",
             table.name
         );
         SqlError::new(308, 16, 1, text)
-    })
+    })?;
+    if found.options.disabled {
+        let text = format!(
+            "Index \"{}\" on table \"{}\" (specified in the FROM clause) is disabled or resides in a filegroup which is \
+             not online.",
+            found.name, table.name
+        );
+        return Err(SqlError::new(315, 16, 1, text));
+    }
+    Ok(found)
 }

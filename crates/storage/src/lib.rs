@@ -155,7 +155,7 @@ impl TableStore {
             Handle::Lob(_) => return Err(SqlError::internal("a table's unit holds large values")),
         };
         let mut indexes = Vec::with_capacity(table.indexes.len());
-        for def in table.indexes.iter().filter(|def| !def.options.disabled) {
+        for def in table.indexes.iter().filter(|def| def.is_stored()) {
             indexes.push(open_index(db, table, def)?);
         }
         let lob_columns = table

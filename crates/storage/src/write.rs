@@ -66,6 +66,8 @@ pub struct RowWriter {
     batch: RowBatch,
     /// Large values that a row has lost.
     lost: Vec<LobPointer>,
+    /// The index whose key the last row that failed has repeated.
+    pub repeated: Option<i32>,
 }
 
 /// A row as its index entries see it: what goes in, or what has to go.
@@ -221,6 +223,7 @@ impl RowWriter {
                     uniquifier = self.next_uniquifier(db, store, prefix)?;
                 }
                 Outcome::Duplicate => {
+                    self.repeated = Some(store.table.storage.index_id);
                     return Err(duplicate(store, &store.table.storage, values));
                 }
                 Outcome::Changed | Outcome::Missing => {
@@ -312,7 +315,10 @@ impl RowWriter {
                 Outcome::Done(()) => return Ok(()),
                 Outcome::Wait(other) => wait(db, txn, other)?,
                 Outcome::Locked => wait_for_lock(db, txn)?,
-                Outcome::Duplicate => return Err(duplicate(store, &index.def, values)),
+                Outcome::Duplicate => {
+                    self.repeated = Some(index.def.index_id);
+                    return Err(duplicate(store, &index.def, values));
+                }
                 Outcome::Changed | Outcome::Missing => {
                     return Err(SqlError::internal("an entry met a row that it did not look for"));
                 }

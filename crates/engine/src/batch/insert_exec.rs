@@ -100,6 +100,7 @@ impl Run<'_> {
         if self.core.doomed {
             return Err(errors::doomed().into());
         }
+        self.core.notes.clear();
         self.core.begin_statement(true)?;
         self.core.tell_transactions(self.sink)?;
         let result = self.call_and_insert(at, insert, execute);
@@ -114,6 +115,7 @@ impl Run<'_> {
             Some(effect) => Failure { error, effect },
             None => error.into(),
         })?;
+        self.tell_notes(at)?;
         self.core.succeeded(rows);
         self.done(StatementKind::Insert, Some(rows))
     }

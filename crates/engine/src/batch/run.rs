@@ -547,6 +547,7 @@ impl<'a> Run<'a> {
             return Err(errors::doomed().into());
         }
         let catching = self.catches();
+        self.core.notes.clear();
         let rows = self.with_retry(at, |run| {
             let Run { core, vars, bound, sink, shown, .. } = run;
             let Some((_, Bound::Dml(plan))) = &bound[at] else {
@@ -559,11 +560,24 @@ impl<'a> Run<'a> {
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun;
+            // Statements of triggers have notes of their own.
+            let notes = std::mem::take(&mut core.notes);
             let result = result.and_then(|rows| core.fire_triggers(*sink, catching).map(|()| rows));
+            core.notes = notes;
             core.end_statement(result)
         })?;
+        self.tell_notes(at)?;
         self.core.succeeded(rows);
         self.done(kind_of(&stmt.kind), Some(rows))
+    }
+
+    /// Tells the client what a statement had to say.
+    pub(super) fn tell_notes(&mut self, at: usize) -> Result<(), Failure> {
+        for note in std::mem::take(&mut self.core.notes) {
+            let note = self.placed(at, note);
+            self.sink.message(&note)?;
+        }
+        Ok(())
     }
 
     /// Tells the client that a statement ended.

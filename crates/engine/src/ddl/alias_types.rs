@@ -71,6 +71,18 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str)
     Ok(())
 }
 
+/// Gives an alias type another name, which is free.
+///
+/// # Errors
+/// What the storage says.
+pub fn rename(work: &mut Work<'_>, alias: &Arc<AliasDef>, name: &str) -> Result<(), SqlError> {
+    let after = Arc::new(AliasDef { name: name.into(), ..AliasDef::clone(alias) });
+    change(work, alias, false)?;
+    change(work, &after, true)?;
+    work.core.instance().forget_batches();
+    Ok(())
+}
+
 fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
     let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);

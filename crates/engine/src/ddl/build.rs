@@ -53,13 +53,16 @@ pub fn for_each_row(
     Ok(())
 }
 
-/// Fills an empty nonclustered index from its table's rows. Errors: 1505 when a unique key would repeat.
+/// Fills an empty nonclustered index from its table's rows; one that is disabled stays without. Errors: 1505 when a unique key would repeat.
 pub fn build_index(
     ctx: &mut ExecCtx<'_>,
     db: &Arc<Db>,
     table: &Arc<TableDef>,
     index: &Arc<IndexDef>,
 ) -> Result<(), SqlError> {
+    if !index.is_stored() {
+        return Ok(());
+    }
     let base = TableStore::open(db, table)?;
     let target = open_index(db, table, index)?;
     let host = ctx.session.host();

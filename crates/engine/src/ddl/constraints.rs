@@ -471,15 +471,19 @@ pub fn check_not_referenced(catalog: &Catalog, table: &TableDef, index: &IndexDe
 /// The CHECK or FOREIGN KEY constraint, here or in another table, that a column takes part in.
 pub fn constraint_of_column(catalog: &Catalog, env_table: &TableDef, at: usize) -> Option<CompactString> {
     let id = env_table.columns[at].column_id;
-    let name = fold_name(&env_table.columns[at].name);
-    let check =
-        env_table.checks.iter().find(|check| check.column == Some(id) || mentions(&check.text, &name));
+    let check = check_of_column(env_table, at);
     let own = env_table.foreign_keys.iter().find(|key| key.columns.iter().any(|(own, _)| *own == id));
     let other = || {
         let keys = catalog.foreign_keys_to(env_table.object_id).into_iter();
         keys.map(|(_, key)| key).find(|key| key.columns.iter().any(|(_, other)| *other == id))
     };
     check.map(|c| c.name.clone()).or_else(|| own.map(|k| k.name.clone())).or_else(|| other().map(|k| k.name))
+}
+
+/// The CHECK constraint that a column takes part in.
+pub fn check_of_column(table: &TableDef, at: usize) -> Option<&CheckDef> {
+    let (id, name) = (table.columns[at].column_id, fold_name(&table.columns[at].name));
+    table.checks.iter().find(|check| check.column == Some(id) || mentions(&check.text, &name))
 }
 
 /// Whether a text has a word of that name, quoted or not.

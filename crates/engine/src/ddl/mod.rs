@@ -9,6 +9,7 @@ pub mod rebuild;
 #[cfg(test)]
 pub(crate) mod roots_tests;
 pub mod schemabinding;
+pub mod switch;
 pub mod table_types;
 pub mod tables;
 pub mod temps;

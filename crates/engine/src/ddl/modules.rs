@@ -13,7 +13,7 @@ use super::schemabinding;
 use super::tables::Work;
 use catalog::change::DdlChange;
 use catalog::module::{as_create, rows_of};
-use catalog::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, clock, errors};
+use catalog::{Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, clock, errors};
 
 /// A module to make.
 pub struct NewModule<'a> {
@@ -197,12 +197,7 @@ pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), S
     check_current(work, &module.schema, &module.name, Some(module))?;
     let what = format!("DROP {}", module.kind.word().to_uppercase());
     schemabinding::check_free(&work.db.catalog(), &what, &module.schema, &module.name)?;
-    let catalog = work.db.catalog();
-    let parent = match (catalog.by_id.get(&module.parent), catalog.modules.get(&module.parent)) {
-        (Some(table), _) => Some(Parent::Table(table.clone())),
-        (None, Some(view)) => Some(Parent::View(view.clone())),
-        _ => None,
-    };
+    let parent = parent_of(&work.db.catalog(), module);
     if let Some(parent) = &parent {
         parent.lock(work)?;
     }
@@ -211,6 +206,32 @@ pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), S
     }
     replace(work, Some(module.clone()), None)?;
     renew(work, parent.as_ref())
+}
+
+/// Gives a module another name, which is free; its text stays.
+///
+/// # Errors
+/// 1205, 1222; what the storage says.
+pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Result<(), SqlError> {
+    work.lock(module.object_id, LockMode::SchM)?;
+    check_current(work, &module.schema, &module.name, Some(module))?;
+    let parent = parent_of(&work.db.catalog(), module);
+    if let Some(parent) = &parent {
+        parent.lock(work)?;
+    }
+    let head = ModuleHead { name: name.into(), modify_date: clock::now(), ..module.head() };
+    let after = Arc::new(ModuleDef::new(head, &module.text)?);
+    replace(work, Some(module.clone()), Some(after))?;
+    renew(work, parent.as_ref())
+}
+
+/// What a trigger stands on.
+fn parent_of(catalog: &Catalog, module: &ModuleDef) -> Option<Parent> {
+    match (catalog.by_id.get(&module.parent), catalog.modules.get(&module.parent)) {
+        (Some(table), _) => Some(Parent::Table(table.clone())),
+        (None, Some(view)) => Some(Parent::View(view.clone())),
+        _ => None,
+    }
 }
 
 /// The triggers of a table or view that is dropped go with it.

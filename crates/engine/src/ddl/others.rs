@@ -9,7 +9,7 @@ use types::{SqlError, Value};
 
 use super::tables::Work;
 use catalog::change::DdlChange;
-use catalog::other::{OtherObject, row_of};
+use catalog::other::{OtherObject, SequenceDef, SynonymDef, row_of};
 use catalog::systables::SysTable;
 use catalog::{errors, fold_name};
 
@@ -72,6 +72,44 @@ pub fn lock(work: &mut Work<'_>, object: &OtherObject) -> Result<(), SqlError> {
         Some(current) if current.is(object) => Ok(()),
         _ => Err(errors::schema_changed()),
     }
+}
+
+/// Gives an object another name, which is free.
+///
+/// # Errors
+/// As [`lock`] and [`replace`]; 15336 the DEFAULT of a column takes values of the sequence.
+pub fn rename(work: &mut Work<'_>, object: &OtherObject, name: &str) -> Result<(), SqlError> {
+    lock(work, object)?;
+    let after = match object {
+        OtherObject::Sequence(old) => {
+            let catalog = work.db.catalog();
+            let mut defaults = catalog.by_id.values().flat_map(|table| &table.columns);
+            if defaults.any(|column| column.default.as_ref().is_some_and(|default| uses(default, old))) {
+                let text = format!(
+                    "Object '{}' cannot be renamed because the object participates in enforced dependencies.",
+                    old.name
+                );
+                return Err(SqlError::new(15336, 16, 1, text));
+            }
+            OtherObject::Sequence(Arc::new(SequenceDef {
+                object_id: old.object_id,
+                schema: old.schema.clone(),
+                name: name.into(),
+                options: old.options.clone(),
+                create_date: old.create_date.clone(),
+                modify_date: catalog::clock::now(),
+                state: old.state.clone(),
+            }))
+        }
+        OtherObject::Synonym(old) => OtherObject::Synonym(Arc::new(SynonymDef {
+            object_id: old.object_id,
+            schema: old.schema.clone(),
+            name: name.into(),
+            base: old.base.clone(),
+            create_date: old.create_date.clone(),
+        })),
+    };
+    replace(work, Some(object.clone()), Some(after))
 }
 
 /// Drops an object.

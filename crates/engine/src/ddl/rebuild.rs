@@ -117,6 +117,10 @@ fn private(table: &TableDef, name: &str) -> TableDef {
         column.nullable |= column.is_virtual();
         column.computed = None;
     }
+    if copy.storage.options.disabled {
+        let options = catalog::IndexOptions { disabled: false, ..copy.storage.options };
+        copy.storage = Arc::new(catalog::IndexDef { options, ..catalog::IndexDef::clone(&copy.storage) });
+    }
     copy.checks.clear();
     copy.foreign_keys.clear();
     copy.state = Arc::new(TableState::default());

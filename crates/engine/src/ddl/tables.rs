@@ -74,6 +74,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         lob: lob.map(|unit| (unit.unit, unit.first_iam)),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        lock_escalation: Default::default(),
         create_date: catalog::clock::now(),
         state: Arc::new(TableState::default()),
         seen: Default::default(),
@@ -161,7 +162,7 @@ pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Res
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
     let mut units: Vec<UnitRef> = table
-        .all_indexes()
+        .stored_indexes()
         .map(|i| UnitRef { unit: i.unit, first_iam: i.first_iam, filegroup: i.filegroup })
         .collect();
     if let Some((unit, first_iam)) = table.lob {
@@ -404,9 +405,12 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The same heap or index in a new, empty unit.
+    /// The same heap or index in a new, empty unit; one that is disabled has none.
     pub fn renewed(&mut self, old: &IndexDef) -> Result<IndexDef, SqlError> {
         let mut next = old.clone();
+        if !old.is_stored() {
+            return Ok(next);
+        }
         if old.index_id == 0 {
             let unit = self.unit(old.filegroup)?;
             (next.unit, next.first_iam) = (unit.unit, unit.first_iam);
@@ -480,6 +484,25 @@ impl<'a> Work<'a> {
         }
         self.publish(Some(before.clone()), Some(after.clone()))?;
         Ok(after)
+    }
+
+    /// Replaces two definitions that have changed units: none of them is freed.
+    pub fn exchange(
+        &mut self,
+        a: &Arc<TableDef>,
+        b: &Arc<TableDef>,
+        after_a: TableDef,
+        after_b: TableDef,
+    ) -> Result<(), SqlError> {
+        let (after_a, after_b) = (Arc::new(after_a), Arc::new(after_b));
+        self.delete_rows(a)?;
+        self.delete_rows(b)?;
+        self.write_rows(&after_a)?;
+        self.write_rows(&after_b)?;
+        self.forget_count(a)?;
+        self.forget_count(b)?;
+        self.publish(Some(a.clone()), Some(after_a))?;
+        self.publish(Some(b.clone()), Some(after_b))
     }
 
     /// Publishes the change in the catalog; a rollback takes it back.

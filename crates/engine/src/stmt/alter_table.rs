@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use syntax::ast::{
     AlterTable, AlterTableAction, ColumnDef, Constraint, ConstraintKind, DropElement, OptionValue,
-    TableElement,
+    SwitchPartition, TableElement,
 };
-use types::{DataType, SqlError};
+use types::{DataType, Len, SqlError};
 
-use super::index::{add_index, drop_from, new_columns};
+use super::alter_index::clustered_disabled;
+use super::index::{add_index, drop_from};
 use super::statistics::check_no_statistics;
 use super::{StmtCtx, computed_def, option_rules, resolve_table, table_def};
 use crate::ddl::modules::Parent;
@@ -19,7 +20,7 @@ use catalog::errors;
 use catalog::fold_name;
 use catalog::load::layout_of;
 use catalog::names::quote;
-use catalog::{DefaultDef, KeyConstraint, TableDef};
+use catalog::{ComputedDef, Db, DefaultDef, KeyConstraint, LockEscalation, TableDef};
 
 impl StmtCtx<'_> {
     pub(super) fn alter_table(&mut self, stmt: &AlterTable) -> Result<(), SqlError> {
@@ -35,6 +36,9 @@ impl StmtCtx<'_> {
             ),
             _ => e,
         })?;
+        if table.storage.options.disabled && !matches!(stmt.action, AlterTableAction::Rebuild(_)) {
+            return Err(clustered_disabled(&table));
+        }
         let text = self.text;
         let mut work = Work::begin(self.core, &db)?;
         work.lock_current(&table)?;
@@ -72,11 +76,88 @@ impl StmtCtx<'_> {
                 option_rules::check("ALTER TABLE REBUILD", &others, option_rules::INDEX)?;
                 super::index::renew(&mut work, &table, true, &|_| false)
             }
-            AlterTableAction::Set(_)
-            | AlterTableAction::ColumnProperty { .. }
-            | AlterTableAction::Switch(_) => Err(errors::not_supported("ALTER TABLE with this action")),
+            AlterTableAction::Set(options) => {
+                option_rules::check("ALTER TABLE", options, option_rules::SET_TABLE)?;
+                let word = options.iter().rev().find_map(|o| match &o.value {
+                    OptionValue::Word(word) if o.name == "LOCK_ESCALATION" => LockEscalation::of(word),
+                    _ => None,
+                });
+                let lock_escalation = word.unwrap_or(table.lock_escalation);
+                let next = TableDef { lock_escalation, ..TableDef::clone(&table) };
+                work.replace(&table, next).map(drop)
+            }
+            AlterTableAction::ColumnProperty { column, add, property } => {
+                column_property(&mut work, &table, &column.value, *add, property)
+            }
+            AlterTableAction::Switch(switch) => {
+                drop(work);
+                self.switch_table(&db, &table, switch)
+            }
         }
     }
+}
+
+impl StmtCtx<'_> {
+    fn switch_table(
+        &mut self,
+        db: &Arc<Db>,
+        table: &Arc<TableDef>,
+        switch: &SwitchPartition,
+    ) -> Result<(), SqlError> {
+        if switch.partition.is_some() || switch.target_partition.is_some() {
+            return Err(errors::not_supported("ALTER TABLE SWITCH PARTITION"));
+        }
+        let (other, target) = resolve_table(self.core, &switch.target)?;
+        if other.id() != db.id() {
+            let text = format!(
+                "ALTER TABLE SWITCH statement failed. The source table '{}' is in database '{}' while the target table '{}' is \
+                 in database '{}'.",
+                table.name,
+                db.name(),
+                target.name,
+                other.name()
+            );
+            return Err(SqlError::new(4948, 16, 1, text));
+        }
+        let mut work = Work::begin(self.core, db)?;
+        work.lock_current(table)?;
+        work.lock_current(&target)?;
+        crate::ddl::switch::switch(&mut work, table, &target)
+    }
+}
+
+/// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column.
+///
+/// # Errors
+/// 4924, 4936, 4934; 40510 another property.
+fn column_property(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    column: &str,
+    add: bool,
+    property: &str,
+) -> Result<(), SqlError> {
+    let at = table.column(column).ok_or_else(|| unknown_column(column, table))?;
+    let computed = table.columns[at].computed.clone().filter(|_| property == "PERSISTED");
+    let Some(computed) = computed else {
+        return Err(errors::not_supported(&format!("ALTER COLUMN with {property}")));
+    };
+    if add == computed.persisted {
+        return Ok(());
+    }
+    if add {
+        computed_def::check_can_persist(&work.db, table, at)?;
+    }
+    let indexed = table.all_indexes().any(|index| index.names(at));
+    let stored = add || indexed;
+    let mut next = TableDef::clone(table);
+    next.columns[at].computed =
+        Some(Arc::new(ComputedDef { persisted: add, stored, ..ComputedDef::clone(&computed) }));
+    if stored == computed.stored {
+        return work.replace(table, next).map(drop);
+    }
+    let value = stored.then(|| (at, computed.text.to_string()));
+    rewrite(work, table, next, value).map(drop)
 }
 
 /// What ALTER TABLE ... ADD says of all that it adds.
@@ -117,9 +198,13 @@ fn add_column(
     let defaults = column_defaults(work);
     let mut new = match &column.computed {
         None => table_def::new_column(column, &table.name, added.text, &defaults)?,
-        Some(_) => {
-            computed_def::new_computed(column, &table.name, &new_columns(table), added.text, &defaults)?
-        }
+        Some(_) => computed_def::new_computed(
+            column,
+            &table.name,
+            &table_def::new_columns(table),
+            added.text,
+            &defaults,
+        )?,
     };
     if table.column(&new.name).is_some() {
         let text = format!(
@@ -276,7 +361,8 @@ fn add_constraint(
 ) -> Result<Arc<TableDef>, SqlError> {
     match &constraint.kind {
         ConstraintKind::Key { primary, clustered, .. } => {
-            let mut index = table_def::key_constraint(&new_columns(table), &table.name, constraint, column)?;
+            let mut index =
+                table_def::key_constraint(&table_def::new_columns(table), &table.name, constraint, column)?;
             if *primary && table.all_indexes().any(|i| i.primary_key.is_some()) {
                 let text = format!("Table '{}' already has a primary key defined on it.", table.name);
                 return Err(SqlError::new(1779, 16, 0, text));
@@ -297,7 +383,7 @@ fn add_constraint(
             if table.columns[at].default.is_some() {
                 return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
             }
-            let mut new = new_columns(table)[at].clone();
+            let mut new = table_def::new_columns(table)[at].clone();
             table_def::check_default_type(&new, &table.name)?;
             new.default = Some(table_def::new_default(constraint, expr, added.text));
             let mut next = TableDef::clone(table);
@@ -455,6 +541,14 @@ fn alter_column(
         let text = format!("Cannot alter column '{}' to be data type timestamp.", new.name);
         return Err(SqlError::new(4927, 16, 1, text));
     }
+    if is_longer(&table.columns[at], &new) && !is_of_key(&work.db, table, at) {
+        // The rows are as they were.
+        check_no_statistics(table, table.columns[at].column_id)?;
+        let mut next = TableDef::clone(table);
+        next.columns[at].ty = new.ty;
+        next.layout = layout_of(&next.columns);
+        return work.replace(table, next).map(drop);
+    }
     let tested = |i: &catalog::IndexDef| i.filter.iter().any(|filter| filter.columns().any(|c| c == at));
     let in_key = |i: &catalog::IndexDef| i.key.iter().any(|(k, _)| *k == at) || tested(i);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
@@ -477,6 +571,29 @@ fn alter_column(
     next.columns[at].collation = new.collation;
     let converted = format!("CONVERT({}, {})", next.columns[at].ty, quote(&next.columns[at].name));
     rewrite(work, table, next, Some((at, converted))).map(drop)
+}
+
+/// Whether a column of variable length becomes longer, and nothing else.
+fn is_longer(old: &catalog::ColumnDef, new: &catalog::NewColumn) -> bool {
+    use types::DataType::{NVarChar, VarBinary, VarChar};
+    let longer = match (old.ty, new.ty) {
+        (VarChar(Len::N(a)), VarChar(Len::N(b)))
+        | (NVarChar(Len::N(a)), NVarChar(Len::N(b)))
+        | (VarBinary(Len::N(a)), VarBinary(Len::N(b))) => b >= a,
+        _ => false,
+    };
+    longer && old.nullable == new.nullable && old.collation == new.collation
+}
+
+/// Whether a column is of the primary key, or on one side of a foreign key.
+fn is_of_key(db: &Db, table: &TableDef, at: usize) -> bool {
+    let id = table.columns[at].column_id;
+    let primary = |i: &Arc<catalog::IndexDef>| i.primary_key.is_some() && i.key.iter().any(|(k, _)| *k == at);
+    let own = |key: &catalog::ForeignKeyDef| key.columns.iter().any(|(own, _)| *own == id);
+    let others = db.catalog().foreign_keys_to(table.object_id);
+    table.all_indexes().any(primary)
+        || table.foreign_keys.iter().any(own)
+        || others.iter().any(|(_, key)| key.columns.iter().any(|(_, other)| *other == id))
 }
 
 /// Whether a constraint may mean something else over the changed column.

@@ -212,6 +212,17 @@ pub fn as_stored(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<Arc<Comput
     Ok(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(computed) }))
 }
 
+/// Whether a table's computed column can be persisted.
+///
+/// # Errors
+/// 4934, 4936.
+pub fn check_can_persist(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<(), SqlError> {
+    let column = &table.columns[at];
+    let Some(computed) = &column.computed else { return Err(SqlError::internal("a column is not computed")) };
+    let bound = bind(db, &table.name, &named(&super::table_def::new_columns(table)), &computed.expr)?;
+    check_persisted(&bound, &table.name, &column.name)
+}
+
 /// Whether a column's value depends on the row alone: COLUMNPROPERTY's IsDeterministic.
 pub fn is_deterministic(db: &Arc<Db>, table: &TableDef, at: usize) -> bool {
     as_stored(db, table, at).is_ok()

@@ -1,23 +1,22 @@
-//! CREATE INDEX, DROP INDEX, ALTER INDEX.
+//! CREATE INDEX and DROP INDEX; indexes built anew.
 
 use std::sync::Arc;
 
-use syntax::ast::{AlterIndex, AlterIndexAction, CreateIndex, DropIndex, DropIndexItem};
+use syntax::ast::{CreateIndex, DropIndex, DropIndexItem};
 use types::SqlError;
 
 use super::computed_def;
 use super::statistics::check_free_index_name;
-use super::table_def::{self, fill_factor, key_columns};
+use super::table_def::{self, key_columns};
 use super::{StmtCtx, index_options, option_rules, resolve_table};
 use crate::ddl::build::build_index;
 use crate::ddl::rebuild::{copy_rows, duplicate_key};
 use crate::ddl::tables::{Work, duplicate_index};
-use catalog::Db;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::names::quote;
 use catalog::statistics;
-use catalog::{IndexDef, NewColumn, NewIndex, TableDef};
+use catalog::{IndexDef, NewIndex, TableDef};
 use exec::operators::context::ExecCtx;
 use plan::bind::filter::FilteredIndex;
 
@@ -30,7 +29,7 @@ impl StmtCtx<'_> {
         let filtered = stmt.filter.as_ref().map(|_| (stmt.name.value.as_str(), shown.as_str()));
         let (fill_factor, options) = index_options::of_new(&stmt.options, stmt.unique, filtered)?;
         let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
-        let columns = new_columns(&table);
+        let columns = table_def::new_columns(&table);
         let mut included = Vec::new();
         for name in &stmt.include {
             included.push(table.column(&name.value).ok_or_else(|| no_column(&name.value))?);
@@ -57,6 +56,13 @@ impl StmtCtx<'_> {
         };
         let drop_existing = stmt.options.iter().any(|o| o.name == "DROP_EXISTING" && o.is_on());
         let old = table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&stmt.name.value)).cloned();
+        if table.storage.options.disabled && !(new.clustered && drop_existing) {
+            let text = format!(
+                "Cannot create nonclustered index '{}' on table '{}' because its clustered index is disabled.",
+                stmt.name, table.name
+            );
+            return Err(SqlError::new(1987, 16, 1, text));
+        }
         let mut work = Work::begin(self.core, &db)?;
         work.lock_current(&table)?;
         let table = with_stored(&mut work, table, &new)?;
@@ -118,37 +124,6 @@ impl StmtCtx<'_> {
         work.lock_current(&table)?;
         drop_from(&mut work, &table, &index).map(drop)
     }
-
-    pub(super) fn alter_index(&mut self, stmt: &AlterIndex) -> Result<(), SqlError> {
-        let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
-        if let Some(name) = &stmt.name
-            && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&name.value))
-        {
-            let text = format!("Cannot find index '{name}'.");
-            return Err(SqlError::new(2727, 11, 1, text));
-        }
-        match &stmt.action {
-            AlterIndexAction::Rebuild { partition: Some(_), .. }
-            | AlterIndexAction::Reorganize { partition: Some(_), .. } => {
-                Err(errors::not_supported("ALTER INDEX ... PARTITION"))
-            }
-            AlterIndexAction::Rebuild { options, .. } => {
-                option_rules::check("ALTER INDEX", options, option_rules::INDEX)?;
-                let only = stmt.name.as_ref().map(|n| fold_name(&n.value));
-                let fill = options.iter().any(|o| o.name == "FILLFACTOR");
-                let fill = if fill { Some(fill_factor(options)?) } else { None };
-                rebuild(self, &db, &table, only.as_deref(), fill)
-            }
-            // Pages are reorganised as ghosts are removed; there is nothing more to do while others work.
-            AlterIndexAction::Reorganize { options, .. } => {
-                option_rules::check("ALTER INDEX REORGANIZE", options, option_rules::REORGANIZE)
-            }
-            AlterIndexAction::Set(options) => {
-                option_rules::check("ALTER INDEX", options, option_rules::INDEX)
-            }
-            AlterIndexAction::Disable => Err(errors::not_supported("ALTER INDEX DISABLE")),
-        }
-    }
 }
 
 /// The index of a constraint as DROP_EXISTING makes it anew: the constraint is what it was, so only what it does not
@@ -200,18 +175,6 @@ pub(super) fn with_stored(
         }
     }
     Ok(table)
-}
-
-/// The columns as a new table would have them, for checks that look at names and types.
-pub(super) fn new_columns(table: &TableDef) -> Vec<NewColumn> {
-    let columns = table.columns.iter();
-    columns
-        .map(|c| NewColumn {
-            collation: c.collation,
-            computed: c.computed.clone(),
-            ..NewColumn::new(c.name.clone(), c.ty, c.nullable)
-        })
-        .collect()
 }
 
 /// Adds an index and builds it. A clustered one takes the rows over and has the others built anew.
@@ -313,28 +276,6 @@ pub(super) fn drop_from(
     work.replace(table, next)
 }
 
-/// ALTER INDEX ... REBUILD: the clustered index (and with it all others), or nonclustered ones. `fill`: a new fill factor.
-fn rebuild(
-    ctx: &mut StmtCtx<'_>,
-    db: &Arc<Db>,
-    table: &Arc<TableDef>,
-    only: Option<&str>,
-    fill: Option<u8>,
-) -> Result<(), SqlError> {
-    let mut work = Work::begin(ctx.core, db)?;
-    work.lock_current(table)?;
-    let named = |index: &IndexDef| only.is_none_or(|name| fold_name(&index.name) == name);
-    let mut changed = TableDef::clone(table);
-    if let Some(fill_factor) = fill {
-        let base = std::iter::once(&mut changed.storage);
-        for index in base.chain(&mut changed.indexes).filter(|i| i.index_id > 0 && named(i)) {
-            *index = Arc::new(IndexDef { fill_factor, ..IndexDef::clone(index) });
-        }
-    }
-    let base = named(&table.storage);
-    renew_changed(&mut work, table, changed, base, &|index| only.is_some() && named(index)).map(drop)
-}
-
 /// Gives an index another definition and a new unit.
 fn renew_as(work: &mut Work<'_>, table: &Arc<TableDef>, index: IndexDef) -> Result<Arc<TableDef>, SqlError> {
     let id = index.index_id;
@@ -358,7 +299,7 @@ pub fn renew(
 }
 
 /// The same for a definition whose indexes may have been changed.
-fn renew_changed(
+pub(super) fn renew_changed(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
     mut next: TableDef,
@@ -390,7 +331,7 @@ pub(super) fn constraint_kind(index: &IndexDef) -> Option<&'static str> {
     }
 }
 
-fn no_table(e: SqlError) -> SqlError {
+pub(super) fn no_table(e: SqlError) -> SqlError {
     if e.number != 208 {
         return e;
     }

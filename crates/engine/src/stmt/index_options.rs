@@ -30,6 +30,15 @@ pub fn read(options: &[OptionItem], before: IndexOptions) -> Result<(Option<u8>,
     Ok((fill, kept))
 }
 
+/// 10618.
+pub fn ignores_with_filter(verb: &str, name: &str, table: &str) -> SqlError {
+    let text = format!(
+        "Cannot {verb} filtered index '{name}' on table '{table}' because the statement sets the IGNORE_DUP_KEY option to ON. \
+         Rewrite the statement so that it does not use the IGNORE_DUP_KEY option."
+    );
+    SqlError::new(10618, 16, 1, text)
+}
+
 /// What may be said of an index that is made.
 ///
 /// # Errors
@@ -41,11 +50,7 @@ pub fn of_new(
 ) -> Result<(u8, IndexOptions), SqlError> {
     let wanted = options.iter().any(|o| o.name == "IGNORE_DUP_KEY" && o.is_on());
     if let Some((name, table)) = filtered.filter(|_| wanted) {
-        let text = format!(
-            "Cannot create filtered index '{name}' on table '{table}' because the statement sets the IGNORE_DUP_KEY option \
-             to ON. Rewrite the statement so that it does not use the IGNORE_DUP_KEY option."
-        );
-        return Err(SqlError::new(10618, 16, 1, text));
+        return Err(ignores_with_filter("create", name, table));
     }
     if wanted && !unique {
         let text = "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";

@@ -3,6 +3,7 @@
 
 mod admin;
 mod alter_database;
+mod alter_index;
 mod alter_table;
 mod backup;
 mod backup_errors;
@@ -27,7 +28,7 @@ mod restore_places;
 pub(crate) mod rights;
 mod schema;
 mod sequence;
-mod statistics;
+pub mod statistics;
 mod table;
 pub mod table_def;
 pub(crate) mod user;

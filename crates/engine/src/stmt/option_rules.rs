@@ -91,7 +91,7 @@ pub const INDEX: Rules = &[
     ("PAD_INDEX", Takes::Switch),
     ("FILLFACTOR", Takes::Value),
     ("SORT_IN_TEMPDB", Takes::Switch),
-    ("IGNORE_DUP_KEY", Takes::NeverOn),
+    ("IGNORE_DUP_KEY", Takes::Switch),
     ("STATISTICS_NORECOMPUTE", Takes::Switch),
     ("STATISTICS_INCREMENTAL", Takes::Switch),
     ("DROP_EXISTING", Takes::Switch),
@@ -107,6 +107,29 @@ pub const INDEX: Rules = &[
     ("COMPRESSION_DELAY", Takes::Refused),
     ("BUCKET_COUNT", Takes::Value),
 ];
+
+/// ALTER TABLE ... SET.
+pub const SET_TABLE: Rules = &[
+    ("LOCK_ESCALATION", Takes::Word(&["TABLE", "AUTO", "DISABLE"])),
+    ("SYSTEM_VERSIONING", Takes::NeverOn),
+    ("FILESTREAM_ON", Takes::Refused),
+    ("DATA_DELETION", Takes::Refused),
+    ("REMOTE_DATA_ARCHIVE", Takes::Refused),
+];
+
+/// ALTER INDEX ... SET.
+pub const SET_INDEX: Rules = &[
+    ("ALLOW_ROW_LOCKS", Takes::Switch),
+    ("ALLOW_PAGE_LOCKS", Takes::Switch),
+    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", Takes::Switch),
+    ("IGNORE_DUP_KEY", Takes::Switch),
+    ("STATISTICS_NORECOMPUTE", Takes::Switch),
+    ("COMPRESSION_DELAY", Takes::Refused),
+];
+
+/// ALTER INDEX ... RESUME: nothing is ever paused.
+pub const RESUME: Rules =
+    &[("MAXDOP", Takes::Value), ("MAX_DURATION", Takes::Read), ("WAIT_AT_LOW_PRIORITY", Takes::Read)];
 
 /// ALTER INDEX REORGANIZE.
 pub const REORGANIZE: Rules =

@@ -90,6 +90,27 @@ fn table_of(core: &mut SessionCore, name: &ObjectName) -> Result<(Arc<Db>, Arc<T
     Ok((db, table))
 }
 
+/// Gives statistics another name.
+///
+/// # Errors
+/// What the storage says.
+pub fn rename(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    known: &Statistics,
+    name: &str,
+) -> Result<(), SqlError> {
+    let (db, open) = (work.db.clone(), work.open.clone());
+    let after = Statistics { name: name.into(), ..known.clone() };
+    let txn = work.core.txn(&db)?;
+    let fail = |e| errors::store_error(&db, e);
+    store::delete(&open.trees, txn, table.object_id, Some(known.stats_id)).map_err(fail)?;
+    store::write(&open.trees, txn, table, &after).map_err(fail)?;
+    work.core.remember_ddl(DdlChange::statistics(&db, table, Arc::new(known.clone()), false));
+    work.core.remember_ddl(DdlChange::statistics(&db, table, Arc::new(after), true));
+    Ok(())
+}
+
 impl StmtCtx<'_> {
     pub(super) fn create_statistics(&mut self, stmt: &CreateStatistics) -> Result<(), SqlError> {
         if stmt.filter.is_some() {

@@ -17,7 +17,7 @@ use catalog::errors;
 use catalog::fold_name;
 use catalog::{
     Catalog, ComputedDef, Db, KeyConstraint, NewCheck, NewColumn, NewDefault, NewForeignKey, NewIndex,
-    NewTable, TableTypeDef,
+    NewTable, TableDef, TableTypeDef,
 };
 use plan::bind::filter::FilteredIndex;
 
@@ -88,6 +88,18 @@ pub fn check_type_elements(elements: &[TableElement]) -> Result<(), SqlError> {
         TableElement::Constraint(constraint) => named(constraint),
         TableElement::Index(_) => Ok(()),
     })
+}
+
+/// The columns as a new table would have them, for checks that look at names and types.
+pub fn new_columns(table: &TableDef) -> Vec<NewColumn> {
+    let columns = table.columns.iter();
+    columns
+        .map(|c| NewColumn {
+            collation: c.collation,
+            computed: c.computed.clone(),
+            ..NewColumn::new(c.name.clone(), c.ty, c.nullable)
+        })
+        .collect()
 }
 
 /// What a column is when it does not say.

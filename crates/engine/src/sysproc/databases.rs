@@ -1,17 +1,12 @@
-//! Procedures about the instance and its databases: sp_helpdb, sp_databases, sp_flush_log, sp_who, sp_configure,
-//! sp_rename.
+//! Procedures about the instance and its databases: sp_helpdb, sp_databases, sp_flush_log, sp_who, sp_configure.
 
 use std::sync::atomic::Ordering;
 
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
-use crate::ddl::schemabinding;
-use crate::ddl::tables::Work;
 use crate::instance::OfInstance;
-use crate::stmt::computed_def;
 use crate::views::files::database_size;
-use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
 
@@ -148,87 +143,4 @@ pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
     ];
     call.result(&columns, &[row])?;
     Ok(0)
-}
-
-/// EXEC sp_rename 'table', 'new' | 'table.column', 'new', 'COLUMN' | 'table.index', 'new', 'INDEX'.
-pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_string();
-    let (old, new) = (text(call.arg(0, "@objname")), text(call.arg(1, "@newname")));
-    let kind = text(call.arg(2, "@objtype")).to_ascii_uppercase();
-    let mut parts: Vec<String> =
-        old.split('.').map(|p| p.trim_matches(['[', ']', '"']).to_string()).collect();
-    let part = if matches!(kind.as_str(), "COLUMN" | "INDEX") { parts.pop() } else { None };
-    let name = parts.pop().unwrap_or_default();
-    let schema = parts.pop().unwrap_or_default();
-    let db = call.core.db().clone();
-    let missing = || {
-        let text = format!(
-            "Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong. No item by the \
-             name of '{old}' could be found in the current database."
-        );
-        SqlError::new(15248, 11, 1, text)
-    };
-    let table = db.catalog().find(&schema, &name).cloned().ok_or_else(missing)?;
-    let mut next = TableDef::clone(&table);
-    let mut work = Work::begin(call.core, &db)?;
-    work.lock_current(&table)?;
-    match (kind.as_str(), part) {
-        ("COLUMN", Some(column)) => {
-            let at = table.column(&column).ok_or_else(missing)?;
-            if table.column(&new).is_some_and(|other| other != at) {
-                return Err(taken(&new, "COLUMN"));
-            }
-            let bound = schemabinding::column_bound_to(&db.catalog(), &table, &column).is_some();
-            let tests = |index: &std::sync::Arc<catalog::IndexDef>| {
-                index.filter.iter().any(|filter| filter.columns().any(|c| c == at))
-            };
-            if bound || table.indexes.iter().any(tests) || computed_def::computed_from(&table, at).is_some() {
-                return Err(enforced(&old));
-            }
-            next.columns[at].name = new.as_str().into();
-        }
-        ("INDEX", Some(index)) => {
-            let id =
-                table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&index)).map(|i| i.index_id);
-            let id = id.ok_or_else(missing)?;
-            if table.all_indexes().any(|i| i.index_id != id && fold_name(&i.name) == fold_name(&new)) {
-                return Err(taken(&new, "INDEX"));
-            }
-            let renamed = |i: &std::sync::Arc<catalog::IndexDef>| {
-                let mut def = catalog::IndexDef::clone(i);
-                if def.index_id == id {
-                    def.name = new.as_str().into();
-                }
-                std::sync::Arc::new(def)
-            };
-            next.indexes = table.indexes.iter().map(&renamed).collect();
-            next.storage = renamed(&table.storage);
-        }
-        _ => {
-            work.check_free_name(&table.schema, &new).map_err(|_| taken(&new, "OBJECT"))?;
-            if schemabinding::bound_to(&db.catalog(), &table.schema, &table.name).is_some() {
-                return Err(enforced(&old));
-            }
-            next.name = new.as_str().into();
-        }
-    }
-    work.replace(&table, next)?;
-    let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
-    call.sink.message(&SqlError::new(15477, 10, 1, text))?;
-    Ok(0)
-}
-
-/// 15336: something depends on the name.
-fn enforced(name: &str) -> SqlError {
-    let text = format!(
-        "Object '{name}' cannot be renamed because the object participates in enforced dependencies."
-    );
-    SqlError::new(15336, 16, 1, text)
-}
-
-fn taken(name: &str, kind: &str) -> SqlError {
-    let text = format!(
-        "Error: The new name '{name}' is already in use as a {kind} name and would cause a duplicate that is not permitted."
-    );
-    SqlError::new(15335, 11, 1, text)
 }

@@ -10,6 +10,7 @@ pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
 mod properties;
+mod rename;
 mod rights;
 mod roles;
 mod sequences;
@@ -120,7 +121,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_who", databases::who),
     ("sp_ringwood_status", status::status),
     ("sp_configure", databases::configure),
-    ("sp_rename", databases::rename),
+    ("sp_rename", rename::rename),
     ("sp_attach_db", attach::attach),
     ("sp_attach_single_file_db", attach::attach_single),
     ("sp_detach_db", attach::detach),

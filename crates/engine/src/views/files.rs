@@ -314,7 +314,7 @@ pub fn unit_pages(db: &Arc<Db>, first_iam: pages::PageId) -> Result<(u64, u64), 
 pub fn table_space(db: &Arc<Db>, table: &TableDef) -> Result<Space, SqlError> {
     let mut space = Space::default();
     let page = PAGE_SIZE as u64;
-    for index in table.all_indexes() {
+    for index in table.stored_indexes() {
         let (reserved, used) = unit_pages(db, index.first_iam)?;
         space.reserved += reserved * page;
         if index.index_id <= 1 {

@@ -240,8 +240,8 @@ pub static TABLES: View =
                 Value::Int(0),
                 bit(false),
                 bit(false),
-                Value::TinyInt(0),
-                text("TABLE"),
+                Value::TinyInt(table.lock_escalation as u8),
+                text(table.lock_escalation.word()),
                 bit(false),
                 bit(false),
                 Value::TinyInt(0),
@@ -469,7 +469,7 @@ pub static PARTITIONS: View =
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::tables(&catalog, wanted, 1, None) {
             let count = table_rows(session, db, table)?;
-            for index in table.all_indexes() {
+            for index in table.stored_indexes() {
                 rows.push(wanted.part(vec![
                     partition_id(index),
                     Value::Int(table.object_id),
@@ -502,7 +502,7 @@ pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, 
     let mut rows = Vec::new();
     for table in db.catalog().sorted() {
         let base = (table.storage.clone(), 2, "LOB_DATA");
-        let units = table.all_indexes().map(|i| (i.unit, i.first_iam, i.clone(), 1, "IN_ROW_DATA"));
+        let units = table.stored_indexes().map(|i| (i.unit, i.first_iam, i.clone(), 1, "IN_ROW_DATA"));
         let lob = table.lob.map(|(unit, iam)| (unit, iam, base.0.clone(), base.1, base.2));
         for (unit, first_iam, index, kind, name) in units.chain(lob) {
             let (reserved, used) = super::files::unit_pages(db, first_iam)?;
@@ -548,7 +548,7 @@ pub static PARTITION_STATS: View = View::seeking(
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::tables(&catalog, wanted, 1, None) {
             let count = table_rows(session, db, table)?;
-            for index in table.all_indexes() {
+            for index in table.stored_indexes() {
                 let (reserved, used) = super::files::unit_pages(db, index.first_iam)?;
                 // Large values are the base's.
                 let lob = table.lob.filter(|_| index.index_id < 2);

@@ -22,7 +22,6 @@ use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan};
 use plan::physical;
-use storage::write::with_writer;
 use storage::{TableMode, TableStore};
 use syntax::ast::{self, ExprKind, InsertSource};
 use types::{SqlError, Value};
@@ -293,7 +292,7 @@ impl InsertPlan {
 
     /// Whether something sees each row with all its columns.
     fn sees_rows(&self) -> bool {
-        self.output.is_some() || self.rows.change.sees_rows()
+        self.output.is_some() || self.rows.change.sees_rows() || self.rows.ignores
     }
 
     /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with the row as the variables.
@@ -350,13 +349,11 @@ impl InsertPlan {
     }
 
     fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut Given<'_>) -> Result<u64, SqlError> {
-        let NewRows { db, store, .. } = &self.rows;
         let mut values: smallvec::SmallVec<[Value; 8]> = smallvec::smallvec![Value::Null; exprs.len()];
         self.rows.compute(exprs, &[], rt, &mut values)?;
         self.rows.complete(&mut values, true, rt)?;
-        if !self.rows.change.is_instead() {
-            let txn = rt.session().txn(db)?;
-            with_writer(|writer| writer.insert(db, txn, store, &values))?;
+        if !self.rows.change.is_instead() && !self.rows.insert(&values, rt)? {
+            return Ok(0);
         }
         to.out.give(&added(&values), rt)?;
         if let Some(kept) = &mut to.kept {
@@ -390,8 +387,10 @@ impl InsertPlan {
         to: &mut Given<'_>,
     ) -> Result<(), SqlError> {
         self.rows.complete(values, true, rt)?;
-        to.out.give(&added(values), rt)?;
-        self.rows.load(values, loader, &mut to.kept, rt)
+        if self.rows.load(values, loader, &mut to.kept, rt)? {
+            to.out.give(&added(values), rt)?;
+        }
+        Ok(())
     }
 
     fn query(

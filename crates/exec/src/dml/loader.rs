@@ -88,6 +88,11 @@ impl<'t> Loader<'t> {
         self.added(rt)
     }
 
+    /// A row was added past the load.
+    pub fn count_one(&mut self) {
+        self.count += 1;
+    }
+
     fn added(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         self.count += 1;
         if self.row_ends.len() >= ROWS || self.rows.len() >= BYTES { self.flush(rt) } else { Ok(()) }

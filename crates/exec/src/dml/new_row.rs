@@ -9,10 +9,12 @@ use super::loader::Loader;
 use super::values::{column_value, default_of, null_error};
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
-use catalog::{Db, TableDef, identity, row_version};
+use catalog::errors::db_error;
+use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use expr::Expr;
 use plan::bind::Binder;
 use storage::TableStore;
+use storage::write::with_writer;
 use syntax::ast;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value};
@@ -34,6 +36,8 @@ pub struct NewRows {
     computed: Vec<(usize, Expr)>,
     /// CHECK, foreign keys, triggers.
     pub change: ChangePlan,
+    /// Some index has IGNORE_DUP_KEY: rows that repeat its key are left out.
+    pub ignores: bool,
 }
 
 impl NewRows {
@@ -54,8 +58,10 @@ impl NewRows {
         let not_null = 0..table.columns.len();
         let not_null = not_null.filter(|i| !table.columns[*i].nullable && !table.columns[*i].is_virtual());
         let not_null = not_null.filter(|i| Some(*i) != row_version);
+        let ignores = table.all_indexes().any(|index| ignores(index));
         Ok(NewRows {
             db: change.db.clone(),
+            ignores,
             store: TableStore::open(change.db, table)?,
             identity: identity.filter(|_| given.is_none()),
             explicit_identity: given,
@@ -196,7 +202,33 @@ impl NewRows {
         Ok(())
     }
 
-    /// Keeps a row for what follows the change, and adds it to a load.
+    /// Adds a row at once; false when an index with IGNORE_DUP_KEY has its key already.
+    ///
+    /// # Errors
+    /// 2601, 2627 of other indexes.
+    pub fn insert(&self, values: &[Value], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        let (db, store) = (&self.db, &self.store);
+        let txn = rt.session().txn(db)?;
+        if !self.ignores {
+            return with_writer(|writer| writer.insert(db, txn, store, values)).map(|()| true);
+        }
+        let before = txn.mark();
+        let (done, repeated) = with_writer(|writer| {
+            writer.repeated = None;
+            (writer.insert(db, txn, store, values), writer.repeated)
+        });
+        let index = repeated.and_then(|id| store.table.all_indexes().find(|index| index.index_id == id));
+        match done {
+            Err(_) if index.is_some_and(|index| ignores(index)) => {
+                txn.rollback_to(&before).map_err(|e| db_error(db, &e))?;
+                rt.session().note(SqlError::new(3604, 0, 1, "Duplicate key was ignored."));
+                Ok(false)
+            }
+            done => done.map(|()| true),
+        }
+    }
+
+    /// Keeps a row for what follows the change, and adds it to a load; false when it is left out.
     ///
     /// # Errors
     /// 701; those of the load.
@@ -206,12 +238,26 @@ impl NewRows {
         loader: &mut Loader<'_>,
         kept: &mut Option<Box<Kept>>,
         rt: &mut Rt<'_, '_>,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
+        let at_once = self.ignores && !self.change.is_instead();
+        if at_once {
+            if !self.insert(values, rt)? {
+                return Ok(false);
+            }
+            loader.count_one();
+        }
         if let Some(kept) = kept {
             kept.inserted(values, rt)?;
         }
-        if self.change.is_instead() { Ok(()) } else { loader.add(rt, values) }
+        if !at_once && !self.change.is_instead() {
+            loader.add(rt, values)?;
+        }
+        Ok(true)
     }
+}
+
+fn ignores(index: &IndexDef) -> bool {
+    index.options.ignore_dup_key && !index.options.disabled
 }
 
 fn note_identity(rt: &mut Rt<'_, '_>, last: i64) {

@@ -386,7 +386,8 @@ impl LockedScan {
         let grant = txn.lock_row(unit, name.as_ref(), mode, patient).map_err(|e| db_error(db, &e))?;
         if matches!(grant, Grant::New | Grant::Stronger) && self.locks.hold {
             self.taken += 1;
-            if self.taken.is_multiple_of(ESCALATE_AT) {
+            let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
+            if may && self.taken.is_multiple_of(ESCALATE_AT) {
                 self.whole = escalate(txn, plan, self.locks.mode);
             }
         }

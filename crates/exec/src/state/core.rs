@@ -172,6 +172,8 @@ pub struct SessionCore {
     pub transaction: u64,
     /// Beginnings and ends of transactions that the client has not been told yet.
     pub untold: SmallVec<[TransactionEvent; 2]>,
+    /// What the statement has to say when it has ended, each once.
+    pub notes: Vec<SqlError>,
     /// Only ROLLBACK is left: XACT_STATE() = -1.
     pub doomed: bool,
     /// Errors of the CATCH blocks that are being run, the innermost last.
@@ -218,6 +220,13 @@ pub struct SessionCore {
 }
 
 impl SessionCore {
+    /// What a statement has to say besides its rows, when it has ended.
+    pub fn note(&mut self, note: SqlError) {
+        if self.notes.iter().all(|known| known.number != note.number) {
+            self.notes.push(note);
+        }
+    }
+
     /// A new session of a host, in a database of it. `instance`: what [`SessionCore::instance_of`] gives.
     pub fn new(
         host: Arc<Host>,
@@ -248,6 +257,7 @@ impl SessionCore {
             trancount: 0,
             transaction: 0,
             untold: SmallVec::new(),
+            notes: Vec::new(),
             doomed: false,
             caught: Vec::new(),
             nest_level: 0,

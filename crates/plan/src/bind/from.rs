@@ -248,6 +248,7 @@ impl Binder<'_> {
         alias: Option<&ast::Ident>,
         hints: &[ast::OptionItem],
     ) -> Result<Logical, SqlError> {
+        table.check_enabled()?;
         let hints = Hints::parse(&table, hints)?;
         let reading = hints.reading(self.env.options.isolation)?;
         self.rights.need_table(&db, &table, Permission::Select, &[]);

@@ -443,6 +443,8 @@ pub enum AlterIndexAction {
     Reorganize { partition: Option<Expr>, options: Vec<OptionItem> },
     /// `DISABLE`.
     Disable,
+    /// `RESUME`, `PAUSE` or `ABORT`, in upper case, with the options behind it.
+    Resumable { word: CompactString, options: Vec<OptionItem> },
     /// `SET (...)`.
     Set(Vec<OptionItem>),
 }

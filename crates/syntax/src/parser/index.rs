@@ -100,6 +100,9 @@ impl Parser<'_> {
             AlterIndexAction::Reorganize { partition, options: self.opt_with_options()? }
         } else if self.eat("DISABLE") {
             AlterIndexAction::Disable
+        } else if self.at_any(&["RESUME", "PAUSE", "ABORT"]) {
+            let word = self.upper_word()?;
+            AlterIndexAction::Resumable { word, options: self.opt_with_options()? }
         } else {
             self.expect("SET")?;
             AlterIndexAction::Set(self.option_list()?)

@@ -48,7 +48,7 @@ impl Units {
         }
         debug_assert!((ALL.len() as i64) < FIRST_USER_UNIT);
         for table in db.catalog().by_id.values() {
-            for index in table.all_indexes() {
+            for index in table.stored_indexes() {
                 let full = match index.index_id {
                     0 => table.full_name(),
                     _ => format!("{}.{}", table.full_name(), index.name),

@@ -116,6 +116,7 @@ pub fn compile(
             });
         }
     }
+    change.table.check_enabled()?;
     if change.table.indexes.iter().any(|index| index.filter.is_some()) {
         env.options.check_for_filters(change.verb)?;
     }

@@ -215,8 +215,9 @@ impl MergePlan {
             let Action::Insert(exprs) = &clause.action else { continue };
             rows.compute(exprs, row, rt, &mut values)?;
             rows.complete(&mut values, true, rt)?;
-            out.give(&OutputRow { deleted: &[], inserted: &values, row, action: Kind::Insert }, rt)?;
-            rows.load(&values, &mut loader, &mut kept, rt)?;
+            if rows.load(&values, &mut loader, &mut kept, rt)? {
+                out.give(&OutputRow { deleted: &[], inserted: &values, row, action: Kind::Insert }, rt)?;
+            }
         }
         let written = loader.finish(rt)?;
         counts.inserted = match &kept {

@@ -1,0 +1,218 @@
+//! ALTER TABLE ... SWITCH TO: the rows of a table become those of another, empty one of the same form.
+//! Guarantee: the units change hands in the statement's transaction; no row is read or written.
+
+use std::sync::Arc;
+
+use types::SqlError;
+
+use super::constraints::reference_from_outside;
+use super::tables::Work;
+use crate::ddl::rebuild::run_dml;
+use catalog::names::quote;
+use catalog::{IndexDef, TableDef, fold_name};
+
+/// Both tables, with their names in messages.
+struct Pair<'t> {
+    source: &'t TableDef,
+    target: &'t TableDef,
+    from: String,
+    to: String,
+}
+
+/// Gives the units of a table to another one, and those of that one to the first. Both are locked.
+///
+/// # Errors
+/// 4905 the target has rows; 4913, 4942 to 4947, 4967, 4968, 4970, 4985 the tables differ; 4912-like a table with itself.
+pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef>) -> Result<(), SqlError> {
+    let name = |table: &TableDef| format!("{}.{}", work.db.name(), table.full_name());
+    let pair = Pair { source, target, from: name(source), to: name(target) };
+    if source.object_id == target.object_id {
+        return Err(failed(4941, " because the source and target tables are the same."));
+    }
+    pair.check_columns()?;
+    let indexes = pair.matching_indexes()?;
+    pair.check_constraints()?;
+    if let Some(key) = reference_from_outside(&work.db.catalog(), source) {
+        let text = format!(
+            ". SWITCH is not allowed because source table '{}' contains primary key for constraint '{}'.",
+            pair.from, key.name
+        );
+        return Err(failed(4967, &text));
+    }
+    // Whether a row is there is found out by changing one as it is.
+    let (table, column) = (quote(&target.name), quote(&target.columns[0].name));
+    let plain = target.columns.iter().find(|c| c.computed.is_none() && c.identity.is_none());
+    let column = plain.map_or(column, |c| quote(&c.name));
+    let probe = format!("UPDATE TOP (1) {}.{table} SET {column} = {column}", quote(&target.schema));
+    if run_dml(work, &probe)? > 0 {
+        return Err(failed(4905, &format!(". The target table '{}' must be empty.", pair.to)));
+    }
+    let (mut left, mut right) = (TableDef::clone(source), TableDef::clone(target));
+    exchange(Arc::make_mut(&mut left.storage), Arc::make_mut(&mut right.storage));
+    for (at, place) in indexes {
+        exchange(Arc::make_mut(&mut left.indexes[at]), Arc::make_mut(&mut right.indexes[place]));
+    }
+    std::mem::swap(&mut left.lob, &mut right.lob);
+    for (table, of) in [(&mut left, source), (&mut right, target)] {
+        // Identity values go on where they were; rows are counted anew.
+        let state = of.state.emptied();
+        *state.identity.lock() = *of.state.identity.lock();
+        table.state = Arc::new(state);
+    }
+    right.state = Arc::new(catalog::TableState::opened(-1, right.state.statistics.emptied()));
+    *right.state.identity.lock() = *target.state.identity.lock();
+    work.exchange(source, target, left, right)
+}
+
+/// The units of two indexes of one form change places.
+fn exchange(a: &mut IndexDef, b: &mut IndexDef) {
+    std::mem::swap(&mut a.unit, &mut b.unit);
+    std::mem::swap(&mut a.first_iam, &mut b.first_iam);
+    std::mem::swap(&mut a.root, &mut b.root);
+}
+
+fn failed(number: i32, why: &str) -> SqlError {
+    SqlError::new(number, 16, 1, format!("ALTER TABLE SWITCH statement failed{why}"))
+}
+
+impl Pair<'_> {
+    fn check_columns(&self) -> Result<(), SqlError> {
+        let Pair { source, target, from, to } = self;
+        let (a, b) = (source.columns.len(), target.columns.len());
+        if a != b {
+            let text = format!(" because table '{from}' has {a} columns and table '{to}' has {b} columns.");
+            return Err(failed(4943, &text));
+        }
+        for (at, (s, t)) in source.columns.iter().zip(&target.columns).enumerate() {
+            let name = &s.name;
+            let problem = if fold_name(name) != fold_name(&t.name) {
+                let text = format!(
+                    " because column '{name}' at ordinal {} in table '{from}' has a different name than the column '{}' at the \
+                     same ordinal in table '{to}'.",
+                    at + 1,
+                    t.name
+                );
+                Some((4942, text))
+            } else if s.ty != t.ty {
+                let text = format!(
+                    " because column '{name}' has data type {} in source table '{from}' which is different from its type {} in \
+                     target table '{to}'.",
+                    s.ty, t.ty
+                );
+                Some((4944, text))
+            } else if s.nullable != t.nullable {
+                let text = format!(
+                    " because column '{name}' does not have the same nullability attribute in tables '{from}' and '{to}'."
+                );
+                Some((4985, text))
+            } else if s.ty.is_string() && s.collation != t.collation {
+                let text = format!(
+                    " because column '{name}' does not have the same collation in tables '{from}' and '{to}'."
+                );
+                Some((4945, text))
+            } else {
+                let kept = |c: &catalog::ColumnDef| c.computed.as_ref().map(|d| (d.text.clone(), d.stored));
+                (kept(s) != kept(t)).then(|| {
+                    let text = format!(
+                        " because column '{name}' does not have the same persistent attribute in tables '{from}' and '{to}'."
+                    );
+                    (4946, text)
+                })
+            };
+            if let Some((number, text)) = problem {
+                return Err(failed(number, &text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Pairs of places of nonclustered indexes: each of the target has one in the source, and the other way round.
+    fn matching_indexes(&self) -> Result<Vec<(usize, usize)>, SqlError> {
+        let clustered = |table: &TableDef| table.storage.index_id == 1;
+        let lacks = |with: &str, index: &IndexDef, without: &str| {
+            let text = format!(
+                ". The table '{with}' has clustered index '{}' while the table '{without}' does not have clustered index.",
+                index.name
+            );
+            failed(4913, &text)
+        };
+        match (clustered(self.source), clustered(self.target)) {
+            (true, false) => return Err(lacks(&self.from, &self.source.storage, &self.to)),
+            (false, true) => return Err(lacks(&self.to, &self.target.storage, &self.from)),
+            _ => {}
+        }
+        let missing = |index: &IndexDef| {
+            let text = format!(
+                ". There is no identical index in source table '{}' for the index '{}' in target table '{}' .",
+                self.from, index.name, self.to
+            );
+            failed(4947, &text)
+        };
+        if !is_alike(&self.source.storage, &self.target.storage) {
+            return Err(missing(&self.target.storage));
+        }
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for (place, wanted) in self.target.indexes.iter().enumerate() {
+            let free = |at: &usize| pairs.iter().all(|(taken, _)| taken != at);
+            let mut same = (0..self.source.indexes.len()).filter(free);
+            let at =
+                same.find(|at| is_alike(&self.source.indexes[*at], wanted)).ok_or_else(|| missing(wanted))?;
+            pairs.push((at, place));
+        }
+        match self
+            .source
+            .indexes
+            .iter()
+            .enumerate()
+            .find(|(at, _)| pairs.iter().all(|(taken, _)| taken != at))
+        {
+            None => Ok(pairs),
+            // Its entries would be lost with the rows that they stand for.
+            Some((_, index)) => Err(missing(index)),
+        }
+    }
+
+    /// What the target says of its rows, the source says of them too.
+    fn check_constraints(&self) -> Result<(), SqlError> {
+        let Pair { source, target, from, to } = self;
+        let words = |text: &str| text.split_whitespace().collect::<String>().to_lowercase();
+        for check in target.checks.iter().filter(|check| !check.disabled) {
+            let same = |own: &&catalog::CheckDef| !own.untrusted && words(&own.text) == words(&check.text);
+            if !source.checks.iter().any(|own| same(&own)) {
+                let text = format!(
+                    ". Target table '{to}' has a table level check constraint '{}' but the source table '{from}' does not have a \
+                     corresponding constraint.",
+                    check.name
+                );
+                return Err(failed(4970, &text));
+            }
+        }
+        for key in target.foreign_keys.iter().filter(|key| !key.disabled) {
+            let place = |table: &TableDef, key: &catalog::ForeignKeyDef| {
+                key.columns.iter().map(|(own, other)| (table.position(*own), *other)).collect::<Vec<_>>()
+            };
+            let wanted = place(target, key);
+            let same = |own: &&catalog::ForeignKeyDef| {
+                !own.untrusted && own.parent == key.parent && place(source, own) == wanted
+            };
+            if !source.foreign_keys.iter().any(|own| same(&own)) {
+                let text = format!(
+                    ". Target table '{to}' has foreign key for constraint '{}' but source table '{from}' does not have \
+                     corresponding key.",
+                    key.name
+                );
+                return Err(failed(4968, &text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the entries of one index could be those of another.
+fn is_alike(a: &IndexDef, b: &IndexDef) -> bool {
+    let filter = |index: &IndexDef| index.filter.as_ref().map(|filter| filter.text.clone());
+    (a.index_id.min(2), a.unique, a.filegroup) == (b.index_id.min(2), b.unique, b.filegroup)
+        && (&a.key, &a.included) == (&b.key, &b.included)
+        && a.options.disabled == b.options.disabled
+        && filter(a) == filter(b)
+}
