@@ -21,7 +21,7 @@ pub static OPEN_XML: Nodes = Nodes { prepared: true };
 
 impl ViewDef for Nodes {
     fn right(&self) -> plan::rights::ViewRight {
-        plan::rights::ViewRight::Public
+        super::rights::needs(self.schema(), self.name())
     }
 
     fn name(&self) -> &'static str {
