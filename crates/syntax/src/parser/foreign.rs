@@ -81,7 +81,6 @@ const STATEMENTS: &[&str] = &[
     "RESTORE SYMMETRIC KEY",
     "SETUSER",
     "UPDATETEXT",
-    "WITH XMLNAMESPACES",
     "WRITETEXT",
 ];
 
