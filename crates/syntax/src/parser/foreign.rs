@@ -122,7 +122,6 @@ const SOURCES: &[&str] = &[
     "OPENDATASOURCE",
     "OPENQUERY",
     "OPENROWSET",
-    "OPENXML",
     "PREDICT",
 ];
 

@@ -175,6 +175,10 @@ impl Parser<'_> {
                 name.schema = Some(Ident { value: "sys".into(), quoted: false, span });
                 self.function_source(name)?
             }
+            Tok::Reserved if self.at("OPENXML") => {
+                let name = ObjectName::bare(self.take_ident());
+                self.function_source(name)?
+            }
             _ => {
                 let name = self.object_name()?;
                 self.named_source(name)?
