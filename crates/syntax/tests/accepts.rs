@@ -33,7 +33,7 @@ fn database() {
 
 #[test]
 fn flow() {
-    assert_eq!(check("flow.sql", include_str!("data/flow.sql")), 127);
+    assert_eq!(check("flow.sql", include_str!("data/flow.sql")), 126);
 }
 
 #[test]
