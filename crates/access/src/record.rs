@@ -1,25 +1,33 @@
 //! One record builder per thread, kept from record to record, so that building a record allocates nothing.
 
 use pages::RecordBuilder;
-use std::cell::Cell;
+use std::cell::RefCell;
 
 thread_local! {
-    static BUILDER: Cell<Option<Box<RecordBuilder>>> = const { Cell::new(None) };
+    static BUILDER: RefCell<RecordBuilder> = RefCell::default();
 }
 
 /// Lends the thread's builder. A nested call gets one of its own.
 pub(crate) fn with_record<T>(f: impl FnOnce(&mut RecordBuilder) -> T) -> T {
-    let mut rec = BUILDER.take().unwrap_or_default();
-    let result = f(&mut rec);
-    BUILDER.set(Some(rec));
-    result
+    BUILDER.with(|own| {
+        let (mut own, mut other) = (own.try_borrow_mut(), None);
+        f(match &mut own {
+            Ok(own) => &mut *own,
+            Err(_) => other.get_or_insert_with(RecordBuilder::new),
+        })
+    })
 }
 
 /// The range in which two byte strings differ: `(at, old length, new length)`; the rest is common head and tail.
 pub(crate) fn difference(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
     if old.len() == new.len() && old.len() <= SHORT {
-        let at = old.iter().zip(new).position(|(a, b)| a != b).unwrap_or(old.len());
-        let end = old.iter().zip(new).rposition(|(a, b)| a != b).map_or(at, |last| last + 1);
+        let (mut at, mut end) = (0, old.len());
+        while at < end && old[at] == new[at] {
+            at += 1;
+        }
+        while at < end && old[end - 1] == new[end - 1] {
+            end -= 1;
+        }
         return (at, end - at, end - at);
     }
     let at = common_head(old, new);

@@ -104,6 +104,7 @@ impl SharedBuf {
     }
 
     /// Claims `len` bytes for one item. The claim must be filled; until then the buffer is not complete.
+    #[inline]
     pub fn claim(&self, len: usize) -> Result<Claim<'_>, ClaimError> {
         let mut word = self.state.load(Ordering::Relaxed);
         loop {
@@ -238,6 +239,7 @@ impl Claim<'_> {
     }
 
     /// Copies the parts one after the other and publishes the item; together they must have the claimed length.
+    #[inline]
     pub fn fill(self, parts: &[&[u8]]) {
         let total: usize = parts.iter().map(|part| part.len()).sum();
         assert_eq!(total, self.len, "a claim must be filled exactly");
@@ -260,6 +262,7 @@ impl Claim<'_> {
 
 impl Drop for Claim<'_> {
     /// Publishes the item, filled or not: an abandoned claim must not keep the buffer incomplete for ever.
+    #[inline]
     fn drop(&mut self) {
         let range = (self.at as u32) << 16 | (self.at + self.len) as u32;
         self.buf.ranges[self.item].store(range, Ordering::Release);

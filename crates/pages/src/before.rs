@@ -26,6 +26,7 @@ pub const WORTH: usize = 128;
 impl<'a> Before<'a> {
     /// All bytes, in the record itself.
     #[must_use]
+    #[inline]
     pub fn whole(bytes: &'a [u8]) -> Before<'a> {
         Before { head: bytes, earlier: 0, tail: &[] }
     }
@@ -46,6 +47,7 @@ impl<'a> Before<'a> {
 
     /// Bytes that are replaced.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.head.len() + usize::from(self.earlier) + self.tail.len()
     }
@@ -58,6 +60,7 @@ impl<'a> Before<'a> {
 
     /// Bytes that the record itself carries.
     #[must_use]
+    #[inline]
     pub fn carried(&self) -> usize {
         self.head.len() + self.tail.len()
     }

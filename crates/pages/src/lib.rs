@@ -35,7 +35,7 @@ pub use alloc::{
     Unit, UnitSpace, pfs_level,
 };
 pub use around::ReadAround;
-pub use before::{Before, LargeUpdate, LatestUpdates};
+pub use before::{Before, LargeUpdate, LatestUpdates, WORTH};
 pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{Closed, FileGrowth, FileSpec};

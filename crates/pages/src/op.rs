@@ -135,6 +135,7 @@ pub fn split_keyed(body: &[u8]) -> Option<(&[u8], &[u8])> {
 impl PageOp<'_> {
     /// Whether the operation makes a row version and so counts towards the index in row headers.
     #[must_use]
+    #[inline]
     pub fn is_versioned(&self) -> bool {
         matches!(
             self,
@@ -144,6 +145,7 @@ impl PageOp<'_> {
 
     /// Whether the operation makes the page whatever it was before.
     #[must_use]
+    #[inline]
     pub fn rebuilds_page(&self) -> bool {
         matches!(self, PageOp::Format { .. } | PageOp::Image { .. })
     }
@@ -155,6 +157,7 @@ impl PageOp<'_> {
 /// # Errors
 /// [`PageError::Corrupt`] when the operation does not fit the page; the page may then be half changed and must not
 /// be used.
+#[inline]
 pub fn apply(page: &mut Page, id: PageId, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), PageError> {
     match *op {
         PageOp::Format { kind, level, unit, prev, next, root } => {
@@ -189,6 +192,7 @@ pub fn apply(page: &mut Page, id: PageId, op: &PageOp<'_>, ctx: &ApplyCtx) -> Re
     }
 }
 
+#[inline]
 fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), PageError> {
     let Some(kind) = page.page_type().filter(|k| k.is_slotted()) else {
         return Err(PageError::corrupt(page.id(), "row operation on a page without slots"));
@@ -240,10 +244,12 @@ fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), Pa
     }
 }
 
+#[inline]
 fn made_by(ctx: &ApplyCtx, flags: u8) -> RowHeader {
     RowHeader { flags: flags & ROW_FLAGS, txn: ctx.txn, lsn: ctx.lsn, index: ctx.index }
 }
 
+#[inline]
 fn need_versioned(page: &Page) -> Result<(), PageError> {
     if page.is_versioned() {
         Ok(())

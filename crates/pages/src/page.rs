@@ -80,6 +80,7 @@ impl PageType {
 
     /// Whether pages of this type have a slot array.
     #[must_use]
+    #[inline]
     pub fn is_slotted(self) -> bool {
         matches!(self, PageType::Data | PageType::Index | PageType::Lob)
     }
@@ -142,9 +143,8 @@ impl Page {
 
     #[inline]
     fn six_at(&self, at: usize) -> [u8; 6] {
-        let mut b = [0; 6];
-        b.copy_from_slice(&self.bytes[at..at + 6]);
-        b
+        let b = &self.bytes[at..at + 6];
+        [b[0], b[1], b[2], b[3], b[4], b[5]]
     }
 
     #[inline]
@@ -288,6 +288,20 @@ impl Page {
         self.bytes
             .get(off..off + len)
             .ok_or_else(|| PageError::corrupt(self.id(), "slot points beyond the page"))
+    }
+
+    /// Offset and length of a slot's content in [`Page::bytes`]. `None` where there is no such slot or its entry points outside
+    /// the body: [`Page::slot`] says which.
+    #[inline]
+    #[must_use]
+    pub fn slot_place(&self, slot: u16) -> Option<(usize, usize)> {
+        if slot >= self.slot_count() {
+            return None;
+        }
+        let at = PAGE_SIZE.checked_sub(SLOT_SIZE * (usize::from(slot) + 1))?;
+        let &[a, b, c, d] = self.bytes.get(at..at + SLOT_SIZE)? else { return None };
+        let (off, len) = (usize::from(u16::from_le_bytes([a, b])), usize::from(u16::from_le_bytes([c, d])));
+        (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
     }
 
     /// Where a slot's content lies in [`Page::bytes`]; empty for an empty slot.
@@ -441,7 +455,15 @@ impl Page {
     }
 
     #[inline]
-    fn put(&mut self, at: usize, b: &[u8]) {
+    fn put<const N: usize>(&mut self, at: usize, b: &[u8; N]) {
+        // Of a known length: no call of a copy.
+        if let Some(place) = self.bytes[at..at + N].first_chunk_mut() {
+            *place = *b;
+        }
+    }
+
+    #[inline]
+    fn put_slice(&mut self, at: usize, b: &[u8]) {
         self.bytes[at..at + b.len()].copy_from_slice(b);
     }
 
@@ -479,6 +501,7 @@ impl Page {
         }
     }
 
+    #[inline]
     pub(crate) fn add_ghosts(&mut self, delta: i32) {
         // A corrupt count must not panic; verify() reports it.
         let n = (i32::from(self.ghost_count()) + delta).clamp(0, i32::from(u16::MAX));
@@ -643,7 +666,7 @@ impl Page {
             return Err(PageError::corrupt(id, "slot length out of range"));
         }
         if total <= len {
-            self.put(off + at, new);
+            self.put_slice(off + at, new);
             if total < len {
                 self.bytes.copy_within(off + at + old_len..off + len, off + at + new.len());
                 self.set_entry(slot, off, total);
@@ -662,7 +685,7 @@ impl Page {
         // The old place is given up first, so that compaction can use it.
         self.set_entry(slot, 0, 0);
         let to = self.claim(total, self.slot_count() as usize)?;
-        self.put(to, &content[..total]);
+        self.put_slice(to, &content[..total]);
         self.set_entry(slot, to, total);
         self.put_u16(AT_FREE_PTR, to + total);
         self.put_u16(AT_FREE_BYTES, free);
@@ -672,7 +695,7 @@ impl Page {
     /// Writes at an offset that [`Page::open_slot`] returned.
     #[inline]
     pub(crate) fn write_content(&mut self, at: usize, bytes: &[u8]) {
-        self.put(at, bytes);
+        self.put_slice(at, bytes);
     }
 
     /// Overwrites the header of a versioned row and keeps the ghost count and the newest writer true.
@@ -689,6 +712,7 @@ impl Page {
 
     /// Gives a versioned row another header, and `new` for the `old_len` bytes at `at` of its content: as
     /// [`Page::splice_slot`] and [`Page::set_row_header`], with one look at the slot where the length stays.
+    #[inline]
     pub(crate) fn update_row(
         &mut self,
         slot: u16,
@@ -705,7 +729,7 @@ impl Page {
         }
         let ghost = self.bytes[span.start] & GHOST != 0;
         self.bytes[from..to].copy_from_slice(new);
-        self.bytes[span.start..span.start + ROW_HEADER].copy_from_slice(&head.to_bytes());
+        self.put(span.start, &head.to_bytes());
         if ghost != head.is_ghost() {
             self.add_ghosts(i32::from(head.is_ghost()) - i32::from(ghost));
         }

@@ -54,12 +54,9 @@ impl RowHeader {
     #[must_use]
     #[inline]
     pub fn to_bytes(&self) -> [u8; ROW_HEADER] {
-        let mut b = [0; ROW_HEADER];
-        b[0] = self.flags;
-        b[1..7].copy_from_slice(&self.txn.to_bytes());
-        b[7..17].copy_from_slice(&lsn_to_bytes(self.lsn));
-        b[17] = self.index;
-        b
+        let [a, b, c, d, e, f] = self.txn.to_bytes();
+        let [l0, l1, l2, l3, l4, l5, l6, l7, l8, l9] = lsn_to_bytes(self.lsn);
+        [self.flags, a, b, c, d, e, f, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, self.index]
     }
 
     #[must_use]
@@ -82,11 +79,10 @@ impl RowHeader {
 /// An LSN as ten little-endian bytes, the form used in pages and records.
 #[inline]
 pub(crate) fn lsn_to_bytes(lsn: Lsn) -> [u8; 10] {
-    let mut b = [0; 10];
-    b[0..4].copy_from_slice(&lsn.vlf.to_le_bytes());
-    b[4..8].copy_from_slice(&lsn.block.to_le_bytes());
-    b[8..10].copy_from_slice(&lsn.slot.to_le_bytes());
-    b
+    // Spelled out: copies of slices are calls, also where their length is known.
+    let ([a, b, c, d], [e, f, g, h]) = (lsn.vlf.to_le_bytes(), lsn.block.to_le_bytes());
+    let [i, j] = lsn.slot.to_le_bytes();
+    [a, b, c, d, e, f, g, h, i, j]
 }
 
 #[inline]

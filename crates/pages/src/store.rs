@@ -243,6 +243,7 @@ impl Store {
         PageError::Offline { cause: self.cause.lock().clone().unwrap_or_default() }
     }
 
+    #[inline]
     fn key(&self, id: PageId) -> u64 {
         key_of(self.number(), id)
     }
@@ -272,6 +273,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::read`].
+    #[inline]
     pub fn write(&self, id: PageId) -> Result<PageMut<'_>, PageError> {
         self.check_online()?;
         let i = self.inner.fetch(self, self.key(id), Mode::Exclusive, false)?;
@@ -401,6 +403,7 @@ impl Store {
     }
 
     /// As [`Store::apply_to`], for a record of one page.
+    #[inline]
     fn apply_to_one(&self, lsn: Lsn, view: &RecordView<'_>, page: &mut PageMut<'_>) -> Result<(), PageError> {
         let (id, mut touched) = (page.page_id(), false);
         for op in view.ops() {

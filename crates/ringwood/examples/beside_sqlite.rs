@@ -88,11 +88,11 @@ impl Ringwood {
                 Ok(())
             }),
             1 => each(count, 0, |n| {
-                session.execute_prepared(&self.update, &[Value::Int(spread(n))])?;
+                assert_eq!(session.count_prepared(&self.update, &[Value::Int(spread(n))])?, 1);
                 Ok(())
             }),
             2 => each(count, round * count, |n| {
-                session.execute_prepared(&self.insert, &[Value::Int(n)])?;
+                assert_eq!(session.count_prepared(&self.insert, &[Value::Int(n)])?, 1);
                 Ok(())
             }),
             _ => each(count, round, |n| {

@@ -39,6 +39,13 @@ pub struct Savepoint {
     reserved: u64,
 }
 
+/// The end of a transaction's chain of records.
+#[derive(Debug, Clone, Copy, Default)]
+struct Newest {
+    lsn: Lsn,
+    reserved: u64,
+}
+
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Committed {
@@ -60,6 +67,8 @@ pub struct Txn {
     deferred: Vec<Deferred>,
     doomed: bool,
     ended: bool,
+    /// Its newest record and what is kept free for its rollback: as in the shared part, which only this thread changes.
+    newest: Newest,
     latest: LatestUpdates,
     pub(crate) waited: AtomicBool,
     /// Its locks on rows.
@@ -107,6 +116,7 @@ impl Txn {
             deferred: Vec::new(),
             doomed: false,
             ended: false,
+            newest: Newest::default(),
             latest: LatestUpdates::default(),
             waited: AtomicBool::new(false),
             rows: RowLocks::default(),
@@ -116,6 +126,7 @@ impl Txn {
     /// Recovery: takes up a transaction that was running when the database died.
     pub(crate) fn resume(db: Arc<Database>, id: TxnId, log: TxnLog) -> Txn {
         let mut t = Txn::new(db, 0);
+        t.newest = Newest { lsn: log.last, reserved: log.reserved };
         t.shared = Some(t.db.txns().resume(t.locks.who(), id, log));
         t
     }
@@ -126,6 +137,7 @@ impl Txn {
     }
 
     /// The id; `TxnId(0)` before the first change.
+    #[inline]
     pub fn id(&self) -> TxnId {
         self.shared.as_ref().map_or(TxnId(0), |s| s.id)
     }
@@ -225,6 +237,7 @@ impl Txn {
             Ok((lsn, reserved)) => {
                 (l.begin, l.last, l.records, l.bytes) = (lsn, lsn, 1, rec.len() as u64);
                 l.reserved = reserved;
+                self.newest = Newest { lsn, reserved };
             }
             Err(e) => {
                 // Nothing in the log names the id: it is given up as if it had never been.
@@ -259,10 +272,7 @@ impl Txn {
 
     /// A place to return to, free of cost: for a statement that may fail.
     pub fn mark(&self) -> Savepoint {
-        let (lsn, reserved) = self.shared.as_ref().map_or((Lsn::ZERO, 0), |s| {
-            let log = s.log.lock();
-            (log.last, log.reserved)
-        });
+        let Newest { lsn, reserved } = self.newest;
         Savepoint { lsn, deferred: self.deferred.len(), reserved }
     }
 
@@ -289,6 +299,7 @@ impl Txn {
             let keep = to.reserved.max(self.db.log().end_reserve().min(l.reserved));
             let spare = l.reserved.saturating_sub(keep);
             l.reserved -= spare;
+            self.newest.reserved = l.reserved;
             self.db.log().release_reserve(spare);
         }
         Ok(())
@@ -468,6 +479,7 @@ impl RecordSink for Txn {
         l.last = lsn;
         l.records += 1;
         l.bytes += u64::from(len);
+        self.newest = Newest { lsn, reserved: l.reserved };
         drop(l);
         if let Some(update) = rec.large_update() {
             self.latest.note(lsn, update);

@@ -1,5 +1,6 @@
 //! LIKE: patterns with %, _, [a-z], [^a-z] and ESCAPE. Guarantees: matching takes at most text length x pattern
-//! length steps, whatever the pattern; characters compare by the collation.
+//! length steps, whatever the pattern; characters compare by the collation. A text of ASCII is matched byte by byte where the
+//! pattern is of ASCII too and has no sets, and what follows a % is looked for by `memchr`.
 
 use smallvec::SmallVec;
 
@@ -21,11 +22,22 @@ enum Item {
     Never,
 }
 
+/// An item of a pattern for texts of ASCII.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Byte {
+    Any,
+    One,
+    /// This byte, or where case does not count the other one.
+    Is(u8, u8),
+}
+
 /// A pattern made ready once for many texts.
 #[derive(Clone, Debug)]
 pub struct LikePattern {
     items: Vec<Item>,
     prefix: String,
+    /// The same for texts of ASCII, where it is so simple.
+    bytes: Option<Vec<Byte>>,
 }
 
 impl LikePattern {
@@ -59,7 +71,8 @@ impl LikePattern {
         }
         let literal = |item: &Item| if let Item::Char(c) = item { Some(*c) } else { None };
         let prefix = items.iter().map_while(literal).collect();
-        Ok(LikePattern { items, prefix })
+        let bytes = items.iter().map(Item::byte).collect();
+        Ok(LikePattern { items, prefix, bytes })
     }
 
     /// The text that every match begins with: what an index seek can use.
@@ -74,6 +87,16 @@ impl LikePattern {
 
     /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against it.
     pub fn matches(&self, text: &str, collation: Collation, unicode: bool) -> bool {
+        match &self.bytes {
+            Some(items) if text.is_ascii() => {
+                let fold = collation.is_case_insensitive();
+                matches_ascii(items, text.as_bytes(), fold, unicode)
+            }
+            _ => self.matches_chars(text, collation, unicode),
+        }
+    }
+
+    fn matches_chars(&self, text: &str, collation: Collation, unicode: bool) -> bool {
         let mut text = text.chars();
         let mut item = 0;
         // Where to go on when what follows the last % does not match: one character later.
@@ -108,7 +131,63 @@ impl LikePattern {
     }
 }
 
+/// [`LikePattern::matches`] for a text of ASCII, of which two characters are the same only as upper and lower case of a letter.
+fn matches_ascii(items: &[Byte], text: &[u8], fold: bool, unicode: bool) -> bool {
+    let other = |c: u8, other: u8| if fold { other } else { c };
+    // Where an item may match first from `at` on.
+    let next = |item: usize, at: usize| match items.get(item) {
+        Some(Byte::Is(c, o)) => Some(at + memchr::memchr2(*c, other(*c, *o), text.get(at..)?)?),
+        _ => (at <= text.len()).then_some(at),
+    };
+    let (mut at, mut item) = (0, 0);
+    // The item after the last % and where it was tried last.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        let advanced = match items.get(item) {
+            Some(Byte::Any) => {
+                item += 1;
+                let Some(place) = next(item, at) else { return false };
+                at = place;
+                retry = Some((item, at));
+                continue;
+            }
+            Some(Byte::One) => at < text.len(),
+            Some(Byte::Is(c, o)) => text.get(at).is_some_and(|b| b == c || *b == other(*c, *o)),
+            None if at == text.len() => return true,
+            None if !unicode && text[at..].iter().all(|b| *b == b' ') => return true,
+            None => false,
+        };
+        if advanced {
+            (at, item) = (at + 1, item + 1);
+            continue;
+        }
+        let Some((after, from)) = retry else { return false };
+        if after == items.len() {
+            return true;
+        }
+        let Some(place) = next(after, from + 1) else { return false };
+        (at, item, retry) = (place, after, Some((after, place)));
+    }
+}
+
 impl Item {
+    fn byte(&self) -> Option<Byte> {
+        match self {
+            Item::Any => Some(Byte::Any),
+            Item::One => Some(Byte::One),
+            Item::Char(c) => {
+                let byte = u8::try_from(*c).ok().filter(u8::is_ascii)?;
+                let other = if byte.is_ascii_lowercase() {
+                    byte.to_ascii_uppercase()
+                } else {
+                    byte.to_ascii_lowercase()
+                };
+                Some(Byte::Is(byte, other))
+            }
+            Item::Set { .. } | Item::Never => None,
+        }
+    }
+
     fn accepts(&self, c: char, collation: Collation) -> bool {
         match self {
             Item::Any | Item::One => true,
@@ -221,6 +300,15 @@ mod tests {
             let inside = format!("%{}%", escaped);
             let longer = format!("xx{}yy", text);
             prop_assert!(like(&longer, &inside));
+        }
+
+        #[test]
+        fn bytes_match_as_characters_do(pattern in "[aAbB%_ \\[!]{0,9}", text in "[aAbB \\[!]{0,12}", unicode: bool) {
+            let pattern = LikePattern::new(&pattern, None).unwrap();
+            for collation in [Collation::DEFAULT, Collation::BIN2] {
+                let expected = pattern.matches_chars(&text, collation, unicode);
+                prop_assert_eq!(pattern.matches(&text, collation, unicode), expected);
+            }
         }
 
         #[test]

@@ -225,16 +225,16 @@ impl Log {
             if self.poisoned.load(Ordering::Acquire) {
                 return Err(self.offline());
             }
-            // Claim and copy without any lock: the clone keeps the block alive.
-            let block = Arc::clone(&self.open.read());
-            match block.buf.claim(len) {
-                Ok(claim) => {
-                    let slot = claim.item() as u16 + 1;
-                    claim.fill(parts);
-                    return Ok(Lsn { vlf: block.vlf, block: block.block, slot });
-                }
-                Err(_) => self.roll(&block, len, privileged)?,
+            // Appenders share the lock, and hold it for the copy: who opens the next block waits so long.
+            let open = self.open.read();
+            if let Ok(claim) = open.buf.claim(len) {
+                let slot = claim.item() as u16 + 1;
+                claim.fill(parts);
+                return Ok(Lsn { vlf: open.vlf, block: open.block, slot });
             }
+            let full = Arc::clone(&open);
+            drop(open);
+            self.roll(&full, len, privileged)?;
         }
     }
 

@@ -49,12 +49,14 @@ impl Drop for CheckpointSpace<'_> {
 impl Log {
     /// Bytes that the end of a transaction may take: its record, its entry in a checkpoint's list, and the rounding up of its
     /// block.
+    #[inline]
     pub fn end_reserve(&self) -> u64 {
         self.block_align + END_RECORD + LIST_ENTRY
     }
 
     /// Bytes to set aside for compensation records of `bytes` bytes with their slots: their share of the blocks' headers and
     /// padding comes on top.
+    #[inline]
     pub fn undo_reserve(&self, bytes: usize) -> u32 {
         // At most 13 %: a block of at least 32 KB, on average, has one header and less than one alignment of padding.
         let share = (bytes as u64 * (HEADER as u64 + self.block_align)).div_ceil(BLOCK_MAX as u64 / 2);

@@ -8,7 +8,7 @@
 use super::BTree;
 use super::ahead::LeafAhead;
 use super::descend::{Route, Target};
-use super::node::{leaf_entry, leaf_key, lower_bound, upper_bound};
+use super::node::{leaf_entry, leaf_key, lower_bound, lower_bound_between, upper_bound};
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
 use crate::snapshot::ReadMode;
@@ -261,8 +261,8 @@ impl BTree {
     /// # Errors
     /// Damaged pages, I/O.
     pub fn fetch(&self, key: &[u8], mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
-        let leaf = self.descend_read(Target::Key(key), None)?;
-        let (slot, found) = lower_bound(&leaf, key)?;
+        let (leaf, between) = self.descend_read_between(Target::Key(key), None)?;
+        let (slot, found) = lower_bound_between(&leaf, key, between)?;
         if !found {
             batch.clear();
             return Ok(false);

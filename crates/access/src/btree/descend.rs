@@ -4,7 +4,7 @@
 //! up, so that a page cannot be unlinked between the look at the parent and the look at the page.
 
 use super::BTree;
-use super::node::{check_node, child_before, child_for, inner_entry};
+use super::node::{Between, check_node, child_before, child_for, inner_entry};
 use crate::error::{AccessError, corrupt};
 use pages::{Page, PageMut, PageRef};
 
@@ -78,8 +78,18 @@ impl BTree {
     pub(crate) fn descend_read(
         &self,
         target: Target<'_>,
-        mut route: Option<&mut Route>,
+        route: Option<&mut Route>,
     ) -> Result<PageRef<'_>, AccessError> {
+        Ok(self.descend_read_between(target, route)?.0)
+    }
+
+    /// As [`BTree::descend_read`], with a hint for the search in the leaf.
+    pub(crate) fn descend_read_between(
+        &self,
+        target: Target<'_>,
+        mut route: Option<&mut Route>,
+    ) -> Result<(PageRef<'_>, Between), AccessError> {
+        let mut between = Between::default();
         if let Some(r) = route.as_deref_mut() {
             r.clear();
         }
@@ -90,20 +100,31 @@ impl BTree {
             if let Some(r) = route.as_deref_mut() {
                 r.note(&page, slot)?;
             }
+            between.narrow(&page, slot);
             let child = self.space.store.read(inner_entry(&page, slot)?.0)?;
             self.check_child(&page, &child)?;
             page = child;
         }
-        Ok(page)
+        Ok((page, between))
     }
 
     /// The leaf for `key`, with an exclusive latch. `high` gets the upper fence of the leaf if wanted.
     pub(crate) fn descend_write(
         &self,
         key: &[u8],
-        mut route: Option<&mut Route>,
+        route: Option<&mut Route>,
     ) -> Result<PageMut<'_>, AccessError> {
+        Ok(self.descend_write_between(key, route)?.0)
+    }
+
+    /// As [`BTree::descend_write`], with a hint for the search in the leaf.
+    pub(crate) fn descend_write_between(
+        &self,
+        key: &[u8],
+        mut route: Option<&mut Route>,
+    ) -> Result<(PageMut<'_>, Between), AccessError> {
         loop {
+            let mut between = Between::default();
             if let Some(r) = route.as_deref_mut() {
                 r.clear();
             }
@@ -114,7 +135,7 @@ impl BTree {
                 let leaf = self.space.store.write(self.root)?;
                 check_node(&leaf, self.unit_id())?;
                 if leaf.level() == 0 {
-                    return Ok(leaf);
+                    return Ok((leaf, between));
                 }
                 // The root was split while its latch was changed.
                 continue;
@@ -124,11 +145,12 @@ impl BTree {
                 if let Some(r) = route.as_deref_mut() {
                     r.note(&page, slot)?;
                 }
+                between.narrow(&page, slot);
                 let id = inner_entry(&page, slot)?.0;
                 if page.level() == 1 {
                     let leaf = self.space.store.write(id)?;
                     self.check_child(&page, &leaf)?;
-                    return Ok(leaf);
+                    return Ok((leaf, between));
                 }
                 let child = self.space.store.read(id)?;
                 self.check_child(&page, &child)?;

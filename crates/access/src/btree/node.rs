@@ -4,8 +4,9 @@
 //! slot's separator is empty and stands for minus infinity. Entries are in ascending memcmp order of their keys.
 //! Everything that is read from a page is checked: a damaged page gives an error, never a panic.
 //!
-//! The search compares the first eight bytes of keys as numbers, and looks first where the key would be if the keys in
-//! between were spread evenly: ascending numbers are found at the first look instead of the seventh.
+//! The search compares the first eight bytes of keys as numbers, and in a leaf looks first where the key would be if the keys in
+//! between were spread evenly: ascending numbers are found at the first look instead of the seventh. Inner nodes are halved: how
+//! full their leaves are differs, so the first look would miss, and they are near in the processor's caches.
 
 use crate::error::{AccessError, corrupt};
 use pages::{MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId};
@@ -58,12 +59,21 @@ pub(crate) fn inner_entry(page: &Page, slot: u16) -> Result<(PageId, &[u8]), Acc
     Ok((PageId::from_bytes(*child), key))
 }
 
-/// The key in one slot, as the search compares it.
+/// The key that is looked for.
 #[derive(Clone, Copy)]
-struct SlotKey<'a> {
+struct Wanted<'a> {
     /// Its first eight bytes as a number, filled up with zeros.
     head: u64,
     key: &'a [u8],
+}
+
+/// The key in one slot, as the search compares it: mostly by its first eight bytes alone.
+#[derive(Clone, Copy)]
+struct SlotKey {
+    head: u64,
+    /// Where it lies on the page.
+    from: usize,
+    len: usize,
 }
 
 /// The first eight bytes of a key as a number that is ordered as they are.
@@ -79,97 +89,151 @@ fn head_of(key: &[u8]) -> u64 {
     }
 }
 
-impl<'a> SlotKey<'a> {
-    #[inline]
-    fn of(key: &'a [u8]) -> SlotKey<'a> {
-        SlotKey { head: head_of(key), key }
-    }
-
+impl SlotKey {
     /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. `None` where it is cut short.
     #[inline]
-    fn at<const HEAD: usize>(page: &'a Page, slot: u16) -> Option<SlotKey<'a>> {
-        let span = page.slot_span(slot).ok()?;
+    fn at<const HEAD: usize>(page: &Page, slot: u16) -> Option<SlotKey> {
+        let (off, len) = page.slot_place(slot)?;
+        let (from, rest) = (off + HEAD, len.checked_sub(HEAD)?);
         let bytes = page.bytes();
-        let from = span.start + HEAD;
         let len = match HEAD {
             LEAF_HEAD => {
                 let &[low, high] = bytes.get(from - 2..from)? else { return None };
-                usize::from(u16::from_le_bytes([low, high]))
+                let len = usize::from(u16::from_le_bytes([low, high]));
+                if len > rest {
+                    return None;
+                }
+                len
             }
-            _ => span.len().checked_sub(HEAD)?,
+            _ => rest,
         };
-        if from + len > span.end {
-            return None;
-        }
-        let key = bytes.get(from..from + len)?;
         // What follows a short key on the page is cut off again.
         let head = match bytes.get(from..from + 8) {
             Some(&[a, b, c, d, e, f, g, h]) => {
                 let head = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
                 if len < 8 { head & !(u64::MAX >> (8 * len)) } else { head }
             }
-            _ => head_of(key),
+            _ => head_of(bytes.get(from..from + len)?),
         };
-        Some(SlotKey { head, key })
+        Some(SlotKey { head, from, len })
     }
 
     #[inline]
-    fn cmp(&self, other: &SlotKey<'_>) -> Ordering {
-        match self.head.cmp(&other.head) {
-            // Of two short keys that differ in zeros at their end the shorter one is a prefix of the other.
-            Ordering::Equal if self.key.len() <= 8 && other.key.len() <= 8 => {
-                self.key.len().cmp(&other.key.len())
-            }
-            Ordering::Equal => self.key.cmp(other.key),
-            unequal => unequal,
+    fn cmp(&self, page: &Page, wanted: &Wanted<'_>) -> Option<Ordering> {
+        if self.head != wanted.head {
+            return Some(self.head.cmp(&wanted.head));
         }
+        // Of two short keys that differ in zeros at their end the shorter one is a prefix of the other.
+        if self.len <= 8 && wanted.key.len() <= 8 {
+            return Some(self.len.cmp(&wanted.key.len()));
+        }
+        Some(page.bytes().get(self.from..self.from + self.len)?.cmp(wanted.key))
     }
 }
 
 /// Fewer slots than this are halved at once.
 const FEW: u16 = 6;
-/// Slots beside the first guess among which the key is looked for then.
-const NEAR: u16 = 4;
+/// Slots beside the first guess among which the key is looked for then; twice as many each time that it is further away.
+const NEAR: u16 = 2;
+
+/// The separators around a node, as numbers: what the way down to it tells of where a key is in it. A hint: no answer depends on
+/// it, but with it the search need not look at both ends of the node, which lie far apart in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Between {
+    low: Option<u64>,
+    high: Option<u64>,
+}
+
+impl Between {
+    /// The way goes on by this slot of an inner node.
+    #[inline]
+    pub(crate) fn narrow(&mut self, page: &Page, slot: u16) {
+        let head = |slot| SlotKey::at::<INNER_HEAD>(page, slot).map(|key| key.head);
+        if slot > 0 {
+            self.low = head(slot);
+        }
+        if slot + 1 < page.slot_count() {
+            self.high = head(slot + 1);
+        }
+    }
+}
 
 /// The first slot from `first` on whose key is `>= key`, and whether it is equal.
 #[inline]
-fn search<const HEAD: usize>(page: &Page, key: &[u8], first: u16) -> Result<(u16, bool), AccessError> {
-    find::<HEAD>(page, SlotKey::of(key), first).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+fn search<const HEAD: usize>(
+    page: &Page,
+    key: &[u8],
+    first: u16,
+    between: Between,
+) -> Result<(u16, bool), AccessError> {
+    let wanted = Wanted { head: head_of(key), key };
+    find::<HEAD>(page, wanted, first, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
 #[inline]
-fn find<const HEAD: usize>(page: &Page, wanted: SlotKey<'_>, first: u16) -> Option<(u16, bool)> {
-    let order = |slot: u16| Some(SlotKey::at::<HEAD>(page, slot)?.cmp(&wanted));
+fn find<const HEAD: usize>(
+    page: &Page,
+    wanted: Wanted<'_>,
+    first: u16,
+    between: Between,
+) -> Option<(u16, bool)> {
+    let order = |slot: u16| SlotKey::at::<HEAD>(page, slot)?.cmp(page, &wanted);
     let (mut low, mut high) = (first, page.slot_count());
-    if high.saturating_sub(low) > FEW {
-        let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
-        match most.cmp(&wanted) {
-            Ordering::Less => return Some((high, false)),
-            Ordering::Equal => return Some((high - 1, true)),
-            Ordering::Greater => high -= 1,
+    if HEAD == INNER_HEAD {
+        // New rows are mostly added at the end.
+        if low < high {
+            match order(high - 1)? {
+                Ordering::Less => return Some((high, false)),
+                Ordering::Equal => return Some((high - 1, true)),
+                Ordering::Greater => high -= 1,
+            }
         }
-        match least.cmp(&wanted) {
-            Ordering::Less => low += 1,
-            other => return Some((low, other.is_eq())),
+    } else if high.saturating_sub(low) > FEW {
+        let mut ends = between.low.zip(between.high).map(|(least, most)| ((low, least), (high, most)));
+        if ends.is_none() {
+            let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
+            match most.cmp(page, &wanted)? {
+                Ordering::Less => return Some((high, false)),
+                Ordering::Equal => return Some((high - 1, true)),
+                Ordering::Greater => high -= 1,
+            }
+            match least.cmp(page, &wanted)? {
+                Ordering::Less => low += 1,
+                other => return Some((low, other.is_eq())),
+            }
+            // Slot `low - 1` is below the key, slot `high` above it.
+            ends = Some(((low - 1, least.head), (high, most.head)));
         }
-        // Slot `low - 1` is below the key, slot `high` above it.
-        if let Some(guess) = interpolate((least.head, most.head), wanted.head, (low, high)) {
-            let near = match order(guess)? {
+        if let Some(guess) = ends.and_then(|(least, most)| interpolate(least, most, wanted.head, (low, high)))
+        {
+            let mut step = NEAR;
+            match order(guess)? {
                 Ordering::Equal => return Some((guess, true)),
                 Ordering::Less => {
                     low = guess + 1;
-                    low + NEAR
+                    while high - low > step {
+                        match order(low + step)? {
+                            Ordering::Equal => return Some((low + step, true)),
+                            Ordering::Less => (low, step) = (low + step + 1, 2 * step),
+                            Ordering::Greater => {
+                                high = low + step;
+                                break;
+                            }
+                        }
+                    }
                 }
                 Ordering::Greater => {
                     high = guess;
-                    high.saturating_sub(NEAR)
-                }
-            };
-            if (low..high).contains(&near) {
-                match order(near)? {
-                    Ordering::Equal => return Some((near, true)),
-                    Ordering::Less => low = near + 1,
-                    Ordering::Greater => high = near,
+                    while high - low > step {
+                        match order(high - step)? {
+                            Ordering::Equal => return Some((high - step, true)),
+                            Ordering::Greater => (high, step) = (high - step, 2 * step),
+                            Ordering::Less => {
+                                low = high - step + 1;
+                                break;
+                            }
+                        }
+                    }
                 }
             }
         }
@@ -185,19 +249,23 @@ fn find<const HEAD: usize>(page: &Page, wanted: SlotKey<'_>, first: u16) -> Opti
     Some((low, false))
 }
 
-/// The slot in `low..high` where the number would be if the ones between `least` (slot `low - 1`) and `most` (slot `high`)
-/// were spread evenly; none where the ends are equal, or the range is empty.
+/// The slot in `low..high` where the number would be if the ones between two slots with their numbers were spread evenly; none
+/// where those are equal, or the range is empty.
 #[inline]
-fn interpolate((least, most): (u64, u64), wanted: u64, (low, high): (u16, u16)) -> Option<u16> {
-    let (range, slots) = (most.checked_sub(least)?, u64::from(high.checked_sub(low)?) + 1);
-    if range == 0 || slots == 1 {
+fn interpolate(
+    (first, least): (u16, u64),
+    (last, most): (u16, u64),
+    wanted: u64,
+    (low, high): (u16, u16),
+) -> Option<u16> {
+    let (range, slots) = (most.checked_sub(least)?, u64::from(last.checked_sub(first)?));
+    if range == 0 || low >= high {
         return None;
     }
     // A page has less than 2,048 slots: after the shift the product fits.
     let shift = if range >> 52 == 0 { 0 } else { 12 };
-    let offset = (wanted.checked_sub(least)? >> shift) * slots / (range >> shift);
-    let at = u64::from(low - 1) + offset;
-    Some((at as u16).clamp(low, high - 1))
+    let offset = (wanted.checked_sub(least)? >> shift).min(range >> shift) * slots / (range >> shift);
+    Some((first + offset as u16).clamp(low, high - 1))
 }
 
 /// Bytes of an inner entry.
@@ -210,7 +278,17 @@ pub(crate) fn inner_bytes(child: PageId, key: &[u8], out: &mut Vec<u8>) {
 /// First slot of a leaf whose key is `>= key`, and whether it is equal.
 #[inline]
 pub(crate) fn lower_bound(page: &Page, key: &[u8]) -> Result<(u16, bool), AccessError> {
-    search::<LEAF_HEAD>(page, key, 0)
+    lower_bound_between(page, key, Between::default())
+}
+
+/// As [`lower_bound`], with what the way to the leaf has told.
+#[inline]
+pub(crate) fn lower_bound_between(
+    page: &Page,
+    key: &[u8],
+    between: Between,
+) -> Result<(u16, bool), AccessError> {
+    search::<LEAF_HEAD>(page, key, 0, between)
 }
 
 /// First slot of a leaf whose key is `> key`.
@@ -237,7 +315,7 @@ fn search_children(page: &Page, key: &[u8]) -> Result<(u16, bool), AccessError> 
     if page.slot_count() == 0 {
         return Err(corrupt(page.id(), "inner index page without a child"));
     }
-    search::<INNER_HEAD>(page, key, 1)
+    search::<INNER_HEAD>(page, key, 1, Between::default())
 }
 
 /// Checks that a page is a node of the tree in this unit. Which root the page names does not matter, as a root that moves
@@ -331,6 +409,16 @@ mod tests {
                 let at = keys.partition_point(|key| key < wanted);
                 let equal = keys.get(at) == Some(wanted);
                 assert_eq!(lower_bound(&leaf, wanted).unwrap(), (at as u16, equal), "{wanted:?} in {keys:?}");
+                // No answer depends on the hint, right or wrong.
+                let right = Between {
+                    low: keys.first().map(|key| head_of(key)),
+                    high: keys.last().map(|key| head_of(key)),
+                };
+                let wrong = Between { low: Some(rng.u64(..)), high: Some(rng.u64(..)) };
+                for hint in [right, wrong] {
+                    let found = lower_bound_between(&leaf, wanted, hint).unwrap();
+                    assert_eq!(found, (at as u16, equal), "{wanted:?} in {keys:?}, {hint:?}");
+                }
                 let child = separators.partition_point(|key| key <= wanted) - 1;
                 assert_eq!(child_for(&inner, wanted).unwrap(), child as u16, "{wanted:?} in {separators:?}");
                 let before = separators[1..].partition_point(|key| key < wanted);

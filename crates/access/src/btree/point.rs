@@ -4,11 +4,11 @@
 //! the entry and changes it in two steps ([`BTree::fetch`], [`BTree::apply_batch`]).
 
 use super::BTree;
-use super::node::{leaf_entry, lower_bound};
+use super::node::{Between, leaf_entry, lower_bound_between};
 use crate::Writer;
 use crate::error::AccessError;
 use crate::record::{difference, with_record};
-use pages::{Before, PageMut, RecordBuilder};
+use pages::{Before, PageMut, RecordBuilder, WORTH};
 use smallvec::SmallVec;
 
 /// New bytes for a part of an entry's value, of the length of that part.
@@ -54,9 +54,9 @@ impl BTree {
         key: &[u8],
         wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
     ) -> Result<Edited, AccessError> {
-        let mut leaf = self.descend_write(key, None)?;
+        let (mut leaf, between) = self.descend_write_between(key, None)?;
         with_record(|rec| {
-            let edited = self.prepare_edit(w, rec, &leaf, key, wish)?;
+            let edited = self.prepare_edit(w, rec, &leaf, (key, between), wish)?;
             if edited == Edited::Done {
                 self.space.store.change(w, rec, &mut [&mut leaf])?;
             }
@@ -70,10 +70,10 @@ impl BTree {
         w: &mut dyn Writer,
         rec: &mut RecordBuilder,
         leaf: &PageMut<'_>,
-        key: &[u8],
+        (key, between): (&[u8], Between),
         wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
     ) -> Result<Edited, AccessError> {
-        let (slot, found) = lower_bound(leaf, key)?;
+        let (slot, found) = lower_bound_between(leaf, key, between)?;
         if !found {
             return Ok(Edited::Missing);
         }
@@ -96,7 +96,11 @@ impl BTree {
         let (skip, old, new) = difference(there, &edit.bytes);
         debug_assert_eq!(old, new, "an edit keeps the length");
         let offset = pages::value_offset(key) + edit.at + skip;
-        let before = Before::without(&there[skip..skip + old], offset, w.wrote(header));
+        let there = &there[skip..skip + old];
+        let before = match there.len() {
+            WORTH.. => Before::without(there, offset, w.wrote(header)),
+            _ => Before::whole(there),
+        };
         let after = &edit.bytes[skip..skip + new];
         rec.change();
         rec.root(self.root)?;

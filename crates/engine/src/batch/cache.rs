@@ -119,14 +119,14 @@ struct Part {
     entries: HashMap<u64, Entry, BuildHasherDefault<AsIs>>,
 }
 
-/// A compiled batch as it was found, and for what.
+/// A compiled batch as it was found, and for what: may be used again as long as [`BatchCache::is_same`].
 pub struct Found {
     /// Of the cache, whichever instance has it.
     generation: u64,
     db: i32,
     options: i32,
     settings: ParseSettings,
-    batch: Arc<Compiled>,
+    pub batch: Arc<Compiled>,
 }
 
 /// The place for what was found.
@@ -172,19 +172,48 @@ impl BatchCache {
         text: &str,
         params: &[BatchParam],
     ) -> Result<Arc<Compiled>, SqlError> {
-        // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer one.
-        let generation = self.generation.load(Acquire);
-        let (db_id, bits, settings) = (db.id(), options.bits(), options.parse_settings());
         if let Some(found) = &*last.lock()
-            && (found.generation, found.db, found.options) == (generation, db_id, bits)
-            && found.settings == settings
+            && self.is_same(found, db, options)
         {
             return Ok(found.batch.clone());
         }
-        let batch = self.get(db, options, text, params)?;
-        let found = Found { generation, db: db_id, options: bits, settings, batch: batch.clone() };
+        let found = self.found(db, options, text, params)?;
+        let batch = found.batch.clone();
         *last.lock() = Some(found);
         Ok(batch)
+    }
+
+    /// As [`BatchCache::get`], to be used again.
+    ///
+    /// # Errors
+    /// Those of compiling the text.
+    pub fn found(
+        &self,
+        db: &Db,
+        options: &SessionOptions,
+        text: &str,
+        params: &[BatchParam],
+    ) -> Result<Found, SqlError> {
+        // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer one.
+        let generation = self.generation();
+        let batch = self.get(db, options, text, params)?;
+        let (options, settings) = (options.bits(), options.parse_settings());
+        Ok(Found { generation, db: db.id(), options, settings, batch })
+    }
+
+    /// Whether what was found for a text is what would be found now.
+    #[inline]
+    pub fn is_same(&self, found: &Found, db: &Db, options: &SessionOptions) -> bool {
+        found.generation == self.generation()
+            && found.db == db.id()
+            && found.options == options.bits()
+            && found.settings == options.parse_settings()
+    }
+
+    /// Changes when the cache is cleared.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Acquire)
     }
 
     /// The compiled batch for a text, compiled now when it is not there.

@@ -1,5 +1,6 @@
 //! Batches: parsing, the flat program, binding of statements when they first run, and the interpreter.
 
+mod bindings;
 pub mod cache;
 mod cursor_options;
 mod cursors;
@@ -36,6 +37,7 @@ use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
+use bindings::Bindings;
 use exec::conceal::conceal;
 use exec::dml::DmlPlan;
 use exec::operators::scalar::{Condition, Scalar};
@@ -186,7 +188,7 @@ pub struct Compiled {
     /// The settings that its SET statements left when it was parsed.
     pub settings: ParseSettings,
     /// Bindings by operation, shared by the runs of the batch.
-    pub bound: Mutex<Vec<Option<(Stamp, Bound)>>>,
+    pub bound: Mutex<Bindings>,
 }
 
 impl BatchView for Compiled {

@@ -10,9 +10,10 @@ use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
+use super::bindings::{self, Bindings};
 use super::kind::kind_of;
 use super::program::Op;
-use super::{Bound, Compiled, Stamp};
+use super::{Bound, Compiled};
 use catalog::errors;
 use exec::dml::compile_dml;
 use exec::operators::context::{ExecCtx, RowSink};
@@ -80,7 +81,9 @@ pub struct Run<'a> {
     pub(super) sink: &'a mut dyn Sink,
     pub(super) batch: &'a Arc<Compiled>,
     pub(super) vars: &'a mut Vec<Value>,
-    pub(super) bound: Vec<Option<(Stamp, Bound)>>,
+    pub(super) bound: Bindings,
+    /// A binding is for this run alone: the session does not keep them.
+    one_run: bool,
     /// The operation that runs.
     pub(super) at: usize,
     /// A CATCH of a calling scope waits for errors of this one.
@@ -127,6 +130,10 @@ pub fn run_batch(
     let end = run.main();
     run.core.caught.truncate(run.base_depth);
     run.core.cursors.leave(gives_back);
+    let Run { core, bound, one_run, .. } = run;
+    if !one_run {
+        bindings::keep(core, batch, bound);
+    }
     end
 }
 
@@ -139,9 +146,21 @@ impl<'a> Run<'a> {
         outer_try: bool,
     ) -> Run<'a> {
         vars.resize(batch.program.vars.len(), Value::Null);
-        let bound = batch.bound.lock().clone();
+        let bound = bindings::take(core, batch);
         let base_depth = core.caught.len();
-        Run { core, sink, batch, vars, bound, at: 0, outer_try, base_depth, shown: false, outputs: None }
+        Run {
+            core,
+            sink,
+            batch,
+            vars,
+            bound,
+            one_run: false,
+            at: 0,
+            outer_try,
+            base_depth,
+            shown: false,
+            outputs: None,
+        }
     }
 
     fn main(&mut self) -> Result<End, SqlError> {
@@ -335,23 +354,26 @@ impl<'a> Run<'a> {
 
     // ---- binding ----
 
+    #[inline]
     pub(super) fn is_bound(&mut self, at: usize) -> bool {
-        let Some((bound_to, bound)) = &self.bound[at] else { return false };
-        bound_to.is_of(self.core) && (bound.is_current() || !self.is_to_renew(at))
+        match &self.bound[at] {
+            Some((bound_to, bound)) if bound_to.is_of(self.core) && bound.is_current() => true,
+            _ => self.finds_binding(at),
+        }
     }
 
-    /// What to do with a plan whose tables have changed much since it was made: one session makes a new one, the others go on with
-    /// the old one until it is there. True: this session makes it.
+    /// Looks whether another session has bound the statement for this schema. A plan whose tables have changed much since it was
+    /// made is made anew by one session; the others go on with the old one until it is there.
     #[cold]
-    fn is_to_renew(&mut self, at: usize) -> bool {
+    fn finds_binding(&mut self, at: usize) -> bool {
         let shared = self.batch.bound.lock()[at].clone();
-        if let Some((bound_to, bound)) = shared
+        if let Some((bound_to, _)) = &shared
             && bound_to.is_of(self.core)
         {
-            self.bound[at] = Some((bound_to, bound));
+            self.bound[at] = shared;
         }
-        let needs = self.bound[at].as_ref().and_then(|(_, bound)| bound.needs());
-        needs.is_some_and(|needs| !needs.is_current() && needs.claim())
+        let Some((bound_to, bound)) = &self.bound[at] else { return false };
+        bound_to.is_of(self.core) && (bound.is_current() || !bound.needs().is_some_and(|needs| needs.claim()))
     }
 
     /// Compiles with the environment of this moment.
@@ -379,8 +401,9 @@ impl<'a> Run<'a> {
         loop {
             match Bound::make(self.core, &self.batch.program.vars, self.vars, &make) {
                 Ok((stamp, bound)) => {
-                    if bound.needs().is_none_or(|needs| !needs.one_run) {
-                        self.batch.bound.lock()[at] = Some((stamp, bound.clone()));
+                    match bound.needs() {
+                        Some(needs) if needs.one_run => self.one_run = true,
+                        _ => self.batch.bound.lock()[at] = Some((stamp, bound.clone())),
                     }
                     self.bound[at] = Some((stamp, bound));
                     return Ok(());
@@ -616,6 +639,7 @@ impl<'a> Run<'a> {
             Ok(value) => Ok(value),
             Err(e) if e.number == errors::SCHEMA_CHANGED => {
                 self.bound[at] = None;
+                self.batch.bound.lock()[at] = None;
                 Err(Failure { error: e, effect: Effect::Usual })
             }
             Err(e) => Err(e.into()),

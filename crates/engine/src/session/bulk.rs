@@ -84,7 +84,7 @@ impl Session {
     /// returns, 2628 and 4864 as for [`Session::bulk_insert`], 4022 when no load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
         let bulk = self.core.pending_bulk.take();
-        self.request(sink, |core, sink| {
+        self.request(sink, |core, sink, _| {
             let result = match &bulk {
                 None => Err(SqlError::new(4022, 16, 1, "Bulk load data came without INSERT BULK before it.")),
                 Some(_) if core.xact_state() == -1 => Err(errors::doomed()),

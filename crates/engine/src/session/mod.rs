@@ -13,13 +13,13 @@ pub use rpc::RpcParam;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use crate::batch::cache::{BatchCache, LastFound};
+use crate::batch::cache::{BatchCache, Found};
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
 use crate::batch::{BatchParam, Compiled};
@@ -28,7 +28,7 @@ use crate::instance::Instance;
 use crate::instance::OfInstance;
 use catalog::Db;
 use exec::output::{OutputParameter, SessionChange, Sink, StatementEnd};
-use exec::state::activity;
+use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
 
 pub use exec::state::core::NetworkConnection;
@@ -37,8 +37,15 @@ pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
 /// A session. Dropping it rolls back what is open.
 pub struct Session {
     core: SessionCore,
-    /// Room for the keys of shapes.
+    /// That of the core.
+    shared: Arc<SessionShared>,
+    /// What is published of it.
+    told: Told,
+    /// Room for the keys of shapes, and for the variables of a batch.
     key: String,
+    vars: Vec<Value>,
+    /// What was found for the prepared batches that ran last, by their numbers.
+    ready: Vec<(u64, Found)>,
     /// What [`Session::reset`] goes back to.
     login_db: CompactString,
     login_options: SessionOptions,
@@ -111,8 +118,12 @@ impl CancelHandle {
 pub struct Prepared {
     text: String,
     params: Vec<BatchParam>,
-    last: LastFound,
+    /// No other one of the process has it.
+    number: u64,
 }
+
+/// Prepared batches that a session has ready.
+const READY: usize = 8;
 
 impl Instance {
     /// A new session in master.
@@ -127,9 +138,10 @@ impl Instance {
 
 impl Session {
     fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
-        let core = SessionCore::new(instance.host().clone(), Box::new(instance), db, spid, shared);
+        let core = SessionCore::new(instance.host().clone(), Box::new(instance), db, spid, shared.clone());
         let (login_db, login_options) = (core.db().name(), core.options.clone());
-        Session { core, key: String::new(), login_db, login_options }
+        let (key, vars, ready) = Default::default();
+        Session { core, shared, told: Told::default(), key, vars, ready, login_db, login_options }
     }
 
     /// The session's number.
@@ -185,20 +197,22 @@ impl Session {
     /// # Errors
     /// None of the batch's own.
     pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
-        self.run(text, &[], None, Vec::new(), sink).0
+        self.run(text, sink)
     }
 
     /// Checks a batch and its parameters (names with `@`). Errors: syntax, undeclared variables, types.
     pub fn prepare(&mut self, text: &str, params: &[(&str, DataType)]) -> Result<Prepared, SqlError> {
         let params: Vec<_> =
             params.iter().map(|(name, ty)| (CompactString::from(*name), Some(*ty))).collect();
-        let prepared = Prepared { text: text.to_string(), params, last: LastFound::default() };
-        compiled(&self.core, &prepared.text, &prepared.params, Some(&prepared.last))?;
-        Ok(prepared)
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let core = &self.core;
+        let cache = BatchCache::of(core.instance())?;
+        self.keep_ready(number, cache.found(core.db(), &core.options, text, &params)?);
+        Ok(Prepared { text: text.to_string(), params, number })
     }
 
-    /// Runs a prepared batch with values for its parameters, converted to their types; returns the parameters as the
-    /// batch left them.
+    /// Runs a prepared batch with values for its parameters, converted to their types.
     ///
     /// # Errors
     /// A value that does not convert, or the wrong number of them; statements' errors go to the sink.
@@ -207,20 +221,40 @@ impl Session {
         prepared: &Prepared,
         values: &[Value],
         sink: &mut dyn Sink,
-    ) -> Result<(Outcome, Vec<Value>), SqlError> {
+    ) -> Result<Outcome, SqlError> {
         if values.len() != prepared.params.len() {
             let text =
                 format!("The batch takes {} parameters, {} were given.", prepared.params.len(), values.len());
             return Err(SqlError::new(8144, 16, 2, text));
         }
-        let mut vars = Vec::with_capacity(values.len());
+        let mut vars = std::mem::take(&mut self.vars);
+        vars.clear();
         for (value, ty) in values.iter().zip(prepared.params.iter().filter_map(|(_, ty)| *ty)) {
             vars.push(convert(value, value.natural_type(), ty, 0, Mode::Implicit)?);
         }
-        let last = Some(&prepared.last);
-        let (outcome, mut vars) = self.run(&prepared.text, &prepared.params, last, vars, sink);
-        vars.truncate(prepared.params.len());
-        Ok((outcome, vars))
+        let place = self.ready.iter().rposition(|(number, _)| *number == prepared.number);
+        let mut ready = place.map(|at| self.ready.swap_remove(at).1);
+        let outcome = self.request(sink, |core, sink, told| {
+            let cache = BatchCache::of(core.instance())?;
+            let found = match ready.take() {
+                Some(found) if cache.is_same(&found, core.db(), &core.options) => found,
+                _ => cache.found(core.db(), &core.options, &prepared.text, &prepared.params)?,
+            };
+            let found = ready.insert(found);
+            run_in(core, sink, told, &found.batch, None, &mut vars)
+        });
+        if let Some(found) = ready {
+            self.keep_ready(prepared.number, found);
+        }
+        self.vars = vars;
+        Ok(outcome)
+    }
+
+    fn keep_ready(&mut self, number: u64, found: Found) {
+        if self.ready.len() >= READY {
+            self.ready.remove(0);
+        }
+        self.ready.push((number, found));
     }
 
     /// Work of the engine itself in this session.
@@ -228,30 +262,14 @@ impl Session {
         work(&mut self.core)
     }
 
-    fn run(
-        &mut self,
-        text: &str,
-        params: &[BatchParam],
-        last: Option<&LastFound>,
-        mut vars: Vec<Value>,
-        sink: &mut dyn Sink,
-    ) -> (Outcome, Vec<Value>) {
+    fn run(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
         let mut key = std::mem::take(&mut self.key);
-        let outcome = self.request(sink, |core, sink| {
-            let found = if params.is_empty() && last.is_none() {
-                parameters::find(core, text, &mut key)?
-            } else {
-                let batch = compiled(core, text, params, last)?;
-                ToRun { batch, vars: std::mem::take(&mut vars), shaped: false }
-            };
-            let ToRun { batch, vars: given, shaped } = found;
-            vars = given;
-            core.shared.activity.begins(batch.clone(), shaped.then_some(text));
-            core.options.set_parse_settings(batch.settings);
-            run_batch(core, sink, &batch, &mut vars, false)
+        let outcome = self.request(sink, |core, sink, told| {
+            let ToRun { batch, mut vars, shaped } = parameters::find(core, text, &mut key)?;
+            run_in(core, sink, told, &batch, shaped.then_some(text), &mut vars)
         });
         self.key = key;
-        (outcome, vars)
+        outcome
     }
 
     /// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
@@ -259,109 +277,106 @@ impl Session {
     fn request(
         &mut self,
         sink: &mut dyn Sink,
-        work: impl FnOnce(&mut SessionCore, &mut dyn Sink) -> Result<End, SqlError>,
+        work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
     ) -> Outcome {
-        let shared = self.core.shared.clone();
-        let mut sink = Watch { inner: sink, shared: &shared, errors: 0 };
-        if let Err(error) = self.admit() {
+        let Session { core, shared, told, .. } = self;
+        let mut sink = Watch { inner: sink, shared, errors: 0 };
+        if let Err(error) = admit(core) {
             // A client that went away cannot be told.
             let _ = sink.error(&error);
             return Outcome { ok: false, status: -1 };
         }
-        let _here = activity::Here::enter(&shared);
+        let _here = Here::enter(shared);
         shared.begins();
-        self.core.nest_level = 0;
-        self.core.temps.level = 0;
-        self.core.cursors.begin_request();
-        self.core.caught.clear();
-        self.core.insert_exec = None;
-        self.core.pending_bulk = None;
-        self.core.described.clear();
-        let core = &mut self.core;
-        let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink))) {
+        core.nest_level = 0;
+        core.temps.level = 0;
+        core.cursors.begin_request();
+        core.caught.clear();
+        core.insert_exec = None;
+        core.pending_bulk = None;
+        core.described.clear();
+        let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink, told))) {
             Ok(Ok(End::Finished(n))) => n,
             Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
             Ok(Err(error)) => {
-                self.core.error_number = error.number;
+                core.error_number = error.number;
                 let _ = sink.error(&error);
                 0
             }
             Err(panic) => {
-                let error = self.after_panic(&*panic);
+                let error = after_panic(core, &*panic);
                 let _ = sink.error(&error);
                 -1
             }
         };
-        temps::end_batch(&mut self.core);
-        self.end_batch(&mut sink);
-        shared.activity.ended(&self.core.options, self.core.rowcount, self.core.error_number);
-        shared.open_transactions.store(self.core.trancount().into(), Ordering::Relaxed);
+        temps::end_batch(core);
+        end_batch(core, &mut sink);
+        shared.activity.ended(told, &core.options, core.rowcount, core.error_number);
+        shared.open_transactions.store(core.trancount().into(), Ordering::Relaxed);
         if shared.killed.load(Ordering::Acquire) {
-            self.core.rollback_all();
+            core.rollback_all();
         }
         // As for its errors.
-        let _ = self.core.tell_transactions(&mut sink);
+        let _ = core.tell_transactions(&mut sink);
         shared.running.store(false, Ordering::Release);
         Outcome { ok: sink.errors == 0, status }
     }
-
-    /// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.
-    fn admit(&self) -> Result<(), SqlError> {
-        if self.core.instance().shutdown_requested() {
-            return Err(catalog::errors::shutting_down());
-        }
-        if self.is_killed() { Err(killed()) } else { Ok(()) }
-    }
-
-    /// A statement has panicked: latches are free again, its transaction is rolled back, and with it all its locks go. Where it was
-    /// changing pages or the log the database has failed already, and so it has where the rollback fails.
-    fn after_panic(&mut self, panic: &(dyn Any + Send)) -> SqlError {
-        let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-            (Some(text), _) => text,
-            (_, Some(text)) => text.as_str(),
-            _ => "no message",
-        };
-        let log = self.core.host().error_log().clone();
-        log.write(
-            "Server",
-            &format!("Error: 3624. A statement of session {} has panicked: {text}", self.spid()),
-        );
-        if catch_unwind(AssertUnwindSafe(|| self.core.rollback_all())).is_err() {
-            // The transactions that were being rolled back have taken their databases offline.
-            log.write("Server", &format!("Error: 3624. So has the rollback of session {}.", self.spid()));
-        }
-        log.save();
-        self.core.private_tables.clear();
-        catalog::errors::assertion_failed()
-    }
-
-    /// A doomed transaction does not outlive its batch.
-    fn end_batch(&mut self, sink: &mut dyn Sink) {
-        if self.core.xact_state() == -1 {
-            self.core.rollback_all();
-            let error = SqlError::new(
-                3998,
-                16,
-                1,
-                "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.",
-            );
-            let _ = sink.error(&error);
-        } else if self.core.trancount() == 0 {
-            self.core.rollback_all();
-        }
-    }
 }
 
-fn compiled(
-    core: &SessionCore,
-    text: &str,
-    params: &[BatchParam],
-    last: Option<&LastFound>,
-) -> Result<Arc<Compiled>, SqlError> {
-    let cache = BatchCache::of(core.instance())?;
-    match last {
-        Some(last) => cache.get_again(last, core.db(), &core.options, text, params),
-        None => cache.get(core.db(), &core.options, text, params),
+/// Runs a batch; `sent` is what the client sent where that is not the batch's own text.
+fn run_in(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    told: &mut Told,
+    batch: &Arc<Compiled>,
+    sent: Option<&str>,
+    vars: &mut Vec<Value>,
+) -> Result<End, SqlError> {
+    core.shared.activity.begins(told, batch, sent);
+    core.options.set_parse_settings(batch.settings);
+    run_batch(core, sink, batch, vars, false)
+}
+
+/// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.
+fn admit(core: &SessionCore) -> Result<(), SqlError> {
+    if core.instance().shutdown_requested() {
+        return Err(catalog::errors::shutting_down());
+    }
+    if core.shared.killed.load(Ordering::Acquire) { Err(killed()) } else { Ok(()) }
+}
+
+/// A statement has panicked: latches are free again, its transaction is rolled back, and with it all its locks go. Where it was
+/// changing pages or the log the database has failed already, and so it has where the rollback fails.
+fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
+    let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text.as_str(),
+        _ => "no message",
+    };
+    let (log, spid) = (core.host().error_log().clone(), core.spid());
+    log.write("Server", &format!("Error: 3624. A statement of session {spid} has panicked: {text}"));
+    if catch_unwind(AssertUnwindSafe(|| core.rollback_all())).is_err() {
+        // The transactions that were being rolled back have taken their databases offline.
+        log.write("Server", &format!("Error: 3624. So has the rollback of session {spid}."));
+    }
+    log.save();
+    core.private_tables.clear();
+    catalog::errors::assertion_failed()
+}
+
+/// A doomed transaction does not outlive its batch.
+fn end_batch(core: &mut SessionCore, sink: &mut dyn Sink) {
+    if core.xact_state() == -1 {
+        core.rollback_all();
+        let error = SqlError::new(
+            3998,
+            16,
+            1,
+            "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.",
+        );
+        let _ = sink.error(&error);
+    } else if core.trancount() == 0 {
+        core.rollback_all();
     }
 }
 

@@ -41,7 +41,7 @@ pub enum TransactionRequest {
 impl Session {
     /// A request of the transaction manager. Errors go to the sink: 3902, 3903, 628, 6401 and what COMMIT says.
     pub fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn Sink) -> Outcome {
-        self.request(sink, |core, sink| {
+        self.request(sink, |core, sink, _| {
             let statement = manage(core, request)?;
             core.succeeded(0);
             core.tell_transactions(sink)?;

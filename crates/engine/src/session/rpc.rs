@@ -46,7 +46,7 @@ impl Session {
         });
         let args = args.collect();
         let types = params.iter().map(|param| param.ty).collect();
-        self.request(sink, |core, sink| {
+        self.request(sink, |core, sink, _| {
             let (end, outputs) = call(core, sink, name, args, types)?;
             for (ordinal, ty, value) in &outputs.values {
                 let name = params.get(*ordinal).map_or("", |param| param.name.as_str());

@@ -7,6 +7,7 @@ pub mod row;
 pub mod set;
 mod write;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, TableChange};
@@ -48,8 +49,8 @@ pub struct UpdatePlan {
     /// CHECK, foreign keys, triggers.
     change: ChangePlan,
     lock: TableLock,
-    /// One row by its whole key, and nothing but its bytes changes: see [`point`].
-    point: bool,
+    /// One row by its whole key, and nothing but these of its bytes changes: see [`point`].
+    point: Option<Range<usize>>,
     pub(super) needs: Needs,
 }
 
@@ -111,7 +112,8 @@ pub fn compile(
         let covered = lock.mode.covers(used.lock.mode) && (lock.hold || !used.lock.hold);
         !(Arc::ptr_eq(&used.table, &table) && covered && !used.lock.no_wait)
     });
-    let point = !row_by_row && top.is_none() && point::is_one(&target, &set.sets);
+    let short = !row_by_row && top.is_none();
+    let point = if short { point::stretch(&target, &set.sets) } else { None };
     Ok(UpdatePlan { db, store, target, set, row_by_row, top, output, change, lock, point, needs })
 }
 
@@ -135,8 +137,8 @@ impl UpdatePlan {
             ctx.session.shows_newest(&self.db)?;
         }
         crate::operators::query::lock_tables(&self.needs, ctx)?;
-        if self.point
-            && let Some(count) = self.run_point(ctx)?
+        if let Some(stretch) = &self.point
+            && let Some(count) = self.run_point(stretch, ctx)?
         {
             return Ok(count);
         }

@@ -20,7 +20,10 @@ struct Current {
 
 impl Current {
     fn is(&self, key: Key<'_>) -> bool {
-        self.there && self.word == key.word && self.bytes == key.bytes
+        // An integer has no bytes. To compare none with none is dear: the comparison of the C library reads ahead, and an empty list
+        // lies at no address of the process.
+        let same = || self.bytes.is_empty() || self.bytes == key.bytes;
+        self.there && self.word == key.word && self.bytes.len() == key.bytes.len() && same()
     }
 
     fn set(&mut self, key: Key<'_>) {

@@ -1,13 +1,14 @@
 //! What a session does right now, told to the views while it runs: its batch, the place in it, its options, whether it
-//! waits for the log. Publishing costs two short locks per batch and one store per statement.
+//! waits for the log. Publishing costs some stores per batch and one per statement; a lock only where the batch is another one
+//! than before, or an option has changed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{
-    AtomicU8, AtomicU32, AtomicU64,
+    AtomicI32, AtomicU8, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed},
 };
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -59,25 +60,24 @@ impl Published {
     }
 }
 
-impl Default for Published {
-    fn default() -> Self {
-        Published {
-            batch: None,
-            sent: String::new(),
-            started: None,
-            ended: None,
-            elapsed: Duration::ZERO,
-            options: SessionOptions::default(),
-            rowcount: 0,
-            error: 0,
-        }
-    }
+/// What changes seldom of what a session publishes.
+#[derive(Default)]
+struct Lasting {
+    batch: Option<Arc<dyn BatchView>>,
+    sent: String,
+    options: SessionOptions,
 }
 
-/// What a session publishes.
+/// What a session publishes. Only the session's own thread changes it.
 #[derive(Default)]
 pub struct Activity {
-    published: Mutex<Published>,
+    lasting: Mutex<Lasting>,
+    /// Beginning and end of the last batch, in microseconds since 1970, 0 before the first; the time in finished ones.
+    started: AtomicU64,
+    ended: AtomicU64,
+    elapsed: AtomicU64,
+    rowcount: AtomicU64,
+    error: AtomicI32,
     /// The operation of the batch that runs.
     at: AtomicU32,
     /// What it waits for in the log, 1 more than the position in [`KINDS`]; 0 for nothing.
@@ -91,56 +91,85 @@ pub struct Activity {
 /// Waits that a log reports.
 const KINDS: [WaitKind; 3] = [WaitKind::WriteLog, WaitKind::LogBuffer, WaitKind::Growth];
 
+/// What a session's thread knows of what is published, so that it publishes only what is new.
+#[derive(Default)]
+pub struct Told {
+    /// Address of the batch, which the publication keeps alive.
+    batch: usize,
+    /// The client has sent another text than the batch's own.
+    sent: bool,
+    options: SessionOptions,
+}
+
 thread_local! {
-    /// The session whose batch this thread runs.
-    static HERE: RefCell<Option<Arc<SessionShared>>> = const { RefCell::new(None) };
+    /// The session whose batch this thread runs, or ran last: it is most often the next one's too.
+    static HERE: RefCell<Weak<SessionShared>> = const { RefCell::new(Weak::new()) };
+    /// A batch runs.
+    static RUNS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// While it lives, waits of this thread are the session's.
-pub struct Here(Option<Arc<SessionShared>>);
+pub struct Here {
+    /// The session of the batch around this one, if it is another one.
+    around: Option<Weak<SessionShared>>,
+    ran: bool,
+}
 
 impl Here {
     /// A session's batch begins on this thread.
     #[inline]
     pub fn enter(session: &Arc<SessionShared>) -> Here {
-        Here(HERE.replace(Some(session.clone())))
+        let ran = RUNS.replace(true);
+        let around = HERE.with_borrow_mut(|here| {
+            let known = std::ptr::eq(here.as_ptr(), Arc::as_ptr(session));
+            (!known).then(|| std::mem::replace(here, Arc::downgrade(session)))
+        });
+        Here { around: around.filter(|_| ran), ran }
     }
 }
 
 impl Drop for Here {
     fn drop(&mut self) {
-        HERE.set(self.0.take());
+        RUNS.set(self.ran);
+        if let Some(around) = self.around.take() {
+            HERE.set(around);
+        }
     }
+}
+
+/// The session whose batch this thread runs.
+fn here() -> Option<Arc<SessionShared>> {
+    if RUNS.get() { HERE.with_borrow(Weak::upgrade) } else { None }
 }
 
 /// This thread begins to wait for the log.
 pub fn waits(kind: WaitKind) {
-    HERE.with_borrow(|here| {
-        let Some(session) = here else { return };
-        let a = &session.activity;
-        a.since.store(micros(SystemTime::now()), Relaxed);
-        let number = KINDS.iter().position(|k| *k == kind).map_or(0, |at| at as u8 + 1);
-        a.waits.store(number, Relaxed);
-        a.waited.store(number, Relaxed);
-    });
+    let Some(session) = here() else { return };
+    let a = &session.activity;
+    a.since.store(micros(SystemTime::now()), Relaxed);
+    let number = KINDS.iter().position(|k| *k == kind).map_or(0, |at| at as u8 + 1);
+    a.waits.store(number, Relaxed);
+    a.waited.store(number, Relaxed);
 }
 
 /// This thread has waited for the log.
 pub fn waited() {
-    HERE.with_borrow(|here| {
-        if let Some(session) = here {
-            session.activity.waits.store(0, Relaxed);
-        }
-    });
+    if let Some(session) = here() {
+        session.activity.waits.store(0, Relaxed);
+    }
 }
 
 /// Whether the batch that this thread runs is to stop: asked by waits for locks before they begin.
 pub fn interrupted() -> bool {
-    HERE.with_borrow(|here| here.as_ref().is_some_and(|session| session.cancel.load(Acquire)))
+    here().is_some_and(|session| session.cancel.load(Acquire))
 }
 
 fn micros(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
+}
+
+fn moment(us: u64) -> Option<SystemTime> {
+    (us > 0).then(|| UNIX_EPOCH + Duration::from_micros(us))
 }
 
 fn kind(number: u8) -> Option<WaitKind> {
@@ -155,24 +184,34 @@ impl std::fmt::Debug for Activity {
 
 impl Activity {
     /// A batch begins; `sent` is what the client sent where that is not the batch's own text.
-    pub fn begins(&self, batch: Arc<dyn BatchView>, sent: Option<&str>) {
+    pub fn begins<B: BatchView + 'static>(&self, told: &mut Told, batch: &Arc<B>, sent: Option<&str>) {
         self.at.store(0, Relaxed);
-        let mut p = self.published.lock();
-        p.sent.clear();
-        p.sent.push_str(sent.unwrap_or_default());
-        p.batch = Some(batch);
-        p.started = Some(SystemTime::now());
+        self.started.store(micros(SystemTime::now()), Relaxed);
+        let address = Arc::as_ptr(batch).addr();
+        if told.batch == address && !told.sent && sent.is_none() {
+            return;
+        }
+        let mut lasting = self.lasting.lock();
+        lasting.sent.clear();
+        lasting.sent.push_str(sent.unwrap_or_default());
+        if told.batch != address {
+            lasting.batch = Some(batch.clone());
+        }
+        (told.batch, told.sent) = (address, sent.is_some());
     }
 
     /// A batch has ended.
-    pub fn ended(&self, options: &SessionOptions, rowcount: u64, error: i32) {
-        let now = SystemTime::now();
-        let mut p = self.published.lock();
-        let took = p.started.and_then(|started| now.duration_since(started).ok());
-        p.elapsed += took.unwrap_or_default();
-        p.ended = Some(now);
-        p.options.clone_from(options);
-        (p.rowcount, p.error) = (rowcount, error);
+    pub fn ended(&self, told: &mut Told, options: &SessionOptions, rowcount: u64, error: i32) {
+        let now = micros(SystemTime::now());
+        let took = now.saturating_sub(self.started.load(Relaxed));
+        self.elapsed.store(self.elapsed.load(Relaxed) + took, Relaxed);
+        self.ended.store(now, Relaxed);
+        self.rowcount.store(rowcount, Relaxed);
+        self.error.store(error, Relaxed);
+        if told.options != *options {
+            told.options.clone_from(options);
+            self.lasting.lock().options.clone_from(options);
+        }
     }
 
     /// The batch has come to an operation.
@@ -195,7 +234,17 @@ impl Activity {
 
     /// A copy of it all.
     pub fn look(&self) -> Published {
-        self.published.lock().clone()
+        let lasting = self.lasting.lock();
+        Published {
+            batch: lasting.batch.clone(),
+            sent: lasting.sent.clone(),
+            started: moment(self.started.load(Relaxed)),
+            ended: moment(self.ended.load(Relaxed)),
+            elapsed: Duration::from_micros(self.elapsed.load(Relaxed)),
+            options: lasting.options.clone(),
+            rowcount: self.rowcount.load(Relaxed),
+            error: self.error.load(Relaxed),
+        }
     }
 
     /// The statement that runs, as a range of bytes of the batch's text; none between statements.

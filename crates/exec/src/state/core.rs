@@ -84,7 +84,8 @@ impl SessionShared {
         if self.killed.load(Ordering::Acquire) {
             self.cancel.store(true, Ordering::Release);
         }
-        self.batches.fetch_add(1, Ordering::Relaxed);
+        // Only the session's own thread counts.
+        self.batches.store(self.batches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 }
 
@@ -205,6 +206,8 @@ pub struct SessionCore {
     pub app_locks: AppLocks,
     /// Counters of the running statement, when it is profiled.
     pub profile: Option<Box<Profile>>,
+    /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows more.
+    pub kept_bindings: Option<Box<dyn Any + Send + Sync>>,
     /// Room for the key of a row that a statement changes by itself.
     pub point_key: Vec<u8>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
@@ -274,6 +277,7 @@ impl SessionCore {
             private_tables: Vec::new(),
             app_locks: AppLocks::default(),
             profile: None,
+            kept_bindings: None,
             point_key: Vec::new(),
             app_name: names.app,
             host_name: names.host,

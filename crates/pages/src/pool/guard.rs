@@ -36,14 +36,17 @@ impl<'a> PageMut<'a> {
 
     /// The page's place, also before it is formatted.
     #[must_use]
+    #[inline]
     pub fn page_id(&self) -> PageId {
         key_page(self.pool.frames.get(self.frame).key.load(Ordering::Relaxed))
     }
 
+    #[inline]
     pub(crate) fn frame(&self) -> u32 {
         self.frame
     }
 
+    #[inline]
     pub(crate) fn page_mut(&mut self) -> &mut Page {
         self.pool.frames.page_mut(self.frame)
     }
@@ -52,6 +55,7 @@ impl<'a> PageMut<'a> {
         self.blank = false;
     }
 
+    #[inline]
     pub(crate) fn is_blank(&self) -> bool {
         self.blank
     }

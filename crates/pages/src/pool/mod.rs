@@ -511,6 +511,7 @@ impl Inner {
         }
     }
 
+    #[inline]
     pub fn is_dirty(&self, i: u32) -> bool {
         self.frames.get(i).has(DIRTY)
     }

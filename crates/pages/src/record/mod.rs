@@ -90,6 +90,7 @@ impl RecordKind {
         }
     }
 
+    #[inline]
     fn from_u8(b: u8) -> Option<RecordKind> {
         Some(match b {
             1 => RecordKind::Begin,
@@ -164,6 +165,7 @@ impl RecordBuilder {
     }
 
     /// Begins a record of the kind; whatever was built before is dropped.
+    #[inline]
     pub fn begin(&mut self, kind: RecordKind) -> &mut Self {
         self.buf.clear();
         self.buf.resize(FIXED, 0);
@@ -179,6 +181,7 @@ impl RecordBuilder {
     }
 
     /// Begins a transaction's change.
+    #[inline]
     pub fn change(&mut self) -> &mut Self {
         self.begin(RecordKind::Change)
     }
@@ -202,6 +205,7 @@ impl RecordBuilder {
     ///
     /// # Errors
     /// [`PageError::Invalid`] when called later, or twice.
+    #[inline]
     pub fn root(&mut self, root: PageId) -> Result<(), PageError> {
         let undo = if self.buf[AT_FLAGS] & F_UNDO_NEXT != 0 { 10 } else { 0 };
         if self.buf.len() != FIXED + undo {
@@ -226,6 +230,7 @@ impl RecordBuilder {
     }
 
     /// The following operations belong to this page.
+    #[inline]
     pub fn page(&mut self, id: PageId) {
         if self.page != id {
             self.page = id;
@@ -236,6 +241,7 @@ impl RecordBuilder {
 
     /// Encoded bytes that still fit.
     #[must_use]
+    #[inline]
     pub fn room(&self) -> usize {
         // A page change costs up to 9 bytes and is not checked on its own.
         MAX_RECORD.saturating_sub(self.buf.len() + 16)
@@ -243,6 +249,7 @@ impl RecordBuilder {
 
     /// Whether one more versioned row operation that carries `bytes` of keys and contents fits.
     #[must_use]
+    #[inline]
     pub fn can_take(&self, bytes: usize) -> bool {
         self.rows < MAX_ROW_OPS && self.room() >= bytes + 64
     }
@@ -269,18 +276,21 @@ impl RecordBuilder {
     /// What the compensation records for this record's operations need at most, in bytes: an undone insert logs a place, an
     /// undone update the old bytes. The log keeps this much free until the transaction ends.
     #[must_use]
+    #[inline]
     pub fn undo_bytes(&self) -> usize {
         self.undo
     }
 
     /// A page whose rows the record makes shorter: the undo of it may find the page full and need another one.
     #[must_use]
+    #[inline]
     pub fn shrunk_page(&self) -> Option<PageId> {
         self.shrunk
     }
 
     /// The last update of the record with an after image that later updates of the row may refer to.
     #[must_use]
+    #[inline]
     pub fn large_update(&self) -> Option<LargeUpdate> {
         self.large
     }
@@ -304,6 +314,7 @@ impl RecordBuilder {
         if self.room() < bytes { Err(PageError::RecordFull) } else { Ok(()) }
     }
 
+    #[inline]
     fn row_op(&mut self, op: u8, slot: u16, key: Option<&[u8]>, bytes: usize) -> Result<(), PageError> {
         if !self.can_take(bytes + key.map_or(0, <[u8]>::len)) {
             return Err(PageError::RecordFull);
@@ -315,12 +326,14 @@ impl RecordBuilder {
         Ok(())
     }
 
+    #[inline]
     fn key(&mut self, key: Option<&[u8]>) {
         if let Some(key) = key {
             put_bytes(&mut self.buf, key);
         }
     }
 
+    #[inline]
     fn old_header(&mut self, h: &RowHeader) {
         let last = self.last;
         let mut b = h.flags & ROW_FLAGS;
@@ -567,26 +580,35 @@ impl RecordBuilder {
 
     /// Whether the record was begun by [`RecordBuilder::compensation`].
     #[must_use]
+    #[inline]
     pub fn is_compensation(&self) -> bool {
         self.buf[0] == RecordKind::Compensation.to_u8()
     }
 
     /// Whether the record was begun by [`RecordBuilder::system`].
     #[must_use]
+    #[inline]
     pub fn is_system(&self) -> bool {
         self.buf[AT_FLAGS] & F_SYSTEM != 0
     }
 
     /// For sinks: the transaction that made the record and which record of that transaction came before. A system record stays the
     /// system's, whichever thread appends it.
+    #[inline]
     pub fn stamp(&mut self, txn: TxnId, prev_lsn: Lsn) {
         let (txn, prev) = if self.is_system() { (TxnId::SYSTEM, Lsn::ZERO) } else { (txn, prev_lsn) };
-        self.buf[AT_TXN..AT_PREV].copy_from_slice(&txn.to_bytes());
-        self.buf[AT_PREV..FIXED].copy_from_slice(&lsn_to_bytes(prev));
+        // The arrays have the lengths of their places, and a record is never shorter than its fixed part.
+        if let Some(place) = self.buf[AT_TXN..AT_PREV].first_chunk_mut() {
+            *place = txn.to_bytes();
+        }
+        if let Some(place) = self.buf[AT_PREV..FIXED].first_chunk_mut() {
+            *place = lsn_to_bytes(prev);
+        }
     }
 
     /// The encoded record.
     #[must_use]
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buf
     }

@@ -43,6 +43,7 @@ impl<'a> RecordView<'a> {
     ///
     /// # Errors
     /// [`PageError::Record`] when the bytes are no record.
+    #[inline]
     pub fn decode(bytes: &'a [u8]) -> Result<RecordView<'a>, PageError> {
         let mut r = Reader { rest: bytes };
         let kind = RecordKind::from_u8(r.u8()?).ok_or(PageError::Record { what: "unknown record kind" })?;
@@ -93,6 +94,7 @@ impl<'a> RecordView<'a> {
 
     /// All page operations in order.
     #[must_use]
+    #[inline]
     pub fn ops(&self) -> OpIter<'a> {
         OpIter {
             r: Reader { rest: self.body },
@@ -288,6 +290,7 @@ impl<'a> OpIter<'a> {
         })
     }
 
+    #[inline]
     fn old_header(&mut self) -> Result<RowHeader, PageError> {
         let b = self.r.u8()?;
         if b & !(ROW_FLAGS | H_SAME_TXN | H_SAME_LSN | H_NEXT_INDEX) != 0 {

@@ -98,7 +98,7 @@ impl DateFormat {
 }
 
 /// What SET has set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionOptions {
     /// NOCOUNT: no row counts to the client.
     pub nocount: bool,

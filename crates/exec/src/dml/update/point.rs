@@ -13,8 +13,8 @@ use access::{Edit, Edited, Wish};
 use expr::random::Random;
 use expr::{Env, Expr, Pred, QuantifiedExpr, SubRef};
 use plan::nodes::{Path, ScanPlan};
-use smallvec::SmallVec;
 use std::any::Any;
+use std::ops::Range;
 use storage::{Base, TableMode, access_error};
 use types::{SqlError, Value};
 
@@ -22,9 +22,10 @@ use types::{SqlError, Value};
 const WIDTH: usize = 8;
 
 /// Whether a statement's row may be changed this way. What sees the row, or an index of it, is not asked here.
-pub(super) fn is_one(target: &Target, sets: &[SetColumn]) -> bool {
-    let Target::Pages(scan) = target else { return false };
-    let Path::Point(spec) = &scan.path else { return false };
+/// Gives the stretch of bytes of the row that changes, from the first of these columns to the last.
+pub(super) fn stretch(target: &Target, sets: &[SetColumn]) -> Option<Range<usize>> {
+    let Target::Pages(scan) = target else { return None };
+    let Path::Point(spec) = &scan.path else { return None };
     let reads = matches!(scan.store.base, Base::Tree(_))
         && scan.mode == TableMode::Current
         && scan.locks.is_none()
@@ -32,7 +33,13 @@ pub(super) fn is_one(target: &Target, sets: &[SetColumn]) -> bool {
         && scan.width() <= WIDTH
         && spec.equal.iter().all(Expr::is_plain)
         && scan.pred.as_ref().is_none_or(Pred::is_plain);
-    reads && !sets.is_empty() && sets.iter().all(|set| set.patch.is_some() && set.expr.is_plain())
+    if !reads || !sets.iter().all(|set| set.expr.is_plain()) {
+        return None;
+    }
+    let places = sets.iter().map(|set| set.patch.as_ref()).collect::<Option<Vec<_>>>()?;
+    let from = places.iter().map(|patch| patch.offset).min()?;
+    let end = places.iter().map(|patch| patch.offset + patch.width).max()?;
+    Some(from..end)
 }
 
 /// What plain expressions ask for: variables.
@@ -40,7 +47,11 @@ struct Vars<'a>(&'a [Value]);
 
 impl UpdatePlan {
     /// Changes the row; returns how many were changed, or nothing where the usual way is to be taken. The tables are locked.
-    pub(super) fn run_point(&self, ctx: &mut ExecCtx<'_>) -> Result<Option<u64>, SqlError> {
+    pub(super) fn run_point(
+        &self,
+        stretch: &Range<usize>,
+        ctx: &mut ExecCtx<'_>,
+    ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else { return Ok(None) };
         let mut key = std::mem::take(&mut ctx.session.point_key);
@@ -50,7 +61,7 @@ impl UpdatePlan {
             Ok(false) => Ok(Edited::Missing),
             Err(error) => Err(error),
             Ok(true) => ctx.session.txn(&self.db).and_then(|txn| {
-                let edited = tree.edit(txn, &key, |row, edit| self.wish(scan, row, vars, edit));
+                let edited = tree.edit(txn, &key, |row, edit| self.wish(scan, stretch, row, vars, edit));
                 edited.map_err(|e| access_error(&self.db, e))
             }),
         };
@@ -66,23 +77,28 @@ impl UpdatePlan {
     }
 
     /// The new bytes of a row.
-    fn wish(&self, scan: &ScanPlan, row: &[u8], mut vars: Vars<'_>, edit: &mut Edit) -> Wish {
+    #[inline]
+    fn wish(
+        &self,
+        scan: &ScanPlan,
+        stretch: &Range<usize>,
+        row: &[u8],
+        mut vars: Vars<'_>,
+        edit: &mut Edit,
+    ) -> Wish {
         let layout = &self.store.table.layout;
-        let mut slots: SmallVec<[Value; WIDTH]> = SmallVec::new();
-        slots.resize(scan.columns.len(), Value::Null);
-        if layout.decode_some(row, &scan.columns, &mut slots).is_err() {
+        let mut slots = [const { Value::Null }; WIDTH];
+        let Some(slots) = slots.get_mut(..scan.columns.len()) else { return Wish::Unknown };
+        if layout.decode_some(row, &scan.columns, slots).is_err() {
             return Wish::Unknown;
         }
-        match scan.pred.as_ref().map(|pred| pred.is_true(&slots, &mut vars)) {
+        match scan.pred.as_ref().map(|pred| pred.is_true(slots, &mut vars)) {
             None | Some(Ok(true)) => {}
             Some(Ok(false)) => return Wish::Leave,
             Some(Err(_)) => return Wish::Unknown,
         }
-        // One stretch of bytes, from the first of these columns to the last.
-        let places = || self.set.sets.iter().filter_map(|set| set.patch);
-        let from = places().map(|patch| patch.offset).min().unwrap_or(0);
-        let end = places().map(|patch| patch.offset + patch.width).max().unwrap_or(0);
-        let Some(there) = row.get(from..end) else { return Wish::Unknown };
+        let Some(there) = row.get(stretch.clone()) else { return Wish::Unknown };
+        let from = stretch.start;
         edit.at = from;
         edit.bytes.clear();
         edit.bytes.extend_from_slice(there);
@@ -92,7 +108,7 @@ impl UpdatePlan {
                 return Wish::Unknown;
             }
             let place = patch.offset - from..patch.offset - from + patch.width;
-            match (set.expr.eval(&slots, &mut vars), edit.bytes.get_mut(place)) {
+            match (set.expr.eval(slots, &mut vars), edit.bytes.get_mut(place)) {
                 (Ok(value), Some(place)) if !value.is_null() => {
                     if layout.put_fixed(set.column, &value, place).is_err() {
                         return Wish::Unknown;

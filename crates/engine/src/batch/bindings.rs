@@ -1,0 +1,62 @@
+//! The bindings of a run: each run of a batch has its own list, so that running a bound statement asks nobody.
+//! A session keeps the lists of the batches that it ran last and takes them up again as they are: running a batch again costs
+//! neither a lock, nor a copy, nor a count of users that sessions share.
+//! Guarantee: a list that is kept is never trusted: each binding has its stamp, and what does not fit any more is looked for in
+//! the list that all sessions share, then made anew.
+
+use std::sync::Arc;
+
+use super::cache::BatchCache;
+use super::{Bound, Compiled, Stamp};
+use crate::instance::OfInstance;
+use exec::state::SessionCore;
+
+/// By operation: what a statement was bound to, and under what.
+pub type Bindings = Vec<Option<(Stamp, Bound)>>;
+
+/// Batches whose bindings a session keeps.
+const KEPT: usize = 8;
+
+/// What a session keeps.
+#[derive(Default)]
+struct Kept {
+    /// Of the cache of batches when the first of these was kept: what they hold is let go when that is cleared.
+    generation: u64,
+    /// The newest last; without bindings while a run has them.
+    list: Vec<(Arc<Compiled>, Option<Bindings>)>,
+}
+
+/// The bindings to run a batch with: those of its last run in this session, else the shared ones.
+pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Bindings {
+    let kept = core.kept_bindings.as_mut().and_then(|kept| kept.downcast_mut::<Kept>());
+    let place = kept.and_then(|kept| kept.list.iter_mut().rfind(|(of, _)| Arc::ptr_eq(of, batch)));
+    match place.and_then(|(_, bindings)| bindings.take()) {
+        Some(bindings) => bindings,
+        None => batch.bound.lock().clone(),
+    }
+}
+
+/// Keeps the bindings of a run that has ended.
+pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, bindings: Bindings) {
+    let kept = core.kept_bindings.get_or_insert_with(|| Box::<Kept>::default());
+    let Some(kept) = kept.downcast_mut::<Kept>() else { return };
+    match kept.list.iter_mut().rfind(|(of, _)| Arc::ptr_eq(of, batch)) {
+        Some((_, place)) => *place = Some(bindings),
+        None => add(core, batch, bindings),
+    }
+}
+
+#[cold]
+fn add(core: &mut SessionCore, batch: &Arc<Compiled>, bindings: Bindings) {
+    let generation = BatchCache::of(core.instance()).map_or(0, BatchCache::generation);
+    let kept = core.kept_bindings.as_mut().and_then(|kept| kept.downcast_mut::<Kept>());
+    let Some(kept) = kept else { return };
+    if kept.generation != generation {
+        kept.list.clear();
+        kept.generation = generation;
+    }
+    if kept.list.len() >= KEPT {
+        kept.list.remove(0);
+    }
+    kept.list.push((batch.clone(), Some(bindings)));
+}
