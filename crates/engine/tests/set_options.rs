@@ -390,7 +390,7 @@ fn with_clauses() {
         ("create index j on t (b) with (filfactor = 80)", 155),
         ("create index j on t (b) with (pad_index = 7)", 102),
         ("create index j on t (b) with (data_compression = zip)", 102),
-        ("create index j on t (b) with (ignore_dup_key = on)", 40510),
+        ("create index j on t (b) with (ignore_dup_key = on)", 1916),
         ("create unique index j on t (b) with (ignore_dup_key = off)", 0),
         ("alter index i on t rebuild with (onlyne = on)", 155),
         ("alter index i on t rebuild partition = 1", 40510),

@@ -10,12 +10,14 @@ pub mod file_specs;
 pub mod files;
 mod identity;
 mod of_session;
+mod options;
 pub mod paths;
 pub mod restore;
+mod sessions;
 pub mod waits;
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -23,21 +25,23 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 use disk::{Disk, DiskError, DiskLock, ReadOnlyDisk};
+use pages::BufferPool;
 use pages::PageWait;
-use pages::{BufferPool, PoolOptions};
 use parking_lot::{Mutex, RwLock};
 use txn::backup::UrlDevices;
 use txn::{LockManager, Pace};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
-use catalog::registry::RegistryError;
 use catalog::{Db, MASTER, TEMPDB, clock, db, registry};
 use identity::Identity;
 use paths::Paths;
 use waits::LogWaits;
 
 pub(crate) use of_session::OfInstance;
+pub(crate) use options::machine_memory;
+pub use options::{InstanceError, InstanceOptions, PageMemory};
+use options::{operator_budget, query_budget};
 
 use crate::security::logins::Logins;
 use catalog::errors;
@@ -50,145 +54,8 @@ use exec::state::core::SessionShared;
 const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb", 4)];
 /// Names that no user database may have.
 const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
-/// session_ids up to here are the system's.
-const FIRST_SPID: i32 = 51;
 /// Trace flag: no checkpoint begins by itself.
 const TRACE_HOLD_CHECKPOINTS: i32 = 3505;
-/// Least memory for pages.
-const MIN_POOL: u64 = 8 << 20;
-
-/// Memory for pages, had before the instance that uses it is opened.
-pub struct PageMemory {
-    pool: BufferPool,
-    bytes: u64,
-}
-
-impl PageMemory {
-    /// Memory that the system gives page by page as it is used.
-    ///
-    /// # Errors
-    /// [`InstanceError::Memory`] when so much cannot be had.
-    pub fn new(bytes: u64) -> Result<PageMemory, InstanceError> {
-        PageMemory::with(bytes, false)
-    }
-
-    /// Memory that is taken from the system now: what is done later no longer pays for it. A second or more for a gigabyte.
-    ///
-    /// # Errors
-    /// As for [`PageMemory::new`].
-    pub fn committed(bytes: u64) -> Result<PageMemory, InstanceError> {
-        PageMemory::with(bytes, true)
-    }
-
-    fn with(bytes: u64, commit: bool) -> Result<PageMemory, InstanceError> {
-        let bytes = bytes.max(MIN_POOL);
-        let pool = BufferPool::new(PoolOptions { bytes, commit, ..PoolOptions::default() });
-        Ok(PageMemory { pool: pool.map_err(|e| InstanceError::Memory(e.to_string()))?, bytes })
-    }
-}
-
-/// How an instance is opened.
-#[derive(Clone, Debug)]
-pub struct InstanceOptions {
-    /// Its folder; made when it is not there.
-    pub data_dir: PathBuf,
-    /// Memory for pages in bytes; a quarter of the machine's when `None`.
-    pub memory_bytes: Option<u64>,
-    /// Memory of all queries' sorts, hashes and kept rows together, in bytes; a quarter of the machine's, at least 1 GB, when
-    /// `None`.
-    pub query_bytes: Option<usize>,
-    /// Memory that one operator of a query may hold before it goes to run files, in bytes; an eighth of the machine's, at
-    /// most 1 GB, when `None`.
-    pub operator_bytes: Option<usize>,
-    /// Memory that one statement may hold, in bytes: its sorts and joins go to run files beyond, what cannot is error 701. As much as
-    /// `query_bytes` when `None`.
-    pub statement_bytes: Option<usize>,
-    /// Drive letter to folder, for Windows paths in statements.
-    pub volumes: HashMap<char, PathBuf>,
-    /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves.
-    pub trace_flags: Vec<i32>,
-    /// Where the files are.
-    pub disk: Arc<dyn Disk>,
-    /// Pace of the databases' background tasks.
-    pub pace: Pace,
-    /// What makes backup devices of URLs; `None`: BACKUP and RESTORE know none.
-    pub url_devices: Option<Arc<dyn UrlDevices>>,
-    /// Change nothing in the folder, which may be one that cannot be written: databases that were stopped cleanly are open
-    /// for reading, changes are error 3906, tempdb is in the system's folder for temporary files.
-    pub read_only: bool,
-    /// An error when the folder has no instance yet, instead of making one.
-    pub must_exist: bool,
-    /// What is told of each line of the error log.
-    pub log_echo: Option<catalog::errorlog::Echo>,
-}
-
-impl InstanceOptions {
-    /// Options for a folder of the file system, all else as usual.
-    pub fn new(data_dir: impl Into<PathBuf>) -> InstanceOptions {
-        let data_dir = data_dir.into();
-        // Absolute, so that a path below it means the same to the disk and to a person, whatever the current folder is.
-        let data_dir = std::path::absolute(&data_dir).unwrap_or(data_dir);
-        InstanceOptions {
-            disk: Arc::new(disk::OsDisk::new(&data_dir)),
-            data_dir,
-            memory_bytes: None,
-            query_bytes: None,
-            operator_bytes: None,
-            statement_bytes: None,
-            volumes: HashMap::new(),
-            trace_flags: Vec::new(),
-            pace: Pace::default(),
-            url_devices: None,
-            read_only: false,
-            must_exist: false,
-            log_echo: None,
-        }
-    }
-}
-
-impl Default for InstanceOptions {
-    /// The folder `ringwood-data` under the current one.
-    fn default() -> Self {
-        InstanceOptions::new("ringwood-data")
-    }
-}
-
-/// Why an instance could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum InstanceError {
-    /// Another instance has the folder.
-    #[error("the folder {} is in use by {}", .0.display(), disk::who(*.1))]
-    InUse(PathBuf, Option<u32>),
-    /// What was given as the folder is a file.
-    #[error("{} is a file, not a folder", .0.display())]
-    NotAFolder(PathBuf),
-    /// No instance was ever in the folder, and none shall be made.
-    #[error("there are no databases in the folder {}", .0.display())]
-    NoInstance(PathBuf),
-    /// The folder cannot be written.
-    #[error(
-        "the folder {} cannot be written: {}. It can be opened read-only", .0.display(), .1
-    )]
-    NotWritable(PathBuf, String),
-    /// The file with the instance's identity cannot be read.
-    #[error("the file {} is damaged: without it the folder gets a new identity, and files outside of it must be attached again", .0.display())]
-    Identity(PathBuf),
-    /// The disk refused.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// The list of databases cannot be read.
-    #[error(transparent)]
-    Registry(#[from] RegistryError),
-    /// The list of credentials is damaged.
-    #[error("the file of credentials is damaged: {0}")]
-    Credentials(String),
-    /// No memory for the buffer pool, or an option out of range.
-    #[error("{0}")]
-    Memory(String),
-    /// master could not be made or opened.
-    #[error("the system database master cannot be opened: {0}")]
-    Master(String),
-}
 
 /// A running instance.
 pub struct Instance {
@@ -333,7 +200,7 @@ impl Instance {
             changing: Mutex::new(()),
             pending: Mutex::default(),
             sessions: Mutex::default(),
-            next_spid: AtomicI32::new(FIRST_SPID),
+            next_spid: AtomicI32::new(sessions::FIRST_SPID),
             logins: AtomicU64::new(0),
             batches: OnceLock::new(),
             started: clock::now(),
@@ -411,40 +278,6 @@ impl Instance {
         Ok(())
     }
 
-    /// A number and the public part of a new session, which begins in the returned database: master.
-    ///
-    /// # Errors
-    /// 6005 when the instance is shutting down.
-    pub(crate) fn enter(&self) -> Result<(Arc<Db>, i32, Arc<SessionShared>), SqlError> {
-        if self.closed.load(Ordering::Acquire) || self.shutdown_requested() {
-            return Err(errors::shutting_down());
-        }
-        let master = self.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
-        let mut sessions = self.sessions.lock();
-        sessions.retain(|_, session| session.strong_count() > 0);
-        let spid = self.free_spid(&sessions);
-        let shared = Arc::new(SessionShared { number: spid as u32, ..SessionShared::default() });
-        sessions.insert(spid, Arc::downgrade(&shared));
-        drop(sessions);
-        self.logins.fetch_add(1, Ordering::Relaxed);
-        Ok((master, spid, shared))
-    }
-
-    /// The next number that no session has. Numbers come again only after all others: a view that was read a moment ago does
-    /// not speak of another session.
-    fn free_spid(&self, sessions: &BTreeMap<i32, Weak<SessionShared>>) -> i32 {
-        loop {
-            let spid = self.next_spid.load(Ordering::Relaxed);
-            // session_id is a smallint. With all of them in use, which no limit on connections allows, it goes on above.
-            let full = sessions.len() >= (i16::MAX as i32 - FIRST_SPID) as usize;
-            let next = if spid >= i16::MAX.into() && !full { FIRST_SPID } else { spid + 1 };
-            self.next_spid.store(next, Ordering::Relaxed);
-            if !sessions.contains_key(&spid) {
-                return spid;
-            }
-        }
-    }
-
     /// Closes all databases cleanly: everything durable and checkpointed. Sessions that still run get errors.
     ///
     /// # Errors
@@ -518,50 +351,6 @@ impl Instance {
     /// Whether a name belongs to the system.
     pub fn is_reserved_name(name: &str) -> bool {
         RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
-    }
-
-    /// Running sessions by spid.
-    pub(crate) fn sessions(&self) -> Vec<(i32, Arc<SessionShared>)> {
-        let sessions = self.sessions.lock();
-        sessions.iter().filter_map(|(spid, session)| session.upgrade().map(|s| (*spid, s))).collect()
-    }
-
-    /// Ends all sessions as KILL does: their batches stop at the next statement or wait, and roll back.
-    pub fn end_sessions(&self) {
-        for (_, session) in self.sessions() {
-            self.end_session(&session);
-        }
-    }
-
-    /// Ends all sessions but one.
-    pub(crate) fn end_other_sessions(&self, but: &SessionShared) {
-        for (_, session) in self.sessions() {
-            if !std::ptr::eq(Arc::as_ptr(&session), but) {
-                self.end_session(&session);
-            }
-        }
-    }
-
-    pub(crate) fn end_session(&self, session: &SessionShared) {
-        session.killed.store(true, Ordering::Release);
-        session.cancel.store(true, Ordering::Release);
-        self.wake(session);
-    }
-
-    /// Batches since the start.
-    pub fn batches_run(&self) -> u64 {
-        let running = self.sessions().iter().map(|(_, s)| s.batches.load(Ordering::Relaxed)).sum::<u64>();
-        self.host.ended_batches() + running
-    }
-
-    /// Sessions since the start.
-    pub fn logins(&self) -> u64 {
-        self.logins.load(Ordering::Relaxed)
-    }
-
-    /// Ends the lock wait of a session that is to stop.
-    pub(crate) fn wake(&self, session: &SessionShared) {
-        self.locks.cancel(session.number);
     }
 
     /// The cache of compiled batches, made by `make` at the first call.
@@ -721,30 +510,4 @@ fn lock_folder(
 /// What lies below a file does not exist.
 fn not_a_folder(e: DiskError) -> Result<bool, DiskError> {
     if matches!(e, DiskError::Io { code: 20, .. }) { Ok(false) } else { Err(e) }
-}
-
-/// Least memory for queries.
-const QUERY_MIN: usize = 1 << 30;
-/// Least and most bytes that one operator holds before it goes to disk.
-const OPERATOR_MIN: usize = 16 << 20;
-const OPERATOR_MAX: usize = 1 << 30;
-
-/// Memory for queries: a quarter of the machine's.
-fn query_budget() -> usize {
-    usize::try_from(machine_memory() / 4).unwrap_or(usize::MAX).max(QUERY_MIN)
-}
-
-/// Bytes that one operator may hold: an eighth of the machine's memory, at most 1 GB.
-fn operator_budget() -> usize {
-    usize::try_from(machine_memory() / 8).unwrap_or(OPERATOR_MAX).clamp(OPERATOR_MIN, OPERATOR_MAX)
-}
-
-/// The machine's memory in bytes; 4 GB where it cannot be told.
-pub(crate) fn machine_memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kilobytes = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))
-        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    kilobytes.unwrap_or(4 << 20) << 10
 }

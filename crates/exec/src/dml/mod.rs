@@ -5,20 +5,20 @@
 
 pub mod bulk;
 pub mod change;
-pub mod current;
-pub mod delete;
-pub mod insert;
-pub mod instead;
-pub mod loader;
-pub mod merge;
+pub(crate) mod current;
+pub(crate) mod delete;
+pub(crate) mod insert;
+pub(crate) mod instead;
+pub(crate) mod loader;
+pub(crate) mod merge;
 mod named;
 mod new_row;
-pub mod output;
-pub mod select_into;
+pub(crate) mod output;
+pub(crate) mod select_into;
 mod source;
-pub mod target;
+pub(crate) mod target;
 mod through;
-pub mod update;
+pub(crate) mod update;
 mod values;
 
 use crate::operators::context::{ExecCtx, RowSink};

@@ -14,6 +14,7 @@ mod effective;
 pub mod handles;
 mod identity_insert;
 pub mod inner;
+mod locks;
 pub mod names;
 pub mod profile;
 pub mod rights;

@@ -1,5 +1,5 @@
 //! The transactions of a session: one per database it has touched, ended together; statement savepoints, statement
-//! snapshots, locks, and the changes of schema that a rollback must take back.
+//! snapshots, and the changes of schema that a rollback must take back.
 //! Guarantees: a failed statement leaves no trace in data or catalog; without BEGIN TRANSACTION each statement is a
 //! transaction of its own; an answer goes out only when what it may have seen is durable.
 
@@ -8,20 +8,17 @@ use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use smallvec::SmallVec;
-use txn::{Durability, LockMode, Savepoint, SnapshotGuard, Txn, What};
+use txn::{Durability, Savepoint, SnapshotGuard, Txn};
 use types::SqlError;
 
 use super::core::SessionCore;
 use super::counts::Counts;
 use catalog::Db;
-use catalog::ModuleDef;
 use catalog::TableDef;
 use catalog::change::DdlChange;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
-use catalog::other::{OtherObject, SequenceDef};
 use plan::bind::set_options::Isolation;
-use plan::hints::TableLock;
 
 /// The session's transaction in one database.
 pub struct OpenTxn {
@@ -64,7 +61,7 @@ pub struct Transactions {
     /// Name of the outermost BEGIN TRANSACTION.
     name: CompactString,
     /// NOWAIT: the running statement waits for no lock.
-    no_wait: bool,
+    pub(super) no_wait: bool,
     /// The isolation level at the transaction's first look at a table.
     pub(super) began: Option<Isolation>,
     /// Calls of functions around what runs.
@@ -130,60 +127,6 @@ impl SessionCore {
         open.snapshot.clone().ok_or_else(|| SqlError::internal("a snapshot vanished"))
     }
 
-    /// Locks a table. The definition must still be the current one.
-    ///
-    /// Errors: [`errors::SCHEMA_CHANGED`] (the interpreter compiles again), 1205, 1222.
-    pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, lock: TableLock) -> Result<(), SqlError> {
-        let at = self.open_txn(db)?;
-        let txn = &mut self.transactions.open[at].txn;
-        if lock.no_wait {
-            txn.wait.timeout_ms = 0;
-            self.transactions.no_wait = true;
-        }
-        let what = What::Table(table.object_id as u32);
-        let locked = match lock.hold {
-            false => txn.lock_statement(what, lock.mode),
-            true => txn.lock(what, lock.mode),
-        };
-        locked.map_err(|e| db_error(db, &e))?;
-        if is_private(&self.private_tables, table) {
-            return Ok(());
-        }
-        if !db.is_current(table) {
-            return Err(errors::schema_changed());
-        }
-        self.check_isolation(db, table, lock.mode)
-    }
-
-    /// Takes an application lock for the transaction; the inner error is the wait's. -1 waits without end.
-    ///
-    /// # Errors
-    /// The transaction cannot begin.
-    pub fn lock_application(
-        &mut self,
-        db: &Arc<Db>,
-        what: What,
-        mode: LockMode,
-        timeout_ms: i64,
-    ) -> Result<Result<(), txn::TxnError>, SqlError> {
-        let at = self.open_txn(db)?;
-        let txn = &mut self.transactions.open[at].txn;
-        let before = std::mem::replace(&mut txn.wait.timeout_ms, timeout_ms);
-        let locked = txn.lock(what, mode);
-        txn.wait.timeout_ms = before;
-        Ok(locked)
-    }
-
-    /// Gives an application lock of the transaction back.
-    ///
-    /// # Errors
-    /// The transaction cannot begin.
-    pub fn unlock_application(&mut self, db: &Arc<Db>, resource: &txn::Resource) -> Result<(), SqlError> {
-        let at = self.open_txn(db)?;
-        self.transactions.open[at].txn.locks.unlock(resource);
-        Ok(())
-    }
-
     /// A number that no other transaction of the instance has.
     ///
     /// # Errors
@@ -192,37 +135,6 @@ impl SessionCore {
     pub fn transaction_number(&mut self, db: &Arc<Db>) -> Result<u64, SqlError> {
         let at = self.open_txn(db)?;
         Ok(self.transactions.open[at].txn.locks.id().0)
-    }
-
-    /// Locks a view while a statement uses it. Its definition must still be the current one.
-    ///
-    /// Errors: as [`SessionCore::lock_table`].
-    pub fn lock_module(&mut self, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
-        let at = self.open_txn(db)?;
-        let txn = &mut self.transactions.open[at].txn;
-        let locked = txn.lock_statement(What::Table(module.object_id as u32), LockMode::SchS);
-        locked.map_err(|e| db_error(db, &e))?;
-        let catalog = db.catalog();
-        let current = catalog.modules.get(&module.object_id);
-        if current.is_some_and(|current| Arc::ptr_eq(current, module)) {
-            Ok(())
-        } else {
-            Err(errors::schema_changed())
-        }
-    }
-
-    /// Locks a sequence while a statement takes values of it. Its definition must still be the current one.
-    ///
-    /// Errors: as [`SessionCore::lock_table`].
-    pub fn lock_sequence(&mut self, db: &Arc<Db>, sequence: &Arc<SequenceDef>) -> Result<(), SqlError> {
-        let at = self.open_txn(db)?;
-        let txn = &mut self.transactions.open[at].txn;
-        let locked = txn.lock_statement(What::Table(sequence.object_id as u32), LockMode::SchS);
-        locked.map_err(|e| db_error(db, &e))?;
-        match db.catalog().others.get(&sequence.object_id) {
-            Some(OtherObject::Sequence(current)) if Arc::ptr_eq(current, sequence) => Ok(()),
-            _ => Err(errors::schema_changed()),
-        }
     }
 
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
@@ -605,22 +517,6 @@ impl SessionCore {
         for change in self.transactions.undone.drain(..) {
             change.free_created();
         }
-    }
-
-    /// Waits until other sessions' uncommitted drops in the current database are decided. False when there are none.
-    ///
-    /// Errors: 1205, 1222.
-    pub fn wait_for_ddl_of_others(&mut self) -> Result<bool, SqlError> {
-        let db = self.db().clone();
-        let waiting = db.drops_in_flight(self.spid());
-        for object_id in &waiting {
-            let at = self.open_txn(&db)?;
-            let txn = &mut self.transactions.open[at].txn;
-            let locked = txn.lock_statement(What::Table(*object_id as u32), LockMode::SchS);
-            locked.map_err(|e| db_error(&db, &e))?;
-            txn.locks.end_statement();
-        }
-        Ok(!waiting.is_empty())
     }
 }
 

@@ -1,0 +1,175 @@
+//! How an instance is opened: its options, the memory that it gets, and why it could not be opened.
+//! Guarantee: what is not said follows from the machine's memory.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use disk::{Disk, DiskError};
+use pages::{BufferPool, PoolOptions};
+use txn::Pace;
+use txn::backup::UrlDevices;
+
+use catalog::registry::RegistryError;
+
+/// Least memory for pages.
+const MIN_POOL: u64 = 8 << 20;
+
+/// Memory for pages, had before the instance that uses it is opened.
+pub struct PageMemory {
+    pub(super) pool: BufferPool,
+    pub(super) bytes: u64,
+}
+
+impl PageMemory {
+    /// Memory that the system gives page by page as it is used.
+    ///
+    /// # Errors
+    /// [`InstanceError::Memory`] when so much cannot be had.
+    pub fn new(bytes: u64) -> Result<PageMemory, InstanceError> {
+        PageMemory::with(bytes, false)
+    }
+
+    /// Memory that is taken from the system now: what is done later no longer pays for it. A second or more for a gigabyte.
+    ///
+    /// # Errors
+    /// As for [`PageMemory::new`].
+    pub fn committed(bytes: u64) -> Result<PageMemory, InstanceError> {
+        PageMemory::with(bytes, true)
+    }
+
+    fn with(bytes: u64, commit: bool) -> Result<PageMemory, InstanceError> {
+        let bytes = bytes.max(MIN_POOL);
+        let pool = BufferPool::new(PoolOptions { bytes, commit, ..PoolOptions::default() });
+        Ok(PageMemory { pool: pool.map_err(|e| InstanceError::Memory(e.to_string()))?, bytes })
+    }
+}
+
+/// How an instance is opened.
+#[derive(Clone, Debug)]
+pub struct InstanceOptions {
+    /// Its folder; made when it is not there.
+    pub data_dir: PathBuf,
+    /// Memory for pages in bytes; a quarter of the machine's when `None`.
+    pub memory_bytes: Option<u64>,
+    /// Memory of all queries' sorts, hashes and kept rows together, in bytes; a quarter of the machine's, at least 1 GB, when
+    /// `None`.
+    pub query_bytes: Option<usize>,
+    /// Memory that one operator of a query may hold before it goes to run files, in bytes; an eighth of the machine's, at
+    /// most 1 GB, when `None`.
+    pub operator_bytes: Option<usize>,
+    /// Memory that one statement may hold, in bytes: its sorts and joins go to run files beyond, what cannot is error 701. As much as
+    /// `query_bytes` when `None`.
+    pub statement_bytes: Option<usize>,
+    /// Drive letter to folder, for Windows paths in statements.
+    pub volumes: HashMap<char, PathBuf>,
+    /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves.
+    pub trace_flags: Vec<i32>,
+    /// Where the files are.
+    pub disk: Arc<dyn Disk>,
+    /// Pace of the databases' background tasks.
+    pub pace: Pace,
+    /// What makes backup devices of URLs; `None`: BACKUP and RESTORE know none.
+    pub url_devices: Option<Arc<dyn UrlDevices>>,
+    /// Change nothing in the folder, which may be one that cannot be written: databases that were stopped cleanly are open
+    /// for reading, changes are error 3906, tempdb is in the system's folder for temporary files.
+    pub read_only: bool,
+    /// An error when the folder has no instance yet, instead of making one.
+    pub must_exist: bool,
+    /// What is told of each line of the error log.
+    pub log_echo: Option<catalog::errorlog::Echo>,
+}
+
+impl InstanceOptions {
+    /// Options for a folder of the file system, all else as usual.
+    pub fn new(data_dir: impl Into<PathBuf>) -> InstanceOptions {
+        let data_dir = data_dir.into();
+        // Absolute, so that a path below it means the same to the disk and to a person, whatever the current folder is.
+        let data_dir = std::path::absolute(&data_dir).unwrap_or(data_dir);
+        InstanceOptions {
+            disk: Arc::new(disk::OsDisk::new(&data_dir)),
+            data_dir,
+            memory_bytes: None,
+            query_bytes: None,
+            operator_bytes: None,
+            statement_bytes: None,
+            volumes: HashMap::new(),
+            trace_flags: Vec::new(),
+            pace: Pace::default(),
+            url_devices: None,
+            read_only: false,
+            must_exist: false,
+            log_echo: None,
+        }
+    }
+}
+
+impl Default for InstanceOptions {
+    /// The folder `ringwood-data` under the current one.
+    fn default() -> Self {
+        InstanceOptions::new("ringwood-data")
+    }
+}
+
+/// Why an instance could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// Another instance has the folder.
+    #[error("the folder {} is in use by {}", .0.display(), disk::who(*.1))]
+    InUse(PathBuf, Option<u32>),
+    /// What was given as the folder is a file.
+    #[error("{} is a file, not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// No instance was ever in the folder, and none shall be made.
+    #[error("there are no databases in the folder {}", .0.display())]
+    NoInstance(PathBuf),
+    /// The folder cannot be written.
+    #[error(
+        "the folder {} cannot be written: {}. It can be opened read-only", .0.display(), .1
+    )]
+    NotWritable(PathBuf, String),
+    /// The file with the instance's identity cannot be read.
+    #[error("the file {} is damaged: without it the folder gets a new identity, and files outside of it must be attached again", .0.display())]
+    Identity(PathBuf),
+    /// The disk refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The list of databases cannot be read.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The list of credentials is damaged.
+    #[error("the file of credentials is damaged: {0}")]
+    Credentials(String),
+    /// No memory for the buffer pool, or an option out of range.
+    #[error("{0}")]
+    Memory(String),
+    /// master could not be made or opened.
+    #[error("the system database master cannot be opened: {0}")]
+    Master(String),
+}
+
+/// Least memory for queries.
+const QUERY_MIN: usize = 1 << 30;
+/// Least and most bytes that one operator holds before it goes to disk.
+const OPERATOR_MIN: usize = 16 << 20;
+const OPERATOR_MAX: usize = 1 << 30;
+
+/// Memory for queries: a quarter of the machine's.
+pub(super) fn query_budget() -> usize {
+    usize::try_from(machine_memory() / 4).unwrap_or(usize::MAX).max(QUERY_MIN)
+}
+
+/// Bytes that one operator may hold: an eighth of the machine's memory, at most 1 GB.
+pub(super) fn operator_budget() -> usize {
+    usize::try_from(machine_memory() / 8).unwrap_or(OPERATOR_MAX).clamp(OPERATOR_MIN, OPERATOR_MAX)
+}
+
+/// The machine's memory in bytes; 4 GB where it cannot be told.
+pub(crate) fn machine_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kilobytes = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(4 << 20) << 10
+}

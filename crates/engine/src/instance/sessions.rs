@@ -1,0 +1,95 @@
+//! The sessions of an instance: their numbers, what others see of them, KILL.
+//! Guarantees: no two running sessions have one number; one that is ended stops at its next statement or wait.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use types::SqlError;
+
+use super::Instance;
+use catalog::{Db, MASTER, errors};
+use exec::state::core::SessionShared;
+
+/// session_ids up to here are the system's.
+pub(super) const FIRST_SPID: i32 = 51;
+
+impl Instance {
+    /// A number and the public part of a new session, which begins in the returned database: master.
+    ///
+    /// # Errors
+    /// 6005 when the instance is shutting down.
+    pub(crate) fn enter(&self) -> Result<(Arc<Db>, i32, Arc<SessionShared>), SqlError> {
+        if self.closed.load(Ordering::Acquire) || self.shutdown_requested() {
+            return Err(errors::shutting_down());
+        }
+        let master = self.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
+        let mut sessions = self.sessions.lock();
+        sessions.retain(|_, session| session.strong_count() > 0);
+        let spid = self.free_spid(&sessions);
+        let shared = Arc::new(SessionShared { number: spid as u32, ..SessionShared::default() });
+        sessions.insert(spid, Arc::downgrade(&shared));
+        drop(sessions);
+        self.logins.fetch_add(1, Ordering::Relaxed);
+        Ok((master, spid, shared))
+    }
+
+    /// The next number that no session has. Numbers come again only after all others: a view that was read a moment ago does
+    /// not speak of another session.
+    fn free_spid(&self, sessions: &BTreeMap<i32, Weak<SessionShared>>) -> i32 {
+        loop {
+            let spid = self.next_spid.load(Ordering::Relaxed);
+            // session_id is a smallint. With all of them in use, which no limit on connections allows, it goes on above.
+            let full = sessions.len() >= (i16::MAX as i32 - FIRST_SPID) as usize;
+            let next = if spid >= i16::MAX.into() && !full { FIRST_SPID } else { spid + 1 };
+            self.next_spid.store(next, Ordering::Relaxed);
+            if !sessions.contains_key(&spid) {
+                return spid;
+            }
+        }
+    }
+
+    /// Running sessions by spid.
+    pub(crate) fn sessions(&self) -> Vec<(i32, Arc<SessionShared>)> {
+        let sessions = self.sessions.lock();
+        sessions.iter().filter_map(|(spid, session)| session.upgrade().map(|s| (*spid, s))).collect()
+    }
+
+    /// Ends all sessions as KILL does: their batches stop at the next statement or wait, and roll back.
+    pub fn end_sessions(&self) {
+        for (_, session) in self.sessions() {
+            self.end_session(&session);
+        }
+    }
+
+    /// Ends all sessions but one.
+    pub(crate) fn end_other_sessions(&self, but: &SessionShared) {
+        for (_, session) in self.sessions() {
+            if !std::ptr::eq(Arc::as_ptr(&session), but) {
+                self.end_session(&session);
+            }
+        }
+    }
+
+    pub(crate) fn end_session(&self, session: &SessionShared) {
+        session.killed.store(true, Ordering::Release);
+        session.cancel.store(true, Ordering::Release);
+        self.wake(session);
+    }
+
+    /// Batches since the start.
+    pub fn batches_run(&self) -> u64 {
+        let running = self.sessions().iter().map(|(_, s)| s.batches.load(Ordering::Relaxed)).sum::<u64>();
+        self.host.ended_batches() + running
+    }
+
+    /// Sessions since the start.
+    pub fn logins(&self) -> u64 {
+        self.logins.load(Ordering::Relaxed)
+    }
+
+    /// Ends the lock wait of a session that is to stop.
+    pub(crate) fn wake(&self, session: &SessionShared) {
+        self.locks.cancel(session.number);
+    }
+}

@@ -1,0 +1,351 @@
+//! The steps of a plan as they are shown: each operator with its name, its arguments and what it is expected to give.
+
+use compact_str::CompactString;
+
+use crate::dml::DmlPlan;
+use crate::state::profile::NodeId;
+use expr::{Expr, Pred, SubRef};
+use plan::QueryPlan;
+use plan::bind::function::CalledFunction;
+use plan::logical::{JoinKind, WorkSource};
+use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
+use storage::{Base, IndexStore, TableStore};
+
+use super::{Counted, Estimate, Object, Shown, Source};
+
+/// Adds the operators of a query.
+pub fn query(plan: &QueryPlan, shown: &mut Shown) {
+    shown.kind = "SELECT";
+    shown.subqueries.clone_from(&plan.needs().subqueries);
+    add(plan.plan(), None, 1.0, shown);
+}
+
+/// Adds the operators of a change.
+pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
+    shown.subqueries.clone_from(&plan.needs().subqueries);
+    let (db, store, source, verb) = match plan {
+        DmlPlan::Insert(plan) => {
+            let (db, store, source) = plan.shown();
+            (db, store, source, "Insert")
+        }
+        DmlPlan::Update(plan) => {
+            let (db, store, source) = plan.shown();
+            (db, store, source, "Update")
+        }
+        DmlPlan::Delete(plan) => {
+            let (db, store, source) = plan.shown();
+            (db, store, source, "Delete")
+        }
+        DmlPlan::Merge(plan) => {
+            let (db, store, source) = plan.shown();
+            (db, store, source, "Merge")
+        }
+        DmlPlan::Instead(plan) => {
+            let (name, verb, source) = plan.shown();
+            shown.kind = match verb {
+                "Insert" => "INSERT",
+                "Update" => "UPDATE",
+                _ => "DELETE",
+            };
+            let at = shown.push(None, ("Table Insert", verb), format!("OBJECT:([{name}])"), None);
+            shown.steps[at].counted = Counted::Changes;
+            return match source {
+                Some(source) => add(source, Some(at), 1.0, shown),
+                None => {
+                    shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
+                }
+            };
+        }
+        DmlPlan::SelectInto(plan) => {
+            let (name, source) = plan.shown();
+            shown.kind = "SELECT INTO";
+            let at = shown.push(None, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
+            shown.steps[at].counted = Counted::Changes;
+            return add(source, Some(at), 1.0, shown);
+        }
+    };
+    shown.kind = match verb {
+        "Insert" => "INSERT",
+        "Update" => "UPDATE",
+        "Merge" => "MERGE",
+        _ => "DELETE",
+    };
+    let object = Object::of(db, &store.table, &store.table.storage);
+    let at = shown.push_on(None, change(store, verb), object, "", None);
+    shown.steps[at].counted = Counted::Changes;
+    match source {
+        Source::Constant => {
+            shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
+        }
+        Source::Plan(plan) => add(plan, Some(at), 1.0, shown),
+        Source::Scan(scan) => {
+            add_scan(scan, None, Some(at), shown);
+        }
+    }
+}
+
+fn change(store: &TableStore, verb: &'static str) -> (&'static str, &'static str) {
+    let tree = matches!(store.base, Base::Tree(_));
+    let physical = match (verb, tree) {
+        ("Insert", true) => "Clustered Index Insert",
+        ("Insert", false) => "Table Insert",
+        ("Update", true) => "Clustered Index Update",
+        ("Update", false) => "Table Update",
+        ("Merge", true) => "Clustered Index Merge",
+        ("Merge", false) => "Table Merge",
+        (_, true) => "Clustered Index Delete",
+        (_, false) => "Table Delete",
+    };
+    (physical, verb)
+}
+
+fn join_name(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "Inner Join",
+        JoinKind::Left => "Left Outer Join",
+        JoinKind::Full => "Full Outer Join",
+        JoinKind::Semi => "Left Semi Join",
+        JoinKind::Anti => "Left Anti Semi Join",
+    }
+}
+
+fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
+    let estimate = Some(Estimate::of(plan, executions));
+    let mut step = |names, argument: String| shown.push(parent, names, argument, estimate);
+    let same = |name| (name, name);
+    let mut subqueries = Vec::new();
+    let at = match &plan.node {
+        Node::One => step(same("Constant Scan"), String::new()),
+        Node::Values(values) => {
+            values.iter().flatten().for_each(|e| in_expr(e, &mut subqueries));
+            step(same("Constant Scan"), format!("VALUES:({} rows)", values.len()))
+        }
+        Node::Scan(scan) => {
+            let at = add_scan(scan, estimate, parent, shown);
+            shown.steps[at].counted = Counted::Node(NodeId::of(plan));
+            return;
+        }
+        Node::View { scan, .. } => {
+            step(same("Table-valued function"), format!("OBJECT:([sys].[{}])", scan.view.name()))
+        }
+        Node::Routine { scan, .. } => {
+            let name = scan.routine.as_any().downcast_ref::<CalledFunction>();
+            let name = name.map_or(String::new(), |f| format!("[{}].[{}]", f.module.schema, f.module.name));
+            step(same("Table-valued function"), format!("OBJECT:({name})"))
+        }
+        Node::Work { source, .. } => {
+            let name = match source {
+                WorkSource::Inserted => "Inserted Scan",
+                WorkSource::Deleted => "Deleted Scan",
+                WorkSource::Recursion(_) => "Table Spool",
+            };
+            step(same(name), String::new())
+        }
+        Node::Recursive { .. } => step(("Concatenation", "Recursive Union"), String::new()),
+        Node::Lookup { scan, .. } => {
+            let tree = matches!(scan.store.base, Base::Tree(_));
+            let name = if tree { "Key Lookup" } else { "RID Lookup" };
+            let object = Object::of(&scan.db, &scan.store.table, &scan.store.table.storage);
+            let argument = tested(scan, &mut subqueries);
+            shown.push_on(parent, same(name), object, &argument, estimate)
+        }
+        Node::Filter { pred, .. } => {
+            in_pred(pred, &mut subqueries);
+            step(same("Filter"), String::new())
+        }
+        Node::Project { exprs, .. } => {
+            exprs.iter().for_each(|e| in_expr(e, &mut subqueries));
+            step(same("Compute Scalar"), String::new())
+        }
+        Node::HashJoin { plan: join, .. } => {
+            let built = if join.builds_left { "BUILD:(LEFT)" } else { "" };
+            step(("Hash Match", join_name(join.kind)), built.into())
+        }
+        Node::MergeJoin { plan: join, .. } => {
+            step(("Merge Join", join_name(join.kind)), format!("MERGE:({} keys)", join.left_keys.len()))
+        }
+        Node::LoopJoin { plan: join, .. } => step(("Nested Loops", join_name(join.kind)), String::new()),
+        Node::Apply { plan: apply, .. } => {
+            step(("Nested Loops", join_name(apply.kind)), format!("OUTER REFERENCES:({})", apply.args.len()))
+        }
+        Node::Aggregate { plan: group, .. } if group.scalar && group.keys.is_empty() => {
+            step(("Stream Aggregate", "Aggregate"), String::new())
+        }
+        Node::Aggregate { plan: group, .. } if group.streams => {
+            step(("Stream Aggregate", "Aggregate"), format!("GROUP BY:({} keys)", group.keys.len()))
+        }
+        Node::Aggregate { plan: group, .. } => {
+            step(("Hash Match", "Aggregate"), format!("HASH:({} keys)", group.keys.len()))
+        }
+        Node::Distinct { streams: true, .. } => step(("Stream Aggregate", "Aggregate"), "DISTINCT".into()),
+        Node::Distinct { .. } => step(("Hash Match", "Flow Distinct"), String::new()),
+        Node::Sort { keys, limit: None, .. } => step(same("Sort"), format!("ORDER BY:({} keys)", keys.len())),
+        Node::Sort { keys, limit: Some(n), .. } => {
+            step(("Sort", "TopN Sort"), format!("TOP {n}, ORDER BY:({} keys)", keys.len()))
+        }
+        Node::Document { document, .. } => {
+            let json = matches!(**document, expr::document::Document::Json(_));
+            step(("UDX", if json { "FOR JSON" } else { "FOR XML" }), String::new())
+        }
+        Node::Top { .. } => step(same("Top"), String::new()),
+        Node::Window { calls, .. } => step(same("Window Aggregate"), format!("{} functions", calls.len())),
+        Node::Concat(_) => step(same("Concatenation"), String::new()),
+        Node::SetOp { except: true, .. } => step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into()),
+        Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),
+    };
+    shown.steps[at].counted = Counted::Node(NodeId::of(plan));
+    for (number, input) in inputs(&plan.node).into_iter().enumerate() {
+        // The right side of an apply runs for each row of the left one.
+        let times = match &plan.node {
+            Node::Apply { left, .. } if number == 1 => left.rows.max(1.0),
+            _ => 1.0,
+        };
+        add(input, Some(at), executions * times, shown);
+    }
+    add_subqueries(&subqueries, at, shown);
+}
+
+fn inputs(node: &Node) -> Vec<&Plan> {
+    match node {
+        Node::One
+        | Node::Values(_)
+        | Node::Scan(_)
+        | Node::View { .. }
+        | Node::Routine { .. }
+        | Node::Work { .. } => Vec::new(),
+        Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps).collect(),
+        Node::Filter { input, .. }
+        | Node::Lookup { input, .. }
+        | Node::Project { input, .. }
+        | Node::Aggregate { input, .. }
+        | Node::Distinct { input, .. }
+        | Node::Sort { input, .. }
+        | Node::Document { input, .. }
+        | Node::Top { input, .. }
+        | Node::Window { input, .. } => vec![input],
+        Node::HashJoin { left, right, .. }
+        | Node::LoopJoin { left, right, .. }
+        | Node::MergeJoin { left, right, .. }
+        | Node::SetOp { left, right, .. } => vec![left, right],
+        Node::Apply { left, plan } => vec![left, &plan.right],
+        Node::Concat(inputs) => inputs.iter().collect(),
+    }
+}
+
+fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) -> usize {
+    let store = &scan.store;
+    let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
+        let length =
+            |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
+        let used = columns.iter().take(seek.ranges().map(length).max().unwrap_or(0));
+        let mut names: Vec<String> = Vec::new();
+        for (at, _) in used {
+            let name = format!("[{}]", store.table.columns[*at].name);
+            // The clustered key behind an index's own may have its columns again.
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };
+        format!(", SEEK:({}{ranges})", names.join(", "))
+    };
+    let mut subqueries = Vec::new();
+    if let Path::Clustered(seek) | Path::Point(seek) | Path::Index { seek, .. } = &scan.path {
+        for range in seek.ranges() {
+            let ends = range.lower.iter().chain(&range.upper).map(|(e, _)| e);
+            range.equal.iter().chain(ends).for_each(|e| in_expr(e, &mut subqueries));
+        }
+    }
+    let tree = matches!(store.base, Base::Tree(_));
+    let base = || Object::of(&scan.db, &store.table, &store.table.storage);
+    let (name, object, mut argument) = match &scan.path {
+        Path::Base if tree => ("Clustered Index Scan", base(), String::new()),
+        Path::Base => ("Table Scan", base(), String::new()),
+        Path::Clustered(seek) | Path::Point(seek) => {
+            ("Clustered Index Seek", base(), key(&store.table.storage.key, seek))
+        }
+        Path::Index { index, seek, covering, .. } => {
+            let IndexStore { def, order, .. } = &store.indexes[*index];
+            let mut text = String::new();
+            if !seek.is_empty() {
+                text += &key(order, seek);
+            }
+            if !covering {
+                text += if tree { ", KEY LOOKUP" } else { ", RID LOOKUP" };
+            }
+            let name = if seek.is_empty() { "Index Scan" } else { "Index Seek" };
+            (name, Object::of(&scan.db, &store.table, def), text)
+        }
+    };
+    argument += &tested(scan, &mut subqueries);
+    if scan.backward {
+        argument += ", ORDERED BACKWARD";
+    }
+    let at = shown.push_on(parent, (name, name), object, &argument, estimate);
+    add_subqueries(&subqueries, at, shown);
+    at
+}
+
+/// The condition that is tested on a row.
+fn tested<'p>(scan: &'p ScanPlan, subqueries: &mut Vec<&'p SubRef>) -> String {
+    let Some(pred) = &scan.pred else { return String::new() };
+    in_pred(pred, subqueries);
+    let tested = scan.columns.iter().take(scan.tested);
+    let names: Vec<CompactString> =
+        tested.map(|at| scan.store.table.columns[usize::from(*at)].name.clone()).collect();
+    format!(", WHERE:({})", names.join(", "))
+}
+
+fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {
+    for sub in subqueries {
+        let kind = if sub.args.is_empty() { "Subquery" } else { "Correlated Subquery" };
+        let Some(plan) = shown.subqueries.get(sub.id).cloned() else { continue };
+        let estimate = Some(Estimate::of(&plan, 1.0));
+        let at = shown.push(Some(parent), ("Subquery", kind), String::new(), estimate);
+        shown.steps[at].counted = Counted::Node(NodeId::of(&plan));
+        add(&plan, Some(at), 1.0, shown);
+    }
+}
+
+fn in_expr<'e>(e: &'e Expr, out: &mut Vec<&'e SubRef>) {
+    match e {
+        Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => {}
+        Expr::Convert(c) => in_expr(&c.operand, out),
+        Expr::Binary(b) => {
+            in_expr(&b.left, out);
+            in_expr(&b.right, out);
+        }
+        Expr::Negate(e, _) | Expr::BitNot(e, _) => in_expr(e, out),
+        Expr::Case(c) => {
+            for (when, then) in &c.branches {
+                in_pred(when, out);
+                in_expr(then, out);
+            }
+            in_expr(&c.otherwise, out);
+        }
+        Expr::Coalesce(list) => list.iter().for_each(|e| in_expr(e, out)),
+        Expr::Call(c) => c.args.iter().for_each(|e| in_expr(e, out)),
+        Expr::Routine(c) => c.args.iter().for_each(|e| in_expr(e, out)),
+        Expr::Subquery(sub) => out.push(sub),
+    }
+}
+
+fn in_pred<'e>(p: &'e Pred, out: &mut Vec<&'e SubRef>) {
+    match p {
+        Pred::Const(_) => {}
+        Pred::Compare(c) | Pred::Distinct(c, _) => {
+            in_expr(&c.left, out);
+            in_expr(&c.right, out);
+        }
+        Pred::And(list) | Pred::Or(list) => list.iter().for_each(|p| in_pred(p, out)),
+        Pred::Not(p) => in_pred(p, out),
+        Pred::IsNull(e, _) => in_expr(e, out),
+        Pred::Like(l) => [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| in_expr(e, out)),
+        Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| in_expr(e, out)),
+        Pred::Exists(sub) => out.push(sub),
+        Pred::Quantified(q) => {
+            in_expr(&q.operand, out);
+            out.push(&q.query);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Locks that a session takes for its statements: of tables and what else has a definition, and of applications.
+//! Guarantee: after the wait for a definition it is still the one that the statement was compiled with, else the statement is
+//! compiled again.
+
+use std::sync::Arc;
+
+use txn::{LockMode, What};
+use types::SqlError;
+
+use super::core::SessionCore;
+use super::transactions::is_private;
+use catalog::errors::{self, db_error};
+use catalog::other::{OtherObject, SequenceDef};
+use catalog::{Db, ModuleDef, TableDef};
+use plan::hints::TableLock;
+
+impl SessionCore {
+    /// Locks a table. The definition must still be the current one.
+    ///
+    /// Errors: [`errors::SCHEMA_CHANGED`] (the interpreter compiles again), 1205, 1222.
+    pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, lock: TableLock) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        if lock.no_wait {
+            txn.wait.timeout_ms = 0;
+            self.transactions.no_wait = true;
+        }
+        let what = What::Table(table.object_id as u32);
+        let locked = match lock.hold {
+            false => txn.lock_statement(what, lock.mode),
+            true => txn.lock(what, lock.mode),
+        };
+        locked.map_err(|e| db_error(db, &e))?;
+        if is_private(&self.private_tables, table) {
+            return Ok(());
+        }
+        if !db.is_current(table) {
+            return Err(errors::schema_changed());
+        }
+        self.check_isolation(db, table, lock.mode)
+    }
+
+    /// Takes an application lock for the transaction; the inner error is the wait's. -1 waits without end.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    pub fn lock_application(
+        &mut self,
+        db: &Arc<Db>,
+        what: What,
+        mode: LockMode,
+        timeout_ms: i64,
+    ) -> Result<Result<(), txn::TxnError>, SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let before = std::mem::replace(&mut txn.wait.timeout_ms, timeout_ms);
+        let locked = txn.lock(what, mode);
+        txn.wait.timeout_ms = before;
+        Ok(locked)
+    }
+
+    /// Gives an application lock of the transaction back.
+    ///
+    /// # Errors
+    /// The transaction cannot begin.
+    pub fn unlock_application(&mut self, db: &Arc<Db>, resource: &txn::Resource) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        self.transactions.open[at].txn.locks.unlock(resource);
+        Ok(())
+    }
+
+    /// Locks a view while a statement uses it. Its definition must still be the current one.
+    ///
+    /// Errors: as [`SessionCore::lock_table`].
+    pub fn lock_module(&mut self, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let locked = txn.lock_statement(What::Table(module.object_id as u32), LockMode::SchS);
+        locked.map_err(|e| db_error(db, &e))?;
+        let catalog = db.catalog();
+        let current = catalog.modules.get(&module.object_id);
+        if current.is_some_and(|current| Arc::ptr_eq(current, module)) {
+            Ok(())
+        } else {
+            Err(errors::schema_changed())
+        }
+    }
+
+    /// Locks a sequence while a statement takes values of it. Its definition must still be the current one.
+    ///
+    /// Errors: as [`SessionCore::lock_table`].
+    pub fn lock_sequence(&mut self, db: &Arc<Db>, sequence: &Arc<SequenceDef>) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let txn = &mut self.transactions.open[at].txn;
+        let locked = txn.lock_statement(What::Table(sequence.object_id as u32), LockMode::SchS);
+        locked.map_err(|e| db_error(db, &e))?;
+        match db.catalog().others.get(&sequence.object_id) {
+            Some(OtherObject::Sequence(current)) if Arc::ptr_eq(current, sequence) => Ok(()),
+            _ => Err(errors::schema_changed()),
+        }
+    }
+
+    /// Waits until other sessions' uncommitted drops in the current database are decided. False when there are none.
+    ///
+    /// Errors: 1205, 1222.
+    pub fn wait_for_ddl_of_others(&mut self) -> Result<bool, SqlError> {
+        let db = self.db().clone();
+        let waiting = db.drops_in_flight(self.spid());
+        for object_id in &waiting {
+            let at = self.open_txn(&db)?;
+            let txn = &mut self.transactions.open[at].txn;
+            let locked = txn.lock_statement(What::Table(*object_id as u32), LockMode::SchS);
+            locked.map_err(|e| db_error(&db, &e))?;
+            txn.locks.end_statement();
+        }
+        Ok(!waiting.is_empty())
+    }
+}
