@@ -63,7 +63,7 @@ impl AggKind {
             let text = format!("Operand data type {} is invalid for {name} operator.", arg.message_name());
             SqlError::new(8117, 16, 1, text)
         };
-        if arg.is_old_lob() {
+        if arg.is_old_lob() || (arg == DataType::Xml && !matches!(self, AggKind::Count | AggKind::CountBig)) {
             return Err(invalid());
         }
         Ok(match self {

@@ -136,7 +136,7 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     } else if right.is_null_literal() && !left.is_null_literal() {
         right.ty = left.ty;
     }
-    if left.ty.is_old_lob() || right.ty.is_old_lob() {
+    if left.ty.is_opaque() || right.ty.is_opaque() {
         let name = arith_op(op).name();
         return Err(if left.ty == right.ty {
             SqlError::operand_invalid(left.ty, name)
@@ -191,7 +191,10 @@ pub fn comparable(left: Typed, right: Typed, operator: &str) -> Result<(Expr, Ex
 
 /// The type in which two types are compared.
 pub fn comparison_type(left: DataType, right: DataType, operator: &str) -> Result<DataType, SqlError> {
-    if left.is_old_lob() || right.is_old_lob() {
+    if left == right && left == DataType::Xml {
+        left.check_comparable()?;
+    }
+    if left.is_opaque() || right.is_opaque() {
         return Err(SqlError::incompatible(left, right, operator));
     }
     let ty = types::common_type(left, right)?;
@@ -320,7 +323,7 @@ pub fn as_string(operand: Typed) -> Result<Expr, SqlError> {
         return Ok(operand.expr);
     }
     let to = DataType::VarChar(Len::N(8000));
-    if operand.ty.is_old_lob() {
+    if operand.ty.is_opaque() {
         return Err(crate::functions::invalid_argument(operand.ty, 1, "like"));
     }
     if operand.ty.is_binary() {

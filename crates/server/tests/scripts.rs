@@ -234,3 +234,17 @@ fn text_ntext_and_image() {
     });
     assert_eq!(tables.as_deref(), Some(&["dbo.kept".to_string(), String::new()][..]));
 }
+
+#[test]
+fn xml() {
+    let table = "create table x (id int primary key, d xml)";
+    let changes = "insert x values (1, '<a n=\"1\"><b>caf\u{e9}</b></a>'), (2, null); select * from x; select d.value('(/a/@n)[1]', 'int') from x
+        update x set d.modify('insert <c/> into (/a)[1]') where id = 1; select d.query('/a/*') from x where id = 1
+        select n.c.value('.', 'nvarchar(9)') from x cross apply d.nodes('/a/b') n (c); select cast('<a>' as xml)
+        select id from x for xml raw, type; select d.value('/a/b', 'int') from x";
+    both_ways("xml", &[table.to_string(), changes.to_string()]);
+    let server = TestServer::start();
+    let mut client = server.client();
+    let sent = on_the_wire(&mut client, "select cast('<a/>' as xml)");
+    assert_eq!(sent, [(0, tds::TypeInfo::Xml)]);
+}

@@ -183,6 +183,8 @@ impl TypeInfo {
             DataType::Date | DataType::Time(_) | DataType::DateTime2(_) | DataType::DateTimeOffset(_) => {
                 TypeInfo::AsText(ty, wire)
             }
+            DataType::Xml if has_max => TypeInfo::Xml,
+            DataType::Xml => TypeInfo::NText(wire),
             DataType::UniqueIdentifier => TypeInfo::Guid,
             DataType::SqlVariant => TypeInfo::Variant,
         }

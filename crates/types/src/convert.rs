@@ -14,7 +14,7 @@ use crate::error::SqlError;
 use crate::numtext::{self, ParsedInteger};
 use crate::rowcell::{encode_utf16, latin_text, wide_text};
 use crate::value::Value;
-use crate::{convertbin, dateformat, dateparse};
+use crate::{convertbin, convertxml, dateformat, dateparse};
 
 /// Who asks for a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +59,9 @@ pub fn convert(
         return convert(value, value.natural_type(), to, style, Mode::Explicit);
     }
     check_conversion(from, to, mode)?;
+    if from == DataType::Xml || to == DataType::Xml {
+        return convertxml::convert(value, from, to, style);
+    }
     match to {
         DataType::SqlVariant => Ok(value.clone()),
         _ if to.is_string() => to_string(value, from, to, style, mode),

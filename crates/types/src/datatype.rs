@@ -43,6 +43,8 @@ pub enum DataType {
     UniqueIdentifier,
     /// rowversion, whose older name timestamp clients know: eight bytes, of the database's counter where a column has them.
     RowVersion,
+    /// Documents and fragments as text in the normal form that crate `xml` writes.
+    Xml,
     /// A value that carries its own type; it passes through expressions but cannot be stored in a row.
     SqlVariant,
 }
@@ -168,6 +170,7 @@ impl DataType {
             DataType::DateTimeOffset(_) => "datetimeoffset",
             DataType::UniqueIdentifier => "uniqueidentifier",
             DataType::RowVersion => "timestamp",
+            DataType::Xml => "xml",
             DataType::SqlVariant => "sql_variant",
         }
     }
@@ -232,6 +235,7 @@ impl DataType {
             "datetimeoffset" => Ok(DataType::DateTimeOffset(fraction_arg(args)?)),
             "uniqueidentifier" => plain(DataType::UniqueIdentifier),
             "rowversion" | "timestamp" => plain(DataType::RowVersion),
+            "xml" => plain(DataType::Xml),
             "sql_variant" => plain(DataType::SqlVariant),
             _ => Err(SqlError::unknown_type(name)),
         }
@@ -263,6 +267,7 @@ impl DataType {
             DataType::SmallMoney => 122,
             DataType::BigInt => 127,
             DataType::RowVersion => 189,
+            DataType::Xml => 241,
             DataType::VarBinary(_) => 165,
             DataType::VarChar(_) => 167,
             DataType::Binary(_) => 173,
@@ -294,7 +299,10 @@ impl DataType {
             DataType::NChar(n) => signed(n.saturating_mul(2)),
             DataType::VarChar(Len::N(n)) | DataType::VarBinary(Len::N(n)) => signed(n),
             DataType::NVarChar(Len::N(n)) => signed(n.saturating_mul(2)),
-            DataType::VarChar(Len::Max) | DataType::VarBinary(Len::Max) | DataType::NVarChar(Len::Max) => -1,
+            DataType::VarChar(Len::Max)
+            | DataType::VarBinary(Len::Max)
+            | DataType::NVarChar(Len::Max)
+            | DataType::Xml => -1,
             // Of the pointer that SQL Server's rows have.
             DataType::VarChar(Len::Old) | DataType::VarBinary(Len::Old) | DataType::NVarChar(Len::Old) => 16,
             DataType::Date => 3,
@@ -344,7 +352,8 @@ impl DataType {
     /// SQL Server's data type precedence: the operand with the greater number wins.
     pub fn precedence(self) -> u8 {
         match self {
-            DataType::SqlVariant => 30,
+            DataType::SqlVariant => 31,
+            DataType::Xml => 30,
             DataType::DateTimeOffset(_) => 29,
             DataType::DateTime2(_) => 28,
             DataType::DateTime => 27,
@@ -380,7 +389,7 @@ impl DataType {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
-    /// MAX types and text, ntext, image: their values may live outside the row.
+    /// MAX types, text, ntext, image and xml: their values may live outside the row.
     pub fn is_lob(self) -> bool {
         self.is_variable() && self.length().is_none()
     }
@@ -413,8 +422,18 @@ impl DataType {
         }
     }
 
-    /// Why values of the type have no order and no equality, for types that have none. Error: 306.
+    /// text, ntext, image, xml: no operator takes them, and few functions.
+    pub fn is_opaque(self) -> bool {
+        self == DataType::Xml || self.is_old_lob()
+    }
+
+    /// Why values of the type have no order and no equality, for types that have none. Errors: 305, 306.
     pub fn check_comparable(self) -> Result<(), SqlError> {
+        if self == DataType::Xml {
+            let text =
+                "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
+            return Err(SqlError::new(305, 16, 1, text));
+        }
         if self.is_old_lob() {
             let text = "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE \
                         operator.";
@@ -438,9 +457,9 @@ impl DataType {
         matches!(self, DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion)
     }
 
-    /// varchar, nvarchar, varbinary, and text, ntext, image: stored with their own length.
+    /// varchar, nvarchar, varbinary, and text, ntext, image, xml: stored with their own length.
     pub fn is_variable(self) -> bool {
-        matches!(self, DataType::VarChar(_) | DataType::NVarChar(_) | DataType::VarBinary(_))
+        matches!(self, DataType::VarChar(_) | DataType::NVarChar(_) | DataType::VarBinary(_) | DataType::Xml)
     }
 
     /// tinyint, smallint, int, bigint.
@@ -705,6 +724,9 @@ pub enum Conversion {
 pub fn conversion(from: DataType, to: DataType) -> Conversion {
     use Conversion::{ExplicitOnly, Implicit, None};
     use DataType as T;
+    if from == DataType::Xml || to == DataType::Xml {
+        return xml_conversion(from, to);
+    }
     if from.is_old_lob() || to.is_old_lob() {
         return old_lob_conversion(from, to);
     }
@@ -768,6 +790,17 @@ pub fn conversion(from: DataType, to: DataType) -> Conversion {
         }
         (f, t) if f.is_temporal() => temporal_conversion(f, t),
         _ => None,
+    }
+}
+
+/// Strings and bytes become xml by themselves, xml becomes them when it is asked for.
+fn xml_conversion(from: DataType, to: DataType) -> Conversion {
+    let text = |ty: DataType| (ty.is_string() || ty.is_binary()) && ty != DataType::RowVersion;
+    match (from, to) {
+        (DataType::Xml, DataType::Xml) => Conversion::Implicit,
+        (DataType::Xml, to) if text(to) && !to.is_old_lob() => Conversion::ExplicitOnly,
+        (from, DataType::Xml) if text(from) && from != DataType::VarBinary(Len::Old) => Conversion::Implicit,
+        _ => Conversion::None,
     }
 }
 

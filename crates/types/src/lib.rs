@@ -6,6 +6,7 @@ pub mod codepage;
 pub mod collation;
 pub mod convert;
 mod convertbin;
+mod convertxml;
 pub mod datatype;
 pub mod dateformat;
 pub mod dateparse;

@@ -54,6 +54,8 @@ pub(crate) enum Cell {
     DateTime2(u8),
     DateTimeOffset(u8),
     Guid,
+    /// UTF-8.
+    Xml,
     /// Not storable; encoding it is an error.
     Variant,
 }
@@ -91,6 +93,7 @@ impl Cell {
             DataType::DateTime2(scale) => Cell::DateTime2(scale),
             DataType::DateTimeOffset(scale) => Cell::DateTimeOffset(scale),
             DataType::UniqueIdentifier => Cell::Guid,
+            DataType::Xml => Cell::Xml,
             DataType::SqlVariant => Cell::Variant,
         }
     }
@@ -342,6 +345,10 @@ pub(crate) fn encode_bytes(cell: Cell, value: &Value, out: &mut Vec<u8>) -> Resu
             out.extend_from_slice(b);
             (b.len(), limit)
         }
+        (Cell::Xml, Value::Str(s)) => {
+            out.extend_from_slice(s.as_bytes());
+            return Ok(());
+        }
         (cell, value) => return Err(mismatch(cell, value)),
     };
     if length > limit as usize {
@@ -364,6 +371,7 @@ pub(crate) fn decode_bytes_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
         Cell::VarChar { .. } => set_latin(place, bytes),
         Cell::NVarChar { .. } => *place = Value::Str(wide_text(bytes)?),
         Cell::VarBinary { .. } => *place = Value::Bytes(Arc::from(bytes)),
+        Cell::Xml => *place = Value::Str(CompactString::from_utf8(bytes).ok()?),
         _ => return None,
     }
     Some(())

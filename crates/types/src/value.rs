@@ -153,7 +153,7 @@ impl Value {
     pub fn is_kind_of(&self, ty: DataType) -> bool {
         match self {
             Value::Null => true,
-            Value::Str(_) => ty.is_string() || ty == DataType::SqlVariant,
+            Value::Str(_) => ty.is_string() || ty == DataType::Xml || ty == DataType::SqlVariant,
             Value::Bytes(_) => ty.is_binary() || ty == DataType::SqlVariant,
             other => ty == DataType::SqlVariant || other.natural_type().is_kind_of(ty),
         }

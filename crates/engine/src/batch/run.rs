@@ -762,7 +762,7 @@ impl<'s> ToSink<'s> {
         textsize: i32,
     ) -> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
-        let limit = limit.filter(|_| columns.iter().any(|c| c.ty.is_lob()));
+        let limit = limit.filter(|_| columns.iter().any(|c| is_cut(c.ty)));
         let header = (!columns.is_empty()).then_some(columns);
         ToSink { sink, header, begun: false, limit, cut: Vec::new() }
     }
@@ -785,7 +785,7 @@ impl<'s> ToSink<'s> {
     fn cut_row(&mut self, row: &[Value], limit: usize) -> Result<(), SqlError> {
         self.cut.clear();
         let columns = self.header.unwrap_or_default();
-        self.cut.extend(row.iter().zip(columns).map(|(value, column)| match (value, column.ty.is_lob()) {
+        self.cut.extend(row.iter().zip(columns).map(|(value, column)| match (value, is_cut(column.ty)) {
             (Value::Str(text), true) => {
                 let units = if column.ty.is_unicode() { limit / 2 } else { limit };
                 Value::str(types::convert::first_units(text, units, column.ty))
@@ -807,6 +807,11 @@ impl RowSink for ToSink<'_> {
             None => self.sink.row(row),
         }
     }
+}
+
+/// Whether TEXTSIZE cuts values of the type: a part of a document would be none.
+fn is_cut(ty: DataType) -> bool {
+    ty.is_lob() && ty != DataType::Xml
 }
 
 /// Whether an UPDATE sets variables, which nothing takes back.

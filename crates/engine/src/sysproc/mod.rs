@@ -20,6 +20,7 @@ mod status;
 mod types;
 mod undeclared;
 mod update_stats;
+mod xml;
 
 use ::types::{DataType, SqlError, Value};
 use compact_str::CompactString;
@@ -79,6 +80,8 @@ impl Procedure {
 /// All procedures but sp_executesql, which is the interpreter's own.
 const PROCEDURES: &[(&str, Body)] = &[
     ("sp_set_session_context", session_context::set),
+    ("sp_xml_preparedocument", xml::prepare),
+    ("sp_xml_removedocument", xml::remove),
     ("sp_tables", odbc::tables::tables),
     ("sp_columns", odbc::columns::columns),
     ("sp_columns_90", odbc::columns::columns),

@@ -47,6 +47,7 @@ fn managed_type(ty: DataType, new: bool) -> i16 {
         DataType::VarBinary(_) => 21,
         DataType::VarChar(_) => 22,
         DataType::SqlVariant => 23,
+        DataType::Xml => 25,
         _ if !new => NVARCHAR,
         DataType::Date => 31,
         DataType::Time(_) => 32,

@@ -49,6 +49,8 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_datatype_info_90", Runs::Everyone),
     ("sp_datatype_info_100", Runs::Everyone),
     ("sp_set_session_context", Runs::Everyone),
+    ("sp_xml_preparedocument", Runs::Everyone),
+    ("sp_xml_removedocument", Runs::Everyone),
     ("sp_getapplock", Runs::Everyone),
     ("sp_sequence_get_range", Runs::Everyone),
     ("sp_releaseapplock", Runs::Everyone),

@@ -30,6 +30,7 @@ pub mod table_functions;
 pub mod transactions;
 pub mod types;
 pub mod waiting;
+mod xml_nodes;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -336,6 +337,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &table_functions::GENERATE_SERIES,
     &table_functions::STRING_SPLIT,
     &open_json::OPEN_JSON,
+    &xml_nodes::XML_NODES,
+    &xml_nodes::OPEN_XML,
     &memory::RESOURCE_SEMAPHORES,
     &server::WAIT_STATS,
     &counters::COUNTERS,

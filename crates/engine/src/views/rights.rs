@@ -44,6 +44,8 @@ const DEFINITIONS: ViewRight = ViewRight::Database(Permission::ViewDefinition);
 const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.generate_series", PUBLIC, Rows::All),
     ("sys.openjson", PUBLIC, Rows::All),
+    ("sys.xml nodes()", PUBLIC, Rows::All),
+    ("sys.openxml nodes()", PUBLIC, Rows::All),
     ("sys.time_zone_info", PUBLIC, Rows::All),
     ("sys.string_split", PUBLIC, Rows::All),
     ("sys.databases", PUBLIC, Rows::Databases("database_id")),

@@ -29,7 +29,7 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Each type at its greatest, as sys.types shows them.
-const ALL: [DataType; 29] = [
+const ALL: [DataType; 30] = [
     DataType::VarBinary(Len::Old),
     DataType::VarChar(Len::Old),
     DataType::UniqueIdentifier,
@@ -59,6 +59,7 @@ const ALL: [DataType; 29] = [
     DataType::Char(8000),
     DataType::NVarChar(Len::N(4000)),
     DataType::NChar(4000),
+    DataType::Xml,
 ];
 
 fn row(name: &str, ty: DataType, user_type_id: i32) -> Vec<Value> {

@@ -163,6 +163,8 @@ pub struct SessionCore {
     pub context_info: Value,
     /// SESSION_CONTEXT: values by lower-case key, and whether they may not be set again.
     pub session_context: HashMap<CompactString, (Value, bool)>,
+    /// sp_xml_preparedocument: documents by their numbers.
+    pub xml_documents: HashMap<i32, Arc<str>>,
     /// RAND().
     pub random: Random,
     /// @@TRANCOUNT.
@@ -253,6 +255,7 @@ impl SessionCore {
             sequence_values: Vec::new(),
             context_info: Value::Null,
             session_context: HashMap::new(),
+            xml_documents: HashMap::new(),
             random: Random::new((random_bits() >> 33) as i64),
             trancount: 0,
             transaction: 0,

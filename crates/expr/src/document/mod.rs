@@ -6,12 +6,10 @@
 mod json;
 mod xml;
 mod xml_path;
-mod xml_text;
 
 pub use json::{JsonDocument, JsonLevel, JsonMember};
 pub use xml::{XmlDocument, XmlLevel, escaped, xml_name};
 pub use xml_path::{Leaf, PathColumn, XmlPath};
-pub use xml_text::{first_text, whole_text};
 
 use types::{Collation, DataType, SqlError, Value};
 

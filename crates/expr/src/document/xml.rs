@@ -63,15 +63,25 @@ impl XmlDocument {
             }
         }
         if !self.elements {
+            // No attribute can have xml: it is an element within.
+            let mut body = String::new();
             for (name, column) in &level.columns {
-                let value = &row[column.at];
-                if !value.is_null() {
-                    out.push_str(&format!(" {name}=\""));
-                    escaped(&value_text(value, column.ty)?, true, out);
-                    out.push('"');
+                match &row[column.at] {
+                    Value::Null => {}
+                    Value::Str(text) if column.raw && text.is_empty() => body.push_str(&format!("<{name}/>")),
+                    Value::Str(text) if column.raw => body.push_str(&format!("<{name}>{text}</{name}>")),
+                    value => {
+                        out.push_str(&format!(" {name}=\""));
+                        escaped(&value_text(value, column.ty)?, true, out);
+                        out.push('"');
+                    }
                 }
             }
-            out.push_str(if inner { ">" } else { "/>" });
+            match (inner, body.is_empty()) {
+                (true, _) => out.push_str(&format!(">{body}")),
+                (false, true) => out.push_str("/>"),
+                (false, false) => out.push_str(&format!(">{body}</{}>", level.name)),
+            }
             return Ok(());
         }
         let mut body = String::new();

@@ -36,7 +36,7 @@ pub const FUNCTIONS: &[Function] = &[
 fn meeting_type(types: &[DataType], name: &str) -> Result<DataType, SqlError> {
     let mut meet: Option<DataType> = None;
     for (i, ty) in types.iter().copied().enumerate() {
-        if ty.is_old_lob() {
+        if ty.is_opaque() {
             return Err(invalid_argument(ty, i + 1, name));
         }
         meet = Some(meet.map_or(Ok(ty), |other| common_type(other, ty))?);

@@ -108,7 +108,7 @@ impl ArgRule {
         at: usize,
     ) -> Result<Option<DataType>, SqlError> {
         let invalid = || invalid_argument(ty, at, name);
-        if ty.is_old_lob() && !null && self != ArgRule::Any && !TAKE_OLD_LOBS.contains(&name) {
+        if ty.is_opaque() && !null && self != ArgRule::Any && !TAKE_OLD_LOBS.contains(&name) {
             return Err(invalid());
         }
         Ok(match self {

@@ -96,6 +96,7 @@ fn count_value(n: usize, big: bool) -> Value {
 fn datalength(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let ty = cx.types[0];
     let bytes = match &args[0] {
+        Value::Str(s) if ty == DataType::Xml => s.len(),
         Value::Str(s) if ty.is_unicode() => types::codepage::utf16_len(s) * 2,
         Value::Str(s) if s.is_ascii() => s.len(),
         Value::Str(s) => s.chars().count(),

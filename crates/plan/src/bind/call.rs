@@ -16,6 +16,9 @@ impl Binder<'_> {
     pub fn call(&mut self, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
         let name = fold_name(&call.name.name.value);
         if call.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
+            if let Some(typed) = self.column_method(call)? {
+                return Ok(typed);
+            }
             return self.user_function(call);
         }
         if let Some(over) = &call.over {

@@ -6,16 +6,19 @@ use super::{Binder, unsupported};
 use crate::logical::{BoundQuery, Logical, OutColumn};
 use catalog::fold_name;
 use compact_str::CompactString;
-use expr::Typed;
 use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
     XmlPath, xml_name,
 };
+use expr::{Expr, Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{
     self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
 };
 use types::{Collation, DataType, Len, SqlError};
+
+/// CONVERT's style that keeps white space.
+const KEEP_SPACE: i32 = 1;
 
 /// Names of the column of a whole result, by which clients know it.
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
@@ -100,10 +103,20 @@ impl Binder<'_> {
             pieces,
             output,
         };
+        let text = Typed::new(Expr::Col(output), DataType::NVarChar(Len::Max), true);
+        let (logical, id, ty) = match options.typed {
+            false => (logical, output, text.ty),
+            true => {
+                // Any text may stand in it, also such as no document can have.
+                let xml = bind_ops::explicit(text, DataType::Xml, KEEP_SPACE, false)?.expr;
+                let id = self.new_col();
+                (Logical::Project { input: Box::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
+            }
+        };
         let column = OutColumn {
             name: name.into(),
-            id: output,
-            ty: DataType::NVarChar(Len::Max),
+            id,
+            ty,
             nullable: true,
             collation: Collation::DEFAULT,
             untyped: false,
@@ -138,7 +151,7 @@ impl Binder<'_> {
         let mut items = Vec::with_capacity(columns.len());
         for (at, column) in columns.iter().enumerate() {
             let expr = written.get(at).copied().flatten();
-            let raw = expr.is_some_and(|e| if json { is_json(e) } else { is_xml(e) });
+            let raw = if json { expr.is_some_and(is_json) } else { column.ty == DataType::Xml };
             let of_name = |e: &ast::Expr| match &e.kind {
                 ExprKind::Column(c) => {
                     let folded = fold_name(&c.name.value);
@@ -157,63 +170,6 @@ impl Binder<'_> {
     }
 }
 
-impl Binder<'_> {
-    /// `(SELECT ... FOR XML ..., TYPE).value(path, type)` with a path that asks for the text: of the whole, or the first outside of elements.
-    pub(super) fn method(
-        &mut self,
-        target: &ast::Expr,
-        method: &ast::Ident,
-        args: &[ast::Expr],
-    ) -> Result<Typed, SqlError> {
-        let text = |e: &ast::Expr| match &e.kind {
-            ExprKind::Literal(ast::Literal::String { value, .. }) => Some(value.clone()),
-            _ => None,
-        };
-        let (Some(path), Some(ty)) = (args.first().and_then(text), args.get(1).and_then(text)) else {
-            return Err(unsupported("A method call"));
-        };
-        if !is_xml(target) || method.value != "value" || args.len() != 2 {
-            return Err(unsupported("A method call"));
-        }
-        let path: String = path.chars().filter(|c| !c.is_whitespace()).collect();
-        let function = match path.as_str() {
-            "." | "(.)[1]" | ".[1]" | "(./.)[1]" => "xml_whole_text",
-            "text()[1]" | "./text()[1]" | "(text())[1]" | "(./text())[1]" | "(text()[1])[1]" => {
-                "xml_first_text"
-            }
-            _ => return Err(unsupported("A path other than that of the text in value()")),
-        };
-        let ty = written_type(&ty)?;
-        let xml = self.expr(target)?;
-        let text = super::call::apply(expr::functions::required(function)?, vec![xml])?;
-        expr::bind_ops::explicit(text, ty, 0, false)
-    }
-}
-
-/// The type that a text names. Error: 102.
-fn written_type(text: &str) -> Result<DataType, SqlError> {
-    let near = || syntax_near(text);
-    let parsed = syntax::parse(&format!("select cast(null as {text})")).map_err(|_| near())?;
-    let [ast::Stmt { kind: ast::StmtKind::Select(query), .. }] = parsed.as_slice() else {
-        return Err(near());
-    };
-    let QueryBody::Select(select) = &query.body else { return Err(near()) };
-    match select.items.as_slice() {
-        [SelectItem::Expr { expr: ast::Expr { kind: ExprKind::Cast { target, .. }, .. }, alias: None }] => {
-            super::cast_type(target)
-        }
-        _ => Err(near()),
-    }
-}
-
-/// Whether an expression gives XML: a subquery with FOR XML ... TYPE.
-fn is_xml(e: &ast::Expr) -> bool {
-    let ExprKind::Subquery(query) = &e.kind else { return false };
-    query.for_clause.as_ref().is_some_and(|clause| {
-        clause.kind == ForKind::Xml && clause.options.iter().any(|option| option.name == "TYPE")
-    })
-}
-
 /// The clause where a statement does not send the query's rows. Errors: 13602, 6819.
 pub fn check_absent(query: &ast::Query, statement: &str) -> Result<(), SqlError> {
     match &query.for_clause {
@@ -229,6 +185,9 @@ fn not_allowed(kind: ForKind, statement: &str) -> SqlError {
 
 fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
     let json = clause.kind == ForKind::Json;
+    if clause.namespaces && !json {
+        return Err(unsupported("FOR XML with XMLNAMESPACES"));
+    }
     let mut options = Options::default();
     for (at, item) in clause.options.iter().enumerate() {
         let word = match &item.value {

@@ -84,6 +84,9 @@ impl Binder<'_> {
                 self.base_table(db, table, &name, alias.as_ref(), hints)
             }
             TableRefKind::Function { name, args, schema, alias, columns } if !schema.is_empty() => {
+                if name.is_bare() && name.name.is("openxml") && columns.is_empty() {
+                    return self.open_xml(name, args, schema, alias.as_ref());
+                }
                 if !name.is_bare() || !name.name.is("openjson") || !columns.is_empty() {
                     return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('."));
                 }
@@ -110,7 +113,7 @@ impl Binder<'_> {
                 self.join(*kind, *hint, left, right, on.as_ref())
             }
             TableRefKind::Apply { outer, left, right } => self.apply(*outer, left, right),
-            TableRefKind::Method { .. } => Err(unsupported("The nodes() method")),
+            TableRefKind::Method { call, alias, columns } => self.nodes_source(call, alias.as_ref(), columns),
             TableRefKind::Pivot { input, aggregate, column, values, alias } => {
                 self.pivot(input, aggregate, column, values, alias)
             }
@@ -268,7 +271,7 @@ impl Binder<'_> {
         Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, values }
     }
 
-    fn system_view(
+    pub(super) fn system_view(
         &mut self,
         db: Arc<Db>,
         view: &'static dyn ViewDef,
@@ -356,7 +359,7 @@ impl Binder<'_> {
     }
 
     /// Gives the columns of the source that was added last the names of `AS alias (a, b)`.
-    fn rename_columns(&mut self, names: &[ast::Ident]) -> Result<(), SqlError> {
+    pub(super) fn rename_columns(&mut self, names: &[ast::Ident]) -> Result<(), SqlError> {
         let Some(source) = self.scope()?.sources.last_mut().filter(|_| !names.is_empty()) else {
             return Ok(());
         };

@@ -28,6 +28,7 @@ pub mod type_names;
 pub mod undeclared;
 pub mod updatable;
 pub mod window;
+pub mod xml;
 
 use crate::applied::{Applied, RuleSet};
 use crate::chance::Chance;
@@ -127,6 +128,10 @@ pub struct Binder<'a> {
     pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
+    /// Columns that nodes() gives.
+    node_columns: Vec<ColId>,
+    /// The column that is bound next may be one of them.
+    node_access: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -172,6 +177,8 @@ impl<'a> Binder<'a> {
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
+            node_columns: Vec::new(),
+            node_access: false,
         }
     }
 
@@ -313,7 +320,7 @@ impl<'a> Binder<'a> {
                 let args = vec![self.expr(operand)?, self.expr(zone)?];
                 call::apply(expr::functions::required("at_time_zone")?, args)
             }
-            ExprKind::Method { target, method, args } => self.method(target, method, args),
+            ExprKind::Method { target, method, args, prolog } => self.method(target, method, args, prolog),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
         }
     }
@@ -337,7 +344,11 @@ impl<'a> Binder<'a> {
             ExprKind::Or(list) => Ok(disjunction(self.preds(list)?)),
             ExprKind::Not(inner) => Ok(negate(self.pred(inner)?)),
             ExprKind::IsNull { operand, negated } => {
-                let operand = self.expr(operand)?;
+                self.node_access =
+                    !self.node_columns.is_empty() && matches!(operand.kind, ExprKind::Column(_));
+                let operand = self.expr(operand);
+                self.node_access = false;
+                let operand = operand?;
                 Ok(match operand.expr.as_const() {
                     Some(value) => Pred::Const(Some(value.is_null() != *negated)),
                     None => Pred::IsNull(Box::new(operand.expr), *negated),
@@ -626,6 +637,12 @@ impl<'a> Binder<'a> {
                 continue;
             }
             if let Some(found) = self.column_at(depth, column, &folded)? {
+                if let Expr::Col(id) = found.expr
+                    && self.node_columns.contains(&id)
+                    && !self.node_access
+                {
+                    return Err(xml::node_by_itself(&column.name.value));
+                }
                 return Ok(self.carried(depth, found));
             }
         }

@@ -203,6 +203,7 @@ impl Binder<'_> {
             ignore_nulls: false,
             within_group: Vec::new(),
             over: None,
+            prolog: Default::default(),
         };
         let left = Box::new(ast::Expr { kind: ast::ExprKind::Function(Box::new(call)), span });
         let kind = ast::ExprKind::Compare { op: ast::CompareOp::Equal, left, right: number(1) };

@@ -359,6 +359,9 @@ impl Binder<'_> {
         let depth = self.scopes.len() - 1;
         for (full, column) in columns {
             self.rights.mentions(column.id);
+            if self.node_columns.contains(&column.id) {
+                return Err(super::xml::node_by_itself(&column.name));
+            }
             let typed = self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
             items.push(Item { name: column.name, typed });
         }

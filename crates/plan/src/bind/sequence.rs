@@ -65,6 +65,7 @@ impl Binder<'_> {
             ignore_nulls: false,
             within_group: Vec::new(),
             over: Some(over.clone()),
+            prolog: Default::default(),
         };
         self.call(&call)
     }

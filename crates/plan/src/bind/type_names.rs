@@ -67,6 +67,9 @@ pub fn declared_type(name: &TypeName) -> Result<DataType, SqlError> {
 }
 
 fn named_type(name: &TypeName, context: types::NameContext) -> Result<DataType, SqlError> {
+    if name.name.name.is("xml") && matches!(name.params.as_slice(), [TypeParam::Name(_)]) {
+        return Err(catalog::errors::not_supported("XML schema collections"));
+    }
     let args = name
         .params
         .iter()

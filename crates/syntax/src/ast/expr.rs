@@ -5,6 +5,9 @@
 use super::{Ident, Literal, ObjectName, Query, Span, TypeName};
 use compact_str::CompactString;
 
+/// The method's name in what `SET x.modify(...)` becomes: the changed value is assigned. No text can have it.
+pub const MODIFY: &str = "$modify";
+
 /// An expression and where it stands. Parentheses leave no node; the span covers what was inside them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
@@ -51,7 +54,13 @@ pub enum ExprKind {
     /// `x AT TIME ZONE zone`.
     AtTimeZone { operand: Box<Expr>, zone: Box<Expr> },
     /// `x.method(args)` on a variable or a parenthesised expression.
-    Method { target: Box<Expr>, method: Ident, args: Vec<Expr> },
+    Method {
+        target: Box<Expr>,
+        method: Ident,
+        args: Vec<Expr>,
+        /// The statement's namespaces, as a query declares them.
+        prolog: CompactString,
+    },
     /// `(SELECT ...)` as a value.
     Subquery(Box<Query>),
 
@@ -229,6 +238,8 @@ pub struct FunctionCall {
     pub within_group: Vec<OrderItem>,
     /// `OVER (...)`.
     pub over: Option<Over>,
+    /// Of what may be a method of a column: the statement's namespaces, as a query declares them.
+    pub prolog: CompactString,
 }
 
 /// `OVER ([name] [PARTITION BY ...] [ORDER BY ...] [frame])`.

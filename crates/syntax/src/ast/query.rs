@@ -302,6 +302,8 @@ pub struct ForClause {
     pub kind: ForKind,
     /// Mode and directives: `PATH('row')`, `AUTO`, `TYPE`, `ROOT('r')`, `WITHOUT_ARRAY_WRAPPER`.
     pub options: Vec<OptionItem>,
+    /// The statement has WITH XMLNAMESPACES.
+    pub namespaces: bool,
 }
 
 /// What a query is FOR.

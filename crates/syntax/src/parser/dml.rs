@@ -2,8 +2,9 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    Assignment, BulkInsert, ColumnRef, Cte, Delete, Filter, Insert, InsertBulk, InsertSource, Merge,
-    MergeAction, MergeClause, MergeWhen, Output, OutputInto, StmtKind, TableRef, Target, Update,
+    AssignOp, Assignment, BulkInsert, ColumnRef, Cte, Delete, ExprKind, Filter, Ident, Insert, InsertBulk,
+    InsertSource, MODIFY, Merge, MergeAction, MergeClause, MergeWhen, Output, OutputInto, StmtKind, TableRef,
+    Target, Update,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -153,8 +154,24 @@ impl Parser<'_> {
             let column: ColumnRef = super::function::column_of(name);
             return Ok(Assignment::Write { column, args: self.arguments()? });
         }
+        if self.at_tok(Tok::LParen) && column.name.value == "modify" && variable.is_none() {
+            return self.modified_column(column);
+        }
         let op = self.assign_op()?;
         Ok(Assignment::Column { variable, column, op, value: self.scalar_or_default()? })
+    }
+
+    /// `SET x.modify(...)`: the column becomes what the method gives.
+    fn modified_column(&mut self, call: ColumnRef) -> P<Assignment> {
+        let start = call.name.span;
+        let Some(qualifier) = call.qualifier else { return Err(self.unexpected()) };
+        let column: ColumnRef = super::function::column_of(*qualifier);
+        let target = Box::new(self.node(ExprKind::Column(column.clone()), start));
+        let method = Ident { value: MODIFY.into(), ..call.name };
+        let args = self.arguments()?;
+        let prolog = self.prolog.clone();
+        let value = self.node(ExprKind::Method { target, method, args, prolog }, start);
+        Ok(Assignment::Column { variable: None, column, op: AssignOp::Set, value })
     }
 
     /// Behind the word DELETE.

@@ -187,7 +187,7 @@ impl Parser<'_> {
                     self.bump();
                     let method = self.ident()?;
                     let args = self.arguments()?;
-                    ExprKind::Method { target: Box::new(left), method, args }
+                    ExprKind::Method { target: Box::new(left), method, args, prolog: self.prolog.clone() }
                 }
                 _ => return Ok(left),
             };

@@ -344,7 +344,10 @@ impl Parser<'_> {
                 let target = ObjectName { server: None, database: server, schema: database, name: column };
                 let column = super::function::column_of(target);
                 let target = Box::new(self.node(crate::ast::ExprKind::Column(column), start));
-                let call = self.node(crate::ast::ExprKind::Method { target, method, args }, start);
+                let call = self.node(
+                    crate::ast::ExprKind::Method { target, method, args, prolog: self.prolog.clone() },
+                    start,
+                );
                 let (alias, columns) = self.alias_and_columns()?;
                 return Ok(TableRefKind::Method { call: Box::new(call), alias, columns });
             }

@@ -44,6 +44,7 @@ pub(super) fn call_of(name: ObjectName) -> FunctionCall {
         ignore_nulls: false,
         within_group: Vec::new(),
         over: None,
+        prolog: Default::default(),
     }
 }
 
@@ -188,6 +189,9 @@ impl Parser<'_> {
     fn call(&mut self, name: ObjectName) -> P<Expr> {
         let start = name.span();
         let mut function = call_of(name);
+        if function.name.schema.is_some() {
+            function.prolog.clone_from(&self.prolog);
+        }
         self.expect_tok(Tok::LParen)?;
         if self.at_tok(Tok::Star) && self.peek_at(1).kind == Tok::RParen {
             self.bump();

@@ -48,7 +48,8 @@ pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError>
     let stack_base = stack_position();
     let tokens = tokenize_with(text, settings);
     let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
-    let mut parser = Parser { text, tokens, pos: 0, depth: 0, high: 0, stack_base };
+    let mut parser =
+        Parser { text, tokens, pos: 0, depth: 0, high: 0, stack_base, prolog: Default::default() };
     match parser.batch() {
         Ok(stmts) => Ok(Parsed { stmts, settings, only_parsed }),
         Err(error) => Err(parser.cause(error)),
@@ -73,6 +74,8 @@ struct Parser<'a> {
     high: u32,
     /// Where the stack was when parsing began.
     stack_base: usize,
+    /// WITH XMLNAMESPACES of the statement, as a query declares them.
+    prolog: compact_str::CompactString,
 }
 
 impl<'a> Parser<'a> {

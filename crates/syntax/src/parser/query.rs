@@ -109,11 +109,12 @@ impl Parser<'_> {
         } else if self.eat_seq(&["FOR", "JSON"]) {
             ForKind::Json
         } else if self.eat_seq(&["FOR", "BROWSE"]) {
-            return Ok(Some(ForClause { kind: ForKind::Browse, options: Vec::new() }));
+            return Ok(Some(ForClause { kind: ForKind::Browse, options: Vec::new(), namespaces: false }));
         } else {
             return Ok(None);
         };
-        Ok(Some(ForClause { kind, options: self.list(Self::option)? }))
+        let namespaces = !self.prolog.is_empty();
+        Ok(Some(ForClause { kind, options: self.list(Self::option)?, namespaces }))
     }
 
     // ---- set operators ----
@@ -351,7 +352,28 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.bump();
+        if self.at("XMLNAMESPACES") && self.peek_at(1).kind == Tok::LParen {
+            self.bump();
+            self.paren_list(Self::namespace)?;
+            if !self.eat_tok(Tok::Comma) {
+                return Ok(Vec::new());
+            }
+        }
         self.list(Self::cte)
+    }
+
+    /// `'uri' AS prefix` or `DEFAULT 'uri'` of XMLNAMESPACES.
+    fn namespace(&mut self) -> P<()> {
+        let declared = |uri: &str| uri.replace('&', "&amp;").replace('"', "\"\"");
+        let text = if self.eat("DEFAULT") {
+            format!("declare default element namespace \"{}\"; ", declared(&self.string()?))
+        } else {
+            let uri = self.string()?;
+            self.expect("AS")?;
+            format!("declare namespace {}=\"{}\"; ", self.ident()?.value, declared(&uri))
+        };
+        self.prolog.push_str(&text);
+        Ok(())
     }
 
     fn cte(&mut self) -> P<Cte> {

@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    Commit, CursorDef, Declaration, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, IsolationLevel,
-    NameOrVariable, SetOption, SetValue, SetVariable, StmtKind,
+    AssignOp, Commit, CursorDef, Declaration, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, Ident,
+    IsolationLevel, MODIFY, NameOrVariable, SetOption, SetValue, SetVariable, StmtKind,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -123,7 +123,22 @@ impl Parser<'_> {
     }
 
     fn set_variable(&mut self) -> P<StmtKind> {
+        let start = self.peek().span;
         let name = self.variable()?;
+        if self.at_tok(Tok::Dot) && self.is_ident(1) && self.peek_at(2).kind == Tok::LParen {
+            // `SET @x.modify(...)`: the variable becomes what the method gives.
+            self.bump();
+            let method = self.ident()?;
+            if method.value != "modify" {
+                return Err(self.unexpected());
+            }
+            let method = Ident { value: MODIFY.into(), ..method };
+            let args = self.arguments()?;
+            let target = Box::new(self.node(ExprKind::Variable(name.clone()), start));
+            let prolog = self.prolog.clone();
+            let value = SetValue::Expr(self.node(ExprKind::Method { target, method, args, prolog }, start));
+            return Ok(StmtKind::SetVariable(SetVariable { name, op: AssignOp::Set, value }));
+        }
         let op = self.assign_op()?;
         let value = if self.at("CURSOR") {
             SetValue::Cursor(Box::new(self.cursor_def()?))

@@ -48,6 +48,7 @@ impl Parser<'_> {
     pub(super) fn statement(&mut self) -> P<Stmt> {
         self.nest(|p| {
             while p.eat_tok(Tok::Semi) {}
+            p.prolog.clear();
             let start = p.peek().span;
             let kind = match p.kind() {
                 Tok::Reserved => p.reserved_statement()?,
@@ -125,7 +126,7 @@ impl Parser<'_> {
         let start = self.peek().span;
         let ctes = if self.at("WITH") {
             let ctes = self.opt_ctes()?;
-            if ctes.is_empty() {
+            if ctes.is_empty() && self.prolog.is_empty() {
                 return Err(self.unexpected());
             }
             ctes

@@ -52,6 +52,10 @@ impl Parser<'_> {
         if self.eat("MAX") {
             return Ok(TypeParam::Max);
         }
+        // xml (CONTENT | DOCUMENT collection)
+        if self.at_any(&["CONTENT", "DOCUMENT"]) && self.is_ident(1) {
+            self.bump();
+        }
         Ok(TypeParam::Name(self.object_name()?))
     }
 

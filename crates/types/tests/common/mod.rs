@@ -114,6 +114,7 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
             offset: rng.i16(-840..=840),
         },
         DataType::UniqueIdentifier => Value::Guid(std::array::from_fn(|_| rng.u8(0..4))),
+        DataType::Xml => Value::str("<a/>"),
         DataType::SqlVariant => Value::Null,
     }
 }

@@ -110,6 +110,14 @@ const ROWS: &[Row] = &[
     Row { create: SCALE, ..date("datetimeoffset", -155, 34, Some((0, 7))) },
     Row { create: SCALE, ..date("time", -154, 16, Some((0, 7))) },
     Row {
+        name: "xml",
+        data_type: -152,
+        literal: Literal::National,
+        case_sensitive: true,
+        searchable: 0,
+        ..BASE
+    },
+    Row {
         name: "sql_variant",
         data_type: -150,
         precision: 8000,

@@ -104,6 +104,7 @@ fn numbers(ty: DataType) -> (i16, u8, u8) {
         DataType::NVarChar(_) => (-9, 39, 39),
         DataType::Binary(_) => (-2, 37, 45),
         DataType::RowVersion => (-2, 37, 45),
+        DataType::Xml => (-152, 0, 0),
         DataType::VarBinary(_) => (-3, 37, 37),
         DataType::Date => (91, 0, 0),
         DataType::Time(_) => (-154, 0, 0),

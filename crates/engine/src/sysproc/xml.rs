@@ -1,0 +1,73 @@
+//! sp_xml_preparedocument and sp_xml_removedocument: documents that a session keeps for OPENXML, by a number.
+
+use std::sync::Arc;
+
+use ::types::convert::{Mode, convert};
+use ::types::{DataType, Len, SqlError, Value};
+
+use super::Call;
+use super::params::Param;
+use catalog::fold_name;
+
+const PREPARE: &[Param] = &[
+    ("@hdoc", DataType::Int),
+    ("@xmltext", DataType::NVarChar(Len::Max)),
+    ("@xpath_namespaces", DataType::NVarChar(Len::Max)),
+];
+
+/// Documents that a session may keep.
+const MOST: usize = 1000;
+
+/// EXEC sp_xml_preparedocument @hdoc OUTPUT [, @xmltext]. Errors: 6602 what the text is not, 6624 too many documents.
+pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_xml_preparedocument", 1, PREPARE)?;
+    if given.name(2).is_some() {
+        return Err(catalog::errors::not_supported("Namespaces of sp_xml_preparedocument"));
+    }
+    let text = given.text(1).unwrap_or("<root/>");
+    // As SQL Server does, an encoding in the declaration is passed over.
+    let xml = convert(
+        &Value::bytes(text.as_bytes().to_vec()),
+        DataType::VarBinary(Len::Max),
+        DataType::Xml,
+        0,
+        Mode::Explicit,
+    )
+    .map_err(|e| SqlError::new(6602, 16, 2, format!("The error description is '{}'.", e.message)))?;
+    let documents = &mut call.core.xml_documents;
+    if documents.len() >= MOST {
+        return Err(SqlError::new(
+            6624,
+            16,
+            2,
+            "XML document could not be created because server memory is low.",
+        ));
+    }
+    let handle = documents.keys().max().map_or(1, |last| last + 2);
+    documents.insert(handle, Arc::from(xml.as_str().unwrap_or_default()));
+    for (i, arg) in call.args.iter().enumerate() {
+        let first = match &arg.name {
+            Some(name) => fold_name(name) == fold_name(PREPARE[0].0),
+            None => i == 0,
+        };
+        if let Some(slot) = arg.output.filter(|_| first) {
+            call.outputs.push((slot, Value::Int(handle)));
+        }
+    }
+    Ok(0)
+}
+
+/// EXEC sp_xml_removedocument @hdoc. Error: 6607 there is none.
+pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@hdoc", DataType::Int)];
+    let given = call.given("sp_xml_removedocument", 1, PARAMS)?;
+    let known =
+        i32::try_from(given.number(0, 0)).ok().and_then(|handle| call.core.xml_documents.remove(&handle));
+    match known {
+        Some(_) => Ok(0),
+        None => {
+            let text = "sp_xml_removedocument: The value supplied for parameter number 1 is invalid.";
+            Err(SqlError::new(6607, 16, 3, text))
+        }
+    }
+}

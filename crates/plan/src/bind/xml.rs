@@ -1,0 +1,342 @@
+//! The methods of the type xml: calls with the document, the text of the query, and what the query asks of the statement.
+//! Guarantees: queries are compiled before anything runs, and their errors are those of the statement; the nodes that nodes() gives
+//! reach nothing but methods and IS NULL (493).
+
+use super::call::apply;
+use super::scope::{ScopeColumn, Source};
+use super::{Binder, unsupported};
+use crate::logical::Logical;
+use catalog::fold_name;
+use expr::functions::required;
+use expr::functions::xml::query_error;
+use expr::{Expr, Typed, bind_ops};
+use syntax::ast::{self, ExprKind, QueryBody, SelectItem};
+use types::{Collation, DataType, Len, SqlError, Value};
+use xml::{Change, External, Query, QueryError};
+
+/// The name by which a change of a value asks for its method: no text can have it.
+pub const MODIFY: &str = syntax::ast::MODIFY;
+
+fn constant(text: &str) -> Typed {
+    Typed::new(Expr::Const(Value::str(text)), DataType::NVarChar(Len::Max), false)
+}
+
+fn string(e: &ast::Expr) -> Option<&str> {
+    match &e.kind {
+        ExprKind::Literal(ast::Literal::String { value, .. }) => Some(value.as_str()),
+        _ => None,
+    }
+}
+
+/// A method's name as users write it.
+fn shown_name(method: &str) -> &str {
+    if method == MODIFY { "modify" } else { method }
+}
+
+/// 8172.
+fn literal_wanted(method: &str, at: usize) -> SqlError {
+    let text =
+        format!("The argument {at} of the XML data type method \"{method}\" must be a string literal.");
+    SqlError::new(8172, 16, 1, text)
+}
+
+/// 174.
+fn wrong_count(method: &str, wanted: usize) -> SqlError {
+    SqlError::new(174, 15, 1, format!("The {method} function requires {wanted} argument(s)."))
+}
+
+impl Binder<'_> {
+    /// `x.method(...)` of a value.
+    pub(super) fn method(
+        &mut self,
+        target: &ast::Expr,
+        method: &ast::Ident,
+        args: &[ast::Expr],
+        prolog: &str,
+    ) -> Result<Typed, SqlError> {
+        let name = method.value.as_str();
+        let target = self.method_target(target)?;
+        let query = |wanted: usize| match args {
+            args if args.len() != wanted => Err(wrong_count(shown_name(name), wanted)),
+            args => match string(&args[0]) {
+                Some(text) => Ok(format!("{prolog}{text}")),
+                None => Err(literal_wanted(shown_name(name), 1)),
+            },
+        };
+        match name {
+            "value" => {
+                let text = query(2)?;
+                let ty = written_type(string(&args[1]).ok_or_else(|| literal_wanted(name, 2))?)?;
+                if ty.is_opaque() || ty == DataType::SqlVariant {
+                    let text = format!("The data type '{ty}' used in the VALUE method is invalid.");
+                    return Err(SqlError::new(9500, 16, 1, text));
+                }
+                let (query, asked) = self.compiled("value", &text, Query::parse, Query::externals)?;
+                if query.is_many() {
+                    let text = "'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
+                    return Err(SqlError::new(2389, 16, 1, format!("XQuery [value()]: {text}")));
+                }
+                let value = apply(required("xml value()")?, call_args(target, &text, asked))?;
+                // Dates are written as XML writes them.
+                let style = if ty.is_temporal() { 126 } else { 0 };
+                bind_ops::explicit(value, ty, style, false)
+            }
+            "query" => {
+                let text = query(1)?;
+                let (_, asked) = self.compiled("query", &text, Query::parse, Query::externals)?;
+                apply(required("xml query()")?, call_args(target, &text, asked))
+            }
+            "exist" => {
+                let text = query(1)?;
+                let (_, asked) = self.compiled("exist", &text, Query::parse, Query::externals)?;
+                apply(required("xml exist()")?, call_args(target, &text, asked))
+            }
+            MODIFY => {
+                let text = query(1)?;
+                let (_, asked) = self.compiled("modify", &text, Change::parse, Change::externals)?;
+                apply(required("xml modify()")?, call_args(target, &text, asked))
+            }
+            "modify" => {
+                let text = "Incorrect use of the XML data type method 'modify'. A non-mutator method is expected in this context.";
+                Err(SqlError::new(8137, 16, 1, text))
+            }
+            "nodes" => {
+                let text = "The method 'nodes' can only be used in the FROM clause.";
+                Err(SqlError::new(8117, 16, 1, text))
+            }
+            other => {
+                let text = format!("\"{other}\" is not a valid function, property, or field.");
+                Err(SqlError::new(227, 15, 1, text))
+            }
+        }
+    }
+
+    /// A method written as a call with the column in the place of a schema, `x.value(...)`; `None` where no such column is in sight.
+    pub(super) fn column_method(&mut self, call: &ast::FunctionCall) -> Result<Option<Typed>, SqlError> {
+        let ast::ObjectName { server: None, database, schema: Some(column), name } = &call.name else {
+            return Ok(None);
+        };
+        if !matches!(name.value.as_str(), "value" | "query" | "exist" | "modify" | "nodes") {
+            return Ok(None);
+        }
+        let qualifier = database.as_ref().map(|table| {
+            Box::new(ast::ObjectName { server: None, database: None, schema: None, name: table.clone() })
+        });
+        let span = name.span;
+        let column = ast::ColumnRef { qualifier, name: column.clone() };
+        let target = ast::Expr { kind: ExprKind::Column(column), span };
+        match self.method(&target, name, &call.args, &call.prolog) {
+            // No column: it may be a function of a schema.
+            Err(e) if matches!(e.number, 128 | 207 | 4104) && self.trial_column(&target) => Ok(None),
+            bound => bound.map(Some),
+        }
+    }
+
+    /// Whether a column cannot be found.
+    fn trial_column(&mut self, target: &ast::Expr) -> bool {
+        self.node_access = true;
+        let found = self.expr(target);
+        self.node_access = false;
+        found.is_err()
+    }
+
+    /// What a method is called on. Error: 258.
+    fn method_target(&mut self, target: &ast::Expr) -> Result<Typed, SqlError> {
+        self.node_access = matches!(target.kind, ExprKind::Column(_));
+        let typed = self.expr(target);
+        self.node_access = false;
+        let typed = typed?;
+        if typed.ty != DataType::Xml {
+            let text = format!("Cannot call methods on {}.", typed.ty);
+            return Err(SqlError::new(258, 15, 1, text));
+        }
+        Ok(typed)
+    }
+
+    /// Compiles a query and binds what it asks for.
+    fn compiled<Q>(
+        &mut self,
+        method: &str,
+        text: &str,
+        parse: fn(&str) -> Result<Q, QueryError>,
+        externals: fn(&Q) -> &[External],
+    ) -> Result<(Q, Vec<Typed>), SqlError> {
+        let query = parse(text).map_err(|e| query_error(method, &e))?;
+        let mut asked = Vec::new();
+        for external in externals(&query) {
+            asked.push(match external {
+                External::Variable(name) => self.variable(name).map_err(|e| match e.number {
+                    137 => {
+                        let text = format!(
+                            "XQuery: Unable to resolve sql:variable('{name}'). The variable must be declared as a scalar TSQL \
+                             variable."
+                        );
+                        SqlError::new(9501, 16, 2, text)
+                    }
+                    _ => e,
+                })?,
+                External::Column(name) => self.written_column(name)?,
+            });
+        }
+        if let Some(typed) = asked.iter().find(|typed| typed.ty.is_opaque()) {
+            let text = format!("XQuery: SQL type '{}' is not supported in XQuery.", typed.ty.base_name());
+            return Err(SqlError::new(9342, 16, 1, text));
+        }
+        Ok((query, asked))
+    }
+
+    /// The column that sql:column names.
+    fn written_column(&mut self, name: &str) -> Result<Typed, SqlError> {
+        let missing = || SqlError::new(207, 16, 1, format!("Invalid column name '{name}'."));
+        let parsed = syntax::parse(&format!("select {name}")).map_err(|_| missing())?;
+        let [ast::Stmt { kind: ast::StmtKind::Select(query), .. }] = parsed.as_slice() else {
+            return Err(missing());
+        };
+        match &query.body {
+            QueryBody::Select(select) => match select.items.as_slice() {
+                [SelectItem::Expr { expr, alias: None }] if matches!(expr.kind, ExprKind::Column(_)) => {
+                    self.expr(expr)
+                }
+                _ => Err(missing()),
+            },
+            QueryBody::Set { .. } | QueryBody::Ordered(_) => Err(missing()),
+        }
+    }
+
+    /// `x.nodes(query) AS t (c)`: the nodes as rows.
+    pub(super) fn nodes_source(
+        &mut self,
+        call: &ast::Expr,
+        alias: Option<&ast::Ident>,
+        columns: &[ast::Ident],
+    ) -> Result<Logical, SqlError> {
+        let ExprKind::Method { target, method, args, prolog } = &call.kind else {
+            return Err(unsupported("A method in FROM"));
+        };
+        if method.value != "nodes" {
+            let text = format!("The method '{}' cannot be used in the FROM clause.", method.value);
+            return Err(SqlError::new(102, 15, 1, text));
+        }
+        let (Some(alias), [_]) = (alias, columns) else {
+            return Err(SqlError::new(102, 15, 1, "Incorrect syntax near ')'."));
+        };
+        let [text] = args.as_slice() else { return Err(wrong_count("nodes", 1)) };
+        let text = string(text).ok_or_else(|| literal_wanted("nodes", 1))?;
+        let text = &format!("{prolog}{text}");
+        let target = self.method_target(target)?;
+        let (_, asked) = self.compiled("nodes", text, Query::parse, Query::externals)?;
+        let exprs = call_args(target, text, asked).into_iter().map(|typed| typed.expr).collect();
+        let view = self.env.names.view("sys", NODES);
+        let view = view.ok_or_else(|| SqlError::internal("nobody gives the rows of nodes()"))?;
+        let name = ast::ObjectName { server: None, database: None, schema: None, name: alias.clone() };
+        let rows = self.system_view(self.db.clone(), view, exprs, &name, Some(alias))?;
+        self.rename_columns(columns)?;
+        let source = self.scope()?.sources.last();
+        let ids: Vec<_> = source.iter().flat_map(|s| &s.columns).map(|c| c.id).collect();
+        self.node_columns.extend(ids);
+        Ok(rows)
+    }
+}
+
+/// The table functions behind nodes() and OPENXML.
+pub const NODES: &str = "xml nodes()";
+pub const PREPARED: &str = "openxml nodes()";
+
+impl Binder<'_> {
+    /// `OPENXML(@handle, path [, flags]) WITH (...)`: the nodes as rows and, above them, one expression for each column.
+    pub(super) fn open_xml(
+        &mut self,
+        name: &ast::ObjectName,
+        args: &[ast::Expr],
+        schema: &[ast::FunctionColumn],
+        alias: Option<&ast::Ident>,
+    ) -> Result<Logical, SqlError> {
+        let (handle, pattern, flags) = match args {
+            [handle, pattern] => (handle, pattern, 0),
+            [handle, pattern, flags] => match self.expr_as(flags, DataType::Int)? {
+                Expr::Const(value) => (handle, pattern, value.as_i64().unwrap_or(0)),
+                _ => return Err(unsupported("OPENXML with flags that are no constant")),
+            },
+            _ => return Err(SqlError::new(102, 15, 1, "Incorrect syntax near ')'.")),
+        };
+        let exprs = vec![
+            self.expr_as(handle, DataType::Int)?,
+            self.expr_as(pattern, DataType::NVarChar(Len::N(4000)))?,
+        ];
+        let view = self.env.names.view("sys", PREPARED);
+        let view = view.ok_or_else(|| SqlError::internal("nobody gives the rows of OPENXML"))?;
+        let rows = self.system_view(self.db.clone(), view, exprs, name, None)?;
+        let source = self.scope()?.sources.pop();
+        let node = source.and_then(|source| source.columns.into_iter().next()).map(|c| c.typed());
+        let node = node.ok_or_else(|| SqlError::internal("OPENXML has no column for its node"))?;
+        let first = self.new_cols(schema.len());
+        let mut exprs = Vec::with_capacity(schema.len());
+        let mut columns = Vec::with_capacity(schema.len());
+        for (id, column) in (first..).zip(schema) {
+            let ty = super::cast_type(&column.data_type)?;
+            let path = column_path(column, flags)?;
+            Query::parse(&path).map_err(|e| query_error("openxml", &e))?;
+            let function = if ty == DataType::Xml { "xml query()" } else { "xml value()" };
+            let value = apply(required(function)?, call_args(node.clone(), &path, Vec::new()))?;
+            let style = if ty.is_temporal() { 126 } else { 0 };
+            exprs.push((id, bind_ops::explicit(value, ty, style, false)?.expr));
+            columns.push(ScopeColumn::new(&column.name.value, id, ty, true, Collation::DEFAULT));
+        }
+        let source = Source {
+            name: alias.map_or_else(|| fold_name(&name.name.value), |a| fold_name(&a.value)),
+            aliased: alias.is_some(),
+            schema: None,
+            database: None,
+            columns,
+            object_id: 0,
+            db_id: 0,
+        };
+        self.scope()?.sources.push(source);
+        Ok(Logical::Project { input: Box::new(rows), exprs })
+    }
+}
+
+/// The path of a column of OPENXML: its own, else by the flags its attribute (1, 0), its element (2) or either (3).
+fn column_path(column: &ast::FunctionColumn, flags: i64) -> Result<String, SqlError> {
+    let name = &column.name.value;
+    match &column.path {
+        Some(path) if path.starts_with("@mp:") => Err(unsupported("Metaproperties of OPENXML")),
+        Some(path) => Ok(format!("({path})[1]")),
+        None => Ok(match flags & 3 {
+            2 => format!("({name})[1]"),
+            3 => format!("(@{name}, {name})[1]"),
+            _ => format!("(@{name})[1]"),
+        }),
+    }
+}
+
+fn call_args(target: Typed, text: &str, asked: Vec<Typed>) -> Vec<Typed> {
+    let mut args = vec![target, constant(text)];
+    args.extend(asked);
+    args
+}
+
+/// 493: a column of nodes() by itself.
+pub(super) fn node_by_itself(column: &str) -> SqlError {
+    let text = format!(
+        "The column '{column}' that was returned from the nodes() method cannot be used directly. It can only be used with one of \
+         the four XML data type methods, exist(), nodes(), query(), and value(), or in IS NULL and IS NOT NULL checks."
+    );
+    SqlError::new(493, 16, 1, text)
+}
+
+/// The type that a text names. Error: 102.
+fn written_type(text: &str) -> Result<DataType, SqlError> {
+    let near = || SqlError::new(102, 15, 1, format!("Incorrect syntax near '{text}'."));
+    let parsed = syntax::parse(&format!("select cast(null as {text})")).map_err(|_| near())?;
+    let [ast::Stmt { kind: ast::StmtKind::Select(query), .. }] = parsed.as_slice() else {
+        return Err(near());
+    };
+    let QueryBody::Select(select) = &query.body else { return Err(near()) };
+    match select.items.as_slice() {
+        [SelectItem::Expr { expr: ast::Expr { kind: ExprKind::Cast { target, .. }, .. }, alias: None }] => {
+            super::cast_type(target)
+        }
+        _ => Err(near()),
+    }
+}

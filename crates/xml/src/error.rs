@@ -1,0 +1,51 @@
+//! What is wrong with a text or a query, by SQL Server's numbers.
+
+/// Why a text is no XML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    pub number: i32,
+    pub text: String,
+}
+
+impl ReadError {
+    /// An error at a byte of the text: lines and characters count from 1, characters in UTF-16 units.
+    pub(crate) fn at(number: i32, what: &str, text: &str, offset: usize) -> ReadError {
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let before = &text[..offset];
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let character = before[start..].encode_utf16().count() + 1;
+        let text = format!("XML parsing: line {line}, character {character}, {what}");
+        ReadError { number, text }
+    }
+
+    pub(crate) fn plain(number: i32, text: &str) -> ReadError {
+        ReadError { number, text: text.to_owned() }
+    }
+}
+
+/// Why a query cannot be compiled or run; the text is what stands behind `XQuery [method()]: `.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryError {
+    pub number: i32,
+    pub text: String,
+}
+
+impl QueryError {
+    pub(crate) fn new(number: i32, text: impl Into<String>) -> QueryError {
+        QueryError { number, text: text.into() }
+    }
+
+    /// 2209.
+    pub(crate) fn syntax(near: &str) -> QueryError {
+        QueryError::new(2209, format!("Syntax error near '{near}'"))
+    }
+
+    /// What SQL Server may have and this does not.
+    pub(crate) fn unsupported(what: &str) -> QueryError {
+        QueryError::new(40_517, format!("{what} is not supported in this version of Ringwood."))
+    }
+}

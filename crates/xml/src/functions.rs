@@ -1,0 +1,162 @@
+//! The functions of queries: SQL Server's list.
+
+use crate::error::QueryError;
+use crate::eval::Run;
+use crate::item::{Atom, Item};
+use crate::path::Expr;
+use crate::query::Parser;
+
+type Items = Vec<Item>;
+type Call = fn(&mut Run<'_>, &[Items]) -> Result<Items, QueryError>;
+
+/// A function; `context`: without an argument it takes the item at hand.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub name: &'static str,
+    pub takes: std::ops::RangeInclusive<usize>,
+    context: bool,
+    /// Gives as many items as it gets.
+    pub many: bool,
+    call: Call,
+}
+
+const fn f(name: &'static str, least: usize, most: usize, call: Call) -> Function {
+    Function { name, takes: least..=most, context: false, many: false, call }
+}
+
+const fn of_context(name: &'static str, call: Call) -> Function {
+    Function { name, takes: 0..=1, context: true, many: false, call }
+}
+
+static FUNCTIONS: &[Function] = &[
+    f("true", 0, 0, |_, _| one(Atom::Bool(true))),
+    f("false", 0, 0, |_, _| one(Atom::Bool(false))),
+    f("not", 1, 1, |run, args| one(Atom::Bool(!run.truth(&args[0])?))),
+    f("boolean", 1, 1, |run, args| one(Atom::Bool(run.truth(&args[0])?))),
+    f("empty", 1, 1, |_, args| one(Atom::Bool(args[0].is_empty()))),
+    f("count", 1, 1, |_, args| one(Atom::Number(args[0].len() as f64))),
+    f("position", 0, 0, |run, _| one(Atom::Number(run.focus().position as f64))),
+    f("last", 0, 0, |run, _| one(Atom::Number(run.focus().last as f64))),
+    f("sum", 1, 1, |run, args| one(Atom::Number(numbers(run, &args[0]).iter().sum()))),
+    f("avg", 1, 1, |run, args| {
+        let all = numbers(run, &args[0]);
+        if all.is_empty() {
+            Ok(Vec::new())
+        } else {
+            one(Atom::Number(all.iter().sum::<f64>() / all.len() as f64))
+        }
+    }),
+    f("min", 1, 1, |run, args| best(run, &args[0], true)),
+    f("max", 1, 1, |run, args| best(run, &args[0], false)),
+    Function {
+        many: true,
+        ..f("data", 1, 1, |run, args| Ok(run.atoms(&args[0]).into_iter().map(Item::Atom).collect()))
+    },
+    Function {
+        many: true,
+        ..f("distinct-values", 1, 1, |run, args| {
+            let mut out: Vec<Atom> = Vec::new();
+            for atom in run.atoms(&args[0]) {
+                if !out.iter().any(|known| known.text() == atom.text()) {
+                    out.push(atom);
+                }
+            }
+            Ok(out.into_iter().map(Item::Atom).collect())
+        })
+    },
+    of_context("string", |run, args| one(Atom::Text(text(run, args, 0)))),
+    of_context("number", |run, args| {
+        one(Atom::Number(run.atoms(&args[0]).first().map_or(f64::NAN, Atom::number)))
+    }),
+    of_context("string-length", |run, args| {
+        one(Atom::Number(text(run, args, 0).encode_utf16().count() as f64))
+    }),
+    of_context("local-name", |run, args| {
+        one(Atom::Text(run.name_of(&args[0]).map(|n| n.local.to_string()).unwrap_or_default()))
+    }),
+    of_context("namespace-uri", |run, args| {
+        one(Atom::Text(run.name_of(&args[0]).map(|n| n.uri.to_string()).unwrap_or_default()))
+    }),
+    f("concat", 2, 64, |run, args| one(Atom::Text((0..args.len()).map(|i| text(run, args, i)).collect()))),
+    f("contains", 2, 2, |run, args| one(Atom::Bool(text(run, args, 0).contains(&text(run, args, 1))))),
+    f("upper-case", 1, 1, |run, args| one(Atom::Text(text(run, args, 0).to_uppercase()))),
+    f("lower-case", 1, 1, |run, args| one(Atom::Text(text(run, args, 0).to_lowercase()))),
+    f("substring", 2, 3, substring),
+    f("floor", 1, 1, |run, args| rounded(run, &args[0], f64::floor)),
+    f("ceiling", 1, 1, |run, args| rounded(run, &args[0], f64::ceil)),
+    f("round", 1, 1, |run, args| rounded(run, &args[0], |n| (n + 0.5).floor())),
+];
+
+/// The function of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|f| f.name == name)
+}
+
+/// 2395.
+pub(crate) fn unknown(prefix: &str, local: &str, parser: &Parser<'_>) -> QueryError {
+    match parser.space(if prefix.is_empty() { "fn" } else { prefix }) {
+        Ok(uri) => QueryError::new(2395, format!("There is no function '{{{uri}}}:{local}()'")),
+        Err(error) => error,
+    }
+}
+
+impl Function {
+    pub(crate) fn run(&self, run: &mut Run<'_>, args: &[Expr]) -> Result<Items, QueryError> {
+        let mut values = Vec::with_capacity(args.len().max(1));
+        for arg in args {
+            values.push(run.eval(arg)?);
+        }
+        if self.context && args.is_empty() {
+            values.push(vec![run.focus().item.clone()]);
+        }
+        (self.call)(run, &values)
+    }
+}
+
+fn one(atom: Atom) -> Result<Items, QueryError> {
+    Ok(vec![Item::Atom(atom)])
+}
+
+fn text(run: &Run<'_>, args: &[Items], at: usize) -> String {
+    args.get(at).and_then(|items| run.atoms(items).first().map(Atom::text)).unwrap_or_default()
+}
+
+fn numbers(run: &Run<'_>, items: &Items) -> Vec<f64> {
+    run.atoms(items).iter().map(Atom::number).collect()
+}
+
+/// MIN and MAX: of numbers where all are, else of texts.
+fn best(run: &Run<'_>, items: &Items, least: bool) -> Result<Items, QueryError> {
+    let atoms = run.atoms(items);
+    let numeric = atoms.iter().all(|a| !matches!(a, Atom::Text(_)) && !a.number().is_nan());
+    let less = |a: &Atom, b: &Atom| if numeric { a.number() < b.number() } else { a.text() < b.text() };
+    let mut found: Option<&Atom> = None;
+    for atom in &atoms {
+        if found.is_none_or(|best| if least { less(atom, best) } else { less(best, atom) }) {
+            found = Some(atom);
+        }
+    }
+    match found {
+        None => Ok(Vec::new()),
+        Some(atom) if numeric => one(Atom::Number(atom.number())),
+        Some(atom) => one(atom.clone()),
+    }
+}
+
+fn rounded(run: &Run<'_>, items: &Items, round: fn(f64) -> f64) -> Result<Items, QueryError> {
+    match run.atoms(items).first() {
+        None => Ok(Vec::new()),
+        Some(atom) => one(Atom::Number(round(atom.number()))),
+    }
+}
+
+/// Characters from a place on, places counted from 1 and rounded.
+fn substring(run: &mut Run<'_>, args: &[Items]) -> Result<Items, QueryError> {
+    let number =
+        |at: usize| args.get(at).map(|items| run.atoms(items).first().map_or(f64::NAN, Atom::number));
+    let start = number(1).unwrap_or(1.0).round();
+    let end = number(2).map_or(f64::INFINITY, |length| start + length.round());
+    let inside = |at: usize| (at as f64 + 1.0) >= start && (at as f64 + 1.0) < end;
+    let out = text(run, args, 0).chars().enumerate().filter(|(at, _)| inside(*at)).map(|(_, c)| c).collect();
+    one(Atom::Text(out))
+}

@@ -1,0 +1,161 @@
+//! Expressions of queries as trees, and what can be said of them before they run.
+
+use crate::item::Atom;
+use crate::tree::Name;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Axis {
+    Child,
+    Descendant,
+    DescendantOrSelf,
+    Itself,
+    Parent,
+    Attribute,
+    Ancestor,
+    AncestorOrSelf,
+    FollowingSibling,
+    PrecedingSibling,
+}
+
+/// Which nodes of an axis.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Test {
+    Any,
+    Text,
+    Comment,
+    Instruction,
+    /// `element()`: any name, elements only.
+    Element,
+    Name(Name),
+    /// `*`, `p:*`, `*:local`: what is fixed of the name.
+    Wild {
+        uri: Option<String>,
+        local: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Axis {
+        axis: Axis,
+        test: Test,
+        predicates: Vec<Expr>,
+    },
+    /// An expression for each item, as `data(.)` behind a slash.
+    Each(Expr),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Is,
+    Before,
+    After,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    IntegerDivide,
+    Modulo,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cast {
+    Text,
+    Number,
+    Whole,
+    Bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Clause {
+    For { variable: usize, place: Option<usize>, of: Expr },
+    Let { variable: usize, value: Expr },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Expr {
+    Literal(Atom),
+    Sequence(Vec<Expr>),
+    Root,
+    Context,
+    Path(Box<Expr>, Vec<Step>),
+    Filter(Box<Expr>, Vec<Expr>),
+    Union(Box<Expr>, Box<Expr>),
+    Or(Vec<Expr>),
+    And(Vec<Expr>),
+    Compare(Compare, Box<Expr>, Box<Expr>),
+    Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
+    Negate(Box<Expr>),
+    If(Box<[Expr; 3]>),
+    Call(&'static crate::functions::Function, Vec<Expr>),
+    Cast(Cast, Box<Expr>),
+    /// A variable of the query.
+    Variable(usize),
+    /// What the surroundings give: sql:variable, sql:column.
+    External(usize),
+    Flwor {
+        clauses: Vec<Clause>,
+        filter: Option<Box<Expr>>,
+        order: Vec<(Expr, bool)>,
+        value: Box<Expr>,
+    },
+    /// SOME or EVERY.
+    Quantified {
+        every: bool,
+        variable: usize,
+        of: Box<Expr>,
+        test: Box<Expr>,
+    },
+    Element(Box<crate::constructor::Constructor>),
+}
+
+impl Expr {
+    /// Whether it may give more than one item, as far as can be told before it runs.
+    pub(crate) fn is_many(&self) -> bool {
+        match self {
+            Expr::Path(start, steps) => start.is_many() || steps.iter().any(Step::is_many),
+            Expr::Filter(of, predicates) => of.is_many() && !predicates.iter().any(Expr::is_one_place),
+            Expr::Sequence(list) => list.len() > 1 || list.iter().any(Expr::is_many),
+            Expr::Union(..) | Expr::Flwor { .. } => true,
+            Expr::If(parts) => parts[1].is_many() || parts[2].is_many(),
+            Expr::Call(function, args) => function.many && args.iter().any(Expr::is_many),
+            _ => false,
+        }
+    }
+
+    /// A predicate that keeps one item at most.
+    fn is_one_place(&self) -> bool {
+        match self {
+            Expr::Literal(Atom::Number(_)) | Expr::External(_) => true,
+            Expr::Call(function, _) => function.name == "last",
+            // [position() = 1]
+            Expr::Compare(Compare::Equal, left, right) => {
+                let place = |e: &Expr| matches!(e, Expr::Call(f, _) if f.name == "position");
+                (place(left) && right.is_one_place()) || (place(right) && left.is_one_place())
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Step {
+    fn is_many(&self) -> bool {
+        match self {
+            Step::Each(e) => e.is_many(),
+            Step::Axis { predicates, .. } if predicates.iter().any(Expr::is_one_place) => false,
+            Step::Axis { axis: Axis::Itself | Axis::Parent, .. } => false,
+            Step::Axis { axis: Axis::Attribute, test, .. } => !matches!(test, Test::Name(_)),
+            Step::Axis { .. } => true,
+        }
+    }
+}

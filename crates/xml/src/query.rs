@@ -1,0 +1,621 @@
+//! The text of a query becomes a tree.
+//! Guarantees: names are in their namespaces (2229 for prefixes that nobody declared); functions exist and have the arguments they
+//! take; nesting is bounded.
+
+use compact_str::CompactString;
+
+use crate::MAX_DEPTH;
+use crate::error::QueryError;
+use crate::functions;
+use crate::item::Atom;
+use crate::path::{Arithmetic, Axis, Cast, Clause, Compare, Expr, Step, Test};
+use crate::scan::Scan;
+use crate::tree::Name;
+
+/// What a query asks of its surroundings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum External {
+    /// sql:variable("@name")
+    Variable(String),
+    /// sql:column("name")
+    Column(String),
+}
+
+/// A compiled query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub(crate) expr: Expr,
+    externals: Vec<External>,
+    pub(crate) variables: usize,
+}
+
+impl Query {
+    /// Compiles a text.
+    ///
+    /// # Errors
+    /// 2209 and its kin.
+    pub fn parse(text: &str) -> Result<Query, QueryError> {
+        let mut parser = Parser::new(text);
+        parser.prolog()?;
+        let expr = parser.sequence()?;
+        if !parser.scan.is_end() {
+            return Err(parser.scan.syntax());
+        }
+        Ok(Query { expr, externals: parser.externals, variables: parser.variables })
+    }
+
+    /// What it asks of its surroundings, in the order of the values that a run is given.
+    pub fn externals(&self) -> &[External] {
+        &self.externals
+    }
+
+    /// Whether it may give more than one item.
+    pub fn is_many(&self) -> bool {
+        self.expr.is_many()
+    }
+}
+
+pub(crate) struct Parser<'t> {
+    pub scan: Scan<'t>,
+    /// Prefix, URI; the innermost last.
+    pub spaces: Vec<(CompactString, CompactString)>,
+    pub externals: Vec<External>,
+    /// Variables in sight and their numbers.
+    names: Vec<(String, usize)>,
+    pub variables: usize,
+    depth: usize,
+}
+
+impl<'t> Parser<'t> {
+    pub fn new(text: &'t str) -> Parser<'t> {
+        let known = [
+            ("xml", crate::read::XML),
+            ("xs", "http://www.w3.org/2001/XMLSchema"),
+            ("xsi", "http://www.w3.org/2001/XMLSchema-instance"),
+            ("fn", "http://www.w3.org/2004/07/xpath-functions"),
+            ("xdt", "http://www.w3.org/2004/07/xpath-datatypes"),
+            ("sql", "urn:schemas-microsoft-com:xml-sql"),
+        ];
+        Parser {
+            scan: Scan::new(text),
+            spaces: known.iter().map(|(prefix, uri)| ((*prefix).into(), (*uri).into())).collect(),
+            externals: Vec::new(),
+            names: Vec::new(),
+            variables: 0,
+            depth: 0,
+        }
+    }
+
+    /// Declarations of namespaces.
+    pub fn prolog(&mut self) -> Result<(), QueryError> {
+        loop {
+            if self.scan.eat_words(&["declare", "namespace"]) {
+                let Some(("", prefix)) = self.scan.name() else { return Err(self.scan.syntax()) };
+                self.scan.expect("=")?;
+                let uri = self.literal()?;
+                self.spaces.push((prefix.into(), uri.into()));
+            } else if self.scan.eat_words(&["declare", "default", "element", "namespace"]) {
+                let uri = self.literal()?;
+                self.spaces.push((CompactString::default(), uri.into()));
+            } else {
+                return Ok(());
+            }
+            self.scan.expect(";")?;
+        }
+    }
+
+    fn literal(&mut self) -> Result<String, QueryError> {
+        match self.scan.string()? {
+            Some(text) => Ok(text),
+            None => Err(QueryError::new(2225, "A string literal was expected")),
+        }
+    }
+
+    /// The namespace of a prefix; the empty one's is that of elements. Error: 2229.
+    pub fn space(&self, prefix: &str) -> Result<CompactString, QueryError> {
+        match self.spaces.iter().rev().find(|space| space.0 == prefix) {
+            Some(space) => Ok(space.1.clone()),
+            None if prefix.is_empty() => Ok(CompactString::default()),
+            None => Err(QueryError::new(2229, format!("The name \"{prefix}\" does not denote a namespace."))),
+        }
+    }
+
+    pub fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(QueryError::unsupported("An XQuery so deeply nested"));
+        }
+        self.depth += 1;
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// `a, b, c`
+    pub fn sequence(&mut self) -> Result<Expr, QueryError> {
+        let first = self.single()?;
+        if !self.scan.at(",") {
+            return Ok(first);
+        }
+        let mut list = vec![first];
+        while self.scan.eat(",") {
+            list.push(self.single()?);
+        }
+        Ok(Expr::Sequence(list))
+    }
+
+    pub fn single(&mut self) -> Result<Expr, QueryError> {
+        self.nested(|p| {
+            let start = p.scan.at;
+            let word = p.scan.name().map(|(_, word)| word);
+            let next = {
+                p.scan.space();
+                p.scan.peek()
+            };
+            p.scan.at = start;
+            match (word, next) {
+                (Some("for" | "let"), Some('$')) => p.flwor(),
+                (Some(word @ ("some" | "every")), Some('$')) => p.quantified(word == "every"),
+                (Some("if"), Some('(')) => p.conditional(),
+                _ => p.or(),
+            }
+        })
+    }
+
+    fn bind(&mut self) -> Result<usize, QueryError> {
+        self.scan.expect("$")?;
+        let Some((_, name)) = self.scan.name() else { return Err(self.scan.syntax()) };
+        let number = self.variables;
+        self.variables += 1;
+        self.names.push((name.to_owned(), number));
+        Ok(number)
+    }
+
+    fn flwor(&mut self) -> Result<Expr, QueryError> {
+        let known = self.names.len();
+        let mut clauses = Vec::new();
+        loop {
+            if self.scan.eat_word("for") {
+                loop {
+                    // The variable is in sight behind what it runs over.
+                    let before = self.names.len();
+                    let variable = self.bind()?;
+                    let place = if self.scan.eat_word("at") { Some(self.bind()?) } else { None };
+                    let own = self.names.split_off(before);
+                    self.scan.expect_word("in")?;
+                    let of = self.single()?;
+                    self.names.extend(own);
+                    clauses.push(Clause::For { variable, place, of });
+                    if !self.scan.eat(",") {
+                        break;
+                    }
+                }
+            } else if self.scan.eat_word("let") {
+                loop {
+                    let before = self.names.len();
+                    let variable = self.bind()?;
+                    let own = self.names.split_off(before);
+                    self.scan.expect(":=")?;
+                    let value = self.single()?;
+                    self.names.extend(own);
+                    clauses.push(Clause::Let { variable, value });
+                    if !self.scan.eat(",") {
+                        break;
+                    }
+                }
+            } else {
+                break;
+            }
+        }
+        let filter = if self.scan.eat_word("where") { Some(Box::new(self.single()?)) } else { None };
+        let mut order = Vec::new();
+        if self.scan.eat_words(&["order", "by"]) || self.scan.eat_words(&["stable", "order", "by"]) {
+            loop {
+                let key = self.single()?;
+                let descending = self.scan.eat_word("descending");
+                if !descending {
+                    self.scan.eat_word("ascending");
+                }
+                order.push((key, descending));
+                if !self.scan.eat(",") {
+                    break;
+                }
+            }
+        }
+        self.scan.expect_word("return")?;
+        let value = Box::new(self.single()?);
+        self.names.truncate(known);
+        Ok(Expr::Flwor { clauses, filter, order, value })
+    }
+
+    fn quantified(&mut self, every: bool) -> Result<Expr, QueryError> {
+        self.scan.name();
+        let variable = self.bind()?;
+        let own = self.names.pop();
+        self.scan.expect_word("in")?;
+        let of = Box::new(self.single()?);
+        let known = self.names.len();
+        self.names.extend(own);
+        self.scan.expect_word("satisfies")?;
+        let test = Box::new(self.single()?);
+        self.names.truncate(known);
+        Ok(Expr::Quantified { every, variable, of, test })
+    }
+
+    fn conditional(&mut self) -> Result<Expr, QueryError> {
+        self.scan.expect_word("if")?;
+        self.scan.expect("(")?;
+        let test = self.sequence()?;
+        self.scan.expect(")")?;
+        self.scan.expect_word("then")?;
+        let then = self.single()?;
+        self.scan.expect_word("else")?;
+        Ok(Expr::If(Box::new([test, then, self.single()?])))
+    }
+
+    fn or(&mut self) -> Result<Expr, QueryError> {
+        let mut list = vec![self.and()?];
+        while self.scan.eat_word("or") {
+            list.push(self.and()?);
+        }
+        Ok(if list.len() > 1 { Expr::Or(list) } else { list.remove(0) })
+    }
+
+    fn and(&mut self) -> Result<Expr, QueryError> {
+        let mut list = vec![self.comparison()?];
+        while self.scan.eat_word("and") {
+            list.push(self.comparison()?);
+        }
+        Ok(if list.len() > 1 { Expr::And(list) } else { list.remove(0) })
+    }
+
+    fn comparison(&mut self) -> Result<Expr, QueryError> {
+        use Compare as C;
+        let left = self.additive()?;
+        let signs = [
+            ("!=", C::NotEqual),
+            ("<<", C::Before),
+            (">>", C::After),
+            ("<=", C::LessEqual),
+            (">=", C::GreaterEqual),
+            ("=", C::Equal),
+            ("<", C::Less),
+            (">", C::Greater),
+        ];
+        let words = [
+            ("eq", C::Equal),
+            ("ne", C::NotEqual),
+            ("lt", C::Less),
+            ("le", C::LessEqual),
+            ("gt", C::Greater),
+            ("ge", C::GreaterEqual),
+            ("is", C::Is),
+        ];
+        let sign = signs.iter().find(|(sign, _)| self.scan.eat(sign)).map(|(_, op)| *op);
+        let op = sign.or_else(|| words.iter().find(|(word, _)| self.scan.eat_word(word)).map(|(_, op)| *op));
+        match op {
+            None => Ok(left),
+            Some(op) => Ok(Expr::Compare(op, Box::new(left), Box::new(self.additive()?))),
+        }
+    }
+
+    fn additive(&mut self) -> Result<Expr, QueryError> {
+        let mut left = self.multiplicative()?;
+        loop {
+            let op = if self.scan.eat("+") {
+                Arithmetic::Add
+            } else if self.scan.eat("-") {
+                Arithmetic::Subtract
+            } else {
+                return Ok(left);
+            };
+            left = Expr::Arithmetic(op, Box::new(left), Box::new(self.multiplicative()?));
+            self.deepen()?;
+        }
+    }
+
+    /// Chains of operators are trees as deep as they are long.
+    fn deepen(&mut self) -> Result<(), QueryError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            Err(QueryError::unsupported("An XQuery with so many operators"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn multiplicative(&mut self) -> Result<Expr, QueryError> {
+        let mut left = self.union()?;
+        loop {
+            let op = if self.scan.eat("*") {
+                Arithmetic::Multiply
+            } else if self.scan.eat_word("div") {
+                Arithmetic::Divide
+            } else if self.scan.eat_word("idiv") {
+                Arithmetic::IntegerDivide
+            } else if self.scan.eat_word("mod") {
+                Arithmetic::Modulo
+            } else {
+                return Ok(left);
+            };
+            left = Expr::Arithmetic(op, Box::new(left), Box::new(self.union()?));
+            self.deepen()?;
+        }
+    }
+
+    fn union(&mut self) -> Result<Expr, QueryError> {
+        let mut left = self.unary()?;
+        while self.scan.eat("|") || self.scan.eat_word("union") {
+            left = Expr::Union(Box::new(left), Box::new(self.unary()?));
+            self.deepen()?;
+        }
+        if self.scan.eat_words(&["cast", "as"]) {
+            let Some((prefix, local)) = self.scan.name() else { return Err(self.scan.syntax()) };
+            self.scan.eat("?");
+            return match cast_of(prefix, local) {
+                Some(cast) => Ok(Expr::Cast(cast, Box::new(left))),
+                None => Err(QueryError::unsupported("This type in XQuery's cast")),
+            };
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr, QueryError> {
+        if self.scan.eat("-") {
+            return self.nested(|p| Ok(Expr::Negate(Box::new(p.unary()?))));
+        }
+        self.scan.eat("+");
+        self.path()
+    }
+
+    fn path(&mut self) -> Result<Expr, QueryError> {
+        let mut steps = Vec::new();
+        let start = if self.scan.eat("//") {
+            steps.push(anywhere());
+            steps.push(self.step()?);
+            Expr::Root
+        } else if self.scan.eat("/") {
+            if self.at_step() {
+                steps.push(self.step()?);
+            }
+            Expr::Root
+        } else {
+            match self.step()? {
+                Step::Each(first) => first,
+                step => {
+                    steps.push(step);
+                    Expr::Context
+                }
+            }
+        };
+        loop {
+            if self.scan.eat("//") {
+                steps.push(anywhere());
+            } else if !self.scan.eat("/") {
+                break;
+            }
+            steps.push(self.step()?);
+        }
+        Ok(if steps.is_empty() { start } else { Expr::Path(Box::new(start), steps) })
+    }
+
+    fn at_step(&mut self) -> bool {
+        self.scan.space();
+        self.scan
+            .peek()
+            .is_some_and(|c| crate::read::is_name_start(c) || matches!(c, '@' | '*' | '.' | '(' | '$'))
+    }
+
+    fn step(&mut self) -> Result<Step, QueryError> {
+        let axis = |axis, test| Step::Axis { axis, test, predicates: Vec::new() };
+        let step = if self.scan.eat("..") {
+            axis(Axis::Parent, Test::Any)
+        } else if self.scan.eat("@") {
+            axis(Axis::Attribute, self.test(false)?)
+        } else if let Some(named) = self.named_axis() {
+            axis(named, self.test(named != Axis::Attribute)?)
+        } else if self.is_node_test() {
+            axis(Axis::Child, self.test(true)?)
+        } else {
+            let primary = self.primary()?;
+            let predicates = self.predicates()?;
+            return Ok(Step::Each(if predicates.is_empty() {
+                primary
+            } else {
+                Expr::Filter(Box::new(primary), predicates)
+            }));
+        };
+        match step {
+            Step::Axis { axis, test, .. } => Ok(Step::Axis { axis, test, predicates: self.predicates()? }),
+            each => Ok(each),
+        }
+    }
+
+    fn predicates(&mut self) -> Result<Vec<Expr>, QueryError> {
+        let mut list = Vec::new();
+        while self.scan.eat("[") {
+            list.push(self.nested(Self::sequence)?);
+            self.scan.expect("]")?;
+        }
+        Ok(list)
+    }
+
+    fn named_axis(&mut self) -> Option<Axis> {
+        let axes = [
+            ("child", Axis::Child),
+            ("descendant-or-self", Axis::DescendantOrSelf),
+            ("descendant", Axis::Descendant),
+            ("self", Axis::Itself),
+            ("parent", Axis::Parent),
+            ("attribute", Axis::Attribute),
+            ("ancestor-or-self", Axis::AncestorOrSelf),
+            ("ancestor", Axis::Ancestor),
+            ("following-sibling", Axis::FollowingSibling),
+            ("preceding-sibling", Axis::PrecedingSibling),
+        ];
+        let start = self.scan.at;
+        for (name, axis) in axes {
+            if self.scan.eat_word(name) && self.scan.eat("::") {
+                return Some(axis);
+            }
+            self.scan.at = start;
+        }
+        None
+    }
+
+    /// Whether a name or a test of kinds comes, not a call.
+    fn is_node_test(&mut self) -> bool {
+        let start = self.scan.at;
+        self.scan.space();
+        if self.scan.peek() == Some('*') {
+            return true;
+        }
+        let named = self.scan.name();
+        let Some((prefix, local)) = named else {
+            self.scan.at = start;
+            return false;
+        };
+        let wild = self.scan.rest().starts_with(":*");
+        let call = self.scan.at("(");
+        self.scan.at = start;
+        let kind = prefix.is_empty()
+            && matches!(local, "node" | "text" | "comment" | "processing-instruction" | "element");
+        wild || !call || kind
+    }
+
+    fn test(&mut self, element: bool) -> Result<Test, QueryError> {
+        self.scan.space();
+        if self.scan.eat("*:") {
+            let local = self.scan.bare_name().map(str::to_owned);
+            return Ok(Test::Wild { uri: None, local });
+        }
+        if self.scan.eat("*") {
+            return Ok(Test::Wild { uri: None, local: None });
+        }
+        let Some((prefix, local)) = self.scan.name() else { return Err(self.scan.syntax()) };
+        if prefix.is_empty() && self.scan.rest().starts_with(":*") {
+            self.scan.at += 2;
+            return Ok(Test::Wild { uri: Some(self.space(local)?.into()), local: None });
+        }
+        if prefix.is_empty() && self.scan.at("(") {
+            let test = match local {
+                "node" => Test::Any,
+                "text" => Test::Text,
+                "comment" => Test::Comment,
+                "processing-instruction" => Test::Instruction,
+                "element" => Test::Element,
+                _ => return Err(self.scan.syntax()),
+            };
+            self.scan.expect("(")?;
+            self.scan.eat("*");
+            self.scan.expect(")")?;
+            return Ok(test);
+        }
+        let uri = if element || !prefix.is_empty() { self.space(prefix)? } else { CompactString::default() };
+        Ok(Test::Name(Name { prefix: prefix.into(), local: local.into(), uri }))
+    }
+
+    fn primary(&mut self) -> Result<Expr, QueryError> {
+        if let Some(text) = self.scan.string()? {
+            return Ok(Expr::Literal(Atom::Text(text)));
+        }
+        if let Some(n) = self.scan.number() {
+            return Ok(Expr::Literal(Atom::Number(n)));
+        }
+        if self.scan.eat(".") {
+            return Ok(Expr::Context);
+        }
+        if self.scan.eat("$") {
+            let Some((_, name)) = self.scan.name() else { return Err(self.scan.syntax()) };
+            let found = self.names.iter().rev().find(|(known, _)| known == name);
+            let missing = || {
+                QueryError::new(
+                    2377,
+                    format!("The variable '{name}' was not found in the scope in which it was referenced."),
+                )
+            };
+            return found.map(|(_, number)| Expr::Variable(*number)).ok_or_else(missing);
+        }
+        if self.scan.eat("(") {
+            if self.scan.eat(")") {
+                return Ok(Expr::Sequence(Vec::new()));
+            }
+            let inner = self.nested(Self::sequence)?;
+            self.scan.expect(")")?;
+            // One item in parentheses is itself, but a path goes on from all that it gives.
+            return Ok(inner);
+        }
+        if self.scan.at("<") {
+            return self.nested(|p| p.constructor());
+        }
+        let Some((prefix, local)) = self.scan.name() else { return Err(self.scan.syntax()) };
+        if !self.scan.at("(") {
+            return Err(self.scan.syntax());
+        }
+        self.call(prefix, local)
+    }
+
+    fn call(&mut self, prefix: &str, local: &str) -> Result<Expr, QueryError> {
+        self.scan.expect("(")?;
+        if prefix == "sql" {
+            let name = self.literal()?;
+            self.scan.expect(")")?;
+            let external = match local {
+                "variable" => External::Variable(name),
+                "column" => External::Column(name),
+                _ => return Err(functions::unknown(prefix, local, self)),
+            };
+            let known = self.externals.iter().position(|known| *known == external);
+            let number = known.unwrap_or_else(|| {
+                self.externals.push(external);
+                self.externals.len() - 1
+            });
+            return Ok(Expr::External(number));
+        }
+        let mut args = Vec::new();
+        if !self.scan.at(")") {
+            loop {
+                args.push(self.single()?);
+                if !self.scan.eat(",") {
+                    break;
+                }
+            }
+        }
+        if !self.scan.eat(")") {
+            return Err(QueryError::new(2217, "',' or ')' expected"));
+        }
+        if let ("xs" | "xdt", Some(cast), [_]) = (prefix, cast_of(prefix, local), &args[..]) {
+            return Ok(Expr::Cast(cast, Box::new(args.remove(0))));
+        }
+        let function = functions::find(local).filter(|_| matches!(prefix, "" | "fn"));
+        let Some(function) = function else { return Err(functions::unknown(prefix, local, self)) };
+        if !function.takes.contains(&args.len()) {
+            let text = format!("Function call arguments are not those that '{local}()' takes");
+            return Err(QueryError::new(2236, text));
+        }
+        Ok(Expr::Call(function, args))
+    }
+}
+
+fn anywhere() -> Step {
+    Step::Axis { axis: Axis::DescendantOrSelf, test: Test::Any, predicates: Vec::new() }
+}
+
+fn cast_of(prefix: &str, local: &str) -> Option<Cast> {
+    Some(match (prefix, local) {
+        ("xs", "string" | "date" | "time" | "dateTime" | "anyURI" | "token" | "normalizedString") => {
+            Cast::Text
+        }
+        ("xdt", "untypedAtomic") => Cast::Text,
+        ("xs", "double" | "float" | "decimal") => Cast::Number,
+        (
+            "xs",
+            "integer" | "int" | "long" | "short" | "byte" | "unsignedInt" | "unsignedByte" | "unsignedShort"
+            | "unsignedLong" | "nonNegativeInteger" | "positiveInteger",
+        ) => Cast::Whole,
+        ("xs", "boolean") => Cast::Bool,
+        _ => return None,
+    })
+}
