@@ -187,6 +187,11 @@ impl Db {
         self.settings.read().clone()
     }
 
+    /// Whether a trigger fires itself.
+    pub fn has_recursive_triggers(&self) -> bool {
+        self.settings.read().recursive_triggers
+    }
+
     /// Whether cursors that say neither LOCAL nor GLOBAL are the frame's.
     pub fn has_local_cursors(&self) -> bool {
         self.settings.read().local_cursors
@@ -412,7 +417,10 @@ impl Db {
                 catalog.remove_module(old.object_id);
             }
             let Some(new) = new else { return true };
-            let free = catalog.is_free(&new.schema, &new.name);
+            let free = match new.is_ddl_trigger() {
+                true => catalog.ddl_trigger(&new.name).is_none(),
+                false => catalog.is_free(&new.schema, &new.name),
+            };
             if free {
                 catalog.insert_module(new);
             }
@@ -526,6 +534,7 @@ impl Db {
             "isautoclose" => flag(settings.auto_close),
             "isautoshrink" => flag(settings.auto_shrink),
             "islocalcursorsdefault" => flag(settings.local_cursors),
+            "isrecursivetriggersenabled" => flag(settings.recursive_triggers),
             "isautocreatestatistics" => flag(settings.auto_create_stats),
             "isautoupdatestatistics" => flag(settings.auto_update_stats),
             "istornpagedetectionenabled" => flag(settings.page_verify == 1),
@@ -547,7 +556,6 @@ impl Db {
             | "isparameterizationforced"
             | "isquotedidentifiersenabled"
             | "ispublished"
-            | "isrecursivetriggersenabled"
             | "issubscribed"
             | "issyncwithbackup"
             | "isverifiedclone"

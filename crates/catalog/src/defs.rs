@@ -390,6 +390,8 @@ pub struct Catalog {
     pub modules: HashMap<i32, Arc<ModuleDef>>,
     /// Their ids by (schema, name), both folded.
     pub module_names: HashMap<(CompactString, CompactString), i32>,
+    /// Triggers of the database, which have no schema, by object_id.
+    pub ddl_triggers: Vec<i32>,
     /// Sequences and synonyms by object_id.
     pub others: HashMap<i32, OtherObject>,
     /// Their ids by (schema, name), both folded.
@@ -444,14 +446,20 @@ impl Catalog {
 
     /// Adds a module, or puts it in the place of the one with its id.
     pub fn insert_module(&mut self, module: Arc<ModuleDef>) {
-        let name = (fold_name(&module.schema), fold_name(&module.name));
-        self.module_names.insert(name, module.object_id);
+        if module.is_ddl_trigger() {
+            self.ddl_triggers.retain(|id| *id != module.object_id);
+            self.ddl_triggers.push(module.object_id);
+        } else {
+            let name = (fold_name(&module.schema), fold_name(&module.name));
+            self.module_names.insert(name, module.object_id);
+        }
         self.modules.insert(module.object_id, module);
     }
 
     /// Takes a module out.
     pub fn remove_module(&mut self, object_id: i32) {
-        if let Some(module) = self.modules.remove(&object_id) {
+        self.ddl_triggers.retain(|id| *id != object_id);
+        if let Some(module) = self.modules.remove(&object_id).filter(|module| !module.is_ddl_trigger()) {
             self.module_names.remove(&(fold_name(&module.schema), fold_name(&module.name)));
         }
     }
@@ -460,6 +468,16 @@ impl Catalog {
     pub fn find_module(&self, schema: &str, name: &str) -> Option<&Arc<ModuleDef>> {
         let schema = if schema.is_empty() { "dbo" } else { schema };
         self.modules.get(self.module_names.get(&(fold_name(schema), fold_name(name)))?)
+    }
+
+    /// The triggers of the database.
+    pub fn ddl_triggers(&self) -> impl Iterator<Item = &Arc<ModuleDef>> {
+        self.ddl_triggers.iter().filter_map(|id| self.modules.get(id))
+    }
+
+    /// The trigger of the database with this name.
+    pub fn ddl_trigger(&self, name: &str) -> Option<&Arc<ModuleDef>> {
+        self.ddl_triggers().find(|trigger| fold_name(&trigger.name) == fold_name(name))
     }
 
     /// Adds a sequence or synonym, or puts it in the place of the one with its id.

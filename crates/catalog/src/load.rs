@@ -97,7 +97,11 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         catalog.insert(table);
     }
     for (&id, object) in &objects {
-        let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
+        // A trigger of the database has no schema.
+        let schema = match object.schema_id {
+            0 => CompactString::default(),
+            schema => schemas.get(&schema).cloned().ok_or_else(|| damaged("schema", id))?,
+        };
         if let Some(alias) = alias::load(id, object, schema.clone())? {
             let name = (fold_name(&alias.schema), fold_name(&alias.name));
             catalog.types.insert(name, Arc::new(alias));

@@ -241,6 +241,11 @@ impl ModuleDef {
         }
     }
 
+    /// Whether it is a trigger of the database, not of a table or view.
+    pub fn is_ddl_trigger(&self) -> bool {
+        self.kind == ModuleKind::Trigger && self.parent == 0
+    }
+
     /// The statement, if it is a function.
     pub fn function(&self) -> Option<&CreateFunction> {
         match &self.stmt {

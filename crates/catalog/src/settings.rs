@@ -36,6 +36,8 @@ pub struct DbSettings {
     pub mixed_page_allocation: bool,
     /// CURSOR_DEFAULT LOCAL: cursors that say neither are the frame's.
     pub local_cursors: bool,
+    /// RECURSIVE_TRIGGERS: a trigger fires itself.
+    pub recursive_triggers: bool,
     /// Filegroup of tables that name none.
     pub default_filegroup: u16,
     /// FILEGROWTH of the log.
@@ -71,6 +73,7 @@ impl Default for DbSettings {
             accelerated_recovery: false,
             mixed_page_allocation: false,
             local_cursors: false,
+            recursive_triggers: false,
             default_filegroup: 1,
             log_growth: Growth::Bytes(64 << 20),
             log_max_size: None,
@@ -102,7 +105,7 @@ impl DbSettings {
 
     /// The lines for the boot page.
     pub fn write(&self, out: &mut String) {
-        let numbers: [(&str, i64); 20] = [
+        let numbers: [(&str, i64); 21] = [
             ("rcsi", self.read_committed_snapshot.into()),
             ("snapshot", self.snapshot_isolation.into()),
             ("compat", self.compatibility_level.into()),
@@ -118,6 +121,7 @@ impl DbSettings {
             ("adr", self.accelerated_recovery.into()),
             ("mixed_pages", self.mixed_page_allocation.into()),
             ("local_cursors", self.local_cursors.into()),
+            ("recursive_triggers", self.recursive_triggers.into()),
             ("default_filegroup", self.default_filegroup.into()),
             ("log_growth", self.log_growth.number()),
             ("log_max", self.log_max_size.map_or(0, |n| i64::try_from(n).unwrap_or(i64::MAX))),
@@ -176,6 +180,7 @@ impl DbSettings {
             "adr" => self.accelerated_recovery = on,
             "mixed_pages" => self.mixed_page_allocation = on,
             "local_cursors" => self.local_cursors = on,
+            "recursive_triggers" => self.recursive_triggers = on,
             "created" => self.create_date = ((n >> 32) as i32, (n & 0xffff_ffff) as u32),
             _ => {}
         }
@@ -193,6 +198,7 @@ mod tests {
             log_max_size: Some(2 << 40),
             compatibility_level: 100,
             local_cursors: true,
+            recursive_triggers: true,
             create_date: (46000, 25_000_000),
             filegroups: vec!["PRIMARY".into(), "odd\n=name".into()],
             log_name: "l".into(),

@@ -1,5 +1,5 @@
 //! Power loss under statements with consequences: cascades, triggers that keep an audit, INSTEAD OF triggers of a view, MERGE with
-//! OUTPUT INTO, changes through common table expressions, temporary tables, several sessions at once. After the restart every child has a parent, the audit adds up to the rows, tempdb is empty,
+//! OUTPUT INTO, changes through common table expressions, temporary tables, indexes that come and go, rows that change tables, several sessions at once. After the restart every child has a parent, the audit adds up to the rows, tempdb is empty,
 //! every acknowledged commit is there, and the integrity check is clean.
 //!
 //! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test crash_chains` runs more; RINGWOOD_CRASH_FROM sets the
@@ -22,11 +22,15 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "CREATE DATABASE d ON (NAME = d, FILENAME = 'd.mdf', SIZE = 4MB) LOG ON (NAME = l, FILENAME = 'd.ldf', SIZE = 2MB)",
     "USE d CREATE TABLE p (id int PRIMARY KEY, name varchar(10) NULL)",
     "USE d CREATE TABLE c (id int PRIMARY KEY, pid int NOT NULL REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE,
                            n int NOT NULL CHECK (n BETWEEN 1 AND 99), pad varchar(200))",
+    // One row, which is in one of two tables.
+    "USE d CREATE TABLE s1 (id int PRIMARY KEY, m varchar(max)) CREATE INDEX by_id ON s1 (id) WHERE id > 0
+           CREATE TABLE s2 (id int PRIMARY KEY, m varchar(max)) CREATE INDEX by_id ON s2 (id) WHERE id > 0
+           INSERT s1 VALUES (1, REPLICATE(CAST('x' AS varchar(max)), 9000))",
     "USE d CREATE INDEX few ON c (n, pad) WHERE n > 50 AND pid IN (0, 1, 2, 3) CREATE UNIQUE INDEX nobody ON p (name, id) WHERE name IS NULL",
     "USE d CREATE INDEX by_parent ON c (pid) CREATE TABLE g (id int PRIMARY KEY, cid int NULL REFERENCES c ON DELETE SET NULL)",
     "USE d CREATE TABLE audit (no int IDENTITY PRIMARY KEY, cid int, delta int)
@@ -57,7 +61,7 @@ const TABLES: [&str; 13] = [
 
 fn statement(random: &mut fastrand::Rng) -> String {
     let (id, p, n) = (random.u32(0..200), random.u32(0..12), random.u32(0..110));
-    match random.u8(0..18) {
+    match random.u8(0..20) {
         0..=3 => format!("INSERT c VALUES ({id}, {p}, {n}, REPLICATE('x', {n}))"),
         4 => format!(
             "INSERT c SELECT {id} + v, {p}, 1 + v, 'several' FROM (VALUES (200), (401), (602)) AS x (v)"
@@ -83,6 +87,10 @@ fn statement(random: &mut fastrand::Rng) -> String {
             "WITH o AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY pid ORDER BY id) AS no FROM c) DELETE o WHERE no > 15;
              WITH o AS (SELECT TOP (3) n FROM c WHERE pid = {p} ORDER BY n) UPDATE o SET n += 1"
         ),
+        17 if p < 4 => "ALTER INDEX few ON c DISABLE".to_string(),
+        17 => "ALTER INDEX few ON c REBUILD".to_string(),
+        18 => "ALTER TABLE s1 SWITCH TO s2; UPDATE s2 SET id = id + 1, m = CONCAT(m, 'y')".to_string(),
+        19 => "ALTER TABLE s2 SWITCH TO s1".to_string(),
         10 => format!("EXEC move_up {p}, {}", random.u32(0..12)),
         _ => format!(
             "INSERT g SELECT COALESCE(MAX(id), 0) + 1, (SELECT MIN(id) FROM c WHERE id > {id}) FROM g"
@@ -158,6 +166,10 @@ fn history(seed: u64) {
         "0",
     );
     ask("USE d SELECT COUNT(*) FROM c WHERE n NOT BETWEEN 1 AND 99", "0");
+    ask(
+        "USE d SELECT COUNT(*) FROM (SELECT id FROM s1 WHERE id > 0 UNION ALL SELECT id FROM s2 WHERE LEN(m) >= 9000) AS s",
+        "1",
+    );
     ask(
         "USE d SELECT COUNT(*) FROM (SELECT cid, SUM(delta) AS n FROM audit GROUP BY cid) AS a
          FULL JOIN c ON c.id = a.cid WHERE COALESCE(a.n, 0) <> COALESCE(c.n, 0)",

@@ -288,3 +288,44 @@ fn everything_can_be_renamed() {
     b.check("BEGIN TRAN EXEC sp_rename 'v2', 'v3'; ROLLBACK SELECT one FROM v2", &format!("{caution}\n1"));
     is_sound(&mut b);
 }
+
+#[test]
+fn tablesample_takes_whole_pages() {
+    let mut b = Bench::new();
+    for key in ["", "PRIMARY KEY"] {
+        b.check(
+            &format!("CREATE TABLE t (id int {key}, pad char(400) DEFAULT 'x') INSERT t (id) SELECT value FROM GENERATE_SERIES(1, 20000)"),
+            "(20000)",
+        );
+        let count = |b: &mut Bench, clause: &str| -> i64 {
+            let said = b.run(&format!("SELECT COUNT(*) FROM t TABLESAMPLE {clause}"));
+            said.trim().parse().unwrap_or_else(|_| panic!("{clause}: {said}"))
+        };
+        assert_eq!((count(&mut b, "(100 PERCENT)"), count(&mut b, "SYSTEM (0)")), (20000, 0));
+        let tenth = count(&mut b, "(10 PERCENT) REPEATABLE (7)");
+        assert!((1000..3000).contains(&tenth), "{tenth}");
+        assert_eq!(count(&mut b, "(10) REPEATABLE (7)"), tenth);
+        assert_ne!(
+            count(&mut b, "(10.0) REPEATABLE (8)") * 1_000_000 + count(&mut b, "(10) REPEATABLE (9)"),
+            tenth * 1_000_001
+        );
+        let rows = count(&mut b, "SYSTEM (5000 ROWS)");
+        assert!((3000..7500).contains(&rows), "{rows}");
+        // The same pages for all readers of a statement, and with other conditions and joins.
+        b.check("SELECT COUNT(*) FROM t TABLESAMPLE (50) REPEATABLE (1) WHERE id IN (SELECT id FROM t TABLESAMPLE (50) REPEATABLE (2)) AND 1 = 0", "0");
+        let joined =
+            b.run("SELECT COUNT(*) FROM t AS a TABLESAMPLE (20) REPEATABLE (5) JOIN t b ON a.id = b.id");
+        assert_eq!(joined.trim().parse::<i64>().ok(), Some(count(&mut b, "(20) REPEATABLE (5)")));
+        b.check("INSERT INTO t (id) SELECT id + 100000 FROM t TABLESAMPLE (0 PERCENT); SELECT MAX(id) FROM t TABLESAMPLE (100)", "(0)\n20000");
+        says(
+            &mut b,
+            "SELECT * FROM t TABLESAMPLE (101 PERCENT)",
+            "Msg 476: Invalid PERCENT tablesample size",
+        );
+        says(&mut b, "SELECT * FROM t TABLESAMPLE (1.5 ROWS)", "Msg 477");
+        says(&mut b, "DECLARE @n int = 5 SELECT * FROM t TABLESAMPLE (@n ROWS)", "Msg 497");
+        b.run("CREATE VIEW v AS SELECT id FROM t");
+        says(&mut b, "SELECT * FROM v TABLESAMPLE (5)", "Msg 494");
+        b.check("DROP VIEW v DROP TABLE t", "");
+    }
+}

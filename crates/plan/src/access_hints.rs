@@ -15,6 +15,50 @@ pub struct AccessHints {
     pub seek: Option<usize>,
     /// FORCESCAN, INDEX(0): no seek.
     pub scan: bool,
+    /// TABLESAMPLE: some of the pages, all of each.
+    pub sample: Option<Sample>,
+}
+
+/// Which pages of a table TABLESAMPLE takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    pub amount: Amount,
+    /// REPEATABLE: the same pages as long as the table stays as it is; else other ones in each statement.
+    pub seed: Option<i64>,
+}
+
+/// How many pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many of 2^32.
+    Share(u64),
+    /// As many as have so many rows, on average.
+    Rows(u64),
+}
+
+impl Sample {
+    /// All pages, of 2^32.
+    pub const ALL: u64 = 1 << 32;
+
+    /// Of a table with so many rows: how many of 2^32 pages.
+    pub fn share(&self, rows: u64) -> u64 {
+        match self.amount {
+            Amount::Share(share) => share,
+            Amount::Rows(wanted) => {
+                let share = u128::from(wanted) * u128::from(Sample::ALL) / u128::from(rows.max(1));
+                u64::try_from(share).map_or(Sample::ALL, |share| share.min(Sample::ALL))
+            }
+        }
+    }
+
+    /// Whether the page of a number is taken.
+    pub fn takes(share: u64, seed: u64, page: u64) -> bool {
+        // The mixing steps of SplitMix64.
+        let mut mixed = (seed ^ page.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) >> 32 < share
+    }
 }
 
 impl AccessHints {

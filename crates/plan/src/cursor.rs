@@ -136,7 +136,7 @@ pub fn driving_scan(plan: &Plan) -> Option<&ScanPlan> {
 fn keeps_place(plan: &Plan) -> bool {
     driving_scan(plan).is_some_and(|scan| {
         let tree = matches!(scan.store.base, Base::Tree(_)) || matches!(scan.path, Path::Index { .. });
-        tree && scan.locks.is_none()
+        tree && scan.locks.is_none() && scan.sample.is_none()
     })
 }
 

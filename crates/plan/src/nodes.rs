@@ -2,6 +2,7 @@
 
 use super::hints::RowLocks;
 use super::logical::{JoinKind, Logical, RoutineScan, ViewScan, WindowCall, WorkSource};
+use crate::access_hints::Sample;
 use catalog::Db;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
@@ -202,6 +203,8 @@ pub struct ScanPlan {
     pub locator: bool,
     /// So many rows may be all that are asked for: its first batch is that small, and each further one twice as large.
     pub goal: Option<usize>,
+    /// TABLESAMPLE.
+    pub sample: Option<Sample>,
 }
 
 impl ScanPlan {

@@ -1,6 +1,6 @@
 //! Running triggers. A trigger is a scope inside the statement that fired it, with XACT_ABORT on and the changed rows as
 //! `inserted` and `deleted`.
-//! Guarantees: a trigger does not fire itself (RECURSIVE_TRIGGERS OFF); levels beyond 32 are error 217; what the trigger sets
+//! Guarantees: a trigger fires itself only under RECURSIVE_TRIGGERS; levels beyond 32 are error 217; what the trigger sets
 //! of SET options ends with it.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::instance::OfInstance;
 use catalog::{Db, ModuleDef, errors};
 use exec::output::Sink;
 use exec::state::SessionCore;
-use exec::state::changes::{ChangedRows, FiredTriggers};
+use exec::state::changes::{Cause, FiredTriggers};
 use exec::state::inner::check_after_trigger;
 
 /// Deepest nesting of scopes.
@@ -30,16 +30,22 @@ pub fn run(
     fired: Vec<FiredTriggers>,
     catching: bool,
 ) -> Result<(), SqlError> {
-    for FiredTriggers { db, triggers, rows: changed } in fired {
-        let count = changed.inserted.len().max(changed.deleted.len()) as u64;
+    for FiredTriggers { db, triggers, cause } in fired {
+        let (count, instead_of) = match &cause {
+            Cause::Rows(changed) => {
+                (changed.inserted.len().max(changed.deleted.len()) as u64, changed.instead_of)
+            }
+            Cause::Event(_) => (0, false),
+        };
         for trigger in &triggers {
             let id = (trigger.object_id, db.id());
-            if core.running_triggers.last() == Some(&id) && !changed.instead_of {
+            let again = core.running_triggers.last() == Some(&id) && !instead_of;
+            if again && !db.has_recursive_triggers() {
                 continue;
             }
             core.rowcount = count;
             core.running_triggers.push(id);
-            let result = run_one(core, sink, &db, trigger, &changed, catching);
+            let result = run_one(core, sink, &db, trigger, &cause, catching);
             core.running_triggers.pop();
             result?;
         }
@@ -60,7 +66,7 @@ fn run_one(
     sink: &mut dyn Sink,
     db: &Arc<Db>,
     trigger: &Arc<ModuleDef>,
-    changed: &Arc<ChangedRows>,
+    cause: &Cause,
     catching: bool,
 ) -> Result<(), SqlError> {
     if core.nest_level >= MAX_NESTING {
@@ -70,7 +76,12 @@ fn run_one(
     let code = BatchCache::of(&instance)?.module(db, trigger)?;
     let scope = core.enter_module_scope(db, trigger)?;
     let (options, caller) = (core.options.clone(), core.db().clone());
-    let changes = core.changes.replace(changed.clone());
+    let (rows, event) = match cause {
+        Cause::Rows(changed) => (Some(changed.clone()), None),
+        Cause::Event(data) => (None, Some(data.clone())),
+    };
+    let changes = std::mem::replace(&mut core.changes, rows);
+    let event = std::mem::replace(&mut core.event_data, event);
     let identity = core.scope_identity.take();
     core.options.quoted_identifier = trigger.settings.quoted_identifier;
     core.options.ansi_nulls = trigger.settings.ansi_nulls;
@@ -87,6 +98,7 @@ fn run_one(
     core.options = options;
     core.scope_identity = identity;
     core.changes = changes;
+    core.event_data = event;
     match end? {
         End::Finished(_) => check_after_trigger(core),
         End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),

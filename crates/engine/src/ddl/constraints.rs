@@ -138,6 +138,7 @@ pub fn add_foreign_key(
         untrusted: !test,
     };
     check_actions(table, &def)?;
+    check_no_instead_of(&work.db.catalog(), table, &def)?;
     check_circles(&work.db.catalog(), table, &def)?;
     let mut next = TableDef::clone(table);
     next.foreign_keys.push(def.clone());
@@ -300,6 +301,22 @@ fn check_actions(table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> 
         return Err(SqlError::new(number, 16, 0, text));
     }
     Ok(())
+}
+
+/// 1787: a cascade that a trigger of the table would take the place of.
+fn check_no_instead_of(catalog: &Catalog, table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
+    let meets = |action: ReferentialAction, event: &str| {
+        action != ReferentialAction::NoAction && catalog.instead_of(table.object_id, event).is_some()
+    };
+    if !meets(key.on_delete, "DELETE") && !meets(key.on_update, "UPDATE") {
+        return Ok(());
+    }
+    let text = format!(
+        "Cannot define foreign key constraint '{}' with cascaded DELETE or UPDATE on table '{}' because the table has an \
+         INSTEAD OF DELETE or UPDATE TRIGGER defined on it.",
+        key.name, table.name
+    );
+    Err(SqlError::new(1787, 16, 0, text))
 }
 
 fn cascades(key: &ForeignKeyDef) -> bool {

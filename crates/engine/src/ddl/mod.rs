@@ -3,6 +3,8 @@
 pub mod alias_types;
 pub mod build;
 pub mod constraints;
+pub mod ddl_triggers;
+pub mod events;
 pub mod modules;
 pub mod others;
 pub mod rebuild;

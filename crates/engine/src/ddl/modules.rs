@@ -145,15 +145,17 @@ fn incompatible(schema: &str, name: &str) -> SqlError {
     SqlError::new(2010, 16, 1, text)
 }
 
-fn replace(
+pub(super) fn replace(
     work: &mut Work<'_>,
     before: Option<Arc<ModuleDef>>,
     after: Option<Arc<ModuleDef>>,
 ) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
     let schemas = db.catalog();
-    let schema_id =
-        |module: &ModuleDef| schemas.schemas.get(&catalog::fold_name(&module.schema)).copied().unwrap_or(1);
+    let schema_id = |module: &ModuleDef| match module.is_ddl_trigger() {
+        true => 0,
+        false => schemas.schemas.get(&catalog::fold_name(&module.schema)).copied().unwrap_or(1),
+    };
     let txn = work.core.txn(&db)?;
     let fail = |e| errors::store_error(&db, e);
     if let Some(before) = &before {

@@ -63,6 +63,10 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@langid", smallint, |_| Value::SmallInt(0)),
     session!("@@textsize", int, |s| Value::Int(s.options.textsize)),
     session!("@@version", version_type, |_| Value::str(VERSION)),
+    session!("eventdata", |_, _| Ok(DataType::NVarChar(types::Len::Max)), |s| s
+        .event_data
+        .as_ref()
+        .map_or(Value::Null, |data| Value::str(&**data))),
     session!("@@servername", sysname, |_| Value::str(SERVER_NAME)),
     session!("@@servicename", sysname, |_| Value::str(SERVICE_NAME)),
     session!("@@microsoftversion", int, |_| Value::Int(0x1000_0000)),

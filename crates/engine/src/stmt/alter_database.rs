@@ -221,11 +221,11 @@ impl StmtCtx<'_> {
             | "QUOTED_IDENTIFIER"
             | "NUMERIC_ROUNDABORT"
             | "CURSOR_CLOSE_ON_COMMIT"
-            // There are no triggers, no other owners than dbo, no such correlations.
-            | "RECURSIVE_TRIGGERS"
+            // There are no other owners than dbo, no such correlations.
             | "TRUSTWORTHY"
             | "DB_CHAINING"
             | "DATE_CORRELATION_OPTIMIZATION" => drop(on()?),
+            "RECURSIVE_TRIGGERS" => settings.recursive_triggers = on()?,
             "CURSOR_DEFAULT" if matches!(word(option), "LOCAL" | "GLOBAL") => {
                 settings.local_cursors = word(option) == "LOCAL";
             }

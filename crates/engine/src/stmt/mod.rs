@@ -15,6 +15,7 @@ pub(crate) mod computed_def;
 mod create_database;
 mod credential;
 mod database_files;
+mod ddl_events;
 pub mod index;
 mod index_options;
 mod insert_bulk;
@@ -100,7 +101,12 @@ impl StmtCtx<'_> {
             }
             kind => {
                 self.core.begin_statement(true)?;
+                let raised = self.events(kind);
                 let result = self.in_transaction(kind, stmt.span);
+                let result = match raised.is_empty() {
+                    true => result,
+                    false => result.and_then(|rows| self.raise(&raised, stmt.span).map(|()| rows)),
+                };
                 return self.core.end_statement(result);
             }
         }

@@ -11,6 +11,8 @@ use types::SqlError;
 use super::table_def;
 use super::{StmtCtx, database_of, resolve_table};
 use crate::batch::module::{compile, params_of};
+use crate::ddl::ddl_triggers;
+use crate::ddl::events::{self, Known};
 use crate::ddl::modules::{self, NewModule, Parent};
 use crate::ddl::tables::Work;
 use crate::security::change::forget;
@@ -47,8 +49,10 @@ impl StmtCtx<'_> {
     pub(super) fn create_trigger(&mut self, stmt: &CreateTrigger) -> Result<(), SqlError> {
         check_options("CREATE TRIGGER", &stmt.options, &[])?;
         let run_as = self.run_as(stmt.execute_as.as_ref())?;
-        let TriggerTarget::Table(target) = &stmt.on else {
-            return Err(errors::not_supported("CREATE TRIGGER ON DATABASE or ALL SERVER"));
+        let target = match &stmt.on {
+            TriggerTarget::Table(target) => target,
+            TriggerTarget::Database => return self.create_ddl_trigger(stmt, run_as),
+            TriggerTarget::Server => return Err(errors::not_supported("CREATE TRIGGER ON ALL SERVER")),
         };
         let (db, parent) = self.trigger_parent(target)?;
         if matches!(parent, Parent::View(_)) && !stmt.instead_of {
@@ -75,13 +79,61 @@ impl StmtCtx<'_> {
     }
 
     pub(super) fn switch_trigger(&mut self, stmt: &SwitchTrigger) -> Result<(), SqlError> {
-        let TriggerTarget::Table(target) = &stmt.on else {
-            return Err(errors::not_supported("ENABLE or DISABLE TRIGGER ON DATABASE or ALL SERVER"));
+        let names: Vec<_> = stmt.names.iter().map(|name| name.name.value.clone()).collect();
+        let target = match &stmt.on {
+            TriggerTarget::Table(target) => target,
+            TriggerTarget::Database => {
+                let db = self.core.db().clone();
+                return ddl_triggers::switch(&mut Work::begin(self.core, &db)?, &names, stmt.enable);
+            }
+            TriggerTarget::Server => {
+                return Err(errors::not_supported("ENABLE or DISABLE TRIGGER ON ALL SERVER"));
+            }
         };
         let (db, parent) = self.trigger_parent(target)?;
-        let names: Vec<_> = stmt.names.iter().map(|name| name.name.value.clone()).collect();
         let mut work = Work::begin(self.core, &db)?;
         modules::switch_triggers(&mut work, &parent, &names, stmt.enable)
+    }
+
+    /// CREATE TRIGGER ... ON DATABASE.
+    ///
+    /// Errors: 1094 a schema before the name, 1084 no such event, 40510 one that is not raised.
+    fn create_ddl_trigger(&mut self, stmt: &CreateTrigger, run_as: Option<i32>) -> Result<(), SqlError> {
+        if stmt.name.schema.is_some() {
+            let text = "Cannot specify a schema name as a prefix to the trigger name for database and server level triggers.";
+            return Err(SqlError::new(1094, 15, 1, text));
+        }
+        if stmt.instead_of {
+            return Err(errors::syntax_near("INSTEAD"));
+        }
+        for event in &stmt.events {
+            match events::known(event) {
+                Known::Raised => {}
+                Known::Missing => return Err(errors::not_supported(&format!("a trigger for {event}"))),
+                Known::No => {
+                    let text = format!("'{event}' is an invalid event type.");
+                    return Err(SqlError::new(1084, 15, 1, text));
+                }
+            }
+        }
+        let db = self.core.db().clone();
+        let text = self.module_text(&stmt.text);
+        let mut new = self.new_module(ModuleKind::Trigger, stmt.verb, &stmt.name, &text);
+        new.run_as = run_as;
+        let mut work = Work::begin(self.core, &db)?;
+        ddl_triggers::put(&mut work, &new, |work, module| compile(module, &work.db.catalog()).map(drop))
+    }
+
+    /// DROP TRIGGER ... ON DATABASE.
+    fn drop_ddl_triggers(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        for name in &stmt.names {
+            let gone = ddl_triggers::drop_trigger(&mut Work::begin(self.core, &db)?, &name.name.value)?;
+            if !gone && !stmt.if_exists {
+                return Err(errors::cannot_drop("trigger", &name.to_string()));
+            }
+        }
+        Ok(())
     }
 
     /// CREATE FUNCTION. Of an inline function the query is bound, of the others the statements are looked through.
@@ -102,6 +154,11 @@ impl StmtCtx<'_> {
 
     /// DROP VIEW, PROCEDURE, FUNCTION, TRIGGER.
     pub(super) fn drop_modules(&mut self, stmt: &DropObjects, kind: ModuleKind) -> Result<(), SqlError> {
+        match stmt.on {
+            None | Some(TriggerTarget::Table(_)) => {}
+            Some(TriggerTarget::Database) => return self.drop_ddl_triggers(stmt),
+            Some(TriggerTarget::Server) => return Err(errors::not_supported("DROP TRIGGER ON ALL SERVER")),
+        }
         for name in &stmt.names {
             let db = database_of(self.core, name)?;
             db.check_usable()?;

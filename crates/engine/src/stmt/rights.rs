@@ -421,7 +421,9 @@ fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result<(), SqlErr
         let db = database_of(core, name)?;
         db.check_usable()?;
         let error = errors::cannot_drop(kind, &name.to_string());
-        if drop.kind == DropKind::Trigger {
+        if matches!(drop.on, Some(TriggerTarget::Database | TriggerTarget::Server)) {
+            sysadmin(core)?;
+        } else if drop.kind == DropKind::Trigger {
             trigger_table(core, &db, name, &error)?;
         } else {
             control_object(core, &db, name, &error)?;

@@ -132,7 +132,7 @@ fn objects(catalog: &Catalog) -> Vec<Vec<Value>> {
             t.foreign_keys.iter().map(|k| object(&k.name, k.object_id, "F ", schema, parent, created)),
         );
     }
-    let mut modules: Vec<_> = catalog.modules.values().collect();
+    let mut modules: Vec<_> = catalog.modules.values().filter(|m| !m.is_ddl_trigger()).collect();
     modules.sort_by_key(|module| module.object_id);
     for m in modules {
         let schema = catalog.schemas.get(&catalog::fold_name(&m.schema)).copied().unwrap_or(1);

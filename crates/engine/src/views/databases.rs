@@ -155,8 +155,12 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
     ];
     // Options that exist here only as names: async statistics, ANSI defaults, replication and the like.
     row.resize(row.len() + 23, off.clone());
-    if let Some(at) = COLUMNS.iter().position(|(name, ..)| *name == "is_local_cursor_default") {
-        row[at] = bit(s.local_cursors);
+    let own =
+        [("is_local_cursor_default", s.local_cursors), ("is_recursive_triggers_on", s.recursive_triggers)];
+    for (column, on) in own {
+        if let Some(at) = COLUMNS.iter().position(|(name, ..)| *name == column) {
+            row[at] = bit(on);
+        }
     }
     row.extend([
         Value::Guid([0; 16]),

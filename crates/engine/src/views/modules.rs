@@ -9,6 +9,7 @@ use types::{DataType, Len, SqlError, Value};
 use super::objects::{Kind, is_made_up, object, object_columns};
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use crate::batch::module::{params_of, result_of};
+use crate::ddl::events;
 use crate::instance::OfInstance;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use exec::output::ColumnInfo;
@@ -40,7 +41,9 @@ fn module_object(catalog: &Catalog, module: &ModuleDef) -> Vec<Value> {
 pub(super) fn module_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
     let list = pick::modules_of(catalog, &ModuleKind::ALL, wanted, 1, Some(0));
     let wanted_parent = |m: &&Arc<ModuleDef>| wanted.id(4).is_none_or(|parent| parent == m.parent);
-    rows.extend(list.iter().filter(wanted_parent).map(|module| module_object(catalog, module)));
+    // A trigger of the database is no object of a schema.
+    let list = list.iter().filter(|module| !module.is_ddl_trigger());
+    rows.extend(list.filter(wanted_parent).map(|module| module_object(catalog, module)));
 }
 
 const VIEW_COLUMNS: &[ViewColumn] = object_columns!(
@@ -256,8 +259,8 @@ pub static TRIGGERS: View =
             wanted.part(vec![
                 text(&module.name),
                 Value::Int(module.object_id),
-                Value::TinyInt(1),
-                text("OBJECT_OR_COLUMN"),
+                Value::TinyInt(u8::from(!module.is_ddl_trigger())),
+                text(if module.is_ddl_trigger() { "DATABASE" } else { "OBJECT_OR_COLUMN" }),
                 Value::Int(module.parent),
                 text(module.kind.code()),
                 text(module.kind.description()),
@@ -289,18 +292,30 @@ pub static TRIGGER_EVENTS: View =
     View::seeking("trigger_events", EVENT_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
         let mut rows = Vec::new();
         for module in pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 0, None) {
+            let words = module.trigger().map_or(&[][..], |trigger| &trigger.events);
+            let mut add = |number: i32, event: &str, group: Value| {
+                rows.push(wanted.part(vec![
+                    Value::Int(module.object_id),
+                    Value::Int(number),
+                    text(event),
+                    bit(false),
+                    bit(false),
+                    Value::Null,
+                    group,
+                    bit(true),
+                ]));
+            };
+            if module.is_ddl_trigger() {
+                for word in words {
+                    for (number, event) in events::meant(word) {
+                        add(number, event, if word == event { Value::Null } else { text(word) });
+                    }
+                }
+                continue;
+            }
             for (number, event) in [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")] {
-                if module.trigger().is_some_and(|t| t.events.iter().any(|e| e == event)) {
-                    rows.push(wanted.part(vec![
-                        Value::Int(module.object_id),
-                        Value::Int(number),
-                        text(event),
-                        bit(false),
-                        bit(false),
-                        Value::Null,
-                        Value::Null,
-                        bit(true),
-                    ]));
+                if words.iter().any(|word| word == event) {
+                    add(number, event, Value::Null);
                 }
             }
         }

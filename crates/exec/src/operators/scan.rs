@@ -5,7 +5,9 @@ use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
 use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use expr::Env;
 use pages::TxnId;
+use plan::access_hints::Sample;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub struct Scan {
     most: usize,
     /// Each batch has twice as many rows as the one before it, up to [`BATCH`].
     grows: bool,
+    /// Of TABLESAMPLE: how many of 2^32 pages, the seed, the number of the next page.
+    sample: (u64, u64, u64),
 }
 
 /// A scan that has not begun.
@@ -55,6 +59,7 @@ impl Default for Scan {
             backward: false,
             most: BATCH,
             grows: false,
+            sample: (0, 0, 0),
         }
     }
 }
@@ -64,6 +69,11 @@ impl Scan {
         // Whatever the mode: large values are read after the rows, and freed only when no older snapshot is left.
         if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
             self.guard = Some(rt.snapshot(&plan.db)?);
+        }
+        if let Some(sample) = &plan.sample {
+            let rows = catalog::row_counts::estimate(&plan.store.table).unwrap_or(0);
+            let seed = sample.seed.map_or_else(|| rt.clock() as u64, |seed| seed as u64);
+            self.sample = (sample.share(u64::try_from(rows).unwrap_or(0)), seed, 0);
         }
         let place = rt.state.place.take();
         self.backward = plan.backward;
@@ -189,6 +199,10 @@ impl Scan {
             };
             self.at = 0;
             if more.map_err(|e| access_error(&plan.db, e))? {
+                if plan.sample.is_some() && !is_sampled(&mut self.sample) {
+                    rt.check_cancel()?;
+                    continue;
+                }
                 return Ok(true);
             }
             let Some(range) = self.rest.pop() else { return Ok(false) };
@@ -278,6 +292,12 @@ impl Scan {
             }
         }
     }
+}
+
+/// Whether TABLESAMPLE takes the next page.
+fn is_sampled((share, seed, page): &mut (u64, u64, u64)) -> bool {
+    *page += 1;
+    Sample::takes(*share, *seed, *page)
 }
 
 /// Cuts from a range what lies before a place in it; false when nothing is left.

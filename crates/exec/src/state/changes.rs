@@ -92,5 +92,13 @@ impl ChangedRows {
 pub struct FiredTriggers {
     pub db: Arc<catalog::Db>,
     pub triggers: Vec<Arc<ModuleDef>>,
-    pub rows: Arc<ChangedRows>,
+    pub cause: Cause,
+}
+
+/// What triggers get to see.
+#[derive(Clone, Debug)]
+pub enum Cause {
+    Rows(Arc<ChangedRows>),
+    /// A definition has changed: what EVENTDATA() says of it.
+    Event(Arc<str>),
 }

@@ -173,6 +173,8 @@ pub struct SessionCore {
     pub transaction: u64,
     /// Beginnings and ends of transactions that the client has not been told yet.
     pub untold: SmallVec<[TransactionEvent; 2]>,
+    /// EVENTDATA() of the trigger that runs, if a definition has fired it.
+    pub event_data: Option<Arc<str>>,
     /// What the statement has to say when it has ended, each once.
     pub notes: Vec<SqlError>,
     /// Only ROLLBACK is left: XACT_STATE() = -1.
@@ -260,6 +262,7 @@ impl SessionCore {
             trancount: 0,
             transaction: 0,
             untold: SmallVec::new(),
+            event_data: None,
             notes: Vec::new(),
             doomed: false,
             caught: Vec::new(),

@@ -160,6 +160,7 @@ impl Given {
             pred: self.pred,
             locator: self.locator,
             goal: None,
+            sample: get.hints.access.sample,
         };
         (scan, self.cols)
     }

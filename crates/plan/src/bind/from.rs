@@ -1,6 +1,7 @@
 //! FROM: tables, views, derived tables, CTEs, VALUES, joins and APPLY become logical nodes and name sources.
 
 use crate::TableUse;
+use crate::access_hints::{Amount, Sample};
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::updatable::Origin;
@@ -73,10 +74,14 @@ impl Binder<'_> {
     pub(super) fn table_ref(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
         match &table.kind {
             TableRefKind::Named { name, alias, sample, hints } => {
-                if sample.is_some() {
-                    return Err(unsupported("TABLESAMPLE"));
+                let logical = self.named(name, alias.as_ref(), hints)?;
+                match sample {
+                    None => Ok(logical),
+                    Some(sample) => {
+                        let of = self.scope()?.sources.last().map_or(0, |source| source.object_id);
+                        sampled(logical, of, name, sample)
+                    }
                 }
-                self.named(name, alias.as_ref(), hints)
             }
             TableRefKind::Variable { name, alias, hints } => {
                 let (db, table) = self.table_variable(name)?;
@@ -618,4 +623,67 @@ fn column_list_error(alias: &str, names: usize, columns: usize) -> SqlError {
         1,
         format!("'{alias}' has {few} columns than were specified in the column list."),
     )
+}
+
+/// A table of which only some pages are read; `of`: the object that is named.
+///
+/// Errors: 494 it is none, 476 and 477 the amount, 497 a variable; 40517 with locks on rows.
+fn sampled(
+    logical: Logical,
+    of: i32,
+    name: &ast::ObjectName,
+    sample: &ast::TableSample,
+) -> Result<Logical, SqlError> {
+    // A view may be no more than its table.
+    let mut get = match logical {
+        Logical::Get(get) if get.table.object_id == of => get,
+        _ => {
+            let text = "The TABLESAMPLE clause can only be used with local tables.";
+            return Err(SqlError::new(494, 16, 1, text));
+        }
+    };
+    if get.locks.is_some() {
+        return Err(unsupported("TABLESAMPLE with locks on rows"));
+    }
+    let number = |e: &ast::Expr| match e.kind {
+        ast::ExprKind::Variable(_) => {
+            let text = "Variables are not allowed in the TABLESAMPLE or REPEATABLE clauses.";
+            Err(SqlError::new(497, 15, 1, text))
+        }
+        _ => super::literal::literal(e),
+    };
+    let whole = |e: &ast::Expr| {
+        let text = format!(
+            "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{}\". The value or seed must be an \
+             integer.",
+            name.name
+        );
+        number(e)?.as_i64().ok_or_else(|| SqlError::new(477, 16, 1, text))
+    };
+    let amount = if sample.rows {
+        Amount::Rows(u64::try_from(whole(&sample.amount)?).unwrap_or(0))
+    } else {
+        let value = number(&sample.amount)?;
+        let ty = value.natural_type();
+        let percent =
+            types::convert::convert(&value, ty, types::DataType::Float, 0, types::convert::Mode::Implicit);
+        let percent = match percent {
+            Ok(types::Value::Float(percent)) if (0.0..=100.0).contains(&percent) => percent,
+            _ => {
+                let text = format!(
+                    "Invalid PERCENT tablesample size \"{}\" for table \"{}\". The PERCENT tablesample size must be between 0 and 100.",
+                    types::display::format_value(&value, ty),
+                    name.name
+                );
+                return Err(SqlError::new(476, 16, 1, text));
+            }
+        };
+        Amount::Share((percent / 100.0 * Sample::ALL as f64) as u64)
+    };
+    let seed = sample.repeatable.as_ref().map(whole).transpose()?;
+    let access = &mut get.hints.access;
+    access.sample = Some(Sample { amount, seed });
+    // Pages of the base: rows of an index lie on others.
+    (access.index, access.scan) = (Some(get.table.storage.index_id), true);
+    Ok(Logical::Get(get))
 }

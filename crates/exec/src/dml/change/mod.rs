@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::operators::context::ExecCtx;
 use crate::operators::memory::row_bytes;
 use crate::operators::rt::Rt;
-use crate::state::changes::{Action, ChangedRows, FiredTriggers, KeptRows};
+use crate::state::changes::{Action, Cause, ChangedRows, FiredTriggers, KeptRows};
 use catalog::security::Permission;
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use checks::Check;
@@ -312,8 +312,11 @@ fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) ->
     }
     // The statement's own table comes before those that its cascades have changed.
     for (plan, rows) in changes.iter().filter(|(plan, _)| !plan.triggers.is_empty()).rev() {
-        let fired =
-            FiredTriggers { db: plan.db.clone(), triggers: plan.triggers.clone(), rows: rows.clone() };
+        let fired = FiredTriggers {
+            db: plan.db.clone(),
+            triggers: plan.triggers.clone(),
+            cause: Cause::Rows(rows.clone()),
+        };
         ctx.session.fired.insert(before, fired);
     }
     Ok(())
@@ -341,7 +344,8 @@ impl Kept {
             columns: columns.to_vec(),
             instead_of: true,
         });
-        ctx.session.fired.push(FiredTriggers { db: db.clone(), triggers: vec![trigger.clone()], rows });
+        let cause = Cause::Rows(rows);
+        ctx.session.fired.push(FiredTriggers { db: db.clone(), triggers: vec![trigger.clone()], cause });
     }
 
     /// How many rows the change has.
