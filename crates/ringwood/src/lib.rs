@@ -301,6 +301,22 @@ impl Session {
 
     /// Runs a prepared batch as [`Session::execute_prepared`] does, and gives only the sum of [`Outcome::affected`]: result sets
     /// and messages are not kept, which costs a short statement less.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let db = ringwood::Database::open(folder.path())?;
+    /// # let mut session = db.session()?;
+    /// session.execute("create table t (n int primary key)")?;
+    /// let put = session.prepare("insert t values (@n), (@n + 1)", &[("@n", ringwood::DataType::Int)])?;
+    /// assert_eq!(session.count_prepared(&put, &[ringwood::Value::Int(1)])?, 2);
+    /// // The second row would be there twice: an error, and no row at all.
+    /// assert_eq!(session.count_prepared(&put, &[ringwood::Value::Int(0)]).unwrap_err().number, 2627);
+    /// # db.close()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// Errors: as [`Session::execute_prepared`].
     pub fn count_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<u64, SqlError> {
         let mut counter = Counter::default();
