@@ -104,7 +104,7 @@ fn hints_of_a_table_decide_how_it_is_read() {
         ("FORCESEEK (by_at (kind))", 362),
         ("FORCESEEK (by_kind (kind, at))", 363),
         ("FORCESEEK (nothing (kind))", 308),
-        ("INDEX (9)", 308),
+        ("INDEX (9)", 307),
         ("FORCESEEK, FORCESCAN", 1047),
     ] {
         has(&b.run(&frequent.replace("event", &format!("event WITH ({hint})"))), &format!("Msg {number}:"));

@@ -57,7 +57,7 @@ fn errors_of_calls() {
     assert_eq!(b.call("nowhere", &[]), ["error 2812 line 0"]);
     assert_eq!(b.call("add_up", &[int("@a", 1)]), ["error 201 line 0"]);
     assert_eq!(b.call("add_up", &[int("@c", 1)]), ["error 8145 line 0"]);
-    assert_eq!(b.call("fails", &[out(int("", 1))]), ["error 8144 line 0"]);
+    assert_eq!(b.call("fails", &[out(int("", 1))]), ["error 8146 line 0"]);
     assert_eq!(b.call("add_up", &[out(int("@a", 1)), int("@sum", 1)]), ["error 8162 line 0"]);
     // An error in the procedure has its name and line, and the procedure goes on.
     assert_eq!(

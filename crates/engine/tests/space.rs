@@ -363,7 +363,7 @@ fn procedures_work_in_the_database_that_they_are_called_in() {
     assert_eq!(say(&instance, "EXEC f..sp_executesql N'SELECT DB_NAME()'; SELECT DB_NAME()"), "f\nmaster");
     let said = say(&instance, "DBCC CHECKTABLE ('f.dbo.t')");
     assert!(said.contains("There are 100 rows in object"), "{said}");
-    assert!(say(&instance, "DBCC CHECKTABLE ('f.dbo.nosuch')").starts_with("Msg 208"));
+    assert!(say(&instance, "DBCC CHECKTABLE ('f.dbo.nosuch')").starts_with("Msg 2501"));
     assert!(say(&instance, "DBCC CHECKTABLE ('nosuch.dbo.t')").starts_with("Msg 911"));
     assert!(say(&instance, "DBCC CHECKIDENT ('f.dbo.t')").contains("'100'"));
 }

@@ -414,9 +414,9 @@ pub fn by_id(object_id: i32) -> Option<&'static dyn SystemView> {
     VIEWS.iter().copied().find(|view| view.object_id() == object_id)
 }
 
-/// Every view, for sys.all_objects.
-pub fn all() -> &'static [&'static dyn SystemView] {
-    VIEWS
+/// Every view that a text can name, for sys.all_objects; the binder's own ones have names with parentheses.
+pub fn all() -> impl Iterator<Item = &'static dyn SystemView> {
+    VIEWS.iter().copied().filter(|view| !view.name().contains('('))
 }
 
 const fn same(a: &[u8], b: &[u8]) -> bool {

@@ -79,7 +79,7 @@ fn user_views(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
 
 fn system_views(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for view in super::all().iter().filter(|view| view.arguments().is_none()) {
+    for view in super::all().filter(|view| view.arguments().is_none()) {
         let id = view.object_id();
         if wanted.id(1).is_none_or(|wanted| wanted == id) && wanted.may_be(0, view.name()) {
             let schema_id = if view.schema() == "sys" { 4 } else { 3 };

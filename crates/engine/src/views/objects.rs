@@ -144,15 +144,15 @@ fn parts(rows: Vec<Vec<Value>>, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
 /// The system's own objects: views and table functions.
 fn system_objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     let started = session.instance().started();
-    let asked = |view: &&&dyn super::SystemView| {
+    let asked = |view: &&'static dyn super::SystemView| {
         wanted.id(1).is_none_or(|id| id == view.object_id()) && wanted.may_be(0, view.name())
     };
-    let row = |view: &&dyn super::SystemView| {
+    let row = |view: &'static dyn super::SystemView| {
         let schema_id = if view.schema() == "sys" { 4 } else { 3 };
         let kind = if view.arguments().is_some() { FUNCTION } else { VIEW };
         object(view.name(), view.object_id(), schema_id, 0, kind, started, true)
     };
-    all().iter().filter(asked).map(row).collect()
+    all().filter(asked).map(row).collect()
 }
 
 /// sys.objects.
