@@ -154,7 +154,7 @@ impl Parser<'_> {
     fn skip_statement(&mut self) {
         let mut depth = 0_u32;
         self.bump();
-        while !self.at_tok(Tok::Eof) {
+        while !self.at_tok(Tok::Eof) && !self.at_tok(Tok::Bad) {
             let line = self.at_index(self.pos.saturating_sub(1)).span.line;
             let first = self.peek().span.line != line;
             match self.kind() {
@@ -181,7 +181,7 @@ impl Parser<'_> {
             match self.kind() {
                 Tok::LParen => depth += 1,
                 Tok::RParen => depth -= 1,
-                Tok::Eof => return Err(self.unexpected()),
+                Tok::Eof | Tok::Bad => return Err(self.unexpected()),
                 _ => {}
             }
             self.bump();
