@@ -98,7 +98,7 @@ pub fn find(catalog: &Catalog, schemas: &Names, names: &Names) -> Vec<Relation> 
         found.extend(views.filter(|m| wanted(&m.schema, &m.name)).cloned().map(Relation::View));
     }
     let system = views::all().filter(|v| v.arguments().is_none() && wanted(v.schema(), v.name()));
-    found.extend(system.map(|view| Relation::System(view)));
+    found.extend(system.map(Relation::System));
     found.sort_by(|a, b| (a.schema(), a.name()).cmp(&(b.schema(), b.name())));
     found
 }

@@ -45,7 +45,7 @@ impl Names for Live {
             name: table.name.to_string(),
             columns: table.columns.iter().map(|column| column.name.to_string()).collect(),
         });
-        let views = engine::views::all().iter().map(|view| Table {
+        let views = engine::views::all().map(|view| Table {
             schema: view.schema().to_owned(),
             name: view.name().to_owned(),
             columns: view.columns().iter().map(|(name, ..)| (*name).to_owned()).collect(),
