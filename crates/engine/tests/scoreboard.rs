@@ -38,7 +38,7 @@ const PAGE: &str = "\
 # How much of T-SQL there is
 Each part of SQL Server 2022's reference of Transact-SQL, and whether Ringwood has it: a statement of each runs in
 `crates/engine/tests/scoreboard.rs` (`crates/engine/tests/data/scoreboard`), which also writes this page. *Refused* parts are errors at
-the statement that uses them; nothing is accepted and left out.
+the statement that uses them. What is accepted because it changes no result, and has no other effect here either, is named in [T-SQL](t-sql.md).
 
 ";
 

@@ -102,15 +102,7 @@ impl Binder<'_> {
             exprs.push((id, bind_ops::explicit(value, ty, 0, false)?.expr));
             columns.push(ScopeColumn::new(&column.name.value, id, ty, true, Collation::DEFAULT));
         }
-        let source = Source {
-            name: alias.map_or_else(|| fold_name(&name.name.value), |a| fold_name(&a.value)),
-            aliased: alias.is_some(),
-            schema: None,
-            database: None,
-            columns,
-            object_id: 0,
-            db_id: 0,
-        };
+        let source = Source::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
         Ok(Logical::Project { input: Box::new(rows), exprs })
     }

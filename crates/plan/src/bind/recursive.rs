@@ -169,15 +169,7 @@ impl Binder<'_> {
         let columns = columns
             .map(|(i, c)| ScopeColumn::new(&c.name, first + i as u32, c.ty, true, c.collation))
             .collect();
-        let source = Source {
-            name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
-            aliased: alias.is_some(),
-            schema: None,
-            database: None,
-            columns,
-            object_id: 0,
-            db_id: 0,
-        };
+        let source = Source::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
         let source = WorkSource::Recursion(open.work);
         Ok(Some(Logical::Work(WorkScan { source, first, width, rows: ROUND_ROWS })))

@@ -64,6 +64,19 @@ pub struct Source {
 }
 
 impl Source {
+    /// What has no schema: a common table expression, a function of the system. It goes by its alias, if there is one.
+    pub fn unqualified(name: &ast::Ident, alias: Option<&ast::Ident>, columns: Vec<ScopeColumn>) -> Source {
+        Source {
+            name: fold_name(&alias.unwrap_or(name).value),
+            aliased: alias.is_some(),
+            schema: None,
+            database: None,
+            columns,
+            object_id: 0,
+            db_id: 0,
+        }
+    }
+
     /// Whether `qualifier.` means this source.
     pub fn is_named(&self, qualifier: &ast::ObjectName) -> bool {
         if fold_name(&qualifier.name.value) != self.name || qualifier.server.is_some() {

@@ -6,7 +6,6 @@ use super::call::apply;
 use super::scope::{ScopeColumn, Source};
 use super::{Binder, unsupported};
 use crate::logical::Logical;
-use catalog::fold_name;
 use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
@@ -282,15 +281,7 @@ impl Binder<'_> {
             exprs.push((id, bind_ops::explicit(value, ty, style, false)?.expr));
             columns.push(ScopeColumn::new(&column.name.value, id, ty, true, Collation::DEFAULT));
         }
-        let source = Source {
-            name: alias.map_or_else(|| fold_name(&name.name.value), |a| fold_name(&a.value)),
-            aliased: alias.is_some(),
-            schema: None,
-            database: None,
-            columns,
-            object_id: 0,
-            db_id: 0,
-        };
+        let source = Source::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
         Ok(Logical::Project { input: Box::new(rows), exprs })
     }
