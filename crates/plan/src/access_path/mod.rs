@@ -9,7 +9,7 @@ mod probe;
 mod terms;
 mod union;
 
-pub use order::comes_in_order;
+pub use order::{comes_in_order, is_ordering};
 pub use probe::{
     can_seek, can_seek_range, fixed_before, is_possible, read_cost, seek_cost, seeks_elsewhere,
     sought_column, with_conditions,
