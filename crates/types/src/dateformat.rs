@@ -71,7 +71,7 @@ fn short_year(style: i32) -> bool {
 
 fn write_day(day: Day, days: i32, short: bool, dialect: Dialect, out: &mut String) {
     let (year, month, day_of_month) = civil_from_days(days);
-    let name = dialect.language().short_months[(month as usize - 1) % 12];
+    let name = dialect.language().short_month(month);
     let year = if short { format!("{:02}", year % 100) } else { format!("{year:04}") };
     match day {
         Day::None => {}

@@ -457,8 +457,8 @@ pub fn datename(
     };
     let moment = operand(value, ty)?;
     Ok(Some(match part {
-        DatePart::Month => language.months[(civil_from_days(moment.days).1 - 1) as usize % 12].to_owned(),
-        DatePart::Weekday => language.days[(iso_weekday(moment.days) - 1) as usize % 7].to_owned(),
+        DatePart::Month => language.month(civil_from_days(moment.days).1).to_owned(),
+        DatePart::Weekday => language.day(iso_weekday(moment.days) as u32).to_owned(),
         DatePart::TzOffset => offset_text(moment.offset),
         _ => number.to_string(),
     }))

@@ -16,6 +16,7 @@ pub mod display;
 pub mod error;
 pub mod key;
 pub mod language;
+mod language_names;
 pub mod like;
 pub mod numtext;
 pub mod ops;

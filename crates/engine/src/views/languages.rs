@@ -30,9 +30,9 @@ pub(crate) fn row(language: &Language) -> Vec<Value> {
         Value::Int(0),
         text(language.name),
         text(language.alias),
-        Value::str(language.months.join(",")),
-        Value::str(language.short_months.join(",")),
-        Value::str(language.days.join(",")),
+        text(language.months),
+        text(language.short_months),
+        text(language.days),
         Value::Int(language.lcid.into()),
         Value::SmallInt(language.messages as i16),
     ]
