@@ -1,6 +1,6 @@
 //! The worker threads that run requests. A request may block: on locks, on the disk, on a client that reads slowly. The pool
-//! starts with as many threads as cores and grows while requests wait although the cores have time left, or while no
-//! thread gets to the next request; threads that find no work for a while end.
+//! starts with as many threads as cores and grows while requests wait although the cores have time left and its threads block, or
+//! while no thread gets to the next request; threads that find no work for a while end.
 //! A thread without work waits where work arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
 //! thread in between. The queue is for what comes while none is free.
 //! Guarantees: there are never more threads than the limit for ordinary requests; an urgent request (one of a session that
@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use rustix::process::Pid;
+use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 
 /// How long requests may wait before the pool looks whether it has to grow.
@@ -84,6 +86,8 @@ struct State<T> {
     urgent: VecDeque<T>,
     ordinary: VecDeque<T>,
     workers: usize,
+    /// Their threads, from when they run.
+    threads: Vec<Pid>,
     /// Workers started so far: the next one's lane.
     started: usize,
     /// Requests taken from the queue so far.
@@ -127,6 +131,7 @@ impl<T: Send + 'static> Pool<T> {
                 urgent: VecDeque::new(),
                 ordinary: VecDeque::new(),
                 workers: 0,
+                threads: Vec::new(),
                 started: 0,
                 taken: 0,
                 stalled: 0,
@@ -266,6 +271,7 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     fn work_on(&self, lane: usize) {
+        self.state.lock().threads.push(gettid());
         while !self.is_stopped() {
             if let Some(item) = self.take() {
                 self.serve(lane, item);
@@ -286,6 +292,8 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     fn end(&self, state: &mut State<T>) {
+        let own = gettid();
+        state.threads.retain(|thread| *thread != own);
         state.workers -= 1;
         if state.workers == 0 {
             self.ended.notify_all();
@@ -336,16 +344,20 @@ impl<T: Send + 'static> Shared<T> {
                 return;
             }
             let (served, used, began) = (self.served(), cpu_time(), Instant::now());
+            let threads = state.threads.clone();
             drop(state);
+            let enough = are_runnable(&threads, cores);
             std::thread::sleep(LOOK);
             let (used, passed) = (cpu_time().saturating_sub(used), began.elapsed());
+            // More threads help where those that are there block, not where they wait for cores that others use, too.
+            let blocked = !enough && !are_runnable(&threads, cores);
             state = self.state.lock();
             let waiting = self.waiting();
             if waiting == 0 || self.is_stopped() {
                 continue;
             }
             let stuck = self.served() == served;
-            let room = used + passed / 2 < passed * cores as u32;
+            let room = blocked && used + passed / 2 < passed * cores as u32;
             if stuck || room {
                 let free = (self.limit + state.stalled).saturating_sub(state.workers);
                 let most = if state.urgent.is_empty() { free } else { state.urgent.len().max(free) };
@@ -358,6 +370,16 @@ impl<T: Send + 'static> Shared<T> {
             }
         }
     }
+}
+
+/// Whether so many threads of this process have a core or wait for one.
+fn are_runnable(threads: &[Pid], count: usize) -> bool {
+    let is_runnable = |thread: &&Pid| {
+        // The state follows the name, which is in parentheses and may have such in it.
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.as_raw_nonzero()));
+        stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R')))
+    };
+    threads.iter().filter(is_runnable).take(count).count() == count
 }
 
 /// CPU time of the process so far.
