@@ -21,6 +21,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// How long requests may wait before the pool looks whether it has to grow.
 const LOOK: Duration = Duration::from_millis(2);
+/// Most threads that such a look asks the system of.
+const LOOKED_AT: usize = 64;
 /// A thread beyond the cores' number that finds no work for so long ends.
 const LINGER: Duration = Duration::from_secs(10);
 /// Stack of a worker: nested modules and deep expressions recurse. Only what is touched takes memory.
@@ -333,6 +335,15 @@ impl<T: Send + 'static> Shared<T> {
         self.lanes[lane].served.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether most of the threads that are at work wait for something else than a core: a look at some of them.
+    fn most_block(&self, threads: &[Pid]) -> bool {
+        let some = &threads[threads.len().saturating_sub(LOOKED_AT)..];
+        let runnable = some.iter().filter(|thread| is_runnable(**thread)).count();
+        // Free ones wait for requests.
+        let at_work = some.len().saturating_sub(self.idle());
+        at_work > 2 * runnable
+    }
+
     /// Adds workers while requests wait that the cores would have time for.
     fn watch(self: &Arc<Self>, cores: usize) {
         let mut state = self.state.lock();
@@ -346,11 +357,11 @@ impl<T: Send + 'static> Shared<T> {
             let (served, used, began) = (self.served(), cpu_time(), Instant::now());
             let threads = state.threads.clone();
             drop(state);
-            let enough = are_runnable(&threads, cores);
+            let before = self.most_block(&threads);
             std::thread::sleep(LOOK);
             let (used, passed) = (cpu_time().saturating_sub(used), began.elapsed());
             // More threads help where those that are there block, not where they wait for cores that others use, too.
-            let blocked = !enough && !are_runnable(&threads, cores);
+            let blocked = before && self.most_block(&threads);
             state = self.state.lock();
             let waiting = self.waiting();
             if waiting == 0 || self.is_stopped() {
@@ -372,14 +383,11 @@ impl<T: Send + 'static> Shared<T> {
     }
 }
 
-/// Whether so many threads of this process have a core or wait for one.
-fn are_runnable(threads: &[Pid], count: usize) -> bool {
-    let is_runnable = |thread: &&Pid| {
-        // The state follows the name, which is in parentheses and may have such in it.
-        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.as_raw_nonzero()));
-        stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R')))
-    };
-    threads.iter().filter(is_runnable).take(count).count() == count
+/// Whether a thread of this process has a core or waits for one.
+fn is_runnable(thread: Pid) -> bool {
+    // The state follows the name, which is in parentheses and may have such in it.
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.as_raw_nonzero()));
+    stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R')))
 }
 
 /// CPU time of the process so far.
