@@ -141,15 +141,15 @@ enum Make {
     /// A query over other system views; parsed when it is first asked.
     Query {
         text: &'static str,
-        parsed: OnceLock<Result<ast::Query, SqlError>>,
+        parsed: OnceLock<Result<Box<ast::Query>, Box<SqlError>>>,
     },
 }
 
 /// The query of a text.
-fn parsed(text: &str) -> Result<ast::Query, SqlError> {
+fn parsed(text: &str) -> Result<Box<ast::Query>, SqlError> {
     let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
     match stmts.into_iter().next().map(|stmt| stmt.kind) {
-        Some(ast::StmtKind::Select(query)) => Ok(*query),
+        Some(ast::StmtKind::Select(query)) => Ok(query),
         _ => Err(SqlError::internal("the text of a system view is no query")),
     }
 }
@@ -196,7 +196,10 @@ impl ViewDef for View {
 
     fn query(&self) -> Result<Option<&ast::Query>, SqlError> {
         let Make::Query { text, parsed: known } = &self.make else { return Ok(None) };
-        known.get_or_init(|| parsed(text)).as_ref().map(Some).map_err(Clone::clone)
+        match known.get_or_init(|| parsed(text).map_err(Box::new)) {
+            Ok(query) => Ok(Some(query)),
+            Err(error) => Err((**error).clone()),
+        }
     }
 
     fn sought(&self) -> &'static [usize] {
