@@ -14,6 +14,7 @@ pub mod devices;
 pub mod files;
 mod information_rights;
 pub mod information_schema;
+pub(crate) mod languages;
 mod lists;
 pub mod log;
 pub mod memory;
@@ -372,6 +373,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &objects::SCHEMAS,
     &compatibility::OBJECTS,
     &compatibility::DATABASES,
+    &languages::LANGUAGES_VIEW,
     &modules::VIEWS,
     &modules::ALL_VIEWS,
     &modules::SYSTEM_VIEWS,

@@ -5,7 +5,7 @@ use types::{DataType, Len};
 
 use super::{SYSNAME, SystemView, View};
 
-use DataType::{BigInt, Binary, DateTime, Int, NChar, NVarChar, SmallInt, TinyInt, VarBinary, VarChar};
+use DataType::{BigInt, Binary, DateTime, Int, NChar, NVarChar, SmallInt, VarBinary, VarChar};
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[
@@ -20,7 +20,6 @@ pub(super) static ALL: &[&dyn SystemView] = &[
     &SYSCONFIGURES,
     &SYSCURCONFIGS,
     &SYSDEVICES,
-    &SYSLANGUAGES,
 ];
 
 /// sys.sysusers: users and roles of a database.
@@ -258,20 +257,3 @@ static SYSDEVICES: View = View::defined(
     "\
      SELECT name, 0, 0, 0, 0, type, physical_name FROM sys.backup_devices",
 );
-
-/// sys.syslanguages: the language that there is.
-static SYSLANGUAGES: View = View::defined("syslanguages", &[
-    ("langid", SmallInt, false),
-    ("dateformat", NChar(3), false),
-    ("datefirst", TinyInt, false),
-    ("upgrade", Int, true),
-    ("name", SYSNAME, false),
-    ("alias", SYSNAME, false),
-    ("months", NVarChar(Len::N(372)), true),
-    ("shortmonths", NVarChar(Len::N(132)), true),
-    ("days", NVarChar(Len::N(217)), true),
-    ("lcid", Int, false),
-    ("msglangid", SmallInt, false),
-], "\
-     SELECT 0, 'mdy', 7, 0, 'us_english', 'English', 'January,February,March,April,May,June,July,August,September,October,November,December',
-       'Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec', 'Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday', 1033, 1033");
