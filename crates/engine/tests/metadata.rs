@@ -98,6 +98,11 @@ fn old_views() {
 }
 
 #[test]
+fn running_views() {
+    ask("running_views");
+}
+
+#[test]
 fn describe() {
     ask("describe");
 }
