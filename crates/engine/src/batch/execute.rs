@@ -10,7 +10,9 @@ use super::{BatchParam, Compiled};
 use crate::arguments::TableArg;
 use crate::instance::OfInstance;
 use compact_str::CompactString;
-use syntax::ast::{Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span};
+use syntax::ast::{
+    Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span,
+};
 use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
@@ -35,15 +37,20 @@ impl Run<'_> {
                 "Only functions and some extended stored procedures can be executed from within a function.";
             return Err(SqlError::new(557, 16, 2, text).into());
         }
+        match &execute.result_sets {
+            Some(declared) => self.execute_declared(at, execute, declared),
+            None => self.execute_as_is(at, execute),
+        }
+    }
+
+    /// EXECUTE, whatever its result sets are to be.
+    pub(super) fn execute_as_is(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
         match &execute.what {
             ExecuteWhat::Text { at: Some(server), .. } => Err(errors::no_server(&server.value).into()),
-            ExecuteWhat::Text { text, .. } => {
+            ExecuteWhat::Text { text, as_whom, .. } => {
                 let values = self.evaluate_at(at, &[text])?;
                 match values.into_iter().next() {
-                    Some(Value::Str(text)) => {
-                        let (flow, _) = self.nested(&text, &[], &mut Vec::new())?;
-                        Ok(flow)
-                    }
+                    Some(Value::Str(text)) => self.execute_text(&text, as_whom.as_ref()),
                     _ => Ok(Flow::Next),
                 }
             }
@@ -342,6 +349,17 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// EXEC ('...') [AS USER | LOGIN = '...']: whom it runs as is who runs the statements behind it no more.
+    fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
+        let depth = self.core.caller.depth();
+        if let Some(principal) = as_whom {
+            self.act_as(principal)?;
+        }
+        let done = self.nested(text, &[], &mut Vec::new());
+        self.core.caller.return_to(depth);
+        Ok(done?.0)
     }
 
     /// Runs a text in a scope of its own.

@@ -141,6 +141,13 @@ impl Run<'_> {
 
     /// EXECUTE AS USER, EXECUTE AS LOGIN.
     fn execute_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
+        self.act_as(principal)?;
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// From here on another acts.
+    pub(super) fn act_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
         match principal {
             ExecuteAs::User(name) => self.core.act_as_user(name)?,
             ExecuteAs::Login(name) => self.core.act_as_login(name)?,
@@ -148,7 +155,6 @@ impl Run<'_> {
             ExecuteAs::Caller => {}
             ExecuteAs::Owner | ExecuteAs::SelfUser => return Err(errors::syntax_near("AS").into()),
         }
-        self.core.succeeded(0);
         Ok(())
     }
 

@@ -62,7 +62,12 @@ pub struct Failure {
 
 impl From<SqlError> for Failure {
     fn from(error: SqlError) -> Failure {
-        Failure { error, effect: Effect::Usual }
+        // What is not as WITH RESULT SETS says ends the batch as THROW does.
+        let effect = match error.number {
+            11_535..=11_538 | 11_553 => Effect::Throw,
+            _ => Effect::Usual,
+        };
+        Failure { error, effect }
     }
 }
 

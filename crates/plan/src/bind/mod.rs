@@ -128,6 +128,8 @@ pub struct Binder<'a> {
     pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
+    /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
+    pub numbered: Option<Vec<(usize, (i64, i64))>>,
     /// Columns that nodes() gives.
     node_columns: Vec<ColId>,
     /// The column that is bound next may be one of them.
@@ -177,6 +179,7 @@ impl<'a> Binder<'a> {
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
+            numbered: None,
             node_columns: Vec::new(),
             node_access: false,
         }
@@ -316,6 +319,7 @@ impl<'a> Binder<'a> {
             ExprKind::Collate { operand, collation } => self.collate(operand, collation),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
             ExprKind::NextValueFor { sequence, over } => self.next_value(sequence, over.as_deref()),
+            ExprKind::Identity { .. } => Err(identity_outside()),
             ExprKind::AtTimeZone { operand, zone } => {
                 let args = vec![self.expr(operand)?, self.expr(zone)?];
                 call::apply(expr::functions::required("at_time_zone")?, args)
@@ -886,6 +890,12 @@ fn type_of(ty: DataType) -> Typed {
 /// A truth as an argument.
 fn flag(on: bool) -> Typed {
     Typed::new(Expr::Const(Value::Int(i32::from(on))), DataType::Int, false)
+}
+
+/// 177.
+fn identity_outside() -> SqlError {
+    let text = "The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
+    SqlError::new(177, 15, 1, text)
 }
 
 /// Error for a construct that parses and is not there yet.
