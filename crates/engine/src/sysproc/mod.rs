@@ -8,6 +8,7 @@ mod describe;
 mod error_log;
 mod formatting;
 mod help;
+mod languages;
 pub(crate) mod messages;
 mod modules;
 pub(crate) mod odbc;
@@ -132,6 +133,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_detach_db", attach::detach),
     ("sp_addtype", types::add_type),
     ("sp_droptype", types::drop_type),
+    ("sp_helplanguage", languages::help),
     ("sp_updatestats", update_stats::run),
     ("sp_addrolemember", roles::add_member),
     ("sp_droprolemember", roles::drop_member),
