@@ -298,7 +298,8 @@ impl Run<'_> {
         sysproc::check_right(&script.name, self.core, &args)?;
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), script)?;
-        let Arguments { values: mut vars, outputs, .. } = bind_arguments(&script.name, &code, args)?;
+        let dialect = self.core.options.dialect;
+        let Arguments { values: mut vars, outputs, .. } = bind_arguments(&script.name, &code, args, dialect)?;
         let done = self.in_scope(&code.batch, &mut vars, None, as_script)?;
         if done.0 == Flow::Next {
             for (from, slot) in outputs {
