@@ -112,6 +112,11 @@ fn views() {
 }
 
 #[test]
+fn old_views() {
+    ask("old_views");
+}
+
+#[test]
 fn describe() {
     ask("describe");
 }

@@ -70,6 +70,13 @@ pub trait ViewDef: Sync {
         system_object_id(self.schema(), self.name())
     }
 
+    /// The query that gives the rows of a view which is one over other system views, bound in its place.
+    ///
+    /// # Errors
+    /// The text of the view is none.
+    fn query(&self) -> Result<Option<&syntax::ast::Query>, SqlError> {
+        Ok(None)
+    }
     /// Positions of the columns by whose value the view finds its rows without making all of them.
     fn sought(&self) -> &'static [usize] {
         &[]
