@@ -544,7 +544,7 @@ static PLAN_ATTRIBUTES: View = View::function(
     "dm_exec_plan_attributes",
     1,
     &[("attribute", VarChar(Len::N(128)), false), ("value", SqlVariant, true), ("is_cache_key", Bit, false)],
-    |session, db, args| attributes(session, db, args),
+    attributes,
 );
 
 fn attributes(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {

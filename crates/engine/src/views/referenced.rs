@@ -39,7 +39,7 @@ fn referenced_class(reference: &Reference) -> (u8, &'static str) {
 
 /// The columns that are told of a reference, 0 for the object itself.
 fn minors(referrer: &Referrer, reference: &Reference) -> Vec<i32> {
-    let own = !(referrer.is_expression && !reference.columns.is_empty());
+    let own = !referrer.is_expression || reference.columns.is_empty();
     let columns = reference.columns.keys().copied().filter(|_| referrer.bound);
     own.then_some(0).into_iter().chain(columns).collect()
 }
@@ -184,7 +184,7 @@ fn referenced(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let mut rows = Vec::new();
     for referrer in dependencies::all(session, db, Some(id)) {
         for reference in &referrer.references {
-            if !(referrer.is_expression && !reference.columns.is_empty()) {
+            if !referrer.is_expression || reference.columns.is_empty() {
                 rows.push(referenced_row(&referrer, reference, None));
             }
             for (column, uses) in &reference.columns {

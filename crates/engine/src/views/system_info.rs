@@ -122,7 +122,7 @@ static PROCESS_MEMORY: View = View::sys(
             big(committed),
             big(ADDRESSES.saturating_sub(reserved)),
             big(fault(7) + fault(9)),
-            int(if committed == 0 { 100 } else { (resident * 100 / committed).min(100) }),
+            int((resident * 100).checked_div(committed).unwrap_or(100).min(100)),
             big(available),
             bit(false),
             bit(false),
