@@ -4,6 +4,7 @@
 pub mod cursors;
 pub mod environment;
 pub mod metadata;
+mod passphrase;
 pub mod properties;
 pub mod row_version;
 pub mod security;
@@ -29,6 +30,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
             system::FUNCTIONS,
             environment::FUNCTIONS,
             metadata::FUNCTIONS,
+            passphrase::FUNCTIONS,
             properties::FUNCTIONS,
             row_version::FUNCTIONS,
             security::FUNCTIONS,
@@ -57,6 +59,7 @@ mod tests {
             system::FUNCTIONS,
             environment::FUNCTIONS,
             metadata::FUNCTIONS,
+            passphrase::FUNCTIONS,
             properties::FUNCTIONS,
             row_version::FUNCTIONS,
             security::FUNCTIONS,
