@@ -133,6 +133,23 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.dm_exec_cursors", STATE, Rows::All),
     ("sys.dm_exec_sql_text", STATE, Rows::All),
     ("sys.dm_exec_input_buffer", STATE, Rows::All),
+    // Of the caller's own doing, and of the database.
+    ("sys.dm_exec_describe_first_result_set", PUBLIC, Rows::All),
+    ("sys.dm_exec_describe_first_result_set_for_object", PUBLIC, Rows::All),
+    ("sys.dm_db_file_space_usage", DATABASE_STATE, Rows::All),
+    ("sys.dm_db_index_physical_stats", DATABASE_STATE, Rows::All),
+    ("sys.dm_db_database_page_allocations", DATABASE_STATE, Rows::All),
+    ("sys.dm_db_page_info", DATABASE_STATE, Rows::All),
+    ("sys.dm_db_persisted_sku_features", DATABASE_STATE, Rows::All),
+    ("sys.dm_tran_current_transaction", PUBLIC, Rows::All),
+    // What texts name is told to whom all definitions are.
+    ("sys.sql_expression_dependencies", DEFINITIONS, Rows::All),
+    ("sys.sql_dependencies", DEFINITIONS, Rows::All),
+    ("sys.sysdepends", DEFINITIONS, Rows::All),
+    ("INFORMATION_SCHEMA.VIEW_TABLE_USAGE", DEFINITIONS, Rows::All),
+    ("INFORMATION_SCHEMA.VIEW_COLUMN_USAGE", DEFINITIONS, Rows::All),
+    ("sys.dm_sql_referenced_entities", DEFINITIONS, Rows::All),
+    ("sys.dm_sql_referencing_entities", DEFINITIONS, Rows::All),
     // Queries over views whose rows are for those who may see them, and views without rows.
     ("sys.syscolumns", PUBLIC, Rows::All),
     ("sys.systypes", PUBLIC, Rows::All),
