@@ -4,12 +4,13 @@ use super::bulk::BulkRows;
 use super::change::{CompileCascade, Kept, TableChange};
 use super::loader::Loader;
 use super::named::insert_target;
+use super::nested::{self, NestedChange};
 use super::new_row::{NewRows, row_of, wrong_count};
 use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
 use super::values::{default_of, into_column};
 use crate::explain;
 use crate::operators::context::{ExecCtx, RowSink};
-use crate::operators::rt::Rt;
+use crate::operators::rt::{Rt, RunState};
 use crate::operators::scan::Scan;
 use crate::operators::{BATCH, RowSet};
 use crate::state::changes::Action;
@@ -33,6 +34,8 @@ pub struct InsertPlan {
     source: Source,
     /// The source reads the target: it is read to its end first.
     reads_target: bool,
+    /// The change whose rows the query reads: it runs first.
+    nested: Option<Box<NestedChange>>,
     top: Option<Expr>,
     output: Option<OutputPlan>,
     lock: TableLock,
@@ -75,6 +78,7 @@ pub fn compile(
     let (db, table) = (target.db.clone(), target.table.clone());
     let explicit_allowed = binder.env.options.identity_insert == Some((db.id(), table.object_id));
     let columns = target.columns(&insert.columns, explicit_allowed)?;
+    let nested = nested::compile(binder, insert, &target, &columns)?;
     let source = match &insert.source {
         InsertSource::Values(rows) => {
             values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?
@@ -125,6 +129,7 @@ pub fn compile(
         rows,
         source,
         reads_target,
+        nested,
         top,
         output,
         lock: hints.write_lock()?,
@@ -230,6 +235,11 @@ impl InsertPlan {
         (&self.rows.db, &self.rows.store, source)
     }
 
+    /// The change whose rows it takes.
+    pub fn nested(&self) -> Option<&super::DmlPlan> {
+        self.nested.as_deref().map(NestedChange::plan)
+    }
+
     /// Whether its rows are its own.
     pub fn reads_nothing(&self) -> bool {
         matches!(self.source, Source::Values(_))
@@ -249,8 +259,12 @@ impl InsertPlan {
         if !self.needs.is_empty() {
             crate::operators::query::lock_tables(&self.needs, ctx)?;
         }
+        let state = match &self.nested {
+            None => RunState::default(),
+            Some(nested) => nested.run(ctx)?,
+        };
         let mut to = Given { out: Outlet::begin(self.output.as_ref(), ctx, out)?, kept: change.begin() };
-        let mut rt = Rt::new(ctx, &self.needs);
+        let mut rt = Rt::resume(ctx, &self.needs, state);
         let limit = self.limit(&mut rt)?;
         let count = match &self.source {
             Source::Values(rows) if rows.len() == 1 && limit > 0 => {
@@ -386,7 +400,8 @@ impl InsertPlan {
         rt: &mut Rt<'_, '_>,
         to: &mut Given<'_>,
     ) -> Result<(), SqlError> {
-        self.rows.complete(values, true, rt)?;
+        // SCOPE_IDENTITY() is what a nested change has given.
+        self.rows.complete(values, self.nested.is_none(), rt)?;
         if self.rows.load(values, loader, &mut to.kept, rt)? {
             to.out.give(&added(values), rt)?;
         }

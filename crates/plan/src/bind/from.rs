@@ -2,6 +2,7 @@
 
 use crate::TableUse;
 use crate::access_hints::{Amount, Sample};
+use crate::bind::nested_change::{Place, check_none};
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::updatable::Origin;
@@ -107,6 +108,7 @@ impl Binder<'_> {
                 self.note_query(&alias.value, Origin::Derived, known, &bound.logical, &bound.columns);
                 Ok(bound.logical)
             }
+            TableRefKind::Change { alias, columns, .. } => self.change_rows(alias, columns),
             TableRefKind::Values { rows, alias, columns } => {
                 let (logical, out) = self.values(rows)?;
                 self.add_derived(&alias.value, columns, &out)?;
@@ -518,6 +520,7 @@ impl Binder<'_> {
         right: &ast::TableRef,
         on: Option<&ast::Expr>,
     ) -> Result<Logical, SqlError> {
+        check_none(&[left, right], Place::Join)?;
         let before = self.scope()?.sources.len();
         let left_node = self.table_ref(left)?;
         let middle = self.scope()?.sources.len();
@@ -576,6 +579,7 @@ impl Binder<'_> {
         left: &ast::TableRef,
         right: &ast::TableRef,
     ) -> Result<Logical, SqlError> {
+        check_none(&[left, right], Place::Join)?;
         let left = self.table_ref(left)?;
         // The right side is a block of its own that sees the sources to its left.
         let was = std::mem::replace(&mut self.scope()?.visible, true);

@@ -7,6 +7,7 @@ pub mod computed;
 pub mod deduce;
 pub mod document;
 pub mod env;
+mod explicit;
 pub mod filter;
 pub mod from;
 pub mod function;
@@ -14,6 +15,7 @@ mod grouping;
 mod json;
 pub mod literal;
 pub mod module;
+pub mod nested_change;
 mod pivot;
 mod query_source;
 pub mod recursive;
@@ -128,6 +130,8 @@ pub struct Binder<'a> {
     pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
+    /// INSERT: the rows of the change in its FROM, until that is bound.
+    pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
     pub numbered: Option<Vec<(usize, (i64, i64))>>,
     /// Columns that nodes() gives.
@@ -179,6 +183,7 @@ impl<'a> Binder<'a> {
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
+            change: None,
             numbered: None,
             node_columns: Vec::new(),
             node_access: false,

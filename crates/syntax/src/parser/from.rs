@@ -187,9 +187,17 @@ impl Parser<'_> {
         Ok(self.table_node(kind, start))
     }
 
-    /// A derived table, a VALUES list, or joins in parentheses.
+    /// A derived table, a VALUES list, a change that gives rows, or joins in parentheses.
     fn parenthesised_source(&mut self) -> P<TableRef> {
         let start = self.peek().span;
+        if ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|word| self.at_word(1, word)) {
+            self.bump();
+            let stmt = Box::new(self.nested_change()?);
+            self.expect_tok(Tok::RParen)?;
+            let alias = self.required_alias()?;
+            let columns = self.opt_ident_list()?;
+            return Ok(self.table_node(TableRefKind::Change { stmt, alias, columns }, start));
+        }
         if self.at_derived_table() {
             let query = self.parenthesised_query()?;
             let alias = self.required_alias()?;
