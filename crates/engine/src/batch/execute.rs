@@ -13,7 +13,7 @@ use compact_str::CompactString;
 use syntax::ast::{
     Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span,
 };
-use types::convert::{Mode, convert};
+use types::convert::{Mode, convert, convert_in};
 use types::{DataType, Len, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
@@ -232,7 +232,7 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let Arguments { values: mut vars, outputs, tables, cursors } =
-            bind_arguments(&module.name, &code, args)?;
+            bind_arguments(&module.name, &code, args, self.core.options.dialect)?;
         self.check_cursor_arguments(&cursors)?;
         let settings = module.settings;
         self.enter_module(module)?;
@@ -312,11 +312,12 @@ impl Run<'_> {
 
     /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.
     pub(super) fn give_back(&mut self, slot: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
+        let dialect = self.core.options.dialect;
         match &mut self.outputs {
-            Some(outputs) => outputs.put(slot, ty, value)?,
+            Some(outputs) => outputs.put(slot, ty, value, dialect)?,
             None => {
                 let to = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-                self.vars[slot] = convert(value, ty, to, 0, Mode::Implicit)?;
+                self.vars[slot] = convert_in(value, ty, to, 0, Mode::Implicit, dialect)?;
             }
         }
         Ok(())

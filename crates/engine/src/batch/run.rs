@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
-use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::convert::{Mode, convert_in};
+use types::{DataType, Dialect, SqlError, Value};
 
 use super::bindings::{self, Bindings};
 use super::kind::kind_of;
@@ -112,9 +112,10 @@ pub struct Outputs {
 
 impl Outputs {
     /// Takes a value, in the client's type as a variable would take it.
-    pub fn put(&mut self, at: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
+    pub fn put(&mut self, at: usize, ty: DataType, value: &Value, dialect: Dialect) -> Result<(), SqlError> {
         let to = self.types.get(at).copied().flatten().unwrap_or(ty);
-        let value = if to == ty { value.clone() } else { convert(value, ty, to, 0, Mode::Implicit)? };
+        let value =
+            if to == ty { value.clone() } else { convert_in(value, ty, to, 0, Mode::Implicit, dialect)? };
         self.values.push((at, to, value));
         Ok(())
     }

@@ -105,6 +105,8 @@ pub struct Binder<'a> {
     open_functions: Vec<(i32, i32)>,
     /// Whether the text of a scalar function may be bound where it is called.
     pub may_inline: bool,
+    /// A definition is being made: what a constant means as a date is not settled by this session.
+    defining: bool,
     /// Recursive CTEs whose steps are being bound.
     recursions: Vec<recursive::OpenRecursion>,
     next_work: usize,
@@ -170,6 +172,7 @@ impl<'a> Binder<'a> {
             inline: None,
             open_functions: Vec::new(),
             may_inline: true,
+            defining: false,
             recursions: Vec::new(),
             next_work: 0,
             tables: Vec::new(),
@@ -286,7 +289,7 @@ impl<'a> Binder<'a> {
         }
         match &e.kind {
             ExprKind::Literal(literal) if self.trial => self.tried_literal(literal),
-            ExprKind::Literal(literal) => expr::bind_ops::literal(literal),
+            ExprKind::Literal(literal) => Ok(self.of_session(expr::bind_ops::literal(literal)?)),
             ExprKind::OdbcLiteral { kind, text } => expr::bind_ops::odbc_literal(*kind, text),
             ExprKind::Default => {
                 Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
@@ -332,6 +335,12 @@ impl<'a> Binder<'a> {
             ExprKind::Method { target, method, args, prolog } => self.method(target, method, args, prolog),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
         }
+    }
+
+    /// A constant that is read as the session reads dates.
+    pub fn of_session(&self, typed: Typed) -> Typed {
+        let dialect = (!self.defining).then_some(self.env.options.dialect);
+        Typed { dialect, ..typed }
     }
 
     /// Binds a value and converts it implicitly to a type.
@@ -621,9 +630,8 @@ impl<'a> Binder<'a> {
         }
         let culture = match culture {
             Some(culture) => self.expr(culture)?,
-            None => {
-                Typed::new(Expr::Const(Value::str("en-US")), DataType::NVarChar(types::Len::N(128)), false)
-            }
+            // The session's.
+            None => Typed::new(Expr::Const(Value::Null), DataType::NVarChar(types::Len::N(128)), true),
         };
         let args = vec![operand, culture, type_of(ty), flag(or_null)];
         call::apply(expr::functions::required("parse_as")?, args)
@@ -831,7 +839,7 @@ pub fn case_of(branches: Vec<(Pred, Typed)>, otherwise: Typed) -> Result<Typed, 
         .collect::<Result<Vec<_>, SqlError>>()?;
     let otherwise = expr::bind_ops::implicit(otherwise, ty)?;
     let expr = Expr::Case(Box::new(CaseExpr { branches, otherwise }));
-    Ok(Typed { expr, ty, nullable, collation, explicit_collation: false })
+    Ok(Typed { collation, ..Typed::new(expr, ty, nullable) })
 }
 
 /// AND, with constants taken out.

@@ -16,7 +16,7 @@ use plan::nodes::{Path, ScanPlan};
 use std::any::Any;
 use std::ops::Range;
 use storage::{Base, TableMode, access_error};
-use types::{SqlError, Value};
+use types::{Dialect, SqlError, Value};
 
 /// Most values that are decoded of the row.
 const WIDTH: usize = 8;
@@ -150,6 +150,10 @@ impl Env for Vars<'_> {
     }
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {
+        Err(not_plain())
+    }
+
+    fn dialect(&mut self) -> Result<Dialect, SqlError> {
         Err(not_plain())
     }
 
