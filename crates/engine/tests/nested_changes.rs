@@ -28,11 +28,8 @@ fn rows_of_a_change_are_inserted() {
          where d.n > 10",
         "(2)",
     );
-    b.check(
-        "set showplan_text on",
-        "",
-    );
-    let plan = b.said("insert log (id) select id from (delete s output deleted.id) d");
+    b.check("set showplan_text on", "");
+    let plan = b.run("insert log (id) select id from (delete s output deleted.id) d");
     assert!(plan.contains("Table Insert") && plan.contains("Clustered Index Delete"), "{plan}");
     b.check("set showplan_text off", "");
     b.check("select id, was, now, what from log order by id", "2|two|TWO!|upd\n3|three|THREE!|upd");

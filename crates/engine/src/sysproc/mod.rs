@@ -7,6 +7,7 @@ mod databases;
 mod describe;
 mod help;
 mod languages;
+mod messages;
 pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
@@ -132,6 +133,9 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_updatestats", update_stats::run),
     ("sp_addrolemember", roles::add_member),
     ("sp_droprolemember", roles::drop_member),
+    ("sp_addmessage", messages::add),
+    ("sp_altermessage", messages::alter),
+    ("sp_dropmessage", messages::drop_message),
     ("sp_addextendedproperty", properties::add),
     ("sp_updateextendedproperty", properties::update),
     ("sp_dropextendedproperty", properties::remove),

@@ -14,6 +14,7 @@ pub mod information_schema;
 pub(crate) mod languages;
 pub mod log;
 pub mod memory;
+pub mod messages;
 pub(crate) mod modules;
 pub mod objects;
 mod open_json;
@@ -384,6 +385,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &properties::FN_LISTEXTENDEDPROPERTY,
     &compatibility::COLLATIONS,
     &others::SYNONYMS,
+    &messages::MESSAGES,
+    &messages::SYSMESSAGES,
     &others::SEQUENCES,
     &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,

@@ -256,7 +256,10 @@ impl Binder<'_> {
         hints: &[ast::OptionItem],
     ) -> Result<Logical, SqlError> {
         table.check_enabled()?;
-        let hints = Hints::parse(&table, hints)?;
+        let hints = match self.table_hint(&table, name, alias, hints)? {
+            Some(hints) => Hints::parse(&table, &hints)?,
+            None => Hints::parse(&table, hints)?,
+        };
         let reading = hints.reading(self.env.options.isolation)?;
         self.rights.need_table(&db, &table, Permission::Select, &[]);
         let get = self.get(db, table, reading, hints);

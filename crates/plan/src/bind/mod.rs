@@ -26,6 +26,7 @@ pub mod sequence;
 pub mod set_options;
 mod subquery;
 pub mod synonym;
+pub mod table_hints;
 pub mod type_names;
 pub mod undeclared;
 pub mod updatable;
@@ -132,6 +133,8 @@ pub struct Binder<'a> {
     pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
+    /// OPTION (TABLE HINT (...)).
+    pub table_hints: Vec<table_hints::TableHint>,
     /// INSERT: the rows of the change in its FROM, until that is bound.
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
@@ -186,6 +189,7 @@ impl<'a> Binder<'a> {
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
+            table_hints: Vec::new(),
             change: None,
             numbered: None,
             node_columns: Vec::new(),
@@ -203,6 +207,7 @@ impl<'a> Binder<'a> {
         self.folds = self.one_run && !assigns && !self.env.values.is_empty();
         self.force_order = crate::options::forces_order(options);
         self.join_methods = crate::options::join_methods(options);
+        self.table_hints = table_hints::of(options);
         self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;

@@ -313,7 +313,7 @@ impl Parser<'_> {
         Ok(hints)
     }
 
-    fn table_hint(&mut self) -> P<OptionItem> {
+    pub(super) fn table_hint(&mut self) -> P<OptionItem> {
         // A hint without a value must not take the next one for its value.
         if matches!(self.kind(), Tok::Word | Tok::Reserved)
             && !matches!(self.peek_at(1).kind, Tok::Eq | Tok::LParen)
