@@ -59,12 +59,12 @@ fn languages() {
     let said = b.run(
         "set language French select formatmessage(50014, N'abc', 5) raiserror (50014, 16, 1, N'abc', 5)",
     );
-    assert!(said.ends_with("fr 5 et abc\nMsg 50014: fr 5 et abc"), "{said}");
+    assert!(said.trim_end().ends_with("fr 5 et abc\nMsg 50014: fr 5 et abc"), "{said}");
     fails(i, "exec sp_dropmessage 50014, 'us_english'", &[15280]);
     // Without a name it is the session's language.
     fails(i, "exec sp_dropmessage 50014", &[15280]);
     let said = b.run("set language French exec sp_dropmessage 50014 select language_id from sys.messages where message_id = 50014");
-    assert!(said.ends_with("\n1033"), "{said}");
+    assert!(said.trim_end().ends_with("\n1033"), "{said}");
     b.check("set language us_english exec sp_addmessage 50014, 16, N'fr', 'French' exec sp_dropmessage 50014, 'all' select count(*) from sys.messages where message_id = 50014",
         "Changed language setting to us_english.\n0");
 }
@@ -115,6 +115,7 @@ fn every_error_of_the_table_has_a_message() {
     let page = include_str!("../../../docs/errors.md");
     let numbers =
         page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<i32>().ok());
-    let missing: Vec<i32> = numbers.filter(|number| own.binary_search(number).is_err()).collect();
+    let missing: Vec<i32> =
+        numbers.filter(|number| *number < 50_000 && own.binary_search(number).is_err()).collect();
     assert!(missing.is_empty(), "no line in engine/src/messages/list.txt for {missing:?}");
 }

@@ -173,3 +173,67 @@ fn for_xml_explicit() {
     b.check("with xmlnamespaces ('u' as x) select 1 as tag, null as parent, 1 as [e!1!a] for xml explicit",
         "Msg 6868: The following FOR XML features are not supported with WITH XMLNAMESPACES list: EXPLICIT mode, XMLSCHEMA and XMLDATA directives.");
 }
+
+#[test]
+fn files_as_one_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let wide = |text: &str| -> Vec<u8> {
+        [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
+    let (plain, latin, mark) =
+        (file("a", "caf\u{e9}\n".as_bytes()), file("b", b"caf\xe9"), file("c", b"\xef\xbb\xbfx"));
+    let (utf16, bytes) = (file("d", &wide("\u{416}uk")), file("e", &[0, 1, 255]));
+    let b = &mut Bench::new();
+    b.check(
+        &format!("select BulkColumn, len(BulkColumn) from openrowset(bulk '{plain}', single_clob) as f"),
+        "caf\u{e9}\n|5",
+    );
+    b.check(&format!("select f.x from openrowset(bulk N'{latin}', single_clob) f (x)"), "caf\u{e9}");
+    b.check(&format!("select BulkColumn from openrowset(bulk '{mark}', single_clob) f"), "x");
+    b.check(&format!("select BulkColumn from openrowset(bulk '{utf16}', single_nclob) f"), "\u{416}uk");
+    b.check(
+        &format!("select BulkColumn, datalength(BulkColumn) from openrowset(bulk '{bytes}', single_blob) f"),
+        "0x0001FF|3",
+    );
+    b.check(&format!("create table kept (id int identity, d varbinary(max), c varchar(9) null default 'none', constraint small check (id < 9 or id > 20))
+        insert kept (d) select BulkColumn from openrowset(bulk '{bytes}', single_blob) f select id, d, c from kept"), "(1)\n1|0x0001FF|none");
+    // Hints of the target are about files.
+    let from = format!("from openrowset(bulk '{bytes}', single_blob) f");
+    b.check(&format!("insert kept with (keepidentity, keepdefaults) (id, d, c) select 7, BulkColumn, null {from}; select id, c from kept where id = 7"), "(1)\n7|none");
+    b.check(&format!("insert kept (id, d) select 8, BulkColumn {from}"), "Msg 544: Cannot insert explicit value for identity column in table 'kept' when IDENTITY_INSERT is set to OFF.");
+    b.check("insert kept with (keepidentity) (id, d) select 8, 0x", "Msg 544: Cannot insert explicit value for identity column in table 'kept' when IDENTITY_INSERT is set to OFF.");
+    b.check(&format!("insert kept with (keepidentity) (id, c) select 20, null {from}"),
+        "Msg 547: The INSERT statement conflicted with the CHECK constraint \"small\". The conflict occurred in database \"t\", table \"dbo.kept\".");
+    b.check(&format!("insert kept with (keepidentity, ignore_constraints) (id, c) select 20, null {from}; select id, c from kept where id = 20"), "(1)\n20|NULL");
+    b.check("create table seen (n int)", "");
+    b.check("create trigger tr on kept after insert as insert seen select id from inserted", "");
+    b.check(&format!("insert kept with (ignore_triggers) (d) select BulkColumn {from}; insert kept (d) select BulkColumn {from}; select count(*) from seen"), "(1)\n(1)\n(1)\n1");
+    let i = &b.instance.clone();
+    text::fails(i, &format!("select * from openrowset(bulk '{plain}', single_nclob) f"), &[4809]);
+    text::fails(i, &format!("select * from openrowset(bulk '{utf16}', single_clob) f"), &[4806]);
+    text::fails(i, &format!("select * from openrowset(bulk '{plain}', single_clob)"), &[491]);
+    text::fails(i, "select * from openrowset(bulk '/nowhere/x', single_clob) f", &[4860]);
+    text::fails(
+        i,
+        &format!("select * from openrowset(bulk '{plain}', single_clob, codepage = 'raw') f"),
+        &[102],
+    );
+    text::fails(i, &format!("select * from openrowset(bulk '{plain}', formatfile = 'x') f"), &[40517]);
+    // ADMINISTER BULK OPERATIONS, of a login; a user without one has no rights of the server.
+    b.check("create login l with password = 'Some-pass-1' create user u for login l", "");
+    text::fails(
+        i,
+        &format!("use t; execute as login = 'l'; select * from openrowset(bulk '{plain}', single_clob) f"),
+        &[300],
+    );
+    text::run(i, "use master; grant administer bulk operations to l");
+    text::run(
+        i,
+        &format!("use t; execute as login = 'l'; select * from openrowset(bulk '{plain}', single_clob) f"),
+    );
+}

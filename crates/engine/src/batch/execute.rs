@@ -4,6 +4,7 @@
 use super::cache::BatchCache;
 use super::dynamic::Dynamic;
 use super::module::{Arguments, bind_arguments};
+use super::scripted;
 use super::table_param::TableParam;
 use super::trigger::{MAX_NESTING, too_deep};
 use super::{BatchParam, Compiled};
@@ -143,13 +144,16 @@ impl Run<'_> {
     ) -> Result<(Arc<Db>, Called), Failure> {
         let procedure = sysproc::find(&name.name.value);
         let dynamic = Dynamic::find(&name.name.value);
+        let scripted = scripted::find(&name.name.value)?;
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
         let based = self.through_synonym(name)?;
         let name = based.as_ref().unwrap_or(name);
         let db = crate::stmt::database_of(self.core, name)?;
         db.check_usable()?;
         self.core.check_access(&db)?;
-        let called = if own || (procedure.is_none() && dynamic.is_none()) {
+        let called = if let (false, Some(module)) = (own, scripted) {
+            Called::Scripted(module)
+        } else if own || (procedure.is_none() && dynamic.is_none()) {
             Called::Module(self.user_procedure(&db, name, shown)?)
         } else {
             match (dynamic, procedure) {
@@ -167,13 +171,14 @@ impl Run<'_> {
         self.core.set_db(db);
         let done = match called {
             // FMTONLY: nothing runs, and what it would return is not known.
-            Called::System(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            Called::System(_) | Called::Scripted(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
             Called::Module(module) if !self.core.options.runs() => self.describe_procedure(&module),
             Called::System(procedure) => {
                 self.system_procedure(procedure, &args).map(|status| (Flow::Next, status))
             }
             Called::Dynamic(dynamic) => self.dynamic(dynamic, args),
-            Called::Module(module) => self.run_procedure(&module, args),
+            Called::Module(module) => self.run_procedure(&module, args, false),
+            Called::Scripted(module) => self.run_procedure(&module, args, true),
         };
         self.core.set_db(caller);
         let (flow, status) = done?;
@@ -227,18 +232,26 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs a procedure with arguments.
-    fn run_procedure(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+    /// Runs a procedure with arguments; `system`: everyone may, and its statements are everyone's.
+    fn run_procedure(
+        &mut self,
+        module: &Arc<ModuleDef>,
+        args: Vec<Arg>,
+        system: bool,
+    ) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let Arguments { values: mut vars, outputs, tables, cursors } =
             bind_arguments(&module.name, &code, args, self.core.options.dialect)?;
         self.check_cursor_arguments(&cursors)?;
         let settings = module.settings;
-        self.enter_module(module)?;
+        if !system {
+            self.enter_module(module)?;
+        }
         self.pass_tables(&tables)?;
         self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
-        let done = self.in_scope(&code.batch, &mut vars, Some(module), |options| {
+        let of = Some(&**module).filter(|_| !system);
+        let done = self.in_scope(&code.batch, &mut vars, of, |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
@@ -435,6 +448,8 @@ pub(super) enum Called {
     /// sp_executesql and its kin.
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
+    /// A system procedure in T-SQL.
+    Scripted(Arc<ModuleDef>),
 }
 
 /// A name of up to four parts that a variable holds.

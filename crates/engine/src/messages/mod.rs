@@ -16,13 +16,39 @@ use types::{SqlError, Value};
 /// Numbers, severities and texts, a line each: `number|severity|text`, with `%ls` for what varies.
 const LIST: &str = include_str!("list.txt");
 
+/// The page of errors, of which each number has a message: those that the list has not are made of its examples.
+const PAGE: &str = include_str!("../../../../docs/errors.md");
+
 /// The lock that whoever changes messages holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX - 2);
 
 /// The engine's own messages, in the order of their numbers.
 pub fn own() -> &'static [Message] {
     static OWN: OnceLock<Vec<Message>> = OnceLock::new();
-    OWN.get_or_init(|| LIST.lines().filter_map(line).collect())
+    OWN.get_or_init(|| {
+        let mut list: Vec<Message> = LIST.lines().filter_map(line).collect();
+        for message in PAGE.lines().filter_map(row) {
+            if let Err(at) = list.binary_search_by_key(&message.id, |known| known.id) {
+                list.insert(at, message);
+            }
+        }
+        list
+    })
+}
+
+/// A row of the page: `| number | severity | state | text | effect |`. What stands in quotes is another thing each time.
+fn row(line: &str) -> Option<Message> {
+    let mut cells = line.strip_prefix("| ")?.split(" | ");
+    let id = cells.next()?.parse().ok().filter(|id| *id < LAST_SYSTEM)?;
+    let severity = cells.next()?.parse().ok()?;
+    let mut text = String::new();
+    for (at, part) in cells.nth(1)?.replace('%', "%%").split('\'').enumerate() {
+        match at % 2 {
+            0 => text.push_str(part),
+            _ => text.push_str("'%ls'"),
+        }
+    }
+    Some(Message { id, language: ENGLISH, severity, logged: false, text: text.into() })
 }
 
 fn line(line: &str) -> Option<Message> {

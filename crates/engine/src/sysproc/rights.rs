@@ -20,6 +20,8 @@ enum Runs {
     /// dbo, db_owner, sysadmin.
     Owner,
     Server(Permission),
+    /// As [`Runs::Server`], and whoever may not is told so in the words of procedures (15247).
+    ServerOnly(Permission),
     Database(Permission),
     /// Whoever may alter the object that the first argument names.
     AltersObject,
@@ -82,9 +84,9 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_updatestats", Runs::Owner),
     ("sp_addrolemember", Runs::Itself),
     ("sp_droprolemember", Runs::Itself),
-    ("sp_addmessage", Runs::Server(Permission::AlterSettings)),
-    ("sp_altermessage", Runs::Server(Permission::AlterSettings)),
-    ("sp_dropmessage", Runs::Server(Permission::AlterSettings)),
+    ("sp_addmessage", Runs::ServerOnly(Permission::AlterSettings)),
+    ("sp_altermessage", Runs::ServerOnly(Permission::AlterSettings)),
+    ("sp_dropmessage", Runs::ServerOnly(Permission::AlterSettings)),
     ("sp_addextendedproperty", Runs::Itself),
     ("sp_updateextendedproperty", Runs::Itself),
     ("sp_dropextendedproperty", Runs::Itself),
@@ -105,6 +107,7 @@ pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
         Runs::Everyone | Runs::Itself => Ok(()),
         Runs::Owner => owner(call.core, &db),
         Runs::Server(permission) => server(call.core, permission),
+        Runs::ServerOnly(permission) => server(call.core, permission).map_err(|_| not_permitted()),
         Runs::Database(permission) => in_database(call.core, &db, permission),
         Runs::Sysadmin => sysadmin(call.core),
         Runs::SeesObject => {

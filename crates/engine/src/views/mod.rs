@@ -2,6 +2,7 @@
 //! Guarantee: names and types of the columns are SQL Server's.
 
 pub mod absent;
+mod bulk_rowset;
 pub mod columns;
 pub mod compatibility;
 pub mod counters;
@@ -366,6 +367,10 @@ static VIEWS: &[&dyn SystemView] = &[
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,
     &cursors::CURSORS,
+    &cursors::OF_CALLER,
+    &bulk_rowset::CLOB,
+    &bulk_rowset::NCLOB,
+    &bulk_rowset::BLOB,
     &sessions::SQL_TEXT,
     &sessions::INPUT_BUFFER,
     &information_schema::TABLES,

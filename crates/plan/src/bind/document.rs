@@ -339,6 +339,7 @@ fn written_name(from: &[ast::TableRef], folded: &str) -> Option<String> {
             | TableRefKind::Variable { alias: Some(alias), .. }
             | TableRefKind::Function { alias: Some(alias), .. }
             | TableRefKind::Method { alias: Some(alias), .. }
+            | TableRefKind::Bulk { alias: Some(alias), .. }
             | TableRefKind::Derived { alias, .. }
             | TableRefKind::Values { alias, .. }
             | TableRefKind::Change { alias, .. }
@@ -346,7 +347,7 @@ fn written_name(from: &[ast::TableRef], folded: &str) -> Option<String> {
             | TableRefKind::Unpivot { alias, .. } => own(&alias.value),
             TableRefKind::Named { name, .. } | TableRefKind::Function { name, .. } => own(&name.name.value),
             TableRefKind::Variable { name, .. } => own(name),
-            TableRefKind::Method { .. } => None,
+            TableRefKind::Method { .. } | TableRefKind::Bulk { .. } => None,
             TableRefKind::Join { left, right, .. } | TableRefKind::Apply { left, right, .. } => {
                 written_name(std::slice::from_ref(left), folded)
                     .or_else(|| written_name(std::slice::from_ref(right), folded))

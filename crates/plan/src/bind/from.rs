@@ -108,6 +108,9 @@ impl Binder<'_> {
                 self.note_query(&alias.value, Origin::Derived, known, &bound.logical, &bound.columns);
                 Ok(bound.logical)
             }
+            TableRefKind::Bulk { file, options, alias, columns } => {
+                self.bulk_rowset(file, options, alias.as_ref(), columns)
+            }
             TableRefKind::Change { alias, columns, .. } => self.change_rows(alias, columns),
             TableRefKind::Values { rows, alias, columns } => {
                 let (logical, out) = self.values(rows)?;

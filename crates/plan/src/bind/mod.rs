@@ -2,6 +2,7 @@
 //! one [`Binder`]; it numbers columns, parameters and subqueries within the statement.
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
+mod bulk;
 pub mod call;
 pub mod computed;
 pub mod deduce;

@@ -227,6 +227,8 @@ pub enum TableRefKind {
     Derived { query: Box<Query>, alias: Ident, columns: Vec<Ident> },
     /// `(UPDATE ... OUTPUT ...) AS a [(columns)]`: the rows that a change gives.
     Change { stmt: Box<Stmt>, alias: Ident, columns: Vec<Ident> },
+    /// `OPENROWSET(BULK 'file', options) AS a [(columns)]`.
+    Bulk { file: CompactString, options: Vec<OptionItem>, alias: Option<Ident>, columns: Vec<Ident> },
     /// `(VALUES (...), (...)) AS a (columns)`.
     Values { rows: Vec<Vec<Expr>>, alias: Ident, columns: Vec<Ident> },
     /// `left JOIN right ON condition`, `left CROSS JOIN right`.

@@ -162,6 +162,10 @@ impl Parser<'_> {
 
     fn table_primary(&mut self) -> P<TableRef> {
         let start = self.peek().span;
+        if self.at("OPENROWSET") && self.peek_at(1).kind == Tok::LParen && self.at_word(2, "BULK") {
+            let kind = self.bulk_source()?;
+            return Ok(self.table_node(kind, start));
+        }
         if let Some(kind) = self.foreign_source()? {
             return Ok(self.table_node(kind, start));
         }
@@ -185,6 +189,18 @@ impl Parser<'_> {
             }
         };
         Ok(self.table_node(kind, start))
+    }
+
+    /// `OPENROWSET(BULK 'file', options)`.
+    fn bulk_source(&mut self) -> P<TableRefKind> {
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        self.expect("BULK")?;
+        let file = self.string()?;
+        let options = if self.eat_tok(Tok::Comma) { self.list(Self::option)? } else { Vec::new() };
+        self.expect_tok(Tok::RParen)?;
+        let (alias, columns) = self.alias_and_columns()?;
+        Ok(TableRefKind::Bulk { file, options, alias, columns })
     }
 
     /// A derived table, a VALUES list, a change that gives rows, or joins in parentheses.
