@@ -197,7 +197,10 @@ impl Run<'_> {
             return Err(SqlError::new(2747, 16, 1, text).into());
         }
         let severity = severity.as_i64().unwrap_or(0);
-        let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
+        let state = match state.as_i64().unwrap_or(1) {
+            state if state < 0 => 1,
+            state => state.min(255) as u8,
+        };
         let (number, text, known) = match message {
             Value::Str(format) => (50_000, format_message(format, args)?, None),
             Value::Null => (50_000, String::new(), None),
@@ -206,9 +209,9 @@ impl Run<'_> {
                 (found.id, format_message(&found.text, args)?, Some(found))
             }
         };
-        // -1 is what the message has itself.
-        let own = known.as_ref().map(|message| i64::from(message.severity)).filter(|_| severity == -1);
-        let severity = own.unwrap_or(severity).clamp(0, 25) as u8;
+        // A negative severity is the message's own.
+        let own = known.as_ref().map_or(0, |message| message.severity);
+        let severity = if severity < 0 { own } else { severity.min(25) as u8 };
         let log = raise.log || known.is_some_and(|message| message.logged);
         if severity > 18 && !(raise.log && self.core.is_sysadmin()) {
             let text = "Error severity levels greater than 18 can only be specified by members of the sysadmin role, \

@@ -20,7 +20,6 @@ pub mod program;
 mod result_sets;
 pub mod rpc;
 pub mod run;
-mod scripted;
 mod server_cursors;
 pub mod shape;
 pub mod table_args;

@@ -27,6 +27,19 @@ pub fn own() -> &'static [Message] {
     static OWN: OnceLock<Vec<Message>> = OnceLock::new();
     OWN.get_or_init(|| {
         let mut list: Vec<Message> = LIST.lines().filter_map(line).collect();
+        let of_procedures = crate::sysproc::messages::all().map(|(id, severity, text)| Message {
+            id,
+            language: ENGLISH,
+            severity,
+            logged: false,
+            text: text.into(),
+        });
+        for message in of_procedures {
+            match list.binary_search_by_key(&message.id, |known| known.id) {
+                Ok(at) => list[at] = message,
+                Err(at) => list.insert(at, message),
+            }
+        }
         for message in PAGE.lines().filter_map(row) {
             if let Err(at) = list.binary_search_by_key(&message.id, |known| known.id) {
                 list.insert(at, message);

@@ -1,169 +1,139 @@
-//! sp_addmessage, sp_altermessage, sp_dropmessage.
+//! What the procedures of the system say, with the numbers by which RAISERROR finds it ([`crate::messages`] has all numbers).
 
-use ::types::language::Language;
-use ::types::{DataType, Len, SqlError, Value};
-use catalog::messages::{ENGLISH, LAST_SYSTEM, Message};
+use types::SqlError;
 
-use super::Call;
-use super::params::{NAME, Param};
-use crate::messages::{delete, locked, put};
+/// A message: number, severity, text.
+type Message = (i32, u8, &'static str);
 
-const FLAG: DataType = DataType::VarChar(Len::N(5));
-
-const ADD: &[Param] = &[
-    ("@msgnum", DataType::Int),
-    ("@severity", DataType::SmallInt),
-    ("@msgtext", DataType::NVarChar(Len::N(255))),
-    ("@lang", NAME),
-    ("@with_log", FLAG),
-    ("@replace", DataType::VarChar(Len::N(7))),
+const MESSAGES: &[Message] = &[
+    (15_002, 16, "The procedure '%s' cannot be executed within a transaction."),
+    (15_004, 16, "Name cannot be NULL."),
+    (15_006, 16, "'%s' is not a valid name because it contains invalid characters."),
+    (15_007, 16, "'%s' is not a valid login or you do not have permission."),
+    (15_008, 16, "User '%s' does not exist in the current database."),
+    (15_009, 16, "The object '%s' does not exist in database '%s' or is invalid for this operation."),
+    (
+        15_010,
+        16,
+        "The database '%s' does not exist. Supply a valid database name. To see available databases, use sys.databases.",
+    ),
+    (15_013, 10, "Table '%s': No columns without statistics found."),
+    (15_018, 10, "Table '%s': Creating statistics for the following columns:"),
+    (15_020, 10, "Statistics have been created for the %d listed columns of the above tables."),
+    (15_070, 10, "Object '%s' was successfully marked for recompilation."),
+    (15_125, 16, "Trigger '%s' is not a trigger for '%s'."),
+    (15_130, 16, "There already exists a '%s' trigger for '%s'."),
+    (15_133, 16, "INSTEAD OF trigger '%s' cannot be associated with an order."),
+    (15_165, 16, "Could not find object '%s' or you do not have permission."),
+    (15_198, 16, "The name supplied (%s) is not a user, role, or aliased login."),
+    (15_223, 11, "Error: The input parameter '%s' is not allowed to be null."),
+    (15_247, 16, "User does not have permission to perform this action."),
+    (
+        15_250,
+        16,
+        "The database name component of the object qualifier must be the name of the current database.",
+    ),
+    (15_251, 16, "Invalid '%s' specified. It must be %s."),
+    (
+        15_281,
+        16,
+        "SQL Server blocked access to %s '%s' of component '%s' because this component is turned off as part of the security \
+         configuration for this server. A system administrator can enable the use of '%s' by using sp_configure. For more \
+         information about enabling '%s', search for '%s' in SQL Server Books Online.",
+    ),
+    (
+        15_286,
+        16,
+        "Terminating this procedure. The @action '%s' is unrecognized. Try 'REPORT', 'UPDATE_ONE', or 'AUTO_FIX'.",
+    ),
+    (
+        15_287,
+        16,
+        "Terminating this procedure. '%s' is a forbidden value for the login name parameter in this procedure.",
+    ),
+    (15_291, 16, "Terminating this procedure. The %s name '%s' is absent or invalid."),
+    (15_295, 10, "The number of orphaned users fixed by updating users was %d."),
+    (
+        15_300,
+        11,
+        "No recognized letter is contained in the parameter value for General Permission Type (%s). Valid letters are in this \
+         set: %s .",
+    ),
+    (
+        15_302,
+        11,
+        "Database_Name should not be used to qualify owner.object for the parameter into this procedure.",
+    ),
+    (15_305, 16, "The @TriggerType parameter value must be 'insert', 'update', or 'delete'."),
+    (15_325, 16, "The current database does not contain a %s named '%s'."),
+    (15_330, 11, "There are no matching rows on which to report."),
+    (
+        15_387,
+        11,
+        "If the qualified object name specifies a database, that database must be the current database.",
+    ),
+    (
+        15_388,
+        11,
+        "There is no user table matching the input name '%s' in the current database or you do not have permission to access \
+         the table.",
+    ),
+    (15_402, 11, "'%s' is not a fixed server role."),
+    (15_404, 16, "Could not obtain information about Windows NT group/user '%s', error code %#lx."),
+    (15_409, 11, "'%s' is not a role."),
+    (15_412, 11, "'%s' is not a known fixed role."),
+    (15_449, 10, "Type Added"),
+    (15_459, 10, "In the current database, the specified object references the following:"),
+    (15_460, 10, "In the current database, the specified object is referenced by the following:"),
+    (15_461, 10, "Object does not reference any object, and no objects reference it."),
+    (15_469, 10, "No constraints are defined on object '%s', or you do not have permissions."),
+    (
+        15_470,
+        10,
+        "No foreign keys reference table '%s', or you do not have permissions on referencing tables.",
+    ),
+    (15_472, 10, "The object '%s' does not have any indexes, or you do not have permissions."),
+    (15_574, 10, "This object does not have any statistics."),
+    (15_575, 10, "This object does not have any statistics or indexes."),
+    (15_600, 15, "An invalid parameter or option was specified for procedure '%s'."),
+    (15_647, 10, "No views with schema binding reference table '%s'."),
+    (40_510, 16, "Statement '%s' is not supported in this version of Ringwood."),
 ];
-const ALTER: &[Param] = &[("@message_id", DataType::Int), ("@parameter", NAME), ("@parameter_value", FLAG)];
-const DROP: &[Param] = &[("@msgnum", DataType::Int), ("@lang", NAME)];
 
-fn error(number: i32, text: impl Into<String>) -> SqlError {
-    SqlError::new(number, 16, 1, text)
+/// All of them, in the order of their numbers.
+pub fn all() -> impl Iterator<Item = (i32, u8, &'static str)> {
+    MESSAGES.iter().copied()
 }
 
-/// The language of a name, the session's for none. Error: 15033.
-fn language(call: &Call<'_>, name: Option<&str>) -> Result<&'static Language, SqlError> {
-    match name {
-        None => Ok(call.core.options.dialect.language()),
-        Some(name) => Language::find(name)
-            .ok_or_else(|| error(15_033, format!("'{name}' is not a valid official language name."))),
-    }
+/// Severity and text of a message.
+fn find(number: i64) -> Option<(u8, &'static str)> {
+    let number = i32::try_from(number).ok()?;
+    let at = MESSAGES.binary_search_by_key(&number, |message| message.0).ok()?;
+    Some((MESSAGES[at].1, MESSAGES[at].2))
 }
 
-fn flag(text: &str) -> Option<bool> {
-    ["false", "true"].iter().position(|known| text.eq_ignore_ascii_case(known)).map(|at| at == 1)
-}
-
-fn id(value: &Value) -> Option<i32> {
-    value.as_i64().and_then(|id| i32::try_from(id).ok())
-}
-
-fn lcid(language: &Language) -> i16 {
-    i16::try_from(i64::from(language.messages)).unwrap_or(ENGLISH)
-}
-
-/// sp_addmessage.
-pub(super) fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let given = call.given("sp_addmessage", 0, ADD)?;
-    let (number, severity) = (id(&given.value(0)), given.value(1).as_i64());
-    let (Some(id), Some(severity), Some(text)) = (number, severity, given.text(2)) else {
-        let usage =
-            "Usage: sp_addmessage <msgnum>,<severity>,<msgtext> [,<language> [,FALSE | TRUE [,REPLACE]]]";
-        return Err(error(15_071, usage));
+/// A message as an error, whose `%s` are these texts.
+pub fn error(number: i32, texts: &[&str]) -> SqlError {
+    let Some((severity, format)) = find(i64::from(number)) else {
+        return SqlError::internal(format!("there is no message {number}"));
     };
-    if id <= LAST_SYSTEM {
-        return Err(error(15_040, "User-defined error messages must have an ID greater than 50000."));
+    let mut texts = texts.iter();
+    let mut pieces = format.split("%s");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        out.push_str(texts.next().copied().unwrap_or("(null)"));
+        out.push_str(piece);
     }
-    let Some(severity) = u8::try_from(severity).ok().filter(|severity| (1..=25).contains(severity)) else {
-        let text = "User-defined error messages must have a severity level between 1 and 25.";
-        return Err(error(15_041, text));
-    };
-    let language = language(call, given.name(3))?;
-    let own = lcid(language);
-    let logged = match given.text(4) {
-        None => false,
-        Some(word) => flag(word).ok_or_else(|| {
-            error(15_271, "Invalid @with_log parameter value. Valid values are 'true' or 'false'.")
-        })?,
-    };
-    let replace = match given.text(5) {
-        None => false,
-        Some(word) if word.eq_ignore_ascii_case("replace") => true,
-        Some(_) => return Err(error(15_043, "You must specify 'REPLACE' to overwrite an existing message.")),
-    };
-    let known = locked(call.core, id)?;
-    let english = known.iter().find(|message| message.language == ENGLISH);
-    let mut message = Message { id, language: own, severity, logged, text: text.into() };
-    if own != ENGLISH {
-        let Some(english) = english else {
-            let text = format!(
-                "You must add the us_english version of this message before you can add the '{}' version.",
-                language.name
-            );
-            return Err(error(15_279, text));
-        };
-        if english.severity != severity {
-            let text = format!(
-                "The severity level of the '{}' version of this message must be the same as the severity level ({}) of \
-                 the us_english version.",
-                language.name, english.severity
-            );
-            return Err(error(15_304, text));
-        }
-        message.logged = english.logged;
-        if given.text(4).is_some() {
-            let text = "The @with_log parameter is ignored for messages that are not us_english version.";
-            call.sink.message(&SqlError::new(15_042, 10, 1, text))?;
-        }
-    }
-    if !replace && known.iter().any(|message| message.language == own) {
-        return Err(error(15_043, "You must specify 'REPLACE' to overwrite an existing message."));
-    }
-    put(call.core, &message)?;
-    // The others are raised and logged as the one in us_english.
-    if own == ENGLISH {
-        for other in known.into_iter().filter(|message| message.language != ENGLISH) {
-            put(call.core, &Message { severity, logged, ..other })?;
-        }
-    }
-    Ok(0)
+    SqlError::new(number, severity, 1, out)
 }
 
-/// sp_altermessage: WITH_LOG.
-pub(super) fn alter(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let given = call.given("sp_altermessage", 3, ALTER)?;
-    if !given.text(1).is_some_and(|word| word.eq_ignore_ascii_case("WITH_LOG")) {
-        return Err(error(15_176, "The only valid @parameter value is 'WITH_LOG'."));
-    }
-    let Some(logged) = given.text(2).and_then(flag) else {
-        return Err(error(15_277, "The only valid @parameter_value values are 'true' or 'false'."));
-    };
-    let Some(id) = id(&given.value(0)) else {
-        let text = "Invalid EXECUTE statement using object \"ErrorMessage\", method \"Lock\".";
-        return Err(SqlError::new(290, 16, 2, text));
-    };
-    if id <= LAST_SYSTEM {
-        return Err(error(15_178, "Cannot drop or alter a message with an ID less than 50,000."));
-    }
-    let known = locked(call.core, id)?;
-    if known.is_empty() {
-        return Err(missing(id));
-    }
-    for message in known {
-        put(call.core, &Message { logged, ..message })?;
-    }
-    Ok(0)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// sp_dropmessage.
-pub(super) fn drop_message(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let given = call.given("sp_dropmessage", 0, DROP)?;
-    let Some(id) = id(&given.value(0)) else {
-        return Err(error(15_177, "Usage: sp_dropmessage <msg number> [,<language> | 'ALL']"));
-    };
-    if id <= LAST_SYSTEM {
-        return Err(error(15_178, "Cannot drop a message with an ID less than 50,000."));
+    #[test]
+    fn messages_are_in_order() {
+        assert!(MESSAGES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(find(15_009).is_some() && find(15_008).is_none());
     }
-    let all = given.name(1).is_some_and(|name| name.eq_ignore_ascii_case("all"));
-    let language = if all { None } else { Some(lcid(language(call, given.name(1))?)) };
-    let known = locked(call.core, id)?;
-    let gone = |message: &&Message| language.is_none_or(|language| message.language == language);
-    let list: Vec<&Message> = known.iter().filter(gone).collect();
-    if list.is_empty() {
-        return Err(missing(id));
-    }
-    if language == Some(ENGLISH) && known.len() > 1 {
-        let text = "All localized versions of this message must be dropped before the us_english version can be dropped.";
-        return Err(error(15_280, text));
-    }
-    list.into_iter().try_for_each(|message| delete(call.core, message))?;
-    Ok(0)
-}
-
-fn missing(id: i32) -> SqlError {
-    error(15_179, format!("The message number {id} or specified language version does not exist."))
 }

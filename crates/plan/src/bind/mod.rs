@@ -27,6 +27,7 @@ pub mod sequence;
 pub mod set_options;
 mod subquery;
 pub mod synonym;
+mod system_view;
 pub mod table_hints;
 pub mod type_names;
 pub mod undeclared;
