@@ -1,4 +1,3 @@
--- The cursors of the caller's frame.
 CREATE PROCEDURE sp_cursor_list @cursor_return CURSOR VARYING OUTPUT, @cursor_scope int
 AS
 SET @cursor_return = CURSOR LOCAL STATIC READ_ONLY SCROLL FOR
