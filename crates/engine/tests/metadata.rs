@@ -117,6 +117,11 @@ fn old_views() {
 }
 
 #[test]
+fn running_views() {
+    ask("running_views");
+}
+
+#[test]
 fn describe() {
     ask("describe");
 }

@@ -184,7 +184,7 @@ fn questions(file: &str) -> impl Iterator<Item = String> {
 #[test]
 fn views_of_the_catalogue() {
     let mut all = vec!["create database t\ngo\nuse t".to_string(), script("metadata/schema.sql", &[])];
-    all.extend(["old_views"].iter().flat_map(|name| {
+    all.extend(["old_views", "running_views"].iter().flat_map(|name| {
         let file = script(&format!("metadata/{name}.txt"), &[]);
         questions(&file).collect::<Vec<_>>()
     }));

@@ -4,7 +4,7 @@ mod applock;
 mod attach;
 mod collations;
 mod databases;
-mod describe;
+pub(crate) mod describe;
 mod error_log;
 mod formatting;
 mod help;

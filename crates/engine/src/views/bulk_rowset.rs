@@ -18,7 +18,7 @@ const BIG: &[u8] = &[0xFE, 0xFF];
 
 /// As varchar(max): UTF-8, or code page 1252 where it is none.
 pub static CLOB: View = View::function(
-    "openrowset_clob",
+    "openrowset clob()",
     1,
     &[("BulkColumn", DataType::VarChar(Len::Max), true)],
     |session, _, args| {
@@ -38,7 +38,7 @@ pub static CLOB: View = View::function(
 
 /// As nvarchar(max): UTF-16, which its byte order mark says.
 pub static NCLOB: View = View::function(
-    "openrowset_nclob",
+    "openrowset nclob()",
     1,
     &[("BulkColumn", DataType::NVarChar(Len::Max), true)],
     |session, _, args| {
@@ -60,7 +60,7 @@ pub static NCLOB: View = View::function(
 
 /// As varbinary(max).
 pub static BLOB: View = View::function(
-    "openrowset_blob",
+    "openrowset blob()",
     1,
     &[("BulkColumn", DataType::VarBinary(Len::Max), true)],
     |session, _, args| Ok(vec![vec![Value::bytes(contents(session, args)?)]]),

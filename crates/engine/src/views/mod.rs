@@ -11,6 +11,8 @@ pub mod counters;
 mod cursors;
 pub mod databases;
 pub mod dblog;
+mod dependencies;
+mod described;
 pub mod devices;
 pub mod files;
 mod information_rights;
@@ -27,14 +29,18 @@ mod old_server;
 mod open_json;
 pub mod optimizer;
 mod others;
+mod physical;
 mod pick;
+mod plans;
 mod properties;
+mod referenced;
 pub mod rights;
 mod routines;
 pub mod security;
 pub mod server;
 pub mod sessions;
 pub mod statistics;
+mod system_info;
 pub mod table_functions;
 pub mod transactions;
 pub mod types;
@@ -345,6 +351,11 @@ static LISTS: &[&[&dyn SystemView]] = &[
     absent_keys::ALL,
     information_rights::ALL,
     lists::ALL,
+    referenced::ALL,
+    plans::ALL,
+    system_info::ALL,
+    described::ALL,
+    physical::ALL,
 ];
 
 /// Views of the files that have no list of their own.

@@ -459,7 +459,7 @@ const PARTITION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// A unit's number in the form in which SQL Server shows partition and container ids.
-fn partition_id(index: &IndexDef) -> Value {
+pub(super) fn partition_id(index: &IndexDef) -> Value {
     Value::BigInt((72_057_594_037_927_936 + (u64::from(index.unit.0) << 16)) as i64)
 }
 

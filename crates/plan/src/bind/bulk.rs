@@ -9,9 +9,9 @@ use types::{SqlError, Value};
 
 /// What the file is read as, and the view that reads it.
 const SINGLE: [(&str, &str); 3] = [
-    ("SINGLE_CLOB", "openrowset_clob"),
-    ("SINGLE_NCLOB", "openrowset_nclob"),
-    ("SINGLE_BLOB", "openrowset_blob"),
+    ("SINGLE_CLOB", "openrowset clob()"),
+    ("SINGLE_NCLOB", "openrowset nclob()"),
+    ("SINGLE_BLOB", "openrowset blob()"),
 ];
 
 impl Binder<'_> {
