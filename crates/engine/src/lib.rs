@@ -15,6 +15,7 @@ mod messages;
 mod msdb;
 mod open;
 mod properties;
+mod scoped;
 pub mod security;
 pub mod session;
 pub mod stmt;

@@ -97,6 +97,11 @@ fn procedures_in_sql() {
 }
 
 #[test]
+fn definitions() {
+    ask("definitions");
+}
+
+#[test]
 fn functions() {
     ask("functions");
 }

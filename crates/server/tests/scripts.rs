@@ -276,15 +276,17 @@ fn xml() {
 #[test]
 fn procedures_of_the_system_say_the_same() {
     let schema = script("metadata/schema.sql", &[]);
-    let file = script("metadata/procedures_in_sql.txt", &[]);
-    let mut scripts = vec![String::from("CREATE DATABASE t"), String::from("USE t"), schema];
-    for case in file.split("==== ").skip(1) {
-        let (about, rest) = case.split_once('\n').expect("a question");
-        if !about.ends_with("(times)") {
-            scripts.push(rest.split("\n----\n").next().expect("a question").to_owned());
+    for name in ["procedures_in_sql", "definitions"] {
+        let file = script(&format!("metadata/{name}.txt"), &[]);
+        let mut scripts = vec![String::from("CREATE DATABASE t"), String::from("USE t"), schema.clone()];
+        for case in file.split("==== ").skip(1) {
+            let (about, rest) = case.split_once('\n').expect("a question");
+            if !about.ends_with("(times)") {
+                scripts.push(rest.split("\n----\n").next().expect("a question").to_owned());
+            }
         }
+        both_ways(name, &scripts);
     }
-    both_ways("procedures of the system", &scripts);
 }
 
 #[test]

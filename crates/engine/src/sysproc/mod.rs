@@ -1,6 +1,6 @@
 //! System procedures, one file each.
 
-mod applock;
+pub(crate) mod applock;
 mod attach;
 mod collations;
 mod databases;

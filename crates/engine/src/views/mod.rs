@@ -29,6 +29,7 @@ mod old_server;
 mod open_json;
 pub mod optimizer;
 mod others;
+mod permissions;
 mod physical;
 mod pick;
 mod plans;
@@ -361,6 +362,7 @@ static LISTS: &[&[&dyn SystemView]] = &[
 /// Views of the files that have no list of their own.
 static VIEWS: &[&dyn SystemView] = &[
     &databases::DATABASES,
+    &databases::SCOPED,
     &files::DATABASE_FILES,
     &files::MASTER_FILES,
     &files::FILEGROUPS,
@@ -463,6 +465,9 @@ static VIEWS: &[&dyn SystemView] = &[
     &routines::DOMAINS,
     &properties::EXTENDED_PROPERTIES,
     &properties::FN_LISTEXTENDEDPROPERTY,
+    &properties::SENSITIVITY,
+    &permissions::BUILTIN,
+    &permissions::MINE,
     &compatibility::COLLATIONS,
     &others::SYNONYMS,
     &messages::MESSAGES,
