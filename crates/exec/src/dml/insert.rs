@@ -199,6 +199,7 @@ pub(super) fn query_source(
     for (slot, (out, column)) in bound.columns.iter().zip(columns).enumerate() {
         let mut typed = out.typed();
         typed.expr = Expr::Col(slot as u32);
+        typed.manner = binder.env.options.manner();
         let value = if out.untyped { Expr::Const(Value::Null) } else { into_column(typed, table, *column)? };
         given.push(match keeps_defaults && table.columns[*column].default.is_some() {
             false => value,
