@@ -33,5 +33,5 @@ pub use key::{KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort
 pub use like::LikePattern;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};
-pub use row::{ColumnType, EncodeValue, Field, MAX_ROW, RowLayout};
+pub use row::{ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout};
 pub use value::{CompactString, Value};

@@ -1,0 +1,78 @@
+//! A query that is one row of a table by its whole clustered key (`QueryPlan::point`): it is read into room that the session keeps,
+//! without operators.
+//! Guarantee: what it gives is what the operators would have given.
+
+use super::context::{ExecCtx, RowSink};
+use super::plain::PlainVars;
+use super::scan::read_mode;
+use super::seek;
+use crate::state::core::PointRoom;
+use plan::QueryPlan;
+use plan::nodes::{Node, Path, ScanPlan};
+use storage::{Base, TableMode, access_error};
+use types::{SqlError, Value};
+
+/// Runs the query, whose tables are locked; returns how many rows it gave (or assigned from).
+pub(super) fn run(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+    let Node::Scan(scan) = &query.plan.node else { return Err(SqlError::internal("a point is a scan")) };
+    let mut room = std::mem::take(&mut ctx.session.point);
+    let given = match read(scan, &mut room, ctx) {
+        Ok(true) => give(query, &room.values, ctx, out).map(|()| 1),
+        Ok(false) => Ok(0),
+        Err(error) => Err(error),
+    };
+    room.tidy();
+    ctx.session.point = room;
+    given
+}
+
+/// Reads the row's values; false when there is no such row.
+fn read(scan: &ScanPlan, room: &mut PointRoom, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
+    let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else {
+        return Err(SqlError::internal("a point has a key"));
+    };
+    ctx.session.check_cancel()?;
+    let guard = match scan.mode {
+        TableMode::Snapshot => Some(ctx.session.snapshot(&scan.db)?),
+        _ => None,
+    };
+    let mut vars = PlainVars(ctx.vars);
+    let PointRoom { key, values, batch } = room;
+    if !seek::point(spec, &scan.store.parts, &mut vars, key)? {
+        return Ok(false);
+    }
+    let found = tree.fetch(key, read_mode(&guard, scan.mode), batch);
+    if !found.map_err(|e| access_error(&scan.db, e))? || batch.is_ghost(0) {
+        return Ok(false);
+    }
+    values.resize(scan.columns.len(), Value::Null);
+    let (tested, others) = scan.columns.split_at(scan.tested.min(scan.columns.len()));
+    scan.store.columns(&scan.db, batch.row(0), tested, values)?;
+    if let Some(pred) = &scan.pred
+        && !pred.is_true(values, &mut vars)?
+    {
+        return Ok(false);
+    }
+    scan.store.columns(&scan.db, batch.row(0), others, &mut values[tested.len()..])?;
+    Ok(true)
+}
+
+/// Sends the row, or assigns its values to the query's variables.
+fn give(
+    query: &QueryPlan,
+    row: &[Value],
+    ctx: &mut ExecCtx<'_>,
+    out: &mut dyn RowSink,
+) -> Result<(), SqlError> {
+    if query.assignments.is_empty() {
+        ctx.session.acknowledge_reads()?;
+        return out.row(row);
+    }
+    for (slot, e) in &query.assignments {
+        let value = e.eval(row, &mut PlainVars(ctx.vars))?;
+        if let Some(place) = ctx.vars.get_mut(*slot) {
+            *place = value;
+        }
+    }
+    Ok(())
+}
