@@ -26,8 +26,10 @@ pub(crate) struct Head {
     pub(crate) len: usize,
 }
 
-/// No operation has more bytes of numbers in front of, between or behind its parts.
-const HEAD: usize = 64;
+/// No operation has more bytes of numbers in front of, between or behind its parts than half of this.
+pub(crate) const HEAD: usize = 128;
+/// Parts up to this length go with the numbers.
+pub(crate) const SHORT_PART: usize = 16;
 
 impl Default for Head {
     #[inline]

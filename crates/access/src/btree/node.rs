@@ -237,17 +237,42 @@ fn find(page: &Page, wanted: Wanted<'_>, between: Between) -> Option<(u16, bool)
 /// have been looked at: those beside the place, unless the key is one of them.
 #[inline]
 fn find_child(page: &Page, wanted: Wanted<'_>, between: &mut Between) -> Option<(u16, bool)> {
-    let (mut low, mut high) = (1, slots(page)?);
+    let (first, count) = (1, slots(page)?);
+    let (mut low, mut high) = (first, count);
+    // Slots from here on are above the key by their numbers alone.
+    let mut above = count;
+    let (mut below, mut next) = (0, 0);
     // New rows are mostly added at the end.
     let mut at = high.saturating_sub(1);
+    // By the numbers alone: nearly always they tell, and a loop of nothing else is short.
     while low < high {
+        let head = SlotKey::at::<INNER_HEAD>(page, at)?.head;
+        if head < wanted.head {
+            (low, below) = (at + 1, head);
+        } else {
+            high = at;
+            if head > wanted.head {
+                (above, next) = (at, head);
+            }
+        }
+        at = low + (high - low) / 2;
+    }
+    if low > first {
+        between.low = Some(below);
+    }
+    if above < count {
+        between.high = Some(next);
+    }
+    // Those with the key's own number, if there are any.
+    let mut high = above;
+    while low < high {
+        let at = low + (high - low) / 2;
         let there = SlotKey::at::<INNER_HEAD>(page, at)?;
         match there.cmp(page, &wanted)? {
             Ordering::Less => (low, between.low) = (at + 1, Some(there.head)),
             Ordering::Equal => return Some((at, true)),
             Ordering::Greater => (high, between.high) = (at, Some(there.head)),
         }
-        at = low + (high - low) / 2;
     }
     Some((low, false))
 }

@@ -145,7 +145,9 @@ impl<'a> Run<'a> {
         vars: &'a mut Vec<Value>,
         outer_try: bool,
     ) -> Run<'a> {
-        vars.resize(batch.program.vars.len(), Value::Null);
+        if vars.len() != batch.program.vars.len() {
+            vars.resize(batch.program.vars.len(), Value::Null);
+        }
         let bound = bindings::take(core, batch);
         let base_depth = core.caught.len();
         Run {

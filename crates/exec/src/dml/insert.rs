@@ -13,6 +13,7 @@ use crate::operators::rt::Rt;
 use crate::operators::scan::Scan;
 use crate::operators::{BATCH, RowSet};
 use crate::state::changes::Action;
+use crate::state::core::PointRoom;
 use catalog::{Db, TableDef};
 use expr::Expr;
 use plan::Needs;
@@ -350,10 +351,9 @@ impl InsertPlan {
 
     /// Adds one row, whose values lie in room that the session keeps.
     fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut Given<'_>) -> Result<u64, SqlError> {
-        let mut room = std::mem::take(&mut rt.session().point);
+        let mut room = PointRoom::take(rt.session());
         let added = self.one_row_in(&mut room.values, exprs, rt, to);
-        room.tidy();
-        rt.session().point = room;
+        room.give(rt.session());
         added
     }
 

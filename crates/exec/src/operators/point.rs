@@ -15,14 +15,13 @@ use types::{SqlError, Value};
 /// Runs the query, whose tables are locked; returns how many rows it gave (or assigned from).
 pub(super) fn run(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
     let Node::Scan(scan) = &query.plan.node else { return Err(SqlError::internal("a point is a scan")) };
-    let mut room = std::mem::take(&mut ctx.session.point);
+    let mut room = PointRoom::take(ctx.session);
     let given = match read(scan, &mut room, ctx) {
         Ok(true) => give(query, &room.values, ctx, out).map(|()| 1),
         Ok(false) => Ok(0),
         Err(error) => Err(error),
     };
-    room.tidy();
-    ctx.session.point = room;
+    room.give(ctx.session);
     given
 }
 

@@ -151,9 +151,22 @@ pub struct PointRoom {
 }
 
 impl PointRoom {
+    /// Takes the session's, or makes one.
+    #[inline]
+    pub fn take(session: &mut SessionCore) -> Box<PointRoom> {
+        session.point.take().unwrap_or_default()
+    }
+
+    /// Gives it back to the session.
+    #[inline]
+    pub fn give(mut self: Box<PointRoom>, session: &mut SessionCore) {
+        self.tidy();
+        session.point = Some(self);
+    }
+
     /// Gives back what is too large to be kept by a session that may be idle for long.
     #[inline]
-    pub fn tidy(&mut self) {
+    fn tidy(&mut self) {
         for value in &mut self.values {
             if let Value::Str(_) | Value::Bytes(_) = value
                 && value.heap_bytes() > MOST_KEPT
@@ -239,7 +252,7 @@ pub struct SessionCore {
     /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows more.
     pub kept_bindings: Option<Box<dyn Any + Send + Sync>>,
     /// What a statement works in that reads or changes one row.
-    pub point: PointRoom,
+    pub point: Option<Box<PointRoom>>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
     pub app_name: CompactString,
     pub host_name: CompactString,
@@ -309,7 +322,7 @@ impl SessionCore {
             app_locks: AppLocks::default(),
             profile: None,
             kept_bindings: None,
-            point: PointRoom::default(),
+            point: None,
             app_name: names.app,
             host_name: names.host,
             login: names.login,

@@ -9,7 +9,7 @@
 //! neighbours, so each is encoded against the one before it.
 
 use crate::before::{Before, LargeUpdate, WORTH};
-use crate::codec::{Head, put_bytes, put_page_id, put_varint};
+use crate::codec::{HEAD, Head, SHORT_PART, put_bytes, put_page_id, put_varint};
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
 use crate::op::Link;
@@ -359,7 +359,7 @@ impl RecordBuilder {
         Ok(head)
     }
 
-    /// Puts the numbers that were collected into the record.
+    /// Puts the numbers that were collected into the record: the end of each operation.
     #[inline]
     fn put(&mut self, head: &Head) {
         // All of them, and cut off again: a copy of a known length is no call.
@@ -368,10 +368,16 @@ impl RecordBuilder {
         self.buf.truncate(end);
     }
 
-    /// Puts bytes with their length behind the numbers, and begins new ones. Returns where the bytes are.
+    /// Adds bytes with their length: short ones to the numbers, others to the record, behind the numbers so far. Returns where they
+    /// will be in the record.
     #[inline]
     fn put_part(&mut self, head: &mut Head, bytes: &[u8]) -> Part {
         head.varint(bytes.len() as u64);
+        if bytes.len() <= SHORT_PART && head.len < HEAD / 2 {
+            let at = self.buf.len() + head.len;
+            bytes.iter().for_each(|b| head.push(*b));
+            return Part { at, len: bytes.len() };
+        }
         self.put(head);
         head.len = 0;
         let at = self.buf.len();
@@ -462,6 +468,7 @@ impl RecordBuilder {
         head.push(flags);
         let key = self.key(&mut head, key);
         let new = self.put_part(&mut head, value);
+        self.put(&head);
         self.note_first(begin, First { end: 0, slot, flags, key, at: 0, before: None, new });
         Ok(())
     }
@@ -512,6 +519,7 @@ impl RecordBuilder {
             self.put_part(&mut head, before.tail);
         }
         let new = self.put_part(&mut head, new_bytes);
+        self.put(&head);
         if before.earlier == 0 {
             self.note_first(begin, First { end: 0, slot, flags, key, at, before: Some(there), new });
         }
@@ -539,6 +547,7 @@ impl RecordBuilder {
         self.key(&mut head, key);
         self.put_part(&mut head, old_value);
         self.put_part(&mut head, new_value);
+        self.put(&head);
         Ok(())
     }
 
@@ -562,6 +571,7 @@ impl RecordBuilder {
         head.varint(at.into());
         head.varint(current_len.into());
         self.put_part(&mut head, bytes);
+        self.put(&head);
         Ok(())
     }
 

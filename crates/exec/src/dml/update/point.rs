@@ -52,8 +52,8 @@ impl UpdatePlan {
     ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else { return Ok(None) };
-        let mut room = std::mem::take(&mut ctx.session.point);
-        let PointRoom { key, values, .. } = &mut room;
+        let mut room = PointRoom::take(ctx.session);
+        let PointRoom { key, values, .. } = &mut *room;
         let found = seek::point(spec, &scan.store.parts, &mut PlainVars(ctx.vars), key);
         let vars = PlainVars(ctx.vars);
         let edited = match found {
@@ -64,8 +64,7 @@ impl UpdatePlan {
                 tree.edit(txn, key, wish).map_err(|e| access_error(&self.db, e))
             }),
         };
-        room.tidy();
-        ctx.session.point = room;
+        room.give(ctx.session);
         Ok(match edited? {
             Edited::Done => {
                 self.store.table.state.updated(1, self.set.bits);
@@ -88,7 +87,9 @@ impl UpdatePlan {
     ) -> Wish {
         let layout = &self.store.table.layout;
         let Ok(parts) = Parts::of(row) else { return Wish::Unknown };
-        slots.resize(scan.columns.len(), Value::Null);
+        if slots.len() != scan.columns.len() {
+            slots.resize(scan.columns.len(), Value::Null);
+        }
         if layout.decode_parts(&parts, &scan.columns, slots).is_err() {
             return Wish::Unknown;
         }
