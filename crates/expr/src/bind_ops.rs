@@ -8,7 +8,7 @@ use syntax::ast::{self, BinaryOp, CompareOp, ExprKind, Literal, OdbcKind, UnaryO
 use types::convert::Mode;
 use types::datatype::{Conversion, conversion};
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{Collation, DataType, Decimal, Len, SqlError, Value};
+use types::{Collation, DataType, Decimal, Dialect, Len, SqlError, Value};
 
 /// A constant as written.
 pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
@@ -92,8 +92,12 @@ pub fn odbc_literal(kind: OdbcKind, text: &str) -> Result<Typed, SqlError> {
         OdbcKind::Time => DataType::DateTime,
         OdbcKind::Guid => DataType::UniqueIdentifier,
     };
-    let text = Typed::new(Expr::Const(Value::str(text)), DataType::VarChar(Len::N(8000)), false);
-    explicit(text, ty, 0, false)
+    // A date is year, month, day whatever the session says, and has no names.
+    let text = Typed {
+        dialect: Some(Dialect::DEFAULT),
+        ..Typed::new(Expr::Const(Value::str(text)), DataType::VarChar(Len::N(8000)), false)
+    };
+    explicit(text, ty, 120, false)
 }
 
 /// `-x`, `+x`, `~x`.
@@ -149,12 +153,14 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     let collation =
         if typing.result.is_string() { collation_of(&left, &right)? } else { (false, Collation::DEFAULT) };
     let nullable = left.nullable || right.nullable;
+    let dialect = left.dialect.or(right.dialect);
     let left = implicit(left, typing.left)?;
     let right = implicit(right, typing.right)?;
     let ty = typing.result;
     let expr = Expr::Binary(Box::new(BinaryExpr { op, ty, left, right }));
     let mut typed = Typed::new(expr, ty, nullable);
     (typed.explicit_collation, typed.collation) = collation;
+    typed.dialect = dialect;
     Ok(folded(typed))
 }
 
@@ -312,9 +318,10 @@ pub fn explicit(operand: Typed, to: DataType, style: i32, or_null: bool) -> Resu
 fn converted(operand: Typed, to: DataType, style: i32, mode: Mode, or_null: bool) -> Typed {
     let nullable = operand.nullable || or_null;
     let (collation, explicit_collation) = (operand.collation, operand.explicit_collation);
+    let dialect = operand.dialect;
     let convert = ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null };
     let expr = Expr::Convert(Box::new(convert));
-    folded(Typed { expr, ty: to, nullable, collation, explicit_collation })
+    folded(Typed { expr, ty: to, nullable, collation, explicit_collation, dialect })
 }
 
 /// Any type as a string, for LIKE and string functions.
@@ -344,7 +351,7 @@ pub fn folded(mut typed: Typed) -> Typed {
         }
         _ => false,
     };
-    if foldable && let Ok(value) = typed.expr.eval(&[], &mut Constant) {
+    if foldable && let Ok(value) = typed.expr.eval(&[], &mut Constant { dialect: typed.dialect }) {
         typed.nullable = value.is_null();
         typed.expr = Expr::Const(value);
     }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use types::{SqlError, Value};
+use types::{Dialect, SqlError, Value};
 
 use crate::random::Random;
 use crate::{QuantifiedExpr, Routine, SubRef};
@@ -36,6 +36,12 @@ pub trait Env {
     /// # Errors
     /// Internal, for a constant.
     fn datefirst(&mut self) -> Result<u8, SqlError>;
+
+    /// How the session reads and writes dates.
+    ///
+    /// # Errors
+    /// Internal, for a constant of no known session.
+    fn dialect(&mut self) -> Result<Dialect, SqlError>;
 
     /// Error when the statement was told to stop.
     fn check_cancel(&self) -> Result<(), SqlError>;
@@ -86,7 +92,10 @@ const CONSTANT_BYTES: usize = 1 << 20;
 
 /// The run of a constant, at compile time: no variables, no session, no subqueries.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Constant;
+pub struct Constant {
+    /// The dialect of the session that compiles, when it is known.
+    pub dialect: Option<Dialect>,
+}
 
 fn no_constant(what: &str) -> SqlError {
     SqlError::internal(format!("a constant expression asked for {what}"))
@@ -115,6 +124,10 @@ impl Env for Constant {
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {
         Err(no_constant("the session"))
+    }
+
+    fn dialect(&mut self) -> Result<Dialect, SqlError> {
+        self.dialect.ok_or_else(|| no_constant("the session's language"))
     }
 
     fn check_cancel(&self) -> Result<(), SqlError> {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::like::LikePattern;
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{Collation, DataType, SqlError, Value};
+use types::{Collation, DataType, Dialect, SqlError, Value};
 
 impl Expr {
     /// The value over a row.
@@ -92,10 +92,17 @@ fn arithmetic(op: ArithOp, ty: DataType, left: &Value, right: &Value) -> Result<
 }
 
 impl ConvertExpr {
+    /// Whether it reads or writes dates as the session does.
+    #[inline]
+    pub fn depends_on_dialect(&self) -> bool {
+        types::convert::depends_on_dialect(self.from, self.to)
+    }
+
     fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         let mut scratch = Value::Null;
         let value = self.operand.eval_ref(row, rt, &mut scratch)?;
-        match types::convert::convert(value, self.from, self.to, self.style, self.mode) {
+        let dialect = if self.depends_on_dialect() { rt.dialect()? } else { Dialect::DEFAULT };
+        match types::convert_in(value, self.from, self.to, self.style, self.mode, dialect) {
             Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
             result => result,
         }

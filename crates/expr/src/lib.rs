@@ -25,7 +25,7 @@ use syntax::ast::CompareOp;
 use types::convert::Mode;
 use types::like::LikePattern;
 use types::ops::BinaryOp as ArithOp;
-use types::{Collation, DataType, Value};
+use types::{Collation, DataType, Dialect, Value};
 
 pub use env::{Constant, Env};
 
@@ -214,12 +214,14 @@ pub struct Typed {
     pub collation: Collation,
     /// COLLATE was written: it wins over a column's collation.
     pub explicit_collation: bool,
+    /// The dialect of the session that it is compiled for, where it is known: conversions of constants are then computed at once.
+    pub dialect: Option<Dialect>,
 }
 
 impl Typed {
     /// An expression of a type, with the default collation.
     pub fn new(expr: Expr, ty: DataType, nullable: bool) -> Typed {
-        Typed { expr, ty, nullable, collation: Collation::DEFAULT, explicit_collation: false }
+        Typed { expr, ty, nullable, collation: Collation::DEFAULT, explicit_collation: false, dialect: None }
     }
 
     /// A bare NULL: it takes any type.
@@ -326,12 +328,12 @@ impl Expr {
     }
 
     /// Whether it computes with constants, variables and columns alone: no function, no subquery, no value of a row around
-    /// it. It asks its [`Env`] for nothing but variables.
+    /// it, no date as text. It asks its [`Env`] for nothing but variables.
     pub fn is_plain(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Col(_) => true,
             Expr::Param(_) | Expr::Call(_) | Expr::Routine(_) | Expr::Subquery(_) => false,
-            Expr::Convert(c) => c.operand.is_plain(),
+            Expr::Convert(c) => !c.depends_on_dialect() && c.operand.is_plain(),
             Expr::Binary(b) => b.left.is_plain() && b.right.is_plain(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_plain(),
             Expr::Case(c) => {

@@ -15,7 +15,7 @@ use crate::cost::{BUILD, MERGED, PROBE};
 use crate::nodes::{ApplyPlan, HashJoinPlan, LoopJoinPlan, MergeJoinPlan, Node, Plan};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use syntax::ast::CompareOp;
-use types::{Collation, DataType, SqlError};
+use types::{Collation, SqlError};
 
 /// A join on its way into a plan.
 pub struct Join {
@@ -349,8 +349,7 @@ fn ordering_column(e: &Expr, logical: &Logical) -> Option<ColId> {
         _ => return None,
     };
     let get = estimate::source(logical, id)?;
-    let ty = get.table.columns[get.position(id)?].ty;
-    (!ty.is_lob() && !ty.is_binary() && ty != DataType::SqlVariant).then_some(id)
+    access_path::is_ordering(get, id).then_some(id)
 }
 
 /// Where a join's conditions go.

@@ -89,7 +89,10 @@ fn meant(item: &OptionItem, env: &CompileEnv<'_>) -> Result<(usize, Value), SqlE
     if value.is_null() {
         return Ok((slot, value));
     }
-    Ok((slot, types::convert(&value, value.natural_type(), ty, 0, types::Mode::Implicit)?))
+    Ok((
+        slot,
+        types::convert_in(&value, value.natural_type(), ty, 0, types::Mode::Implicit, env.options.dialect)?,
+    ))
 }
 
 /// The values of variables for which a statement is planned, by slot; NULL, or none, where nothing is known. They are those of this

@@ -23,7 +23,6 @@ use crate::wire::WireError;
 const PRODUCT: (u8, u8, u16) = (16, 0, 1000);
 /// The name that clients look for.
 const PRODUCT_NAME: &str = "Microsoft SQL Server";
-const LANGUAGE: &str = "us_english";
 
 /// A message before the login is done.
 ///
@@ -193,8 +192,17 @@ fn open_session(
         let errors = errors.into_iter().chain([token.refused()]).collect();
         Refusal { errors, delay: Duration::ZERO }
     };
-    let mut told = Vec::new();
-    if let Some(error) = unknown_language(&login.language) {
+    let database = Some(login.database.as_str()).filter(|name| !name.is_empty());
+    let opened = if login.options.database_fatal {
+        hub.instance.session_for(&token, database).map(|session| (session, None))
+    } else {
+        hub.instance.session_in_or_default(&token, database)
+    };
+    let (mut session, warning) = opened.map_err(|error| refused(vec![error]))?;
+    let mut told = Vec::from_iter(warning);
+    if !login.language.is_empty()
+        && let Err(error) = session.set_language(&login.language)
+    {
         if login.options.language_fatal {
             audit(
                 hub,
@@ -205,14 +213,6 @@ fn open_session(
         }
         told.push(SqlError::new(error.number, 10, 1, error.message));
     }
-    let database = Some(login.database.as_str()).filter(|name| !name.is_empty());
-    let opened = if login.options.database_fatal {
-        hub.instance.session_for(&token, database).map(|session| (session, None))
-    } else {
-        hub.instance.session_in_or_default(&token, database)
-    };
-    let (mut session, warning) = opened.map_err(|error| refused(vec![error]))?;
-    told.extend(warning);
     if let Some(new) = &login.new_password {
         let errors = change_password(&mut session, &login.user, &login.password.0, &new.0);
         if !errors.is_empty() {
@@ -240,18 +240,6 @@ fn open_session(
     // What a reset goes back to.
     session.keep_as_login();
     Ok((session, told))
-}
-
-/// There is one language. Error 2740 for any other.
-fn unknown_language(name: &str) -> Option<SqlError> {
-    let known =
-        name.is_empty() || LANGUAGE.eq_ignore_ascii_case(name) || "english".eq_ignore_ascii_case(name);
-    (!known).then(|| {
-        let text = format!(
-            "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server."
-        );
-        SqlError::new(2740, 16, 1, text)
-    })
 }
 
 /// Takes the errors of a statement.
@@ -322,8 +310,9 @@ fn accept(
     tokens.info(&SqlError::new(5701, 0, 2, text), server_name(), "");
     let collation = WireCollation::from(types::Collation::DEFAULT);
     tokens.env_change(EnvChange::Collation { new: collation, old: None });
-    tokens.env_change(EnvChange::Language { new: LANGUAGE, old: "" });
-    let text = format!("Changed language setting to {LANGUAGE}.");
+    let language = session.language();
+    tokens.env_change(EnvChange::Language { new: language, old: "" });
+    let text = format!("Changed language setting to {language}.");
     tokens.info(&SqlError::new(5703, 0, 1, text), server_name(), "");
     tokens.login_ack(login.ack_number(), PRODUCT_NAME, PRODUCT);
     // Of the features that clients ask for UTF-8 alone is there: parameters in collations of UTF-8. Session recovery and the others

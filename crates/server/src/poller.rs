@@ -63,6 +63,7 @@ impl Bed {
 /// Waits for the sockets of a lane while no worker does, until the server has ended.
 pub fn run(hub: &Arc<Hub>, lane: usize) {
     let mut room = room::<MOST>();
+    let mut served = 0;
     let free = || !hub.is_ended() && hub.pool().is_some_and(|pool| pool.has_idle(lane));
     while !hub.is_ended() {
         if free() {
@@ -70,7 +71,11 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
             std::thread::sleep(STEP);
             continue;
         }
-        let events = match hub.shard(lane).readiness.wait(&mut room, None) {
+        // What the poller has taken waits for the poller, which may have to wait for a core: while workers come back for more it
+        // takes one request at a time.
+        let before = std::mem::replace(&mut served, hub.pool().map_or(0, |pool| pool.served(lane)));
+        let most = if served == before { MOST } else { 1 };
+        let events = match hub.shard(lane).readiness.wait(&mut room[..most], None) {
             Ok(events) => events,
             Err(e) => {
                 hub.instance.error_log().write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));

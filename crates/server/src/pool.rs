@@ -196,6 +196,11 @@ impl<T: Send + 'static> Pool<T> {
         self.shared.lanes[lane].idle.load(Ordering::SeqCst) > 0
     }
 
+    /// Requests that threads of the lane have run so far.
+    pub fn served(&self, lane: usize) -> u64 {
+        self.shared.lanes[lane].served.load(Ordering::Relaxed)
+    }
+
     /// (threads now, most threads there have been).
     pub fn threads(&self) -> (usize, usize) {
         let state = self.shared.state.lock();

@@ -182,6 +182,16 @@ fn an_unknown_language_or_database_is_fatal_when_the_client_says_so() {
     assert!(answer.tokens.iter().any(|t| matches!(t, Token::Info(m) if m.number == 2740)), "{answer:?}");
     assert_eq!(client.value("select @@language"), Value::str("us_english"));
     assert!(log_in(&server, |login| login.language = "English".into()).is_ok());
+    let (mut client, answer) = log_in(&server, |login| login.language = "German".into()).unwrap();
+    assert!(
+        answer.tokens.iter().any(|t| matches!(t, Token::Info(m) if m.message.ends_with("Deutsch."))),
+        "{answer:?}"
+    );
+    assert_eq!(client.value("select datename(month, '05.03.2024')"), Value::str("März"));
+    // A connection that is given to somebody else is in the language of its login again.
+    client.run("set language french");
+    call_by_name(&mut client, "sp_reset_connection", vec![]);
+    assert_eq!(client.value("select @@language"), Value::str("Deutsch"));
     let database = |fatal| {
         log_in(&server, |login| {
             login.database = "none".into();

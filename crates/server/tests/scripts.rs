@@ -248,3 +248,17 @@ fn xml() {
     let sent = on_the_wire(&mut client, "select cast('<a/>' as xml)");
     assert_eq!(sent, [(0, tds::TypeInfo::Xml)]);
 }
+
+#[test]
+fn calls_with_declared_results() {
+    let setup = "create table t (id int primary key, v varchar(10) null) insert t values (1, '1'), (2, 'x')
+        create user u without login\ngo\ncreate procedure two as select id, v from t select 'z' a, 2 b";
+    let calls = "exec two with result sets ((n bigint not null, w nvarchar(1)), (a char(3), b money))
+        go\nexec two with result sets none\ngo\nexec two with result sets ((n bigint, w int), (a int, b int))
+        go\nexec two with result sets (as object t, as object t)\ngo\nexec two with result sets ((n int, w xml)) print 'no'
+        go\nexec ('select user_name() u') as user = 'u' with result sets ((who varchar(9)))
+        go\nset fmtonly on exec two with result sets ((n bigint, w int)) set fmtonly off
+        go\nselect v, identity(smallint, 5, 5) n into #n from t select * from #n order by n
+        select v, count(*) from t where id > 1 group by all v order by v";
+    both_ways("calls", &[setup.to_string(), calls.to_string()]);
+}

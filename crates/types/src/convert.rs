@@ -11,6 +11,7 @@ use crate::datatype::{Conversion, DataType, conversion};
 use crate::datetime::{DAY_1900, DAY_TICKS, DAY_TICKS_300, Moment};
 use crate::decimal::{Decimal, ParseDecimalError};
 use crate::error::SqlError;
+use crate::language::{DateOrder, Dialect};
 use crate::numtext::{self, ParsedInteger};
 use crate::rowcell::{encode_utf16, latin_text, wide_text};
 use crate::value::Value;
@@ -37,17 +38,52 @@ pub fn check_conversion(from: DataType, to: DataType, mode: Mode) -> Result<(), 
     }
 }
 
-/// Converts a value of type `from` to type `to`. `style` is CONVERT's; 0 is the default of every type.
-///
-/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such value; 220, 232,
-/// 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does not exist; 2628 a string too
-/// long for a column (see [`fitting_part`]).
+/// Whether a conversion depends on the session's [`Dialect`]: a text becomes a date, or a date a text.
+#[inline]
+pub fn depends_on_dialect(from: DataType, to: DataType) -> bool {
+    let text = |ty: DataType| ty.is_string() || ty == DataType::SqlVariant;
+    let date = |ty: DataType| ty.is_temporal() || ty == DataType::SqlVariant;
+    (text(from) && date(to)) || (date(from) && text(to))
+}
+
+/// Whether a conversion gives the same in every session, by SQL Server's rules: one between texts and dates does under a style that
+/// fixes the order and writes no names.
+pub fn is_deterministic(from: DataType, to: DataType, style: i32) -> bool {
+    if !depends_on_dialect(from, to) || from == DataType::SqlVariant || to == DataType::SqlVariant {
+        return true;
+    }
+    let names = matches!(style, 6 | 7 | 9 | 13 | 100 | 106 | 107 | 109 | 113 | 130);
+    let usual = style == 0 && matches!(from, DataType::DateTime | DataType::SmallDateTime);
+    match from.is_temporal() {
+        true => !names && !usual,
+        false => !names && DateOrder::of_style(style).is_some(),
+    }
+}
+
+/// [`convert_in`] us_english: for conversions that do not depend on a session.
 pub fn convert(
     value: &Value,
     from: DataType,
     to: DataType,
     style: i32,
     mode: Mode,
+) -> Result<Value, SqlError> {
+    convert_in(value, from, to, style, mode, Dialect::DEFAULT)
+}
+
+/// Converts a value of type `from` to type `to`. `style` is CONVERT's; 0 is the default of every type. The dialect says how dates
+/// are read and written.
+///
+/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such value; 220, 232,
+/// 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does not exist; 2628 a string too
+/// long for a column (see [`fitting_part`]).
+pub fn convert_in(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    style: i32,
+    mode: Mode,
+    dialect: Dialect,
 ) -> Result<Value, SqlError> {
     if value.is_null() {
         return Ok(Value::Null);
@@ -56,7 +92,7 @@ pub fn convert(
         return Ok(value.clone());
     }
     if from == DataType::SqlVariant && to != DataType::SqlVariant {
-        return convert(value, value.natural_type(), to, style, Mode::Explicit);
+        return convert_in(value, value.natural_type(), to, style, Mode::Explicit, dialect);
     }
     check_conversion(from, to, mode)?;
     if from == DataType::Xml || to == DataType::Xml {
@@ -64,7 +100,7 @@ pub fn convert(
     }
     match to {
         DataType::SqlVariant => Ok(value.clone()),
-        _ if to.is_string() => to_string(value, from, to, style, mode),
+        _ if to.is_string() => to_string(value, from, to, style, mode, dialect),
         _ if to.is_binary() => {
             let bytes = convertbin::to_binary(value, from, to, style)?;
             fit_bytes(bytes, to, mode)
@@ -75,7 +111,7 @@ pub fn convert(
         DataType::Float | DataType::Real => to_float(value, from, to),
         DataType::Money | DataType::SmallMoney => to_money(value, from, to),
         DataType::UniqueIdentifier => to_guid(value),
-        _ => to_temporal(value, from, to, style),
+        _ => to_temporal(value, from, to, style, dialect),
     }
 }
 
@@ -179,7 +215,14 @@ pub(crate) fn fit_bytes(bytes: Arc<[u8]>, ty: DataType, mode: Mode) -> Result<Va
     Ok(Value::Bytes(bytes))
 }
 
-fn to_string(value: &Value, from: DataType, to: DataType, style: i32, mode: Mode) -> Result<Value, SqlError> {
+fn to_string(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    style: i32,
+    mode: Mode,
+    dialect: Dialect,
+) -> Result<Value, SqlError> {
     let text = match value {
         Value::Str(s) => return fit_string(s.clone(), to, mode),
         Value::Bytes(b) => return fit_string(bytes_text(b, from, to, style)?, to, mode),
@@ -194,7 +237,7 @@ fn to_string(value: &Value, from: DataType, to: DataType, style: i32, mode: Mode
         Value::SmallMoney(m) => numtext::money_text(i64::from(*m), style).into(),
         Value::Guid(g) => numtext::guid_text(g).into(),
         // Dates are cut silently, as SQL Server does.
-        _ => return fit_string(dateformat::format(value, from, style)?.into(), to, Mode::Implicit),
+        _ => return fit_string(dateformat::format(value, from, style, dialect)?.into(), to, Mode::Implicit),
     };
     if to.length().is_none_or(|limit| text.len() <= limit) {
         return fit_string(text, to, mode);
@@ -434,9 +477,16 @@ fn to_guid(value: &Value) -> Result<Value, SqlError> {
     }
 }
 
-fn to_temporal(value: &Value, from: DataType, to: DataType, style: i32) -> Result<Value, SqlError> {
+fn to_temporal(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    style: i32,
+    dialect: Dialect,
+) -> Result<Value, SqlError> {
     if let Value::Str(text) = value {
-        return dateparse::parse(text, from, to, dateparse::DateOrder::of_style(style));
+        let order = DateOrder::of_style(style).unwrap_or(dialect.order);
+        return dateparse::parse(text, from, to, dialect.with_order(order));
     }
     if let Some(mut moment) = Moment::of(value) {
         if !matches!(to, DataType::DateTimeOffset(_)) {

@@ -4,8 +4,9 @@
 use std::fmt::Write;
 
 use crate::datatype::DataType;
-use crate::datetime::{MONTHS, Moment, civil_from_days, offset_text};
+use crate::datetime::{Moment, civil_from_days, offset_text};
 use crate::error::SqlError;
+use crate::language::Dialect;
 use crate::value::Value;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,9 +69,9 @@ fn short_year(style: i32) -> bool {
     matches!(style, 1..=7 | 10..=12 | 22)
 }
 
-fn write_day(day: Day, days: i32, short: bool, out: &mut String) {
+fn write_day(day: Day, days: i32, short: bool, dialect: Dialect, out: &mut String) {
     let (year, month, day_of_month) = civil_from_days(days);
-    let name = &MONTHS[(month as usize - 1) % 12][..3];
+    let name = dialect.language().short_month(month);
     let year = if short { format!("{:02}", year % 100) } else { format!("{year:04}") };
     match day {
         Day::None => {}
@@ -139,8 +140,9 @@ fn write_clock(clock: Clock, value: &Value, moment: Moment, ty: DataType, out: &
 }
 
 /// A date or time value of type `ty` in a style. Style 0 is the type's default: 100 for datetime and
-/// smalldatetime, 121 for the newer types. Error: 281 for a style that does not exist.
-pub fn format(value: &Value, ty: DataType, style: i32) -> Result<String, SqlError> {
+/// smalldatetime, 121 for the newer types. Months have the names of the dialect's language. Error: 281 for a style that does not
+/// exist.
+pub fn format(value: &Value, ty: DataType, style: i32, dialect: Dialect) -> Result<String, SqlError> {
     let Some(moment) = Moment::of(value) else {
         return Err(SqlError::internal("only dates and times have date styles"));
     };
@@ -164,7 +166,7 @@ pub fn format(value: &Value, ty: DataType, style: i32) -> Result<String, SqlErro
         moment = Moment { days, ticks, offset: 0 };
     }
     let mut out = String::with_capacity(34);
-    write_day(day, moment.days, short_year(style), &mut out);
+    write_day(day, moment.days, short_year(style), dialect, &mut out);
     out.push_str(joiner);
     write_clock(clock, value, moment, ty, &mut out);
     if zoned {

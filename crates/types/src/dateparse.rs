@@ -2,29 +2,10 @@
 //! never a panic; the order of day, month and year is only guessed where the text leaves it open.
 
 use crate::datatype::DataType;
-use crate::datetime::{DAY_1900, MONTHS, Moment, days_from_civil, ticks_of_day};
+use crate::datetime::{DAY_1900, Moment, days_from_civil, ticks_of_day};
 use crate::error::SqlError;
+use crate::language::{DateOrder, Dialect};
 use crate::value::Value;
-
-/// Order of the numbers in `1/2/2020` (SET DATEFORMAT, or a CONVERT style).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum DateOrder {
-    #[default]
-    Mdy,
-    Dmy,
-    Ymd,
-}
-
-impl DateOrder {
-    /// The order that a CONVERT style reads; 0 and unknown styles read month, day, year.
-    pub fn of_style(style: i32) -> DateOrder {
-        match style {
-            3..=6 | 13 | 103..=106 | 113 => DateOrder::Dmy,
-            2 | 11 | 12 | 20 | 21 | 23 | 25 | 102 | 111 | 112 | 120 | 121 | 126 | 127 => DateOrder::Ymd,
-            _ => DateOrder::Mdy,
-        }
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Failure {
@@ -53,8 +34,13 @@ struct Parsed {
 }
 
 struct Scanner<'a> {
+    source: &'a str,
     text: &'a [u8],
     at: usize,
+    /// Whose names months have, and the order of digits.
+    dialect: Dialect,
+    /// The types since 2008: a date of digits that begins with its year and has hyphens is always year, month, day.
+    modern: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -95,6 +81,13 @@ impl<'a> Scanner<'a> {
         &self.text[start..self.at]
     }
 
+    /// A month's name, whole or short.
+    fn month(&mut self) -> Option<i64> {
+        let (month, length) = self.dialect.month_at(self.source.get(self.at..)?)?;
+        self.at += length;
+        Some(month)
+    }
+
     /// AM or PM after optional blanks; nothing is consumed otherwise.
     fn meridiem(&mut self) -> Option<bool> {
         let start = self.at;
@@ -111,11 +104,22 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn month_of(word: &[u8]) -> Option<i64> {
-    let found = MONTHS.iter().position(|name| {
-        word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3])
-    });
-    found.map(|i| i as i64 + 1)
+/// Three numbers as year, month and day. Four digits are the year wherever they stand; the order then says which of the others is
+/// the month.
+fn arranged(numbers: [Number; 3], order: DateOrder) -> (Number, Number, Number) {
+    let usual = match order {
+        DateOrder::Mdy | DateOrder::Dmy => 2,
+        DateOrder::Ymd | DateOrder::Ydm => 0,
+        DateOrder::Myd | DateOrder::Dym => 1,
+    };
+    let at = numbers.iter().position(|n| n.digits == 4).unwrap_or(usual);
+    let [a, b, c] = numbers;
+    let (year, (x, y)) = match at {
+        0 => (a, (b, c)),
+        1 => (b, (a, c)),
+        _ => (c, (a, b)),
+    };
+    if order.day_first() { (year, y, x) } else { (year, x, y) }
 }
 
 impl Parsed {
@@ -123,25 +127,33 @@ impl Parsed {
         self.year.is_some() || self.month.is_some() || !self.loose.is_empty()
     }
 
-    fn scan(text: &str, order: DateOrder) -> Result<Parsed, Failure> {
-        let mut scanner = Scanner { text: text.trim().as_bytes(), at: 0 };
+    fn scan(text: &str, dialect: Dialect, modern: bool) -> Result<Parsed, Failure> {
+        let source = text.trim();
+        let mut scanner = Scanner { source, text: source.as_bytes(), at: 0, dialect, modern };
         let mut parsed = Parsed::default();
         loop {
             scanner.skip_blanks();
             match scanner.peek() {
                 None => return Ok(parsed),
                 Some(b',') if parsed.month.is_some() => scanner.at += 1,
-                Some(b'0'..=b'9') => parsed.number(&mut scanner, order)?,
+                Some(b'0'..=b'9') => parsed.number(&mut scanner)?,
                 Some(b'+' | b'-') if parsed.time.is_some() && parsed.offset.is_none() => {
                     parsed.offset(&mut scanner)?;
                 }
-                Some(b) if b.is_ascii_alphabetic() => parsed.word(&mut scanner)?,
+                Some(b) if b.is_ascii_alphabetic() || !b.is_ascii() => parsed.word(&mut scanner)?,
                 Some(_) => return Err(Failure::Syntax),
             }
         }
     }
 
     fn word(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
+        if self.month.is_none()
+            && self.year.is_none()
+            && let Some(month) = scanner.month()
+        {
+            self.month = Some(month);
+            return Ok(());
+        }
         let word = scanner.word();
         let next_digit = scanner.peek().is_some_and(|b| b.is_ascii_digit());
         if word.eq_ignore_ascii_case(b"t") && next_digit && self.has_date() && self.time.is_none() {
@@ -152,21 +164,15 @@ impl Parsed {
             self.zulu = true;
             return Ok(());
         }
-        match month_of(word) {
-            Some(month) if self.month.is_none() && self.year.is_none() => {
-                self.month = Some(month);
-                Ok(())
-            }
-            _ => Err(Failure::Syntax),
-        }
+        Err(Failure::Syntax)
     }
 
-    fn number(&mut self, scanner: &mut Scanner<'_>, order: DateOrder) -> Result<(), Failure> {
+    fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
         let first = scanner.number().ok_or(Failure::Syntax)?;
         match scanner.peek() {
             Some(b':') => return self.time(first, scanner),
             Some(separator @ (b'-' | b'/' | b'.')) if !self.has_date() => {
-                return self.triple(first, separator, scanner, order);
+                return self.triple(first, separator, scanner);
             }
             _ => {}
         }
@@ -189,16 +195,10 @@ impl Parsed {
     }
 
     /// `a-b-c`, where b may be a month's name.
-    fn triple(
-        &mut self,
-        first: Number,
-        separator: u8,
-        scanner: &mut Scanner<'_>,
-        order: DateOrder,
-    ) -> Result<(), Failure> {
+    fn triple(&mut self, first: Number, separator: u8, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
         scanner.at += 1;
-        if scanner.peek().is_some_and(|b| b.is_ascii_alphabetic()) {
-            self.month = Some(month_of(scanner.word()).ok_or(Failure::Syntax)?);
+        if scanner.peek().is_some_and(|b| !b.is_ascii_digit()) {
+            self.month = Some(scanner.month().ok_or(Failure::Syntax)?);
             if !scanner.take(separator) {
                 return Err(Failure::Syntax);
             }
@@ -211,14 +211,15 @@ impl Parsed {
             return Err(Failure::Syntax);
         }
         let third = scanner.number().ok_or(Failure::Syntax)?;
-        let order = if first.digits == 4 { DateOrder::Ymd } else { order };
-        // A year of four digits at the end settles that it is not in front.
-        let order = if third.digits == 4 && order == DateOrder::Ymd { DateOrder::Mdy } else { order };
-        let (year, month, day) = match order {
-            DateOrder::Mdy => (third, first, second),
-            DateOrder::Dmy => (third, second, first),
-            DateOrder::Ymd => (first, second, third),
-        };
+        // ISO 8601, whatever the session says.
+        let iso = first.digits == 4
+            && separator == b'-'
+            && (scanner.modern || matches!(scanner.peek(), Some(b'T' | b't')));
+        let order = if iso { DateOrder::Ymd } else { scanner.dialect.order };
+        if scanner.modern && order == DateOrder::Ydm {
+            return Err(Failure::Syntax);
+        }
+        let (year, month, day) = arranged([first, second, third], order);
         if month.digits > 2 || day.digits > 2 {
             return Err(Failure::Syntax);
         }
@@ -326,7 +327,7 @@ impl Parsed {
 ///
 /// Errors: 241 not a date (295 for smalldatetime), 242 a date that does not exist or lies outside datetime's or
 /// smalldatetime's range.
-pub fn parse(text: &str, from: DataType, to: DataType, order: DateOrder) -> Result<Value, SqlError> {
+pub fn parse(text: &str, from: DataType, to: DataType, dialect: Dialect) -> Result<Value, SqlError> {
     let coarse = matches!(to, DataType::DateTime | DataType::SmallDateTime);
     let syntax = || match to {
         DataType::SmallDateTime => SqlError::smalldatetime_syntax(),
@@ -337,7 +338,7 @@ pub fn parse(text: &str, from: DataType, to: DataType, order: DateOrder) -> Resu
         Failure::Syntax => syntax(),
         Failure::Range => range(),
     };
-    let mut parsed = Parsed::scan(text, order).map_err(failed)?;
+    let mut parsed = Parsed::scan(text, dialect, !coarse).map_err(failed)?;
     if coarse && (parsed.fraction_digits > 3 || (parsed.offset.is_some() && !parsed.zulu)) {
         return Err(syntax());
     }

@@ -4,6 +4,7 @@
 
 use crate::datatype::DataType;
 use crate::error::SqlError;
+use crate::language::Language;
 use crate::value::Value;
 
 /// 100 ns ticks of a day.
@@ -22,25 +23,6 @@ const LAST_SMALL_DAY: i32 = 65_535;
 const DAY_1970: i32 = 719_162;
 const MINUTE: u64 = 600_000_000;
 const SECOND: u64 = 10_000_000;
-
-/// Month names; the first three letters are the short form.
-pub const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-/// Weekday names from Monday.
-pub const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// Gregorian leap years.
 pub fn is_leap(year: i32) -> bool {
@@ -462,20 +444,21 @@ pub fn datepart(
     Ok(Some(count as i32))
 }
 
-/// DATENAME: month and weekday by name, the offset as `+hh:mm`, the rest as digits.
+/// DATENAME: month and weekday by the language's names, the offset as `+hh:mm`, the rest as digits.
 pub fn datename(
     part: DatePart,
     value: &Value,
     ty: DataType,
     date_first: u8,
+    language: &Language,
 ) -> Result<Option<String>, SqlError> {
     let Some(number) = datepart(part, value, ty, date_first)? else {
         return Ok(None);
     };
     let moment = operand(value, ty)?;
     Ok(Some(match part {
-        DatePart::Month => MONTHS[(civil_from_days(moment.days).1 - 1) as usize % 12].to_owned(),
-        DatePart::Weekday => WEEKDAYS[(iso_weekday(moment.days) - 1) as usize % 7].to_owned(),
+        DatePart::Month => language.month(civil_from_days(moment.days).1).to_owned(),
+        DatePart::Weekday => language.day(iso_weekday(moment.days) as u32).to_owned(),
         DatePart::TzOffset => offset_text(moment.offset),
         _ => number.to_string(),
     }))

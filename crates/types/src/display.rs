@@ -4,6 +4,7 @@
 use crate::codepage::utf16_len;
 use crate::datatype::DataType;
 use crate::dateformat;
+use crate::language::Dialect;
 use crate::numtext;
 use crate::value::Value;
 
@@ -32,7 +33,7 @@ pub fn format_value(value: &Value, ty: DataType) -> String {
         | Value::DateTime2 { .. }
         | Value::DateTimeOffset { .. } => {
             let style = if ty == DataType::SmallDateTime { 120 } else { 121 };
-            dateformat::format(value, ty, style).unwrap_or_default()
+            dateformat::format(value, ty, style, Dialect::DEFAULT).unwrap_or_default()
         }
     }
 }

@@ -3,12 +3,16 @@
 mod common;
 
 use fastrand::Rng;
-use ringwood_types::dateformat::format;
 use ringwood_types::datetime::{
     DatePart, civil_from_days, date_from_parts, dateadd, datediff, datediff_big, datename, datepart,
     days_from_civil, eomonth, from_parts, switch_offset,
 };
-use ringwood_types::{DataType as T, Len, Mode, SqlError, Value, convert, format_value};
+use ringwood_types::{DataType as T, DateOrder, Dialect, LANGUAGES, Language, Len, Mode, SqlError, Value};
+use ringwood_types::{convert, convert_in, dateformat, format_value};
+
+fn format(value: &Value, ty: T, style: i32) -> Result<String, SqlError> {
+    dateformat::format(value, ty, style, Dialect::DEFAULT)
+}
 
 fn parse(s: &str, to: T) -> Result<Value, SqlError> {
     convert(&Value::str(s), T::VarChar(Len::N(60)), to, 0, Mode::Implicit)
@@ -254,7 +258,7 @@ fn parts_and_names() {
         assert_eq!(part(name), expected, "{name}");
     }
     assert_eq!(datepart(DatePart::Weekday, &value, T::DateTime, 1).unwrap(), Some(7));
-    let name = |p| datename(p, &value, T::DateTime, 7).unwrap().unwrap();
+    let name = |p| datename(p, &value, T::DateTime, 7, &LANGUAGES[0]).unwrap().unwrap();
     assert_eq!((name(DatePart::Month), name(DatePart::Weekday)), ("January".into(), "Sunday".into()));
     let date = parse("2020-01-05", T::Date).unwrap();
     assert_eq!(datepart(DatePart::Hour, &date, T::Date, 7).unwrap_err().number, 9810);
@@ -279,4 +283,64 @@ fn what_is_added_lies_between() {
             assert_eq!(datediff_big(part, &start, &end).unwrap(), Some(n), "seed {seed} {part:?}");
         }
     }
+}
+
+#[test]
+fn orders_and_languages_of_texts() {
+    let read = |text: &str, to: T, dialect: Dialect, style: i32| {
+        let value = convert_in(&Value::str(text), T::VarChar(Len::N(60)), to, style, Mode::Explicit, dialect);
+        value.map(|value| format_value(&value, to)[..10].to_owned()).map_err(|e| e.number)
+    };
+    use DateOrder::{Dmy, Dym, Mdy, Myd, Ydm, Ymd};
+    for (order, text, expected) in [
+        (Mdy, "01/02/2003", "2003-01-02"),
+        (Dmy, "01/02/2003", "2003-02-01"),
+        (Ymd, "01/02/03", "2001-02-03"),
+        (Ydm, "01/02/03", "2001-03-02"),
+        (Myd, "01/02/03", "2002-01-03"),
+        (Dym, "01/02/03", "2002-03-01"),
+        // Four digits are the year wherever they stand.
+        (Mdy, "2003/01/02", "2003-01-02"),
+        (Dmy, "2003/01/02", "2003-02-01"),
+        (Mdy, "01-2003-02", "2003-01-02"),
+        (Dmy, "01.2003.02", "2003-02-01"),
+        (Ymd, "01/02/2003", "2003-01-02"),
+        // What no order changes.
+        (Dmy, "20030102", "2003-01-02"),
+        (Dmy, "030102", "2003-01-02"),
+        (Dmy, "2003-01-02T00:00:00", "2003-01-02"),
+        (Dmy, "Jan 2 2003", "2003-01-02"),
+    ] {
+        let dialect = Dialect::DEFAULT.with_order(order);
+        assert_eq!(read(text, T::DateTime, dialect, 0), Ok(expected.into()), "{order:?} {text}");
+    }
+    let dmy = Dialect::DEFAULT.with_order(Dmy);
+    // With hyphens the newer types read ISO 8601, the older ones do not.
+    assert_eq!(read("2003-01-02", T::DateTime, dmy, 0), Ok("2003-02-01".into()));
+    assert_eq!(read("2003-01-02", T::Date, dmy, 0), Ok("2003-01-02".into()));
+    assert_eq!(read("2003-01-22", T::DateTime, dmy, 0), Err(242));
+    assert_eq!(read("2003-01-22", T::DateTime, dmy, 120), Ok("2003-01-22".into()));
+    assert_eq!(read("22/01/2003", T::DateTime, Dialect::DEFAULT, 103), Ok("2003-01-22".into()));
+    assert_eq!(read("01/02/03", T::Date, Dialect::DEFAULT.with_order(Ydm), 0), Err(241));
+    let named = |name: &str| Dialect::of(Language::find(name).unwrap());
+    for (language, text, expected) in [
+        ("German", "5. März 2003", Err(241)),
+        ("German", "5 März 2003", Ok("2003-03-05")),
+        ("Deutsch", "5-dez-2003", Ok("2003-12-05")),
+        ("French", "1 août 2003", Ok("2003-08-01")),
+        ("Russian", "1 ЯНВАРЬ 2003", Ok("2003-01-01")),
+        ("Thai", "1 ม.ค. 2003", Ok("2003-01-01")),
+        ("Polish", "4 IX 2003", Ok("2003-09-04")),
+        ("German", "5 March 2003", Err(241)),
+        ("English", "5 März 2003", Err(241)),
+    ] {
+        let expected = expected.map(str::to_owned);
+        assert_eq!(read(text, T::DateTime, named(language), 0), expected, "{language} {text}");
+    }
+    let shown = |language: &str, style| {
+        dateformat::format(&dt("2003-05-05 13:00"), T::DateTime, style, named(language))
+    };
+    assert_eq!(shown("Deutsch", 0).unwrap(), "Mai  5 2003  1:00PM");
+    assert_eq!(shown("Greek", 106).unwrap(), "05 Μαϊ 2003");
+    assert_eq!(shown("Japanese", 107).unwrap(), "05 05, 2003");
 }

@@ -140,6 +140,8 @@ pub struct Principal {
     pub owner: i32,
     pub created: Value,
     pub modified: Value,
+    /// Default language of a login: a number of sys.syslanguages.
+    pub language: u8,
     /// Default database of a login, default schema of a user.
     pub default_name: Option<CompactString>,
     /// A hash of the password, as a PHC string.
@@ -161,6 +163,7 @@ impl Principal {
             owner: if kind == Kind::Role { 1 } else { 0 },
             created: made.clone(),
             modified: made,
+            language: 0,
             default_name: None,
             hash: None,
         }

@@ -12,6 +12,8 @@ use crate::systables::SysTable;
 const DISABLED: i64 = 1;
 const NO_POLICY: i64 = 2;
 const WITHOUT_LOGIN: i64 = 4;
+/// Bits of the language, as its number.
+const LANGUAGE: u32 = 8;
 const ROLE: &str = "R";
 const USER: &str = "S";
 
@@ -82,6 +84,7 @@ fn principal_of(row: &[Value]) -> Option<(Scope, Principal)> {
         owner: int(row, 6)?,
         created: row.get(7)?.clone(),
         modified: row.get(8)?.clone(),
+        language: (flags >> LANGUAGE) as u8,
         default_name: text(9),
         hash: text(10),
     };
@@ -104,7 +107,8 @@ pub fn principal_row(scope: Scope, principal: &Principal) -> Vec<Value> {
     let flag = |on: bool, bit: i64| if on { bit } else { 0 };
     let flags = flag(principal.disabled, DISABLED)
         + flag(!principal.check_policy, NO_POLICY)
-        + flag(principal.without_login, WITHOUT_LOGIN);
+        + flag(principal.without_login, WITHOUT_LOGIN)
+        + (i64::from(principal.language) << LANGUAGE);
     let text = |text: &Option<CompactString>| text.as_ref().map_or(Value::Null, Value::str);
     vec![
         Value::TinyInt(scope as u8),

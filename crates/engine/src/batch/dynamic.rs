@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ast::{Declaration, StmtKind};
-use types::convert::{Mode, convert};
+use types::convert::{Mode, convert, convert_in};
 use types::{DataType, SqlError, Value};
 
 use super::cache::{BatchCache, LastFound};
@@ -252,7 +252,8 @@ impl Run<'_> {
                 return Err(SqlError::new(206, 16, 2, text));
             }
             if !arg.is_default {
-                vars[at] = Some(convert(&arg.value, arg.ty, params[at].ty, 0, Mode::Implicit)?);
+                let dialect = self.core.options.dialect;
+                vars[at] = Some(convert_in(&arg.value, arg.ty, params[at].ty, 0, Mode::Implicit, dialect)?);
             }
             if let Some(slot) = arg.output {
                 copies.push((at, slot));

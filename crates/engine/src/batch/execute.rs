@@ -10,8 +10,10 @@ use super::{BatchParam, Compiled};
 use crate::arguments::TableArg;
 use crate::instance::OfInstance;
 use compact_str::CompactString;
-use syntax::ast::{Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span};
-use types::convert::{Mode, convert};
+use syntax::ast::{
+    Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span,
+};
+use types::convert::{Mode, convert, convert_in};
 use types::{DataType, Len, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
@@ -35,15 +37,20 @@ impl Run<'_> {
                 "Only functions and some extended stored procedures can be executed from within a function.";
             return Err(SqlError::new(557, 16, 2, text).into());
         }
+        match &execute.result_sets {
+            Some(declared) => self.execute_declared(at, execute, declared),
+            None => self.execute_as_is(at, execute),
+        }
+    }
+
+    /// EXECUTE, whatever its result sets are to be.
+    pub(super) fn execute_as_is(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
         match &execute.what {
             ExecuteWhat::Text { at: Some(server), .. } => Err(errors::no_server(&server.value).into()),
-            ExecuteWhat::Text { text, .. } => {
+            ExecuteWhat::Text { text, as_whom, .. } => {
                 let values = self.evaluate_at(at, &[text])?;
                 match values.into_iter().next() {
-                    Some(Value::Str(text)) => {
-                        let (flow, _) = self.nested(&text, &[], &mut Vec::new())?;
-                        Ok(flow)
-                    }
+                    Some(Value::Str(text)) => self.execute_text(&text, as_whom.as_ref()),
                     _ => Ok(Flow::Next),
                 }
             }
@@ -225,7 +232,7 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let Arguments { values: mut vars, outputs, tables, cursors } =
-            bind_arguments(&module.name, &code, args)?;
+            bind_arguments(&module.name, &code, args, self.core.options.dialect)?;
         self.check_cursor_arguments(&cursors)?;
         let settings = module.settings;
         self.enter_module(module)?;
@@ -305,14 +312,26 @@ impl Run<'_> {
 
     /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.
     pub(super) fn give_back(&mut self, slot: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
+        let dialect = self.core.options.dialect;
         match &mut self.outputs {
-            Some(outputs) => outputs.put(slot, ty, value)?,
+            Some(outputs) => outputs.put(slot, ty, value, dialect)?,
             None => {
                 let to = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-                self.vars[slot] = convert(value, ty, to, 0, Mode::Implicit)?;
+                self.vars[slot] = convert_in(value, ty, to, 0, Mode::Implicit, dialect)?;
             }
         }
         Ok(())
+    }
+
+    /// EXEC ('...') [AS USER | LOGIN = '...']: whom it runs as is who runs the statements behind it no more.
+    fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
+        let depth = self.core.caller.depth();
+        if let Some(principal) = as_whom {
+            self.act_as(principal)?;
+        }
+        let done = self.nested(text, &[], &mut Vec::new());
+        self.core.caller.return_to(depth);
+        Ok(done?.0)
     }
 
     /// Runs a text in a scope of its own.

@@ -7,8 +7,8 @@ use syntax::ast::{
     Stmt, StmtKind, ThrowArgs, WaitFor,
 };
 use txn::Durability;
-use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
+use types::convert::{Mode, convert, convert_in};
+use types::{DataType, DateOrder, Dialect, Language, Len, SqlError, Value};
 
 use super::errors_text::format_message;
 use super::kind::kind_of;
@@ -16,7 +16,7 @@ use super::run::{Effect, Failure, Flow, Run};
 use crate::instance::OfInstance;
 use catalog::errors;
 use exec::output::{SessionChange, StatementKind};
-use plan::bind::set_options::{DateFormat, Isolation};
+use plan::bind::set_options::Isolation;
 
 /// Longest PRINT, in characters.
 const MAX_PRINT: usize = 8000;
@@ -140,6 +140,13 @@ impl Run<'_> {
 
     /// EXECUTE AS USER, EXECUTE AS LOGIN.
     fn execute_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
+        self.act_as(principal)?;
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// From here on another acts.
+    pub(super) fn act_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
         match principal {
             ExecuteAs::User(name) => self.core.act_as_user(name)?,
             ExecuteAs::Login(name) => self.core.act_as_login(name)?,
@@ -147,7 +154,6 @@ impl Run<'_> {
             ExecuteAs::Caller => {}
             ExecuteAs::Owner | ExecuteAs::SelfUser => return Err(errors::syntax_near("AS").into()),
         }
-        self.core.succeeded(0);
         Ok(())
     }
 
@@ -167,7 +173,7 @@ impl Run<'_> {
         let values = self.evaluate_at(at, &[value])?;
         let text = match values.first() {
             None | Some(Value::Null) => String::from(" "),
-            Some(value) => to_text(value)?.chars().take(MAX_PRINT).collect(),
+            Some(value) => to_text(value, self.core.options.dialect)?.chars().take(MAX_PRINT).collect(),
         };
         let message = self.placed(at, SqlError::new(0, 0, 1, text));
         self.sink.message(&message)?;
@@ -249,7 +255,8 @@ impl Run<'_> {
             );
             return Err(SqlError::new(35100, 16, 10, text).into());
         }
-        let message = if message.is_null() { String::new() } else { to_text(message)? };
+        let message =
+            if message.is_null() { String::new() } else { to_text(message, self.core.options.dialect)? };
         let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
         let error = self.placed(at, SqlError::new(number as i32, 16, state, message));
         Err(Failure { error, effect: Effect::Throw })
@@ -384,29 +391,17 @@ impl Run<'_> {
             }
             "DATEFORMAT" => {
                 let text = value.as_str().unwrap_or_default();
-                let order = DateFormat::from_name(text).ok_or_else(|| {
+                options.dialect.order = DateOrder::from_name(text).ok_or_else(|| {
                     SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{text}' is invalid."))
                 })?;
-                // Texts are always read as month, day, year: another order must not be promised.
-                if order != DateFormat::Mdy {
-                    return Err(errors::not_supported("SET DATEFORMAT other than mdy").into());
-                }
-                options.dateformat = order;
             }
             "LANGUAGE" => {
-                let text = value.as_str().unwrap_or_default().to_ascii_lowercase();
-                if !matches!(text.as_str(), "us_english" | "english") {
-                    let text = format!(
-                        "SET LANGUAGE failed because '{text}' is not an official language name or a language alias on \
-                         this SQL Server."
-                    );
-                    return Err(SqlError::new(2740, 16, 1, text).into());
-                }
-                // Both names are of the one language that there is.
-                let language = options.language.clone();
-                self.sink.changed(&SessionChange::Language { new: &language, old: &language })?;
-                let message = SqlError::new(5703, 0, 1, format!("Changed language setting to {language}."));
-                self.sink.message(&self.placed(at, message))?;
+                let old = options.dialect.language();
+                let new = language_named(value.as_str().unwrap_or_default())?;
+                options.set_language(new);
+                self.sink.changed(&SessionChange::Language { new: new.name, old: old.name })?;
+                let text = format!("Changed language setting to {}.", new.name);
+                self.sink.message(&self.placed(at, SqlError::new(5703, 0, 1, text)))?;
             }
             "CONTEXT_INFO" => {
                 let to = DataType::VarBinary(Len::N(128));
@@ -426,10 +421,20 @@ impl Run<'_> {
     }
 }
 
+/// The language of a name. Error: 2740.
+pub fn language_named(name: &str) -> Result<&'static Language, SqlError> {
+    Language::find(name).ok_or_else(|| {
+        let text = format!(
+            "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server."
+        );
+        SqlError::new(2740, 16, 1, text)
+    })
+}
+
 /// A value as PRINT and THROW show it.
-pub fn to_text(value: &Value) -> Result<String, SqlError> {
+pub fn to_text(value: &Value, dialect: Dialect) -> Result<String, SqlError> {
     let to = DataType::NVarChar(Len::Max);
-    let text = types::convert::convert(value, value.natural_type(), to, 0, types::convert::Mode::Explicit)?;
+    let text = convert_in(value, value.natural_type(), to, 0, Mode::Explicit, dialect)?;
     Ok(text.as_str().unwrap_or_default().to_string())
 }
 

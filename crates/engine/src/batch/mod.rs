@@ -17,6 +17,7 @@ pub mod module;
 pub mod parameters;
 mod profile;
 pub mod program;
+mod result_sets;
 pub mod rpc;
 pub mod run;
 mod server_cursors;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{CreateFunction, Declaration, FunctionBody, Param, Span, Stmt, StmtKind};
-use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::convert::{Mode, convert, convert_in};
+use types::{DataType, Dialect, SqlError, Value};
 
 use super::program::FunctionResult;
 use super::table_param::TableParam;
@@ -205,7 +205,12 @@ pub fn position(
 ///
 /// # Errors
 /// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, 8162 OUTPUT for one that has none.
-pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<Arguments, SqlError> {
+pub fn bind_arguments(
+    name: &str,
+    code: &ModuleCode,
+    args: Vec<Arg>,
+    dialect: Dialect,
+) -> Result<Arguments, SqlError> {
     let params = &code.params;
     let mut values: Vec<Option<Value>> = vec![None; params.len()];
     let mut given = vec![false; params.len()];
@@ -254,12 +259,12 @@ pub fn bind_arguments(name: &str, code: &ModuleCode, args: Vec<Arg>) -> Result<A
         }
         if !arg.is_default {
             values[at] =
-                Some(convert(&arg.value, arg.ty, param.ty, 0, Mode::Implicit).map_err(
-                    |e| match e.number {
+                Some(convert_in(&arg.value, arg.ty, param.ty, 0, Mode::Implicit, dialect).map_err(|e| {
+                    match e.number {
                         241 | 244 | 245 | 248 | 295 => SqlError::error_converting(arg.ty, param.ty),
                         _ => e,
-                    },
-                )?);
+                    }
+                })?);
         }
     }
     let mut vars = Vec::with_capacity(params.len());

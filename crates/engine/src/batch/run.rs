@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
-use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::convert::{Mode, convert_in};
+use types::{DataType, Dialect, SqlError, Value};
 
 use super::bindings::{self, Bindings};
 use super::kind::kind_of;
@@ -62,7 +62,12 @@ pub struct Failure {
 
 impl From<SqlError> for Failure {
     fn from(error: SqlError) -> Failure {
-        Failure { error, effect: Effect::Usual }
+        // What is not as WITH RESULT SETS says ends the batch as THROW does.
+        let effect = match error.number {
+            11_535..=11_538 | 11_553 => Effect::Throw,
+            _ => Effect::Usual,
+        };
+        Failure { error, effect }
     }
 }
 
@@ -107,9 +112,10 @@ pub struct Outputs {
 
 impl Outputs {
     /// Takes a value, in the client's type as a variable would take it.
-    pub fn put(&mut self, at: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
+    pub fn put(&mut self, at: usize, ty: DataType, value: &Value, dialect: Dialect) -> Result<(), SqlError> {
         let to = self.types.get(at).copied().flatten().unwrap_or(ty);
-        let value = if to == ty { value.clone() } else { convert(value, ty, to, 0, Mode::Implicit)? };
+        let value =
+            if to == ty { value.clone() } else { convert_in(value, ty, to, 0, Mode::Implicit, dialect)? };
         self.values.push((at, to, value));
         Ok(())
     }

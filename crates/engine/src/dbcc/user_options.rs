@@ -21,8 +21,8 @@ pub(super) fn show(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let textsize = if options.textsize < 0 { i32::MAX } else { options.textsize };
     let mut rows = vec![
         ("textsize", textsize.to_string()),
-        ("language", options.language.to_string()),
-        ("dateformat", options.dateformat.name().to_owned()),
+        ("language", options.dialect.language().name.to_owned()),
+        ("dateformat", options.dialect.order.name().to_owned()),
         ("datefirst", options.datefirst.to_string()),
         ("lock_timeout", options.lock_timeout.to_string()),
     ];

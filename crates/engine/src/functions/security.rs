@@ -7,7 +7,7 @@ use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Securabl
 use catalog::{MASTER, fold_name};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, sysname, text_arg};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, LANGUAGES, Len, SqlError, Value};
 
 const fn f(
     name: &'static str,
@@ -195,7 +195,7 @@ fn loginproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     };
     Ok(match text_arg(args, 1).to_ascii_lowercase().as_str() {
         "defaultdatabase" => Value::str(login.default_name.as_deref().unwrap_or("master")),
-        "defaultlanguage" => Value::str("us_english"),
+        "defaultlanguage" => Value::str(LANGUAGES[usize::from(login.language) % LANGUAGES.len()].name),
         // Attempts are counted by address too, and nobody is locked out for good.
         "islocked" | "isexpired" | "ismustchange" | "badpasswordcount" => Value::str("0"),
         _ => Value::Null,

@@ -59,8 +59,8 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@options", int, |s| Value::Int(s.options.bits())),
     session!("@@lock_timeout", int, |s| Value::Int(s.options.lock_timeout)),
     session!("@@datefirst", |_, _| Ok(DataType::TinyInt), |s| Value::TinyInt(s.options.datefirst)),
-    session!("@@language", sysname, |s| Value::Str(s.options.language.clone())),
-    session!("@@langid", smallint, |_| Value::SmallInt(0)),
+    session!("@@language", sysname, |s| Value::str(s.options.dialect.language().name)),
+    session!("@@langid", smallint, |s| Value::SmallInt(s.options.dialect.language().id.into())),
     session!("@@textsize", int, |s| Value::Int(s.options.textsize)),
     session!("@@version", version_type, |_| Value::str(VERSION)),
     session!("eventdata", |_, _| Ok(DataType::NVarChar(types::Len::Max)), |s| s

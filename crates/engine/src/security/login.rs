@@ -7,7 +7,7 @@ use std::time::Instant;
 use catalog::MASTER;
 use catalog::security::{Kind, Permission, Principal, SA};
 use compact_str::CompactString;
-use types::SqlError;
+use types::{LANGUAGES, SqlError};
 
 use super::change::Change;
 use super::logins::LoginAudit;
@@ -46,6 +46,7 @@ pub struct LoginToken {
     pub(crate) name: CompactString,
     pub(crate) sid: Arc<[u8]>,
     default_database: Option<CompactString>,
+    language: u8,
     client: ClientInfo,
 }
 
@@ -153,6 +154,7 @@ impl Instance {
             name: found.name.clone(),
             sid: found.sid.clone(),
             default_database: found.default_name.clone(),
+            language: found.language,
             client: client.clone(),
         })
     }
@@ -251,6 +253,9 @@ impl Instance {
         let mut opened = session
             .with_core(|core| {
                 log_in(core, token);
+                if let Some(language) = LANGUAGES.get(usize::from(token.language)) {
+                    core.options.set_language(language);
+                }
                 check_login(core)
             })
             .and_then(|()| session.use_database(wanted));

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use syntax::ast::StmtKind;
-use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value, codepage};
+use types::convert::{Mode, convert_in};
+use types::{DataType, Dialect, SqlError, Value, codepage};
 
 use super::{Outcome, Session};
 use crate::batch::run::End;
@@ -118,7 +118,7 @@ fn run_load(
     rows: &mut dyn BulkRows,
     sink: &mut dyn Sink,
 ) -> Result<u64, SqlError> {
-    let mut typed = Typed { rows, table: &bulk.table, columns: &bulk.columns };
+    let mut typed = Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect: core.options.dialect };
     core.begin_statement(true)?;
     core.tell_transactions(sink)?;
     let result = bulk.run(core, &mut typed);
@@ -141,7 +141,7 @@ fn load(
     };
     let (db, table) = resolve_table(core, name)?;
     let columns = positions(&table, columns, options.keep_identity)?;
-    let mut typed = Typed { rows, table: &table, columns: &columns };
+    let mut typed = Typed { rows, table: &table, columns: &columns, dialect: core.options.dialect };
     let bulk = BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone() };
     core.begin_statement(true)?;
     let result = bulk.run(core, &mut typed);
@@ -180,6 +180,8 @@ pub(crate) struct Typed<'a> {
     pub table: &'a TableDef,
     /// Positions of the columns that the rows have.
     pub columns: &'a [usize],
+    /// How texts of dates are read.
+    pub dialect: Dialect,
 }
 
 impl BulkRows for Typed<'_> {
@@ -190,7 +192,8 @@ impl BulkRows for Typed<'_> {
         for (value, at) in row.iter_mut().zip(self.columns) {
             let column = &self.table.columns[*at];
             if !is_of(value, column.ty) {
-                *value = into_column(value, column.ty).map_err(|e| named(e, self.table, *at, value))?;
+                *value = into_column(value, column.ty, self.dialect)
+                    .map_err(|e| named(e, self.table, *at, value))?;
             }
         }
         Ok(true)
@@ -219,13 +222,13 @@ fn is_of(value: &Value, ty: DataType) -> bool {
     )
 }
 
-fn into_column(value: &Value, ty: DataType) -> Result<Value, SqlError> {
+fn into_column(value: &Value, ty: DataType, dialect: Dialect) -> Result<Value, SqlError> {
     if let (Value::Str(text), true, false) = (value, ty.is_string(), ty.is_unicode())
         && codepage::replaced(text).is_some()
     {
         return Err(SqlError::new(4864, 16, 1, ""));
     }
-    convert(value, value.natural_type(), ty, 0, Mode::Assignment)
+    convert_in(value, value.natural_type(), ty, 0, Mode::Assignment, dialect)
 }
 
 /// An error with the column that it belongs to.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use compact_str::CompactString;
-use types::convert::{Mode, convert};
+use types::convert::{Mode, convert_in};
 use types::{DataType, SqlError, Value};
 
 use crate::batch::cache::{BatchCache, Found};
@@ -32,7 +32,7 @@ use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
 
 pub use exec::state::core::NetworkConnection;
-pub use plan::bind::set_options::{DateFormat, Isolation, SessionOptions};
+pub use plan::bind::set_options::{Isolation, SessionOptions};
 
 /// A session. Dropping it rolls back what is open.
 pub struct Session {
@@ -239,10 +239,11 @@ impl Session {
         }
         let mut vars = std::mem::take(&mut self.vars);
         vars.clear();
+        let dialect = self.core.options.dialect;
         for (value, ty) in values.iter().zip(prepared.params.iter().filter_map(|(_, ty)| *ty)) {
             vars.push(match value.is_plainly(ty) {
                 true => value.clone(),
-                false => convert(value, value.natural_type(), ty, 0, Mode::Implicit)?,
+                false => convert_in(value, value.natural_type(), ty, 0, Mode::Implicit, dialect)?,
             });
         }
         // Taken out of the session while it runs.

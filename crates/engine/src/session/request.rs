@@ -66,6 +66,17 @@ impl Session {
         options.arithabort = false;
     }
 
+    /// The language that a client asks for when it logs in. Error: 2740.
+    pub fn set_language(&mut self, name: &str) -> Result<(), SqlError> {
+        self.core.options.set_language(crate::batch::flow::language_named(name)?);
+        Ok(())
+    }
+
+    /// The language's name.
+    pub fn language(&self) -> &'static str {
+        self.core.options.dialect.language().name
+    }
+
     /// What the session is now is what [`Session::reset`] takes it back to: after a login has chosen its database and options.
     pub fn keep_as_login(&mut self) {
         self.login_db = self.core.db().name();

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use syntax::ast::{BulkInsert, OptionItem, OptionValue};
-use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value, codepage};
+use types::convert::{Mode, convert_in};
+use types::{DataType, Dialect, Len, SqlError, Value, codepage};
 
 use super::bulk_file::{End, Fields, Terminators, terminator};
 use super::{StmtCtx, option_rules, resolve_table};
@@ -46,6 +46,7 @@ impl StmtCtx<'_> {
             table: &table,
             options: &options,
             sink: self.sink,
+            dialect: self.core.options.dialect,
             raw: Vec::new(),
             row: 0,
             failed: 0,
@@ -100,7 +101,7 @@ impl StmtCtx<'_> {
         match &item.value {
             OptionValue::Expr(expr) => match self.value(expr)? {
                 Value::Str(text) => Ok(text.to_string()),
-                other => crate::batch::flow::to_text(&other),
+                other => crate::batch::flow::to_text(&other, self.core.options.dialect),
             },
             OptionValue::Word(word) => Ok(word.to_string()),
             _ => Err(errors::syntax_near(&item.name)),
@@ -142,6 +143,8 @@ struct FileRows<'a> {
     table: &'a TableDef,
     options: &'a Options,
     sink: &'a mut dyn Sink,
+    /// How texts of dates are read.
+    dialect: Dialect,
     raw: Vec<u8>,
     /// Rows read so far, and those of them that had errors.
     row: u64,
@@ -187,7 +190,7 @@ impl FileRows<'_> {
                 continue;
             }
             let Some(place) = places.next() else { break };
-            match field_value(&self.raw, self.fields.quoted, column) {
+            match field_value(&self.raw, self.fields.quoted, column, self.dialect) {
                 Ok(value) => *place = value,
                 Err(e) => result = result.and(Err(bad_field(&e, self.row, i + 1, &column.name))),
             }
@@ -197,7 +200,7 @@ impl FileRows<'_> {
 }
 
 /// The value of a field for a column. Errors: it is no such value, or has characters that the column cannot hold.
-fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef) -> Result<Value, SqlError> {
+fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef, dialect: Dialect) -> Result<Value, SqlError> {
     if raw.is_empty() && !quoted {
         return Ok(Value::Null);
     }
@@ -207,7 +210,7 @@ fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef) -> Result<Value, Sq
     if column.ty.is_string() && !column.ty.is_unicode() && codepage::replaced(text).is_some() {
         return Err(bad_character());
     }
-    convert(&Value::str(text), DataType::NVarChar(Len::Max), column.ty, 0, Mode::Assignment)
+    convert_in(&Value::str(text), DataType::NVarChar(Len::Max), column.ty, 0, Mode::Assignment, dialect)
 }
 
 fn bad_character() -> SqlError {

@@ -10,7 +10,7 @@ use compact_str::CompactString;
 use syntax::ast::{
     DropObjects, ExprKind, Literal, OptionItem, OptionValue, Principal as Statement, PrincipalSource,
 };
-use types::SqlError;
+use types::{Language, SqlError};
 
 use super::StmtCtx;
 use crate::instance::OfInstance;
@@ -27,6 +27,7 @@ struct LoginOptions {
     password: Option<CompactString>,
     old_password: Option<CompactString>,
     default_database: Option<CompactString>,
+    default_language: Option<u8>,
     name: Option<CompactString>,
     sid: Option<Vec<u8>>,
     check_policy: Option<bool>,
@@ -70,6 +71,7 @@ impl StmtCtx<'_> {
             owner: 0,
             created: now.clone(),
             modified: now,
+            language: options.default_language.unwrap_or(0),
             default_name: options.default_database,
             hash: Some(hash),
         };
@@ -97,6 +99,7 @@ impl StmtCtx<'_> {
         }
         login.check_policy = options.check_policy.unwrap_or(login.check_policy);
         login.default_name = options.default_database.or(login.default_name);
+        login.language = options.default_language.unwrap_or(login.language);
         if let Some(old) = &options.old_password {
             let passwords = &self.core.instance().authentication.passwords;
             let turn = passwords.turn().ok_or_else(|| errors::not_supported("ALTER LOGIN at this moment"))?;
@@ -298,13 +301,13 @@ impl StmtCtx<'_> {
                     let found = self.core.host().find_db(&name);
                     out.default_database = Some(found.map(|db| db.name()).ok_or_else(|| no_database(&name))?);
                 }
-                // There is one language.
                 "DEFAULT_LANGUAGE" => {
                     let name = self.name_option(option)?;
-                    if !name.eq_ignore_ascii_case("us_english") && !name.eq_ignore_ascii_case("english") {
+                    let language = Language::find(&name).ok_or_else(|| {
                         let text = format!("'{name}' is not an official language name or a language alias.");
-                        return Err(SqlError::new(15_033, 16, 1, text));
-                    }
+                        SqlError::new(15_033, 16, 1, text)
+                    })?;
+                    out.default_language = Some(language.id);
                 }
                 "NAME" if statement == "ALTER LOGIN" => out.name = Some(self.name_option(option)?),
                 "SID" => {
@@ -473,6 +476,7 @@ pub(super) fn new_role(id: i32, name: CompactString, owner: i32) -> Principal {
         owner,
         created: now.clone(),
         modified: now,
+        language: 0,
         default_name: None,
         hash: None,
     }

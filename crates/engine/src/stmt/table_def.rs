@@ -310,39 +310,12 @@ fn identity_of(
     column: &NewColumn,
     nullable: Option<bool>,
 ) -> Result<(i64, i64), SqlError> {
-    let name = &column.name;
-    let whole = column.ty.is_integer() || matches!(column.ty, DataType::Decimal { scale: 0, .. });
-    if !whole {
-        let text = format!(
-            "Identity column '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric \
-             with a scale of 0, unencrypted, and constrained to be nonnullable."
-        );
-        return Err(SqlError::new(2749, 16, 2, text));
-    }
+    let given = catalog::identity::of_clause(identity, &column.name, column.ty)?;
     if nullable == Some(true) {
-        return Err(SqlError::new(
-            8147,
-            16,
-            1,
-            format!("Could not create IDENTITY attribute on nullable column '{name}'."),
-        ));
+        let text = format!("Could not create IDENTITY attribute on nullable column '{}'.", column.name);
+        return Err(SqlError::new(8147, 16, 1, text));
     }
-    let parse = |text: &CompactString, what: &str, number: i32| {
-        text.parse::<i64>().map_err(|_| {
-            SqlError::new(number, 16, 1, format!("Identity column '{name}' contains invalid {what}."))
-        })
-    };
-    let seed = parse(&identity.seed, "SEED", 2752)?;
-    let increment = parse(&identity.increment, "INCREMENT", 2751)?;
-    if increment == 0 {
-        return Err(SqlError::new(
-            2751,
-            16,
-            1,
-            format!("Identity column '{name}' contains invalid INCREMENT."),
-        ));
-    }
-    Ok((seed, increment))
+    Ok(given)
 }
 
 fn add_column_keys(

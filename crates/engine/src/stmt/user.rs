@@ -69,6 +69,7 @@ impl StmtCtx<'_> {
             owner: 0,
             created: now.clone(),
             modified: now,
+            language: 0,
             default_name: options.default_schema,
             hash: None,
         };

@@ -6,6 +6,7 @@ mod collations;
 mod databases;
 mod describe;
 mod help;
+mod languages;
 pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
@@ -127,6 +128,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_detach_db", attach::detach),
     ("sp_addtype", types::add_type),
     ("sp_droptype", types::drop_type),
+    ("sp_helplanguage", languages::help),
     ("sp_updatestats", update_stats::run),
     ("sp_addrolemember", roles::add_member),
     ("sp_droprolemember", roles::drop_member),

@@ -1,6 +1,6 @@
 //! Parameters of system procedures: names, types, and what a call gives for them.
 
-use ::types::convert::{Mode, convert};
+use ::types::convert::{Mode, convert_in};
 use ::types::{DataType, Len, SqlError, Value};
 
 use super::Call;
@@ -71,7 +71,14 @@ impl Call<'_> {
                 return Err(SqlError::new(8143, 16, 1, text));
             }
             if !arg.is_default {
-                values[at] = convert(&arg.value, arg.value.natural_type(), *ty, 0, Mode::Implicit)?;
+                values[at] = convert_in(
+                    &arg.value,
+                    arg.value.natural_type(),
+                    *ty,
+                    0,
+                    Mode::Implicit,
+                    self.core.options.dialect,
+                )?;
             }
         }
         match seen.iter().take(required).position(|seen| !seen) {

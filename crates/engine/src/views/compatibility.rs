@@ -8,8 +8,8 @@ use catalog::{Catalog, ModuleKind};
 use DataType::{Char, DateTime, Int, NVarChar, SmallInt, TinyInt, VarBinary};
 
 /// Names that need no schema.
-pub(super) const NAMES: [&str; 4] =
-    ["sysobjects", "sysdatabases", "fn_listextendedproperty", "fn_helpcollations"];
+pub(super) const NAMES: [&str; 5] =
+    ["sysobjects", "sysdatabases", "syslanguages", "fn_listextendedproperty", "fn_helpcollations"];
 
 /// fn_helpcollations(): the collations that there are.
 pub static COLLATIONS: View = View::function(

@@ -11,6 +11,7 @@ pub mod dblog;
 pub mod devices;
 pub mod files;
 pub mod information_schema;
+pub(crate) mod languages;
 pub mod log;
 pub mod memory;
 pub(crate) mod modules;
@@ -308,6 +309,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &objects::SCHEMAS,
     &compatibility::OBJECTS,
     &compatibility::DATABASES,
+    &languages::LANGUAGES_VIEW,
     &modules::VIEWS,
     &modules::ALL_VIEWS,
     &modules::SYSTEM_VIEWS,

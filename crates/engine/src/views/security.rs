@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use types::{DataType, Len, Value};
+use types::{DataType, LANGUAGES, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, text};
 use catalog::MASTER;
@@ -46,7 +46,7 @@ fn login_row(p: &Principal) -> Vec<Value> {
         p.created.clone(),
         p.modified.clone(),
         if role { Value::Null } else { text(default) },
-        if role { Value::Null } else { text("us_english") },
+        if role { Value::Null } else { text(LANGUAGES[usize::from(p.language) % LANGUAGES.len()].name) },
         Value::Null,
     ]
 }

@@ -147,8 +147,8 @@ fn option_values(o: &SessionOptions) -> Vec<Value> {
         o.ansi_warnings && o.ansi_nulls && o.ansi_padding && o.ansi_null_dflt_on && o.quoted_identifier;
     vec![
         Value::Int(o.textsize),
-        Value::Str(o.language.clone()),
-        text(o.dateformat.name()),
+        text(o.dialect.language().name),
+        text(o.dialect.order.name()),
         Value::SmallInt(o.datefirst.into()),
         bit(o.quoted_identifier),
         bit(o.arithabort),

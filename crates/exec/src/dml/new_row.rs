@@ -175,17 +175,7 @@ impl NewRows {
     }
 
     fn give_identity(&self, values: &mut [Value], column: usize, next: i64) -> Result<(), SqlError> {
-        let ty = self.store.table.columns[column].ty;
-        values[column] = match ty {
-            DataType::BigInt => Value::BigInt(next),
-            DataType::Int if i32::try_from(next).is_ok() => Value::Int(next as i32),
-            _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit)
-                .map_err(|_| {
-                    let name = ty.message_name();
-                    let text = format!("Arithmetic overflow error converting IDENTITY to data type {name}.");
-                    SqlError::new(8115, 16, 1, text)
-                })?,
-        };
+        values[column] = identity_value(next, self.store.table.columns[column].ty)?;
         Ok(())
     }
 
@@ -261,7 +251,24 @@ fn ignores(index: &IndexDef) -> bool {
     index.options.ignore_dup_key && !index.options.disabled
 }
 
-fn note_identity(rt: &mut Rt<'_, '_>, last: i64) {
+/// A value of an identity column of this type. Error: 8115.
+#[inline]
+pub fn identity_value(next: i64, ty: DataType) -> Result<Value, SqlError> {
+    match ty {
+        DataType::BigInt => Ok(Value::BigInt(next)),
+        DataType::Int if i32::try_from(next).is_ok() => Ok(Value::Int(next as i32)),
+        _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit).map_err(
+            |_| {
+                let name = ty.message_name();
+                let text = format!("Arithmetic overflow error converting IDENTITY to data type {name}.");
+                SqlError::new(8115, 16, 1, text)
+            },
+        ),
+    }
+}
+
+/// @@IDENTITY and SCOPE_IDENTITY() from here on.
+pub fn note_identity(rt: &mut Rt<'_, '_>, last: i64) {
     let session = rt.session();
     session.last_identity = Some(last);
     session.scope_identity = Some(last);

@@ -1,6 +1,7 @@
 //! SELECT INTO: creates the table that the query's columns describe and loads it.
 
 use super::loader::Loader;
+use super::new_row::{identity_value, note_identity};
 use crate::operators::RowSet;
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
@@ -23,6 +24,8 @@ pub struct SelectIntoPlan {
     db: Arc<Db>,
     table: NewTable,
     plan: Plan,
+    /// The column that is IDENTITY(...): the rows of the query come without its values.
+    numbered: Option<usize>,
     pub(super) needs: Needs,
 }
 
@@ -52,7 +55,10 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
         }
     }
     plan::bind::document::check_absent(query, "SELECT INTO")?;
-    let bound = binder.query(query)?;
+    binder.numbered = Some(Vec::new());
+    let bound = binder.query(query);
+    let numbered = binder.numbered.take().unwrap_or_default();
+    let bound = bound?;
     if !bound.assignments.is_empty() {
         let text = "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \
                     operations.";
@@ -67,13 +73,32 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     for (at, column) in bound.columns.iter().enumerate() {
         table.columns.push(new_column(column, at, &table.columns)?);
     }
+    let number = numbered.first().map(|(at, _)| *at);
+    if let Some((at, step)) = numbered.first().copied() {
+        if numbered.len() > 1 {
+            let text = format!(
+                "Attempting to add multiple identity columns to table '{}' using the SELECT INTO statement.",
+                table.name
+            );
+            return Err(SqlError::new(8109, 16, 1, text));
+        }
+        if let Some(inherited) = table.columns.iter().find(|c| c.identity.is_some()) {
+            let text = format!(
+                "Cannot add identity column, using the SELECT INTO statement, to table '{}', which already has column \
+                 '{}' that inherits the identity property.",
+                table.name, inherited.name
+            );
+            return Err(SqlError::new(8108, 16, 1, text));
+        }
+        table.columns[at].identity = Some(step);
+    }
     // Only one identity column can be inherited; with several the new table has none.
     if table.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
         table.columns.iter_mut().for_each(|c| c.identity = None);
     }
     let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
     let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
-    Ok(SelectIntoPlan { db, table, plan, needs: plan::physical::needs(binder)? })
+    Ok(SelectIntoPlan { db, table, plan, numbered: number, needs: plan::physical::needs(binder)? })
 }
 
 fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {
@@ -118,13 +143,24 @@ impl SelectIntoPlan {
         let mut loader = Loader::new(&self.db, &store);
         let mut op = crate::operators::open::start(&self.plan, &mut rt);
         let mut batch = RowSet::default();
-        let mut last: Option<i64> = None;
-        let identity = table.columns.iter().position(|c| c.identity.is_some());
+        let (mut last, mut given): (Option<i64>, Option<i64>) = (None, None);
+        let identity =
+            table.columns.iter().position(|c| c.identity.is_some()).filter(|_| self.numbered.is_none());
+        let mut numbered = Vec::new();
         while op.next(&self.plan, &mut rt, &mut batch)? {
             for i in 0..batch.len() {
                 let row = batch.row(i);
                 if let Some(given) = identity.and_then(|at| whole(&row[at])) {
                     last = Some(last.map_or(given, |l| l.max(given)));
+                }
+                if let Some(at) = self.numbered {
+                    numbered.clear();
+                    numbered.extend_from_slice(row);
+                    let next = catalog::identity::next(&self.db, &table, 1)?;
+                    numbered[at] = identity_value(next, table.columns[at].ty)?;
+                    given = Some(next);
+                    loader.add(&mut rt, &numbered)?;
+                    continue;
                 }
                 loader.add(&mut rt, row)?;
             }
@@ -132,6 +168,9 @@ impl SelectIntoPlan {
         let count = loader.finish(&mut rt)?;
         if let Some(last) = last {
             catalog::identity::used(&self.db, &table, last)?;
+        }
+        if let Some(given) = given {
+            note_identity(&mut rt, given);
         }
         table.state.inserted(count);
         Ok(count)

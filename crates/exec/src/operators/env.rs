@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use expr::random::Random;
 use expr::{Env, QuantifiedExpr, Routine, SubRef};
-use types::{SqlError, Value};
+use types::{Dialect, SqlError, Value};
 
 use super::rt::Rt;
 
@@ -37,6 +37,10 @@ impl Env for Rt<'_, '_> {
 
     fn datefirst(&mut self) -> Result<u8, SqlError> {
         Ok(self.ctx.session.options.datefirst)
+    }
+
+    fn dialect(&mut self) -> Result<Dialect, SqlError> {
+        Ok(self.ctx.session.options.dialect)
     }
 
     fn check_cancel(&self) -> Result<(), SqlError> {

@@ -3,7 +3,7 @@
 use expr::random::Random;
 use expr::{Env, QuantifiedExpr, SubRef};
 use std::any::Any;
-use types::{SqlError, Value};
+use types::{Dialect, SqlError, Value};
 
 /// The variables of a batch.
 #[derive(Clone, Copy)]
@@ -42,6 +42,10 @@ impl Env for PlainVars<'_> {
     }
 
     fn call(&mut self, _: &dyn expr::Routine, _: Vec<Value>) -> Result<Value, SqlError> {
+        Err(not_plain())
+    }
+
+    fn dialect(&mut self) -> Result<Dialect, SqlError> {
         Err(not_plain())
     }
 

@@ -12,7 +12,7 @@ use plan::nodes::Plan;
 use std::collections::HashSet;
 use syntax::ast::CompareOp;
 use types::convert::Mode;
-use types::{Collation, SqlError, Value};
+use types::{Collation, Dialect, SqlError, Value};
 
 impl<'r> Rt<'r, '_> {
     fn plan_of(&self, sub: &SubRef) -> Result<&'r Plan, SqlError> {
@@ -82,11 +82,12 @@ impl<'r> Rt<'r, '_> {
     fn fill(&mut self, sub: &SubRef, collation: Collation) -> Result<(), SqlError> {
         let (mut values, mut set, mut has_null) = (Vec::new(), HashSet::new(), false);
         let mut batch = RowSet::default();
+        let dialect = self.ctx.session.options.dialect;
         let plan = self.plan_of(sub)?;
         let mut op = start(plan, self);
         while op.next(plan, self, &mut batch)? {
             for i in 0..batch.len() {
-                let value = converted(sub, &batch.row(i)[0])?;
+                let value = converted(sub, &batch.row(i)[0], dialect)?;
                 if value.is_null() {
                     has_null = true;
                 } else if set.insert(ValueKey::new(&value, collation)) {
@@ -115,11 +116,12 @@ impl<'r> Rt<'r, '_> {
         self.set_args(sub, row)?;
         let mut truth = Some(test.all);
         let mut batch = RowSet::default();
+        let dialect = self.ctx.session.options.dialect;
         let plan = self.plan_of(sub)?;
         let mut op = start(plan, self);
         while op.next(plan, self, &mut batch)? {
             for i in 0..batch.len() {
-                let value = converted(sub, &batch.row(i)[0])?;
+                let value = converted(sub, &batch.row(i)[0], dialect)?;
                 match compare_values(&operand, &value, test.collation).map(|o| test.op.holds(o)) {
                     Some(one) if one != test.all => return Ok(Some(one)),
                     Some(_) => {}
@@ -131,10 +133,10 @@ impl<'r> Rt<'r, '_> {
     }
 }
 
-fn converted(sub: &SubRef, value: &Value) -> Result<Value, SqlError> {
+fn converted(sub: &SubRef, value: &Value, dialect: Dialect) -> Result<Value, SqlError> {
     match sub.convert {
         None => Ok(value.clone()),
-        Some((from, to)) => types::convert::convert(value, from, to, 0, Mode::Implicit),
+        Some((from, to)) => types::convert_in(value, from, to, 0, Mode::Implicit, dialect),
     }
 }
 

@@ -9,7 +9,7 @@ const SECOND: u64 = DAY_TICKS / 86_400;
 
 /// A date with its time; `offset` when the type has one.
 pub fn format_moment(moment: Moment, offset: Option<i16>, format: &str, culture: &Culture) -> Option<String> {
-    let english = Culture::find(Some("")).ok()?;
+    let english = Culture::find("").ok()?;
     let both = |date: &str, time: &str| format!("{date} {time}");
     let mut chars = format.chars();
     let (pattern, culture) = match (chars.next(), chars.next()) {

@@ -9,7 +9,7 @@ pub use date::{format_moment, format_span};
 pub use number::{Number, format_number};
 pub use parse::{date_text, number_text};
 
-use types::SqlError;
+use types::{Language, SqlError};
 
 /// One culture.
 #[derive(Debug)]
@@ -145,10 +145,54 @@ static CULTURES: [Culture; 4] = [
     },
 ];
 
+/// The cultures of the languages, by Windows' number of them.
+const LANGUAGES: [(u16, &str); 34] = [
+    (1025, "ar-SA"),
+    (1026, "bg-BG"),
+    (1028, "zh-TW"),
+    (1029, "cs-CZ"),
+    (1030, "da-DK"),
+    (1031, "de-DE"),
+    (1032, "el-GR"),
+    (1033, "en-US"),
+    (1035, "fi-FI"),
+    (1036, "fr-FR"),
+    (1038, "hu-HU"),
+    (1040, "it-IT"),
+    (1041, "ja-JP"),
+    (1042, "ko-KR"),
+    (1043, "nl-NL"),
+    (1044, "nb-NO"),
+    (1045, "pl-PL"),
+    (1046, "pt-BR"),
+    (1048, "ro-RO"),
+    (1049, "ru-RU"),
+    (1050, "hr-HR"),
+    (1051, "sk-SK"),
+    (1053, "sv-SE"),
+    (1054, "th-TH"),
+    (1055, "tr-TR"),
+    (1060, "sl-SI"),
+    (1061, "et-EE"),
+    (1062, "lv-LV"),
+    (1063, "lt-LT"),
+    (2052, "zh-CN"),
+    (2057, "en-GB"),
+    (2068, "nn-NO"),
+    (2070, "pt-PT"),
+    (3082, "es-ES"),
+];
+
 impl Culture {
-    /// The culture of a name; none gives that of the language us_english. Error: 9818.
-    pub fn find(name: Option<&str>) -> Result<&'static Culture, SqlError> {
-        let wanted = name.unwrap_or("en-US").trim();
+    /// The culture of a session's language. Error: 9818 for one that is not here.
+    pub fn of_language(language: &Language) -> Result<&'static Culture, SqlError> {
+        let own = LANGUAGES.iter().find(|(lcid, _)| *lcid == language.lcid);
+        Culture::find(own.map_or("", |(_, name)| name))
+    }
+
+    /// The culture of a name. Error: 9818.
+    pub fn find(name: &str) -> Result<&'static Culture, SqlError> {
+        let wanted = name.trim();
         let found = CULTURES.iter().find(|culture| culture.name.eq_ignore_ascii_case(wanted));
         found.ok_or_else(|| {
             let text =

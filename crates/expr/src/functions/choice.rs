@@ -5,8 +5,8 @@ use super::{ArgRule, CallCx, Function, Stability, invalid_argument};
 use crate::Expr;
 use crate::eval::compare_values;
 use std::cmp::Ordering;
-use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value, common_type};
+use types::convert::{Mode, convert_in, depends_on_dialect};
+use types::{DataType, Dialect, SqlError, Value, common_type};
 
 const fn f(name: &'static str, result: super::ResultRule, eval: super::Eval) -> Function {
     Function {
@@ -47,7 +47,9 @@ fn meeting_type(types: &[DataType], name: &str) -> Result<DataType, SqlError> {
 fn best(args: &[Value], cx: &mut CallCx<'_>, wanted: Ordering) -> Result<Value, SqlError> {
     let mut best = Value::Null;
     for (value, ty) in args.iter().zip(cx.types) {
-        let value = convert(value, *ty, cx.ty, 0, Mode::Implicit)?;
+        let dates = depends_on_dialect(*ty, cx.ty);
+        let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
+        let value = convert_in(value, *ty, cx.ty, 0, Mode::Implicit, dialect)?;
         let better = match compare_values(&value, &best, cx.collation) {
             Some(order) => order == wanted,
             None => best.is_null(),

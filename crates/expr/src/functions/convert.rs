@@ -6,8 +6,8 @@ use crate::Expr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::convert::{Mode, convert, convert_in, depends_on_dialect};
+use types::{DataType, Dialect, SqlError, Value};
 
 const fn f(
     name: &'static str,
@@ -60,7 +60,9 @@ fn styled_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 fn styled(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Some(style) = args[1].as_i64() else { return Ok(Value::Null) };
     let style = i32::try_from(style).unwrap_or(i32::MAX);
-    match convert(&args[0], cx.types[0], cx.ty, style, Mode::Explicit) {
+    let dates = depends_on_dialect(cx.types[0], cx.ty);
+    let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
+    match convert_in(&args[0], cx.types[0], cx.ty, style, Mode::Explicit, dialect) {
         Err(error) if int_arg(args, 3) != 0 && error.severity <= 16 => Ok(Value::Null),
         result => result,
     }

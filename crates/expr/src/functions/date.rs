@@ -102,7 +102,11 @@ pub const FUNCTIONS: &[Function] = &[
             )
         },
     ),
-    Function { strict: false, ..f("isdate", (1, 1), &[A::Any], int, isdate) },
+    Function {
+        strict: false,
+        stability: Stability::Statement,
+        ..f("isdate", (1, 1), &[A::Any], int, isdate)
+    },
     f("switchoffset", (2, 2), &[A::DateTimeOffset, A::Any], first_type, switchoffset),
 ];
 
@@ -148,7 +152,8 @@ fn datepart(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 
 fn datename(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let first = first_day(cx)?;
-    let name = datetime::datename(part(args)?, &args[1], cx.types[1], first)?;
+    let language = cx.rt.dialect()?.language();
+    let name = datetime::datename(part(args)?, &args[1], cx.types[1], first, language)?;
     Ok(name.map_or(Value::Null, |n| Value::Str(n.into())))
 }
 
@@ -191,7 +196,7 @@ fn isdate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         Value::DateTime { .. } | Value::SmallDateTime { .. } => true,
         Value::Str(_) => {
             let to = DataType::DateTime;
-            types::convert::convert(value, ty, to, 0, types::convert::Mode::Explicit).is_ok()
+            types::convert_in(value, ty, to, 0, types::Mode::Explicit, cx.rt.dialect()?).is_ok()
         }
         _ => false,
     };

@@ -139,7 +139,8 @@ fn date_bucket(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     }
     let origin = match args.get(3) {
         Some(origin) => {
-            types::convert::convert(origin, cx.types[3], cx.ty, 0, types::convert::Mode::Implicit)?
+            let dialect = cx.rt.dialect()?;
+            types::convert_in(origin, cx.types[3], cx.ty, 0, types::Mode::Implicit, dialect)?
         }
         None => {
             Moment { days: datetime::DAY_1900, ticks: 0, offset: 0 }.to_value(cx.ty).unwrap_or(Value::Null)

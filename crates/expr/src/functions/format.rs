@@ -47,8 +47,16 @@ fn format_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError>
     }
 }
 
-fn format(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let culture = Culture::find(args.get(2).and_then(Value::as_str))?;
+/// The culture that an argument names, or else that of the session's language.
+fn culture_of(name: Option<&Value>, cx: &mut CallCx<'_>) -> Result<&'static Culture, SqlError> {
+    match name.and_then(Value::as_str) {
+        Some(name) => Culture::find(name),
+        None => Culture::of_language(cx.rt.dialect()?.language()),
+    }
+}
+
+fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let culture = culture_of(args.get(2), cx)?;
     let format = text_arg(args, 1);
     let of_decimal = |m: i128, scale| culture::format_number(&Number::of_decimal(m, scale), format, culture);
     let of_integer = |n: i64, bytes| culture::format_number(&Number::of_integer(n, bytes), format, culture);
@@ -85,7 +93,7 @@ fn parse_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 }
 
 fn parse(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let culture = Culture::find(args.get(1).and_then(Value::as_str))?;
+    let culture = culture_of(args.get(1), cx)?;
     let Some(text) = args[0].as_str() else { return Ok(Value::Null) };
     match parsed(text, culture, cx.ty) {
         Some(value) => Ok(value),
@@ -94,7 +102,7 @@ fn parse(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             let text = format!(
                 "Error converting string value '{text}' into data type {} using culture '{}'.",
                 cx.ty.message_name(),
-                args[1].as_str().unwrap_or_default()
+                culture.name
             );
             Err(SqlError::new(9819, 16, 1, text))
         }

@@ -14,7 +14,7 @@ use crate::target::own_server::OwnServer;
 use std::time::{Duration, Instant};
 use tiberius::numeric::Numeric;
 use tiberius::time::DateTime;
-use tiberius::{ColumnData, Command, Query, TokenRow};
+use tiberius::{ColumnData, Command, TokenRow};
 
 const PROCEDURES: &str = include_str!("procedures-mssql.sql");
 
@@ -53,20 +53,47 @@ impl Mssql {
 
     /// A connection in the database, or in master.
     fn open(&self, database: &str) -> Result<Client, LabError> {
-        let mut client = Client(log_in(&self.address()?)?);
+        let mut client = Client { open: log_in(&self.address()?)?, prepared: [None; STATEMENTS.len()] };
         client.batch(&format!("use {database}"))?;
         Ok(client)
     }
 }
 
 /// A connection.
-struct Client(Open);
+struct Client {
+    open: Open,
+    /// The handles of statements that have been prepared.
+    prepared: [Option<i32>; STATEMENTS.len()],
+}
 
 impl Client {
     fn batch(&mut self, text: &str) -> Result<Vec<Row>, LabError> {
-        let answer = block_on(async { self.0.simple_query(text).await?.into_results().await });
+        let answer = block_on(async { self.open.simple_query(text).await?.into_results().await });
         let sets = answer.map_err(|e| failed(&e, text))?;
         Ok(sets.into_iter().flatten().map(row_of).collect())
+    }
+}
+
+/// The output parameter of sp_prepare.
+const HANDLE: &str = "@handle";
+
+impl Client {
+    /// A handle for a statement with parameters of these types, as `sp_prepare` gives it.
+    fn prepare(&mut self, text: &str, params: &[Param]) -> Result<i32, Failed> {
+        let types = params.iter().enumerate().map(|(i, param)| match param {
+            Param::Int(_) => format!("@P{} int", i + 1),
+            Param::Text(_) => format!("@P{} nvarchar(4000)", i + 1),
+        });
+        let mut command = Command::new("sp_prepare");
+        command.bind_out_param(HANDLE, None::<i32>);
+        command.bind_param("", types.collect::<Vec<_>>().join(","));
+        command.bind_param("", text);
+        let result = block_on(async { command.exec(&mut self.open).await?.into_command_result().await })
+            .map_err(|e| refused(&e, text))?;
+        match result.try_return_value(HANDLE) {
+            Ok(Some(handle)) => Ok(handle),
+            other => Err(Failed::Other(LabError::Request(format!("sp_prepare gave {other:?} for {text}")))),
+        }
     }
 }
 
@@ -97,11 +124,11 @@ fn refused(error: &tiberius::error::Error, statement: &str) -> Failed {
 
 impl Terminal for Client {
     fn begin(&mut self) -> Result<(), Failed> {
-        block_on(self.0.begin_transaction()).map_err(|e| refused(&e, "begin"))
+        block_on(self.open.begin_transaction()).map_err(|e| refused(&e, "begin"))
     }
 
     fn commit(&mut self) -> Result<(), Failed> {
-        block_on(self.0.commit_transaction()).map_err(|e| refused(&e, "commit"))
+        block_on(self.open.commit_transaction()).map_err(|e| refused(&e, "commit"))
     }
 
     fn rollback(&mut self) -> Result<(), Failed> {
@@ -110,15 +137,28 @@ impl Terminal for Client {
 
     fn query(&mut self, statement: &'static Statement, params: &[Param]) -> Result<Vec<Row>, Failed> {
         let text = &texts()[statement.id];
-        let mut query = Query::new(text.as_str());
+        let handle = match self.prepared[statement.id] {
+            Some(handle) => handle,
+            None => self.prepare(text, params)?,
+        };
+        self.prepared[statement.id] = Some(handle);
+        let mut command = Command::new("sp_execute");
+        command.bind_param("", handle);
         for param in params {
             match param {
-                Param::Int(n) => query.bind(*n),
-                Param::Text(text) => query.bind(*text),
+                Param::Int(n) => command.bind_param("", *n),
+                Param::Text(text) => command.bind_param("", *text),
             }
         }
-        let rows = block_on(async { query.query(&mut self.0).await?.into_first_result().await });
-        Ok(rows.map_err(|e| refused(&e, text))?.into_iter().map(row_of).collect())
+        let result = block_on(async { command.exec(&mut self.open).await?.into_command_result().await });
+        let sets = result.map_err(|e| refused(&e, text))?;
+        Ok(sets
+            .into_iter()
+            .find(|rows| !rows.is_empty())
+            .unwrap_or_default()
+            .into_iter()
+            .map(row_of)
+            .collect())
     }
 
     fn call(&mut self, input: &Input) -> Result<Done, Failed> {
@@ -167,7 +207,7 @@ impl Terminal for Client {
                 bind(&[("@w", *w), ("@d", *d), ("@threshold", *threshold)])
             }
         }
-        let result = block_on(async { command.exec(&mut self.0).await?.into_command_result().await });
+        let result = block_on(async { command.exec(&mut self.open).await?.into_command_result().await });
         match result.map_err(|e| refused(&e, name))?.return_code() {
             0 => Ok(Done::Committed),
             _ => Ok(Done::RolledBack),
@@ -284,7 +324,7 @@ impl Engine for Mssql {
         for table in rows::TABLES {
             say(&format!("{}: loading {table}", self.title));
             let error = |e: tiberius::error::Error| failed(&e, table);
-            let mut request = block_on(client.0.bulk_insert(table)).map_err(error)?;
+            let mut request = block_on(client.open.bulk_insert(table)).map_err(error)?;
             for warehouse in 1..=warehouses {
                 rows::rows(table, warehouse, sizes, SEED, &mut |row| {
                     let null = row.iter().position(|c| *c == Cell::Null);

@@ -1,14 +1,15 @@
 //! How a table is read: full scan, seek of the clustered index, seek of a nonclustered index with or without a look
-//! at the base row, by one range or several; seeks of several indexes together (`union`); in which order the rows come. Costs are
-//! in units of one row of a full scan.
+//! at the base row, by one range or several; seeks of several indexes together (`union`, `intersection`); in which order the rows
+//! come. Costs are in units of one row of a full scan.
 
 mod filtered;
+mod intersection;
 mod order;
 mod probe;
 mod terms;
 mod union;
 
-pub use order::comes_in_order;
+pub use order::{comes_in_order, is_ordering};
 pub use probe::{
     can_seek, can_seek_range, fixed_before, is_possible, read_cost, seek_cost, seeks_elsewhere,
     sought_column, with_conditions,
@@ -73,6 +74,7 @@ pub fn plan(
     match choose(get, &store, &preds, &tested, wishes, chance)? {
         Chosen::One(candidate) => one(get, store, preds, wishes, candidate),
         Chosen::Union(union) => union::plan(get, store, preds, wishes, union),
+        Chosen::Intersection(all) => intersection::plan(get, store, preds, wishes, all),
     }
 }
 
@@ -170,6 +172,7 @@ impl Given {
 enum Chosen {
     One(Candidate),
     Union(union::Union),
+    Intersection(intersection::Intersection),
 }
 
 /// Of a table with fewer rows, which are on a page or two, no columns are taken out of the locators of an index instead of
@@ -241,13 +244,16 @@ fn choose(
     let by_keys = !hinted && get.locks.is_none() && get.mode != TableMode::Current;
     // Seeks of several indexes, which chance takes now and then.
     let mut union = by_keys && !choices.is_empty();
+    let mut intersection = by_keys && store.indexes.len() > 1;
     let mut forced = false;
     let all = ways.len();
     ways.retain(|way| way.obeys(hints, &conditions));
     if let Some(chance) = chance.as_mut().filter(|_| ways.len() == all) {
-        forced = union && chance.one_of(2) == 0;
+        let kind = chance.one_of(4);
+        union &= kind < 2;
+        intersection &= kind == 2;
+        forced = union || intersection;
         if !forced {
-            union = false;
             let any = chance.one_of(ways.len());
             ways.swap(0, any);
             ways.truncate(1);
@@ -255,7 +261,7 @@ fn choose(
     } else if !hints.scan && ways.iter().any(|way| way.is_point(terms)) {
         // One row at most: nothing else has to be weighed, and no statistics have to be asked.
         ways.retain(|way| way.is_point(terms));
-        union = false;
+        (union, intersection) = (false, false);
     }
     let input = Logical::Get(Box::new(get.clone()));
     let total = table_rows(&get.table);
@@ -264,11 +270,14 @@ fn choose(
     let question = Question { get, input, conditions, wishes, total, rows };
     let candidates = ways.iter().map(|way| question.candidate(way));
     let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a });
-    if union
-        && let Some(union) = question.union(&ways)
-        && best.as_ref().is_none_or(|best| forced || union.cost < best.cost)
-    {
-        return Ok(Chosen::Union(union));
+    let limit = best.as_ref().filter(|_| !forced).map_or(f64::INFINITY, |best| best.cost);
+    let union = if union { question.union(&ways) } else { None };
+    let intersection = if intersection { question.intersection(&ways) } else { None };
+    let several = union.map(|union| (union.cost, Chosen::Union(union)));
+    let several = several.into_iter().chain(intersection.map(|all| (all.cost, Chosen::Intersection(all))));
+    let several = several.filter(|(cost, _)| *cost < limit).reduce(|a, b| if b.0 < a.0 { b } else { a });
+    if let Some((_, chosen)) = several {
+        return Ok(chosen);
     }
     best.map(Chosen::One).ok_or_else(no_plan)
 }

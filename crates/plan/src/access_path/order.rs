@@ -4,7 +4,7 @@ use super::super::logical::{Get, SortKey};
 use super::Way;
 use expr::{ColId, Expr};
 use storage::TableMode;
-use types::Collation;
+use types::{Collation, DataType};
 
 impl Way<'_> {
     /// What orders its rows when so many first columns have one value each. A column that stands there a second time orders nothing.
@@ -60,6 +60,12 @@ pub(super) fn order(get: &Get, way: &Way<'_>, equal: usize, whole: bool, wanted:
 /// may lie elsewhere than its entry says.
 pub(super) fn is_of_one_moment(get: &Get) -> bool {
     get.mode == TableMode::Snapshot && get.locks.is_none()
+}
+
+/// Whether joins can go by the order of a column.
+pub fn is_ordering(get: &Get, id: ColId) -> bool {
+    let ty = get.position(id).map(|column| get.table.columns[column].ty);
+    ty.is_some_and(|ty| !ty.is_lob() && !ty.is_binary() && ty != DataType::SqlVariant)
 }
 
 /// Whether the rows of the clustered index come in the order of a column.

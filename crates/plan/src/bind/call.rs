@@ -79,7 +79,7 @@ impl Binder<'_> {
                 let (ty, collation) = bind_ops::unified(&args.iter().collect::<Vec<_>>())?;
                 let nullable = args.iter().all(|a| a.nullable);
                 let list = args.into_iter().map(|a| bind_ops::implicit(a, ty)).collect::<Result<_, _>>()?;
-                Typed { expr: Expr::Coalesce(list), ty, nullable, collation, explicit_collation: false }
+                Typed { collation, ..Typed::new(Expr::Coalesce(list), ty, nullable) }
             }
             "isnull" => {
                 let mut args = self.args(call, 2..=2)?;
@@ -332,7 +332,8 @@ fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
         Expr::Const(value) => Expr::Const(value),
         e => Expr::Coalesce(vec![e, second]),
     };
-    Ok(Typed { expr, ty, nullable, collation, explicit_collation: first.explicit_collation })
+    let (explicit_collation, dialect) = (first.explicit_collation, first.dialect);
+    Ok(Typed { expr, ty, nullable, collation, explicit_collation, dialect })
 }
 
 pub(super) fn wrong_count(name: &str, expected: usize) -> SqlError {
@@ -358,6 +359,7 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
     let mut types = Vec::with_capacity(args.len());
     let mut collation = Collation::DEFAULT;
     let mut nullable = function.nullable;
+    let dialect = args.iter().find_map(|arg| arg.dialect);
     for (i, mut arg) in args.into_iter().enumerate() {
         let rule = function.args.get(i).or(function.args.last()).copied().unwrap_or(ArgRule::Any);
         nullable |= arg.nullable && function.strict;
@@ -388,6 +390,7 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
     let call = CallExpr { function, args: exprs, types, ty, collation };
     let mut typed = Typed::new(Expr::Call(Box::new(call)), ty, nullable);
     typed.collation = collation;
+    typed.dialect = dialect;
     Ok(folded(typed))
 }
 

@@ -152,7 +152,11 @@ impl Binder<'_> {
             db_id: 0,
         };
         let before = self.subqueries.len();
-        let typed = self.over(db.clone(), source, e)?;
+        // What a constant means must not be settled by the session that makes the column.
+        self.defining = true;
+        let typed = self.over(db.clone(), source, e);
+        self.defining = false;
+        let typed = typed?;
         if self.subqueries.len() > before {
             let text = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
             return Err(SqlError::new(1046, 15, 1, text));
@@ -194,7 +198,10 @@ impl Found {
             Expr::Const(_) | Expr::Col(_) | Expr::Param(_) => {}
             // @@names are functions; a variable cannot stand in a definition.
             Expr::Var(_) | Expr::Subquery(_) => self.deterministic = false,
-            Expr::Convert(c) => self.expr(&c.operand),
+            Expr::Convert(c) => {
+                self.deterministic &= types::convert::is_deterministic(c.from, c.to, c.style);
+                self.expr(&c.operand);
+            }
             Expr::Binary(b) => {
                 self.expr(&b.left);
                 self.expr(&b.right);

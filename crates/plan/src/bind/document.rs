@@ -22,7 +22,8 @@ const KEEP_SPACE: i32 = 1;
 
 /// Names of the column of a whole result, by which clients know it.
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
-const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
+/// The name of the column of FOR XML.
+pub const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 
 /// The clause, read.
 #[derive(Default)]

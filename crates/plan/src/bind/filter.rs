@@ -12,7 +12,7 @@ use expr::{Constant as Constants, Expr, Typed, bind_ops};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind, Literal, UnaryOp};
-use types::{DataType, SqlError, Value};
+use types::{DataType, Dialect, SqlError, Value};
 
 /// The index that is being made, as messages name it.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +189,8 @@ impl Filter<'_, '_, '_> {
         }
         // A value that is there but is none of the column's: 10612.
         let to = if same { own } else { common };
-        let converted = bind_ops::implicit(typed, to)?.eval(&[], &mut Constants);
+        let converted =
+            bind_ops::implicit(typed, to)?.eval(&[], &mut Constants { dialect: Some(Dialect::DEFAULT) });
         let value = converted.map_err(|_| {
             let why = "is compared with a constant that cannot be converted to the data type of the column. Rewrite the \
                        filter expression so that it does not include this comparison.";
@@ -252,7 +253,7 @@ impl Filter<'_, '_, '_> {
 fn value_of(typed: &Typed) -> Result<Value, SqlError> {
     match &typed.expr {
         Expr::Const(value) => Ok(value.clone()),
-        other => other.eval(&[], &mut Constants),
+        other => other.eval(&[], &mut Constants { dialect: Some(Dialect::DEFAULT) }),
     }
 }
 

@@ -5,11 +5,12 @@
 //! in its rows, and the number is one more key. So one aggregation over one read of the input serves all sets, and equal sets stay
 //! apart. The sets without keys have a row also where there is no input ([`Logical::Aggregate`]'s totals).
 
-use super::{Binder, case_of, unsupported};
+use super::{Binder, case_of, conjunction};
 use crate::bind::scope::{Clause, GroupKey, Grouping, GroupingSets};
 use crate::logical::{GroupCol, JoinKind, Logical};
+use expr::aggregate::Aggregate;
 use expr::bind_ops;
-use expr::{Expr, Pred, Typed};
+use expr::{CaseExpr, Expr, Pred, Typed};
 use syntax::ast::{self, CompareOp, GroupItem};
 use types::{Collation, DataType, SqlError, Value};
 
@@ -26,8 +27,9 @@ impl Binder<'_> {
     pub fn grouping(&mut self, select: &ast::Select) -> Result<Grouping, SqlError> {
         let mut grouping = Grouping::default();
         let Some(group) = &select.group_by else { return Ok(grouping) };
-        if group.all && select.filter.is_some() {
-            return Err(unsupported("GROUP BY ALL"));
+        if group.all && (group.with_rollup || group.with_cube) {
+            let text = "The CUBE and ROLLUP options are not allowed in a GROUP BY ALL clause.";
+            return Err(SqlError::new(1028, 15, 1, text));
         }
         let sets = sets_of(group)?;
         let mut masks = Vec::with_capacity(sets.len());
@@ -140,6 +142,28 @@ impl Binder<'_> {
         let Some(grouping) = self.scope()?.grouping.as_ref() else { return Ok(None) };
         Ok(grouping.keys.iter().position(|key| key.output == id))
     }
+}
+
+/// GROUP BY ALL: all rows make groups, those that WHERE lets through alone count in the aggregates. Gives the input with a column
+/// that tells them, of which the aggregates are made.
+pub fn count_only(
+    binder: &mut Binder<'_>,
+    input: Logical,
+    filter: Vec<Pred>,
+    aggregates: &mut [Aggregate],
+) -> Result<Logical, SqlError> {
+    let int = |n: i32| Typed::new(Expr::Const(Value::Int(n)), DataType::Int, false);
+    let counts = case_of(vec![(conjunction(filter), int(1))], int(0))?.expr;
+    let flag = binder.new_col();
+    let passes =
+        || bind_ops::compare(CompareOp::Equal, Typed::new(Expr::Col(flag), DataType::Int, false), int(1));
+    for aggregate in aggregates {
+        let value = aggregate.arg.take().unwrap_or(Expr::Const(Value::Int(1)));
+        let branches = vec![(passes()?, value)];
+        aggregate.arg =
+            Some(Expr::Case(Box::new(CaseExpr { branches, otherwise: Expr::Const(Value::Null) })));
+    }
+    Ok(Logical::Project { input: Box::new(input), exprs: vec![(flag, counts)] })
 }
 
 /// The aggregation of a block over its sources.

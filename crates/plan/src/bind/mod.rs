@@ -103,6 +103,8 @@ pub struct Binder<'a> {
     open_functions: Vec<(i32, i32)>,
     /// Whether the text of a scalar function may be bound where it is called.
     pub may_inline: bool,
+    /// A definition is being made: what a constant means as a date is not settled by this session.
+    defining: bool,
     /// Recursive CTEs whose steps are being bound.
     recursions: Vec<recursive::OpenRecursion>,
     next_work: usize,
@@ -128,6 +130,8 @@ pub struct Binder<'a> {
     pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
+    /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
+    pub numbered: Option<Vec<(usize, (i64, i64))>>,
     /// Columns that nodes() gives.
     node_columns: Vec<ColId>,
     /// The column that is bound next may be one of them.
@@ -164,6 +168,7 @@ impl<'a> Binder<'a> {
             inline: None,
             open_functions: Vec::new(),
             may_inline: true,
+            defining: false,
             recursions: Vec::new(),
             next_work: 0,
             tables: Vec::new(),
@@ -177,6 +182,7 @@ impl<'a> Binder<'a> {
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
+            numbered: None,
             node_columns: Vec::new(),
             node_access: false,
         }
@@ -278,7 +284,7 @@ impl<'a> Binder<'a> {
         }
         match &e.kind {
             ExprKind::Literal(literal) if self.trial => self.tried_literal(literal),
-            ExprKind::Literal(literal) => expr::bind_ops::literal(literal),
+            ExprKind::Literal(literal) => Ok(self.of_session(expr::bind_ops::literal(literal)?)),
             ExprKind::OdbcLiteral { kind, text } => expr::bind_ops::odbc_literal(*kind, text),
             ExprKind::Default => {
                 Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
@@ -316,6 +322,7 @@ impl<'a> Binder<'a> {
             ExprKind::Collate { operand, collation } => self.collate(operand, collation),
             ExprKind::Subquery(query) => self.scalar_subquery(query),
             ExprKind::NextValueFor { sequence, over } => self.next_value(sequence, over.as_deref()),
+            ExprKind::Identity { .. } => Err(identity_outside()),
             ExprKind::AtTimeZone { operand, zone } => {
                 let args = vec![self.expr(operand)?, self.expr(zone)?];
                 call::apply(expr::functions::required("at_time_zone")?, args)
@@ -323,6 +330,12 @@ impl<'a> Binder<'a> {
             ExprKind::Method { target, method, args, prolog } => self.method(target, method, args, prolog),
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
         }
+    }
+
+    /// A constant that is read as the session reads dates.
+    pub fn of_session(&self, typed: Typed) -> Typed {
+        let dialect = (!self.defining).then_some(self.env.options.dialect);
+        Typed { dialect, ..typed }
     }
 
     /// Binds a value and converts it implicitly to a type.
@@ -612,9 +625,8 @@ impl<'a> Binder<'a> {
         }
         let culture = match culture {
             Some(culture) => self.expr(culture)?,
-            None => {
-                Typed::new(Expr::Const(Value::str("en-US")), DataType::NVarChar(types::Len::N(128)), false)
-            }
+            // The session's.
+            None => Typed::new(Expr::Const(Value::Null), DataType::NVarChar(types::Len::N(128)), true),
         };
         let args = vec![operand, culture, type_of(ty), flag(or_null)];
         call::apply(expr::functions::required("parse_as")?, args)
@@ -822,7 +834,7 @@ pub fn case_of(branches: Vec<(Pred, Typed)>, otherwise: Typed) -> Result<Typed, 
         .collect::<Result<Vec<_>, SqlError>>()?;
     let otherwise = expr::bind_ops::implicit(otherwise, ty)?;
     let expr = Expr::Case(Box::new(CaseExpr { branches, otherwise }));
-    Ok(Typed { expr, ty, nullable, collation, explicit_collation: false })
+    Ok(Typed { collation, ..Typed::new(expr, ty, nullable) })
 }
 
 /// AND, with constants taken out.
@@ -886,6 +898,12 @@ fn type_of(ty: DataType) -> Typed {
 /// A truth as an argument.
 fn flag(on: bool) -> Typed {
     Typed::new(Expr::Const(Value::Int(i32::from(on))), DataType::Int, false)
+}
+
+/// 177.
+fn identity_outside() -> SqlError {
+    let text = "The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
+    SqlError::new(177, 15, 1, text)
 }
 
 /// Error for a construct that parses and is not there yet.

@@ -8,8 +8,8 @@ use catalog::fold_name;
 use expr::aggregate::AggKind;
 use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
 use syntax::ast::{self, CompareOp, ExprKind};
-use types::convert::{Mode, convert};
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::convert::{Mode, convert_in};
+use types::{Collation, DataType, Dialect, Len, SqlError, Value};
 
 /// A column of the new source.
 fn out(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> OutColumn {
@@ -77,7 +77,11 @@ impl Binder<'_> {
         }
         let mut aggregates = Vec::with_capacity(values.len());
         for value in values {
-            let pred = bind_ops::compare(CompareOp::Equal, by.clone(), pivot_value(&value.value, by.ty)?)?;
+            let pred = bind_ops::compare(
+                CompareOp::Equal,
+                by.clone(),
+                pivot_value(&value.value, by.ty, self.env.options.dialect)?,
+            )?;
             let mut own = whole.clone();
             own.output = self.new_col();
             let arg = own.arg.take().ok_or_else(|| near("*"))?;
@@ -170,9 +174,9 @@ impl Binder<'_> {
 }
 
 /// A value of PIVOT's list in the type of the column. Error: 473.
-fn pivot_value(text: &str, ty: DataType) -> Result<Typed, SqlError> {
+fn pivot_value(text: &str, ty: DataType, dialect: Dialect) -> Result<Typed, SqlError> {
     let from = DataType::NVarChar(Len::N(128));
-    match convert(&Value::str(text), from, ty, 0, Mode::Explicit) {
+    match convert_in(&Value::str(text), from, ty, 0, Mode::Explicit, dialect) {
         Ok(value) => Ok(Typed::new(Expr::Const(value), ty, false)),
         Err(_) => {
             let text = format!("The incorrect value \"{text}\" is supplied in the PIVOT operator.");

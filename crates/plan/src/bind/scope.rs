@@ -42,6 +42,7 @@ impl ScopeColumn {
             nullable: self.nullable,
             collation: self.collation,
             explicit_collation: false,
+            dialect: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bind::Binder;
 use crate::bind::deduce::Wanted;
-use crate::bind::grouping::aggregated;
+use crate::bind::grouping::{aggregated, count_only};
 use crate::bind::scope::{Clause, Scope};
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey, TableName, TopSpec};
 use catalog::fold_name;
@@ -225,9 +225,14 @@ impl Binder<'_> {
         let mut logical = self.from_clause(&select.from)?;
         self.scope()?.visible = true;
         self.scope()?.named_windows = select.windows.clone();
+        let mut counted = None;
         if let Some(filter) = &select.filter {
             let preds = self.filter(filter, Clause::Where)?;
-            logical = Logical::Filter { input: Box::new(logical), preds };
+            if select.group_by.as_ref().is_some_and(|group| group.all) {
+                counted = Some(preds);
+            } else {
+                logical = Logical::Filter { input: Box::new(logical), preds };
+            }
         }
         self.group_by(select, query)?;
         let having = match &select.having {
@@ -241,7 +246,7 @@ impl Binder<'_> {
         self.check_values_since(known, select.distinct, !query.order_by.is_empty())?;
         let keys = self.order_keys(select, query, &items)?;
         self.scope()?.allow_windows = false;
-        logical = self.grouped_plan(logical, having)?;
+        logical = self.grouped_plan(logical, counted, having)?;
         self.finish_select(logical, select, query, items, assignments, keys)
     }
 
@@ -268,9 +273,18 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn grouped_plan(&mut self, mut logical: Logical, having: Vec<Pred>) -> Result<Logical, SqlError> {
+    /// `counted`: the condition of a GROUP BY ALL.
+    fn grouped_plan(
+        &mut self,
+        mut logical: Logical,
+        counted: Option<Vec<Pred>>,
+        having: Vec<Pred>,
+    ) -> Result<Logical, SqlError> {
         let scope = self.scope()?;
-        if let Some(grouping) = scope.grouping.take() {
+        if let Some(mut grouping) = scope.grouping.take() {
+            if let Some(filter) = counted {
+                logical = count_only(self, logical, filter, &mut grouping.aggregates)?;
+            }
             logical = aggregated(logical, grouping)?;
         }
         if !having.is_empty() {
@@ -290,7 +304,12 @@ impl Binder<'_> {
             match item {
                 SelectItem::Wildcard { qualifier, .. } => self.wildcard(qualifier.as_ref(), &mut items)?,
                 SelectItem::Expr { expr, alias } => {
-                    let typed = self.expr(expr)?;
+                    let typed = match &expr.kind {
+                        ExprKind::Identity { target, identity } => {
+                            self.numbered_item(target, identity, alias.as_ref(), items.len())?
+                        }
+                        _ => self.expr(expr)?,
+                    };
                     let name = match (alias, &expr.kind) {
                         (Some(alias), _) => alias.value.clone(),
                         (None, ExprKind::Column(c)) => self.stored_name(&typed, &c.name.value),
@@ -309,6 +328,25 @@ impl Binder<'_> {
             return Err(SqlError::new(141, 15, 1, text));
         }
         Ok((items, assignments))
+    }
+
+    /// IDENTITY(type, seed, increment) in the select list of SELECT INTO: the values are given when the rows are stored.
+    fn numbered_item(
+        &mut self,
+        target: &ast::TypeName,
+        identity: &ast::Identity,
+        alias: Option<&ast::Ident>,
+        at: usize,
+    ) -> Result<Typed, SqlError> {
+        let name = alias.map_or("", |alias| alias.value.as_str());
+        let ty = super::type_names::data_type(target, &self.catalog)?;
+        let outermost = self.scopes.len() == 1;
+        let Some(numbered) = self.numbered.as_mut().filter(|_| outermost) else {
+            return Err(super::identity_outside());
+        };
+        numbered.push((at, catalog::identity::of_clause(identity, name, ty)?));
+        let zero = Typed::new(Expr::Const(Value::Int(0)), DataType::Int, false);
+        Ok(Typed::new(bind_ops::implicit(zero, ty)?, ty, false))
     }
 
     /// A result column is named as the table has it, not as the query wrote it.

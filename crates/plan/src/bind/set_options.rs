@@ -2,9 +2,8 @@
 //! Guarantee: an option is honoured, or a value that would change what statements do is refused (40510); docs/t-sql.md
 //! has the list.
 
-use compact_str::CompactString;
 use syntax::ParseSettings;
-use types::SqlError;
+use types::{Dialect, Language, SqlError};
 
 use catalog::errors;
 
@@ -27,6 +26,7 @@ pub struct CompileOptions {
     pub isolation: Isolation,
     pub ansi_nulls: bool,
     pub concat_null_yields_null: bool,
+    pub dialect: Dialect,
 }
 
 /// How readers see others' changes.
@@ -55,45 +55,6 @@ impl Isolation {
             Isolation::Serializable => 4,
             Isolation::Snapshot => 5,
         }
-    }
-}
-
-/// Order of day, month and year in ambiguous date strings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DateFormat {
-    #[default]
-    Mdy,
-    Dmy,
-    Ymd,
-    Ydm,
-    Myd,
-    Dym,
-}
-
-impl DateFormat {
-    /// `mdy` and the like.
-    pub fn name(self) -> &'static str {
-        match self {
-            DateFormat::Mdy => "mdy",
-            DateFormat::Dmy => "dmy",
-            DateFormat::Ymd => "ymd",
-            DateFormat::Ydm => "ydm",
-            DateFormat::Myd => "myd",
-            DateFormat::Dym => "dym",
-        }
-    }
-
-    /// The format of a name such as `dmy`.
-    pub fn from_name(name: &str) -> Option<DateFormat> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "mdy" => DateFormat::Mdy,
-            "dmy" => DateFormat::Dmy,
-            "ymd" => DateFormat::Ymd,
-            "ydm" => DateFormat::Ydm,
-            "myd" => DateFormat::Myd,
-            "dym" => DateFormat::Dym,
-            _ => return None,
-        })
     }
 }
 
@@ -137,8 +98,8 @@ pub struct SessionOptions {
     pub textsize: i32,
     /// First day of the week, 1 (Monday) ..= 7 (Sunday).
     pub datefirst: u8,
-    pub dateformat: DateFormat,
-    pub language: CompactString,
+    /// LANGUAGE and DATEFORMAT.
+    pub dialect: Dialect,
     pub isolation: Isolation,
     /// (database id, object id) of the table that takes explicit identity values.
     pub identity_insert: Option<(i32, i32)>,
@@ -173,8 +134,7 @@ impl Default for SessionOptions {
             rowcount: 0,
             textsize: i32::MAX,
             datefirst: 7,
-            dateformat: DateFormat::Mdy,
-            language: CompactString::const_new("us_english"),
+            dialect: Dialect::DEFAULT,
             isolation: Isolation::ReadCommitted,
             identity_insert: None,
             statistics_time: false,
@@ -263,6 +223,12 @@ impl SessionOptions {
         Err(SqlError::new(1934, 16, 1, text))
     }
 
+    /// SET LANGUAGE: the order of dates and the first day of the week come with it.
+    pub fn set_language(&mut self, language: &Language) {
+        self.dialect = Dialect::of(language);
+        self.datefirst = language.first_day;
+    }
+
     /// Whether statements run: not under NOEXEC, FMTONLY and SHOWPLAN.
     #[inline]
     pub fn runs(&self) -> bool {
@@ -294,6 +260,7 @@ impl SessionOptions {
             isolation: self.isolation,
             ansi_nulls: self.ansi_nulls,
             concat_null_yields_null: self.concat_null_yields_null,
+            dialect: self.dialect,
         }
     }
 

@@ -242,6 +242,26 @@ pub struct ColumnDef {
     pub span: Span,
 }
 
+impl ColumnDef {
+    /// A column of which nothing is said but name and type.
+    pub fn new(name: Ident, data_type: Option<TypeName>) -> ColumnDef {
+        let span = name.span;
+        ColumnDef {
+            name,
+            data_type,
+            computed: None,
+            collation: None,
+            nullable: None,
+            identity: None,
+            rowguidcol: false,
+            sparse: false,
+            constraints: Vec::new(),
+            index: None,
+            span,
+        }
+    }
+}
+
 /// A computed column's expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computed {

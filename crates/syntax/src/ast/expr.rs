@@ -2,7 +2,7 @@
 //! only where T-SQL allows them (see [`Expr::is_condition`]), so `WHERE`, `IF`, `ON` and the operands of
 //! `AND`/`OR`/`NOT` hold conditions and every other place holds scalars.
 
-use super::{Ident, Literal, ObjectName, Query, Span, TypeName};
+use super::{Ident, Identity, Literal, ObjectName, Query, Span, TypeName};
 use compact_str::CompactString;
 
 /// The method's name in what `SET x.modify(...)` becomes: the changed value is assigned. No text can have it.
@@ -49,6 +49,8 @@ pub enum ExprKind {
     Function(Box<FunctionCall>),
     /// `NEXT VALUE FOR seq [OVER (ORDER BY ...)]`.
     NextValueFor { sequence: Box<ObjectName>, over: Option<Box<Over>> },
+    /// `IDENTITY(t [, seed, increment])` of SELECT INTO.
+    Identity { target: Box<TypeName>, identity: Box<Identity> },
     /// `x COLLATE name`.
     Collate { operand: Box<Expr>, collation: Ident },
     /// `x AT TIME ZONE zone`.

@@ -488,6 +488,30 @@ pub struct Execute {
     pub what: ExecuteWhat,
     /// `WITH RECOMPILE` and the like.
     pub options: Vec<OptionItem>,
+    /// `WITH RESULT SETS`; none when left out or `UNDEFINED`.
+    pub result_sets: Option<ResultSets>,
+}
+
+/// `WITH RESULT SETS`: what EXEC is to give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultSets {
+    /// One for each result set; empty for `NONE`.
+    pub sets: Vec<ResultSetDef>,
+    /// Of the word SETS.
+    pub span: Span,
+}
+
+/// What one result set is to look like.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResultSetDef {
+    /// `(name type [COLLATE c] [NULL | NOT NULL], ...)`.
+    Columns(Vec<ColumnDef>),
+    /// `AS OBJECT name`: the columns of a table, a view or a function.
+    Object(ObjectName),
+    /// `AS TYPE name`: the columns of a table type.
+    Type(ObjectName),
+    /// `AS FOR XML`.
+    ForXml,
 }
 
 /// What EXEC runs.
@@ -497,8 +521,8 @@ pub enum ExecuteWhat {
     Procedure { name: ObjectName, number: Option<i64>, args: Vec<ExecuteArg> },
     /// A procedure whose name is in a variable.
     ProcedureVariable { name: CompactString, args: Vec<ExecuteArg> },
-    /// `EXEC (text [, args]) [AT server]`: the pieces joined by `+`.
-    Text { text: Expr, args: Vec<ExecuteArg>, at: Option<Ident> },
+    /// `EXEC (text [, args]) [AS USER | LOGIN = 'x'] [AT server]`: the pieces joined by `+`.
+    Text { text: Expr, args: Vec<ExecuteArg>, as_whom: Option<ExecuteAs>, at: Option<Ident> },
 }
 
 /// One argument of EXEC.

@@ -81,7 +81,11 @@ impl Parser<'_> {
             return Ok(InsertSource::DefaultValues);
         }
         if self.at_any(&["EXEC", "EXECUTE"]) {
-            return Ok(InsertSource::Execute(Box::new(self.execute()?)));
+            let execute = self.execute()?;
+            if let Some(sets) = &execute.result_sets {
+                return Err(SyntaxError::near(sets.span.line, sets.span.text(self.text)));
+            }
+            return Ok(InsertSource::Execute(Box::new(execute)));
         }
         if self.at_query() || self.at("WITH") {
             return Ok(InsertSource::Query(Box::new(self.query_statement()?)));

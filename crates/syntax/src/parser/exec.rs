@@ -2,7 +2,10 @@
 
 use super::types::literal_expr;
 use super::{P, Parser};
-use crate::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Literal, StmtKind};
+use crate::ast::{
+    ColumnDef, Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Literal, ResultSetDef,
+    ResultSets, StmtKind,
+};
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
 use compact_str::CompactString;
@@ -70,43 +73,95 @@ impl Parser<'_> {
             };
             ExecuteWhat::Procedure { name, number, args: self.execute_args()? }
         };
-        let mut options = Vec::new();
-        if self.at_seq(&["WITH", "RECOMPILE"]) {
-            options = self.opt_with_bare_options()?;
+        let mut execute = Execute { result: None, what, options: Vec::new(), result_sets: None };
+        if self.at("WITH") && (self.at_word(1, "RECOMPILE") || self.at_result_sets(1)) {
+            self.bump();
+            loop {
+                if self.at_result_sets(0) && execute.result_sets.is_none() {
+                    execute.result_sets = self.result_sets()?;
+                } else if self.at("RECOMPILE") {
+                    execute.options.push(self.option()?);
+                } else {
+                    return Err(self.unexpected());
+                }
+                if !self.eat_tok(Tok::Comma) {
+                    break;
+                }
+            }
         }
-        self.opt_result_sets()?;
-        Ok(Execute { result: None, what, options })
+        Ok(execute)
     }
 
     fn execute_text(&mut self) -> P<Execute> {
         self.expect_tok(Tok::LParen)?;
         let text = self.scalar()?;
+        let comma = self.peek().span;
         let args = if self.eat_tok(Tok::Comma) { self.list(Self::execute_arg)? } else { Vec::new() };
         self.expect_tok(Tok::RParen)?;
+        let mut as_whom = None;
+        if self.at("AS") && (self.at_word(1, "USER") || self.at_word(1, "LOGIN")) {
+            self.bump();
+            as_whom = Some(self.execute_as()?);
+        }
         let at = if self.at("AT") && self.is_ident(1) {
             self.bump();
             Some(self.ident()?)
         } else {
             None
         };
-        if self.at("AS") && (self.at_word(1, "USER") || self.at_word(1, "LOGIN")) {
-            self.bump();
-            self.bump();
-            self.expect_tok(Tok::Eq)?;
-            self.string()?;
-            self.mark_foreign("EXECUTE of a text AS another user");
+        if at.is_none() && !args.is_empty() {
+            // Values are for the statement of another server.
+            return Err(SyntaxError::near(comma.line, ","));
         }
-        self.opt_result_sets()?;
-        Ok(Execute { result: None, what: ExecuteWhat::Text { text, args, at }, options: Vec::new() })
+        let what = ExecuteWhat::Text { text, args, as_whom, at };
+        let mut execute = Execute { result: None, what, options: Vec::new(), result_sets: None };
+        if self.at("WITH") && self.at_result_sets(1) {
+            self.bump();
+            execute.result_sets = self.result_sets()?;
+        } else if self.at("WITH") && self.at_word(1, "RECOMPILE") {
+            return Err(self.unexpected_at(1));
+        }
+        Ok(execute)
     }
 
-    /// `WITH RESULT SETS UNDEFINED`, which is the default, or one of the others.
-    fn opt_result_sets(&mut self) -> P<()> {
-        if !self.eat_seq(&["WITH", "RESULT", "SETS"]) || self.eat("UNDEFINED") {
-            return Ok(());
+    fn at_result_sets(&self, ahead: usize) -> bool {
+        self.at_word(ahead, "RESULT") && self.at_word(ahead + 1, "SETS")
+    }
+
+    /// `RESULT SETS UNDEFINED`, which is the default, `NONE`, or a list of definitions.
+    fn result_sets(&mut self) -> P<Option<ResultSets>> {
+        self.bump();
+        let span = self.bump().span;
+        if self.eat("UNDEFINED") {
+            return Ok(None);
         }
-        self.mark_foreign("WITH RESULT SETS");
-        if self.eat("NONE") { Ok(()) } else { self.skip_parentheses() }
+        let sets = if self.eat("NONE") { Vec::new() } else { self.paren_list(Self::result_set)? };
+        Ok(Some(ResultSets { sets, span }))
+    }
+
+    fn result_set(&mut self) -> P<ResultSetDef> {
+        if !self.eat("AS") {
+            return Ok(ResultSetDef::Columns(self.paren_list(Self::result_column)?));
+        }
+        if self.eat("OBJECT") {
+            Ok(ResultSetDef::Object(self.object_name()?))
+        } else if self.eat("TYPE") {
+            Ok(ResultSetDef::Type(self.object_name()?))
+        } else {
+            self.expect_seq(&["FOR", "XML"])?;
+            Ok(ResultSetDef::ForXml)
+        }
+    }
+
+    /// `name type [COLLATE c] [NULL | NOT NULL]`.
+    fn result_column(&mut self) -> P<ColumnDef> {
+        let name = self.ident()?;
+        let mut column = ColumnDef::new(name, Some(self.type_name()?));
+        if self.eat("COLLATE") {
+            column.collation = Some(self.ident_or_keyword()?);
+        }
+        column.nullable = self.nullability();
+        Ok(column)
     }
 
     fn execute_args(&mut self) -> P<Vec<ExecuteArg>> {

@@ -2,23 +2,14 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    ColumnRef, Expr, ExprKind, Frame, FrameBound, FunctionCall, Ident, ObjectName, OdbcKind, OrderItem, Over,
+    ColumnRef, Expr, ExprKind, Frame, FrameBound, FunctionCall, Ident, Identity, ObjectName, OdbcKind,
+    OrderItem, Over,
 };
 use crate::lexer::Tok;
 
 /// Reserved words that are functions when a parenthesis follows.
-const RESERVED_FUNCTIONS: &[&str] = &[
-    "COALESCE",
-    "NULLIF",
-    "LEFT",
-    "RIGHT",
-    "USER",
-    "CURRENT_USER",
-    "SESSION_USER",
-    "SYSTEM_USER",
-    "IDENTITY",
-    "SCHEMA",
-];
+const RESERVED_FUNCTIONS: &[&str] =
+    &["COALESCE", "NULLIF", "LEFT", "RIGHT", "USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "SCHEMA"];
 
 /// Reserved words that are functions without parentheses.
 const NILADIC: &[&str] =
@@ -99,6 +90,17 @@ impl Parser<'_> {
             let mut function = call_of(ObjectName::bare(self.take_ident()));
             self.nest(|p| p.full_text_arguments(&mut function))?;
             return Ok(self.node(ExprKind::FullText(Box::new(function)), start));
+        }
+        if call && self.at("IDENTITY") {
+            self.bump();
+            self.bump();
+            let target = Box::new(self.type_name()?);
+            let identity = match self.eat_tok(Tok::Comma) {
+                true => self.seed_and_increment()?,
+                false => Identity { seed: "1".into(), increment: "1".into() },
+            };
+            self.expect_tok(Tok::RParen)?;
+            return Ok(self.node(ExprKind::Identity { target, identity: Box::new(identity) }, start));
         }
         if call && self.at_any(RESERVED_FUNCTIONS) {
             let name = ObjectName::bare(self.take_ident());

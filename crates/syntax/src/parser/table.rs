@@ -72,19 +72,7 @@ impl Parser<'_> {
     pub(super) fn column_def(&mut self) -> P<ColumnDef> {
         let start = self.peek().span;
         let name = self.ident()?;
-        let mut column = ColumnDef {
-            name,
-            data_type: None,
-            computed: None,
-            collation: None,
-            nullable: None,
-            identity: None,
-            rowguidcol: false,
-            sparse: false,
-            constraints: Vec::new(),
-            index: None,
-            span: start,
-        };
+        let mut column = ColumnDef::new(name, None);
         if self.eat("AS") {
             let expr = self.scalar()?;
             column.computed = Some(Computed { expr, persisted: self.eat("PERSISTED") });
@@ -132,13 +120,18 @@ impl Parser<'_> {
     fn identity(&mut self) -> P<Identity> {
         let mut identity = Identity { seed: "1".into(), increment: "1".into() };
         if self.eat_tok(Tok::LParen) {
-            identity.seed = self.signed_integer_text()?;
-            self.expect_tok(Tok::Comma)?;
-            identity.increment = self.signed_integer_text()?;
+            identity = self.seed_and_increment()?;
             self.expect_tok(Tok::RParen)?;
         }
         self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
         Ok(identity)
+    }
+
+    /// `seed, increment`.
+    pub(super) fn seed_and_increment(&mut self) -> P<Identity> {
+        let seed = self.signed_integer_text()?;
+        self.expect_tok(Tok::Comma)?;
+        Ok(Identity { seed, increment: self.signed_integer_text()? })
     }
 
     fn signed_integer_text(&mut self) -> P<CompactString> {

@@ -7,6 +7,13 @@ GO
 SET NOCOUNT ON
 DECLARE @i int = 1
 WHILE @i <= 2000 BEGIN INSERT t VALUES (@i, @i % 500, 'x', @i % 20, DATEADD(minute, @i, '20260101')); SET @i += 1 END
+GO
+CREATE TABLE many (id int PRIMARY KEY, e int, f int, g varchar(10))
+CREATE INDEX by_e ON many (e)
+CREATE INDEX by_f ON many (f)
+GO
+SET NOCOUNT ON
+INSERT many SELECT value, value % 100, value * 7919 % 20000, 'x' FROM GENERATE_SERIES(1, 20000)
 -- plans
 SELECT b FROM t WHERE id = 5
 GO
@@ -38,5 +45,9 @@ GO
 SELECT b FROM t WHERE c = 3 AND b IN ('x', 'y') ORDER BY b
 GO
 SELECT c FROM t WHERE a = 7 OR d < '20260101 00:05' OR id = 9
+GO
+SELECT g FROM many WHERE e = 3 AND f < 200
+GO
+SELECT g FROM many WITH (UPDLOCK) WHERE e = 3 AND f < 200
 GO
 UPDATE t SET b = 'y' WHERE id IN (3, 5)

@@ -207,5 +207,6 @@ fn own(get: &Get, at: usize) -> Typed {
         nullable: def.nullable,
         collation: def.collation,
         explicit_collation: false,
+        dialect: None,
     }
 }

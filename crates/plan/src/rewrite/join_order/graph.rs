@@ -12,7 +12,9 @@ use std::collections::HashMap;
 
 use types::Collation;
 
-use crate::access_path::{read_cost, seek_cost, sought_column, with_conditions};
+use crate::access_path::{
+    comes_in_order, is_ordering, read_cost, seek_cost, seeks_elsewhere, sought_column, with_conditions,
+};
 use crate::estimate;
 use crate::logical::{Get, Logical};
 use expr::{ColId, CompareExpr, Expr, Pred};
@@ -60,6 +62,13 @@ impl Relation {
     /// The cost of reading it, in rows of a scan.
     pub fn cost(&self) -> f64 {
         with_conditions(&self.logical, &self.own).map_or(self.rows, |(get, own)| read_cost(get, &own))
+    }
+
+    /// Whether it is a table that is read in the order of a column.
+    fn comes_in_order(&self, column: ColId, collation: Collation) -> bool {
+        with_conditions(&self.logical, &self.own).is_some_and(|(get, own)| {
+            comes_in_order(get, column, collation) && is_ordering(get, column) && !seeks_elsewhere(get, &own)
+        })
     }
 }
 
@@ -299,9 +308,39 @@ impl Graph {
         }
     }
 
-    /// The equalities of the classes between two sets: those that are written or follow.
-    pub fn equalities(&self, left: Set, right: Set) -> Vec<Pred> {
-        let between = self.classes.iter().filter(|c| c.set & left != 0 && c.set & right != 0);
+    /// So many classes of equal columns.
+    pub fn class_count(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// The relations of a class.
+    pub fn class_set(&self, class: usize) -> Set {
+        self.classes[class].set
+    }
+
+    /// Whether a class has the column.
+    pub fn is_of_class(&self, class: usize, column: ColId, collation: Collation) -> bool {
+        let class = &self.classes[class];
+        class.collation == collation && class.members.iter().any(|m| m.column == column)
+    }
+
+    /// The relations that come in the order of their columns of a class when they are read as it is cheapest.
+    pub fn sources(&self, class: usize) -> Set {
+        let Class { collation, members, .. } = &self.classes[class];
+        let comes = |m: &&Member| self.relations[m.relation].comes_in_order(m.column, *collation);
+        members.iter().filter(comes).fold(0, |set, m| set | only(m.relation))
+    }
+
+    /// The relation of a column, if it comes in its order.
+    pub fn comes_as(&self, column: ColId, collation: Collation) -> Option<usize> {
+        self.relation_of(column).filter(|at| self.relations[*at].comes_in_order(column, collation))
+    }
+
+    /// The equalities of the classes between two sets: those that are written or follow; that of one class before the others.
+    pub fn equalities(&self, left: Set, right: Set, first: Option<usize>) -> Vec<Pred> {
+        let others = (0..self.classes.len()).filter(|at| Some(*at) != first);
+        let all = first.into_iter().chain(others).map(|at| &self.classes[at]);
+        let between = all.filter(|c| c.set & left != 0 && c.set & right != 0);
         let member = |class: &Class, set: Set| {
             class.members.iter().find(|m| set & only(m.relation) != 0).map(|m| Expr::Col(m.column))
         };

@@ -1,20 +1,23 @@
 //! The order of inner joins: not the one in which they are written, but one that keeps the intermediate results small.
 //!
 //! A tree of inner joins, with the conditions of the WHERE above it, is taken apart into relations and conditions ([`graph`]). The tree
-//! with the smallest cost is looked for ([`search`]); the written order stays when it is as good.
+//! with the smallest cost is looked for ([`search`]), with orders of rows that are of use counted in ([`orders`]); the written
+//! order stays when it is as good.
 //!
 //! Left alone: joins with a hint, OPTION (FORCE ORDER), outer and semi joins (they are relations to the joins around them).
 
 mod graph;
+mod orders;
 mod search;
 
 use super::rule::{Pass, Rewrite};
 use super::visit::{filtered, is_volatile, with_inputs};
 use crate::bind::Binder;
 use crate::estimate;
-use crate::logical::{JoinKind, Logical};
+use crate::logical::{JoinHint, JoinKind, Logical};
 use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
+use orders::{Orders, Wish};
 use search::{Effort, Tree};
 
 /// An order has to be so much better than the written one.
@@ -23,10 +26,11 @@ const BETTER: f64 = 0.95;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite {
     name: "JoinOrder",
-    apply: |logical, pass| if pass.binder.force_order { logical } else { node(logical, pass) },
+    apply: |logical, pass| if pass.binder.force_order { logical } else { node(logical, None, pass) },
 };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+/// A node whose rows are wanted so.
+fn node(logical: Logical, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
     let mut tree = Parts::default();
     match logical {
         Logical::Filter { input, preds } if is_inner(&input) => {
@@ -34,9 +38,13 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
             preds.into_iter().for_each(|pred| tree.condition(pred));
         }
         join if is_inner(&join) => tree.take(join, pass),
-        other => return with_inputs(other, &mut |input| node(input, pass)),
+        other => {
+            let passes = matches!(other, Logical::Filter { .. } | Logical::Project { .. });
+            let wish = Wish::of(&other).or(wish.filter(|_| passes));
+            return with_inputs(other, &mut |input| node(input, wish, pass));
+        }
     }
-    tree.joined(pass)
+    tree.joined(wish, pass)
 }
 
 fn is_inner(logical: &Logical) -> bool {
@@ -81,12 +89,12 @@ impl Parts {
                 if let Some(last) = self.relations.last_mut() {
                     relation.offers(&mut last.offers);
                     let left = std::mem::replace(&mut last.logical, Logical::One);
-                    last.logical = joined(left, relation, Vec::new());
+                    last.logical = joined(left, relation, Vec::new(), None);
                     last.rows = estimate::rows(&last.logical);
                 }
             }
             relation => {
-                let logical = node(relation, pass);
+                let logical = node(relation, None, pass);
                 let mut offers = Vec::new();
                 logical.offers(&mut offers);
                 let rows = estimate::rows(&logical);
@@ -116,7 +124,7 @@ impl Parts {
         }
     }
 
-    fn joined(mut self, pass: &mut Pass<'_, '_>) -> Logical {
+    fn joined(mut self, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
         for relation in &mut self.relations {
             relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
         }
@@ -124,7 +132,7 @@ impl Parts {
         let mut graph = Graph::new(self.relations, self.conditions);
         let tree = match &mut pass.binder.any_plan {
             Some(chance) => search::any(count, chance),
-            None => best(&mut graph, count, pass.binder),
+            None => best(&mut graph, count, wish, pass.binder),
         };
         if tree != Tree::written(count) {
             pass.changed();
@@ -137,14 +145,15 @@ impl Parts {
     }
 }
 
-fn best(graph: &mut Graph, count: usize, binder: &mut Binder<'_>) -> Tree {
+fn best(graph: &mut Graph, count: usize, wish: Option<Wish>, binder: &mut Binder<'_>) -> Tree {
     let written = Tree::written(count);
     let mut effort = Effort { cancel: binder.env.cancel, steps: 0 };
-    let found = search::search(graph, &mut effort);
+    let orders = if binder.join_methods.merge { Orders::of(graph, wish) } else { Orders::default() };
+    let found = search::search(graph, &orders, &mut effort);
     binder.applied.steps += effort.steps;
     // The statement has been cancelled: any order will do.
-    let Some(found) = found else { return written };
-    if search::cost(graph, &found) < search::cost(graph, &written) * BETTER { found } else { written }
+    let Some((found, cost)) = found else { return written };
+    if cost < search::cost(graph, &orders, &written) * BETTER { found } else { written }
 }
 
 fn built_relation(relation: &mut Relation) -> Logical {
@@ -152,23 +161,23 @@ fn built_relation(relation: &mut Relation) -> Logical {
     filtered(logical, std::mem::take(&mut relation.own))
 }
 
-fn joined(left: Logical, right: Logical, on: Vec<Pred>) -> Logical {
-    Logical::Join { kind: JoinKind::Inner, left: Box::new(left), right: Box::new(right), on, hint: None }
+fn joined(left: Logical, right: Logical, on: Vec<Pred>, hint: Option<JoinHint>) -> Logical {
+    Logical::Join { kind: JoinKind::Inner, left: Box::new(left), right: Box::new(right), on, hint }
 }
 
 /// The plan of a tree: each join has the conditions that neither of its sides could have.
 fn built(graph: &mut Graph, tree: &Tree, relations: &mut [Option<Logical>]) -> Logical {
     match tree {
         Tree::Leaf(at) => relations[*at].take().unwrap_or(Logical::One),
-        Tree::Join(left, right) => {
+        Tree::Join(left, right, merged) => {
             let (left_set, right_set) = (left.set(), right.set());
             let all = left_set | right_set;
             let left = built(graph, left, relations);
             let right = built(graph, right, relations);
-            let mut on = graph.equalities(left_set, right_set);
+            let mut on = graph.equalities(left_set, right_set, *merged);
             let ready = |c: &mut Condition| c.uses & !all == 0;
             on.extend(graph.others.extract_if(.., ready).map(|c| c.pred));
-            joined(left, right, on)
+            joined(left, right, on, merged.map(|_| JoinHint::Ordered))
         }
     }
 }

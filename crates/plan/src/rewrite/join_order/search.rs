@@ -2,22 +2,25 @@
 //! the subsets that hang together, bushy trees included); beyond, the two trees whose join has the fewest rows are joined until
 //! one is left (greedy operator ordering, Fegaras 1998).
 //!
-//! Costs are in rows of a scan. A join either keeps its right side in a hash table or seeks the right side's table for each row of
-//! the left.
+//! Costs are in rows of a scan. A join keeps its right side in a hash table, seeks the right side's table for each row of the left, or
+//! merges two sides that come in order. The exact search keeps for each set the best tree of all and the best in each order
+//! that is of use.
 
 use super::graph::{Graph, Set, members, only};
+use super::orders::Orders;
 use crate::chance::Chance;
-use crate::cost::{BUILD, GIVEN, PAIR, PROBE};
+use crate::cost::{BUILD, GIVEN, MERGED, PAIR, PROBE};
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.
 const MOST_EXACT: usize = 12;
 
-/// A tree of joins; the right side is kept or sought.
+/// A tree of joins; the right side is kept or sought, or both come in the order of a class of equal columns and are merged by it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     Leaf(usize),
-    Join(Box<Tree>, Box<Tree>),
+    Join(Box<Tree>, Box<Tree>, Option<usize>),
 }
 
 impl Tree {
@@ -25,12 +28,12 @@ impl Tree {
     pub fn set(&self) -> Set {
         match self {
             Tree::Leaf(at) => only(*at),
-            Tree::Join(left, right) => left.set() | right.set(),
+            Tree::Join(left, right, _) => left.set() | right.set(),
         }
     }
 
     fn join(left: Tree, right: Tree) -> Tree {
-        Tree::Join(Box::new(left), Box::new(right))
+        Tree::Join(Box::new(left), Box::new(right), None)
     }
 
     /// As written: one after another.
@@ -55,16 +58,25 @@ fn join_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> f64 {
         return left.cost + right.cost + left.rows * right.rows * PAIR + rows * GIVEN;
     }
     let kept = left.cost + right.cost + right.rows * BUILD + left.rows * PROBE + rows * GIVEN;
-    let single = right.set.is_power_of_two().then(|| right.set.trailing_zeros() as usize);
-    let sought = single
-        .and_then(|at| graph.seek_cost(left.set, at))
-        .map(|one| left.cost + left.rows * one + rows * GIVEN);
-    sought.map_or(kept, |sought| sought.min(kept))
+    loop_cost(graph, left, right, rows).map_or(kept, |sought| sought.min(kept))
 }
 
-/// The cost of a tree.
-pub fn cost(graph: &Graph, tree: &Tree) -> f64 {
-    side(graph, tree).cost
+/// The cost of seeking the right side for each row of the left, whose order stays.
+fn loop_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> Option<f64> {
+    let at = right.set.is_power_of_two().then(|| right.set.trailing_zeros() as usize)?;
+    let one = graph.seek_cost(left.set, at)?;
+    Some(left.cost + left.rows * one + rows * GIVEN)
+}
+
+/// The cost of merging two sides that come in order.
+fn merge_cost(left: Side, right: Side, rows: f64) -> f64 {
+    left.cost + right.cost + (left.rows + right.rows) * MERGED + rows * GIVEN
+}
+
+/// The cost of a tree without merges, and of what its rows are wanted for.
+pub fn cost(graph: &Graph, orders: &Orders, tree: &Tree) -> f64 {
+    let side = side(graph, tree);
+    side.cost + orders.afterwards(None, side.rows)
 }
 
 fn side(graph: &Graph, tree: &Tree) -> Side {
@@ -72,7 +84,7 @@ fn side(graph: &Graph, tree: &Tree) -> Side {
     let rows = graph.rows(set);
     let cost = match tree {
         Tree::Leaf(at) => graph.relations[*at].cost(),
-        Tree::Join(left, right) => join_cost(graph, side(graph, left), side(graph, right), rows),
+        Tree::Join(left, right, _) => join_cost(graph, side(graph, left), side(graph, right), rows),
     };
     Side { set, near: graph.near(set), rows, cost }
 }
@@ -92,11 +104,16 @@ impl Effort<'_> {
     }
 }
 
-/// A good tree of all relations; none when the search was ended.
-pub fn search(graph: &mut Graph, effort: &mut Effort<'_>) -> Option<Tree> {
+/// A good tree of all relations and its cost; none when the search was ended.
+pub fn search(graph: &mut Graph, orders: &Orders, effort: &mut Effort<'_>) -> Option<(Tree, f64)> {
     connect_parts(graph);
     let count = graph.relations.len();
-    if count <= MOST_EXACT { exact(graph, count, effort) } else { greedy(graph, count, effort) }
+    if count <= MOST_EXACT {
+        return exact(graph, orders, count, effort);
+    }
+    let tree = greedy(graph, count, effort)?;
+    let cost = cost(graph, orders, &tree);
+    Some((tree, cost))
 }
 
 /// Where no condition connects two parts, their smallest relations may be joined.
@@ -117,55 +134,128 @@ fn connect_parts(graph: &mut Graph) {
     }
 }
 
-/// The best tree of a set: its cost, and the left part of its last join.
+/// The best tree of a set: its cost, and its last join.
 #[derive(Clone, Copy)]
 struct Best {
     side: Side,
+    /// The left part; none of a single relation.
     left: Set,
+    /// The orders that the parts come in, where that is made use of.
+    by: (Option<usize>, Option<usize>),
+    /// The class that is merged by.
+    merged: Option<usize>,
 }
 
-fn exact(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> {
-    let mut best: Vec<Option<Best>> = vec![None; 1 << count];
+/// The best trees of a set: of all, and of those that come in an order.
+#[derive(Default)]
+struct Known {
+    any: Option<Best>,
+    ordered: SmallVec<[(usize, Best); 2]>,
+}
+
+impl Known {
+    fn of(&self, order: usize) -> Option<&Best> {
+        self.ordered.iter().find(|(of, _)| *of == order).map(|(_, best)| best)
+    }
+
+    fn in_order(&self, order: Option<usize>) -> Option<&Best> {
+        order.map_or(self.any.as_ref(), |order| self.of(order))
+    }
+
+    /// Takes a tree that is better than those that are known.
+    fn offer(&mut self, order: Option<usize>, new: Best) {
+        let is_better = |known: &Best| new.side.cost < known.side.cost;
+        if self.any.as_ref().is_none_or(is_better) {
+            self.any = Some(new);
+        }
+        let Some(order) = order else { return };
+        match self.ordered.iter_mut().find(|(of, _)| *of == order) {
+            Some((_, known)) if is_better(known) => *known = new,
+            Some(_) => {}
+            None => self.ordered.push((order, new)),
+        }
+    }
+}
+
+fn exact(graph: &Graph, orders: &Orders, count: usize, effort: &mut Effort<'_>) -> Option<(Tree, f64)> {
+    let mut known: Vec<Known> = Vec::new();
+    known.resize_with(1 << count, Known::default);
     for set in 1..(1usize << count) {
         if effort.is_over() {
             return None;
         }
-        let whole = set as Set;
-        if set.is_power_of_two() {
-            let at = set.trailing_zeros() as usize;
-            let relation = &graph.relations[at];
-            let near = graph.near(whole);
-            let side = Side { set: whole, near, rows: relation.rows, cost: relation.cost() };
-            best[set] = Some(Best { side, left: 0 });
-            continue;
-        }
-        let (rows, near) = (graph.rows(whole), graph.near(whole));
-        let mut part = (set - 1) & set;
-        while part != 0 {
-            effort.steps += 1;
-            if let (Some(left), Some(right)) = (best[part], best[set & !part])
-                && left.side.near & right.side.set != 0
-            {
-                let known = best[set].map_or(f64::INFINITY, |known| known.side.cost);
-                if left.side.cost < known {
-                    let cost = join_cost(graph, left.side, right.side, rows);
-                    if cost < known {
-                        let side = Side { set: whole, near, rows, cost };
-                        best[set] = Some(Best { side, left: part as Set });
-                    }
-                }
-            }
-            part = (part - 1) & set;
-        }
+        known[set] = if set.is_power_of_two() {
+            single(graph, orders, set.trailing_zeros() as usize)
+        } else {
+            joined(graph, orders, set, &known, effort)
+        };
     }
-    Some(tree_of(&best, (1 << count) - 1))
+    let all = known.last()?;
+    let whole = |order: Option<usize>, best: &Best| {
+        (order, best.side.cost + orders.afterwards(order, best.side.rows))
+    };
+    let ordered = all.ordered.iter().map(|(order, best)| whole(Some(*order), best));
+    let trees = all.any.iter().map(|best| whole(None, best)).chain(ordered);
+    let (order, cost) = trees.reduce(|a, b| if b.1 < a.1 { b } else { a })?;
+    Some((tree_of(&known, (1 << count) - 1, order), cost))
 }
 
-fn tree_of(best: &[Option<Best>], set: usize) -> Tree {
-    match best[set] {
-        Some(Best { left, .. }) if left != 0 => {
-            let left = left as usize;
-            Tree::join(tree_of(best, left), tree_of(best, set & !left))
+fn single(graph: &Graph, orders: &Orders, at: usize) -> Known {
+    let relation = &graph.relations[at];
+    let near = graph.near(only(at));
+    let side = Side { set: only(at), near, rows: relation.rows, cost: relation.cost() };
+    let best = Best { side, left: 0, by: (None, None), merged: None };
+    let ordered = orders.of_relation(at).map(|order| (order, best)).collect();
+    Known { any: Some(best), ordered }
+}
+
+/// The best trees of a set by those of its parts.
+fn joined(graph: &Graph, orders: &Orders, set: usize, known: &[Known], effort: &mut Effort<'_>) -> Known {
+    let whole = set as Set;
+    let (rows, near) = (graph.rows(whole), graph.near(whole));
+    let best = |cost, left, by, merged| {
+        let side = Side { set: whole, near, rows, cost };
+        Best { side, left, by, merged }
+    };
+    let mut found = Known::default();
+    let mut part = (set - 1) & set;
+    while part != 0 {
+        effort.steps += 1;
+        let (lefts, rights) = (&known[part], &known[set & !part]);
+        if let (Some(left), Some(right)) = (&lefts.any, &rights.any)
+            && left.side.near & right.side.set != 0
+        {
+            let least = found.any.map_or(f64::INFINITY, |known| known.side.cost);
+            if left.side.cost < least {
+                let cost = join_cost(graph, left.side, right.side, rows);
+                found.offer(None, best(cost, part as Set, (None, None), None));
+            }
+            for (order, left) in &lefts.ordered {
+                let kept = orders.is_useful(*order, whole).then_some(*order);
+                if kept.is_some()
+                    && let Some(cost) = loop_cost(graph, left.side, right.side, rows)
+                {
+                    found.offer(kept, best(cost, part as Set, (Some(*order), None), None));
+                }
+                if let Some(right) = rights.of(*order)
+                    && let Some(class) = orders.merges(*order, left.side.set, right.side.set)
+                {
+                    let cost = merge_cost(left.side, right.side, rows);
+                    found.offer(kept, best(cost, part as Set, (Some(*order), Some(*order)), Some(class)));
+                }
+            }
+        }
+        part = (part - 1) & set;
+    }
+    found
+}
+
+fn tree_of(known: &[Known], set: usize, order: Option<usize>) -> Tree {
+    match known[set].in_order(order) {
+        Some(Best { left, by, merged, .. }) if *left != 0 => {
+            let left = *left as usize;
+            let (first, second) = (tree_of(known, left, by.0), tree_of(known, set & !left, by.1));
+            Tree::Join(Box::new(first), Box::new(second), *merged)
         }
         _ => Tree::Leaf(set.trailing_zeros() as usize),
     }
@@ -241,7 +331,8 @@ mod tests {
             let mut found = |on: bool| {
                 let cancel = AtomicBool::new(on);
                 let mut effort = Effort { cancel: &cancel, steps: 0 };
-                (search(&mut graph, &mut effort).map(|tree| tree.set().count_ones()), effort.steps > 0)
+                let found = search(&mut graph, &Orders::default(), &mut effort);
+                (found.map(|(tree, _)| tree.set().count_ones()), effort.steps > 0)
             };
             assert_eq!(found(false), (Some(count as u32), true));
             assert_eq!(found(true), (None, false));

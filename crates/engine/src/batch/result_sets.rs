@@ -1,0 +1,318 @@
+//! EXECUTE ... WITH RESULT SETS: what a call gives has the names and types that the caller has declared.
+//! Guarantees: the sets are looked up before the call begins; a set, a column or a value that does not keep to them is an error of
+//! the statement that gives it (11535, 11537, 11538, 11553, 8114), sets that are missing one of the EXECUTE (11536).
+
+use std::sync::Arc;
+
+use syntax::ast::{ColumnDef, Execute, ObjectName, ResultSetDef, ResultSets, StmtKind, TypeName};
+use types::convert::{Mode, check_conversion, convert};
+use types::{Collation, DataType, SqlError, Value};
+
+use super::Bound;
+use super::run::{Effect, Failure, Flow, Run};
+use crate::stmt::table_def::from_type;
+use catalog::{Db, ModuleKind, errors};
+use exec::output::{ColumnInfo, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
+use plan::bind::document::XML_COLUMN;
+use plan::bind::type_names::type_of;
+
+/// What one result set is to be.
+enum Shape {
+    Columns(Vec<ColumnInfo>),
+    /// The text of a FOR XML, as it is.
+    ForXml,
+}
+
+/// Gives the client what was declared of what is sent.
+struct Declared<'s> {
+    client: &'s mut dyn Sink,
+    shapes: &'s [Shape],
+    /// Result sets that have begun.
+    begun: usize,
+    /// Of the current set: the types that are sent.
+    sent: Vec<DataType>,
+    /// The current set's values become others.
+    converts: bool,
+    row: Vec<Value>,
+}
+
+impl Declared<'_> {
+    /// The columns of the current set, unless it goes on as it is.
+    fn columns_now(&self) -> &[ColumnInfo] {
+        match self.begun.checked_sub(1).and_then(|at| self.shapes.get(at)) {
+            Some(Shape::Columns(columns)) => columns,
+            _ => &[],
+        }
+    }
+}
+
+impl Sink for Declared<'_> {
+    fn columns(&mut self, sent: &[ColumnInfo]) -> Result<(), SqlError> {
+        let Some(shape) = self.shapes.get(self.begun) else { return Err(too_many(self.shapes.len())) };
+        self.begun += 1;
+        self.converts = false;
+        match shape {
+            Shape::ForXml => {
+                if let [column] = sent
+                    && column.name == XML_COLUMN
+                {
+                    return self.client.columns(sent);
+                }
+                let [column] = sent else { return Err(other_count(1, self.begun, sent.len())) };
+                Err(no_conversion("ntext", 0, self.begun, column.ty.base_name()))
+            }
+            Shape::Columns(columns) => {
+                if columns.len() != sent.len() {
+                    return Err(other_count(columns.len(), self.begun, sent.len()));
+                }
+                for (at, (to, from)) in columns.iter().zip(sent).enumerate() {
+                    if check_conversion(from.ty, to.ty, Mode::Implicit).is_err() {
+                        return Err(no_conversion(to.ty.base_name(), at, self.begun, from.ty.base_name()));
+                    }
+                }
+                self.sent = sent.iter().map(|column| column.ty).collect();
+                let other = |(to, from): (&ColumnInfo, &ColumnInfo)| {
+                    to.ty != from.ty || (from.nullable && !to.nullable)
+                };
+                self.converts = columns.iter().zip(sent).any(other);
+                self.client.columns(columns)
+            }
+        }
+    }
+
+    fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+        self.client.origins(origins)
+    }
+
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        if !self.converts {
+            return self.client.row(row);
+        }
+        let mut shaped = std::mem::take(&mut self.row);
+        shaped.clear();
+        for (at, ((value, to), from)) in row.iter().zip(self.columns_now()).zip(&self.sent).enumerate() {
+            if value.is_null() && !to.nullable {
+                return Err(null_value(at, self.begun));
+            }
+            shaped.push(match *from == to.ty {
+                true => value.clone(),
+                false => convert(value, *from, to.ty, 0, Mode::Implicit)
+                    .map_err(|_| conversion_fails(*from, to.ty))?,
+            });
+        }
+        self.row = shaped;
+        self.client.row(&self.row)
+    }
+
+    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        self.client.done(end)
+    }
+
+    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        self.client.message(message)
+    }
+
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.client.error(error)
+    }
+
+    fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+        self.client.changed(change)
+    }
+
+    fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
+        self.client.procedure_done(status)
+    }
+
+    fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
+        self.client.output_parameter(parameter)
+    }
+}
+
+impl Run<'_> {
+    /// EXECUTE, of which the result sets are declared.
+    pub(super) fn execute_declared(
+        &mut self,
+        at: usize,
+        execute: &Execute,
+        declared: &ResultSets,
+    ) -> Result<Flow, Failure> {
+        let shapes = declared.sets.iter().map(|set| self.shape(set)).collect::<Result<Vec<_>, SqlError>>();
+        let shapes = shapes.map_err(|error| Failure { error, effect: Effect::Compile })?;
+        if !self.core.options.runs() {
+            return self.show_declared(&shapes);
+        }
+        let mut sink = Declared {
+            client: &mut *self.sink,
+            shapes: &shapes,
+            begun: 0,
+            sent: Vec::new(),
+            converts: false,
+            row: Vec::new(),
+        };
+        let mut inner = Run::new(self.core, &mut sink, self.batch, self.vars, self.outer_try);
+        inner.at = at;
+        // Of this scope's CATCH blocks `catches` tells by the place.
+        let flow = inner.execute_as_is(at, execute)?;
+        match sink.begun {
+            begun if begun < shapes.len() && flow == Flow::Next => Err(too_few(shapes.len(), begun).into()),
+            _ => Ok(flow),
+        }
+    }
+
+    /// FMTONLY: the columns that are declared, whatever is called.
+    fn show_declared(&mut self, shapes: &[Shape]) -> Result<Flow, Failure> {
+        for shape in shapes {
+            match shape {
+                Shape::Columns(columns) => self.sink.columns(columns)?,
+                Shape::ForXml => self.sink.columns(&[ColumnInfo::new(
+                    XML_COLUMN,
+                    DataType::NVarChar(types::Len::Max),
+                    true,
+                )])?,
+            }
+            self.done(StatementKind::Select, Some(0))?;
+        }
+        Ok(Flow::Next)
+    }
+
+    fn shape(&mut self, set: &ResultSetDef) -> Result<Shape, SqlError> {
+        let columns = match set {
+            ResultSetDef::ForXml => return Ok(Shape::ForXml),
+            ResultSetDef::Columns(columns) => {
+                let db = self.core.db().clone();
+                columns.iter().map(|column| declared_column(column, &db)).collect::<Result<_, _>>()?
+            }
+            ResultSetDef::Object(name) => self.columns_of_object(name)?,
+            ResultSetDef::Type(name) => self.columns_of_type(name)?,
+        };
+        Ok(Shape::Columns(columns))
+    }
+
+    /// The columns of a table, a view or a function. Error: 11533.
+    fn columns_of_object(&mut self, name: &ObjectName) -> Result<Vec<ColumnInfo>, SqlError> {
+        let none = || {
+            let text = format!("Type '{name}' is not a valid object name for result set definition.");
+            SqlError::new(11_533, 16, 1, text)
+        };
+        if name.database.is_some() {
+            return Err(none());
+        }
+        let db = self.core.db().clone();
+        let catalog = db.catalog();
+        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        let module = catalog.find_module(schema, &name.name.value);
+        let arguments = match module {
+            Some(module) if module.kind == ModuleKind::Procedure => return Err(none()),
+            Some(module) => module.function().map(|function| vec!["NULL"; function.params.len()].join(", ")),
+            None => None,
+        };
+        let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));
+        let mut text = String::from("SELECT * FROM ");
+        if let Some(schema) = &name.schema {
+            text.push_str(&quoted(&schema.value));
+            text.push('.');
+        } else if arguments.is_some() {
+            text.push_str("[dbo].");
+        }
+        text.push_str(&quoted(&name.name.value));
+        if let Some(arguments) = arguments {
+            text.push_str(&format!("({arguments})"));
+        }
+        let stmts = syntax::parse(&text).map_err(errors::syntax_error)?;
+        let [stmt] = stmts.as_slice() else { return Err(none()) };
+        let StmtKind::Select(query) = &stmt.kind else { return Err(none()) };
+        let bound = Bound::make(self.core, &self.batch.program.vars, self.vars, |env| {
+            Ok(Bound::Query(plan::compile_query(query, env)?))
+        });
+        let (_, Bound::Query(plan)) = bound.map_err(|_| none())? else { return Err(none()) };
+        // Whoever may not see the object is not told what it looks like.
+        self.core.check_rights(&plan.needs().rights).map_err(|_| none())?;
+        // They are columns of the object in name and type alone.
+        let named = |column: &ColumnInfo| ColumnInfo {
+            collation: column.collation,
+            ..ColumnInfo::new(column.name.clone(), column.ty, column.nullable)
+        };
+        Ok(plan.columns().iter().map(named).collect())
+    }
+
+    /// The columns of a table type. Error: 11534.
+    fn columns_of_type(&mut self, name: &ObjectName) -> Result<Vec<ColumnInfo>, SqlError> {
+        let db = self.core.db().clone();
+        let catalog = db.catalog();
+        let ty = TypeName { name: name.clone(), params: Vec::new(), span: name.name.span };
+        let found = plan::bind::type_names::table_type(&ty, &catalog).filter(|_| name.database.is_none());
+        let Some(found) = found else {
+            let text = format!("Type '{name}' is invalid or not a table type.");
+            return Err(SqlError::new(11_534, 16, 1, text));
+        };
+        let table = from_type(found, "@t", &db)?;
+        let columns = table.columns.into_iter().map(|column| ColumnInfo {
+            collation: column.collation,
+            ..ColumnInfo::new(column.name, column.ty, column.nullable)
+        });
+        Ok(columns.collect())
+    }
+}
+
+/// A column that is written out. Errors: 2715, 448.
+fn declared_column(column: &ColumnDef, db: &Arc<Db>) -> Result<ColumnInfo, SqlError> {
+    let Some(name) = &column.data_type else {
+        return Err(SqlError::internal("a declared column has a type"));
+    };
+    let (ty, nullable) = type_of(name, &db.catalog())?;
+    let nullable = column.nullable.or(nullable).unwrap_or(true);
+    let mut info = ColumnInfo::new(column.name.value.clone(), ty, nullable);
+    info.collation = match &column.collation {
+        None => db.default_collation(),
+        Some(name) => Collation::from_name(&name.value)
+            .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?,
+    };
+    Ok(info)
+}
+
+const BEGINNING: &str = "EXECUTE statement failed because its WITH RESULT SETS clause specified";
+
+fn too_many(declared: usize) -> SqlError {
+    let text = format!(
+        "{BEGINNING} {declared} result set(s), and the statement tried to send more result sets than this."
+    );
+    SqlError::new(11_535, 16, 1, text)
+}
+
+fn too_few(declared: usize, sent: usize) -> SqlError {
+    let text = format!(
+        "{BEGINNING} {declared} result set(s), but the statement only sent {sent} result set(s) at run time."
+    );
+    SqlError::new(11_536, 16, 1, text)
+}
+
+fn other_count(declared: usize, set: usize, sent: usize) -> SqlError {
+    let text = format!(
+        "{BEGINNING} {declared} column(s) for result set number {set}, but the statement sent {sent} column(s) at \
+         run time."
+    );
+    SqlError::new(11_537, 16, 1, text)
+}
+
+fn no_conversion(to: &str, column: usize, set: usize, from: &str) -> SqlError {
+    let text = format!(
+        "{BEGINNING} type '{to}' for column #{} in result set #{set}, and the corresponding type sent at run time was \
+         '{from}'; there is no conversion between the two types.",
+        column + 1
+    );
+    SqlError::new(11_538, 16, 1, text)
+}
+
+fn null_value(column: usize, set: usize) -> SqlError {
+    let text = format!(
+        "{BEGINNING} a non-nullable type for column #{} in result set #{set}, and the corresponding value sent at run \
+         time was null.",
+        column + 1
+    );
+    SqlError::new(11_553, 16, 1, text)
+}
+
+fn conversion_fails(from: DataType, to: DataType) -> SqlError {
+    SqlError::new(8114, 16, 2, format!("Error converting data type {from} to {to}."))
+}

@@ -1,0 +1,26 @@
+//! sp_helplanguage: the languages of sessions, or one of them.
+
+use ::types::{LANGUAGES, Language, SqlError};
+
+use super::params::{NAME, Param};
+use super::{Call, column};
+use crate::views::languages::{COLUMNS, row};
+
+/// EXEC sp_helplanguage [language].
+pub fn help(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@language", NAME)];
+    let given = call.given("sp_helplanguage", 0, PARAMS)?;
+    let rows: Vec<_> = match given.text(0) {
+        None => LANGUAGES.iter().map(row).collect(),
+        Some(name) => {
+            let found = Language::find(name).ok_or_else(|| {
+                let text = format!("'{name}' is not an official language name or a language alias.");
+                SqlError::new(15_033, 16, 1, text)
+            })?;
+            vec![row(found)]
+        }
+    };
+    let columns: Vec<_> = COLUMNS.iter().map(|(name, ty, nullable)| column(name, *ty, *nullable)).collect();
+    call.result(&columns, &rows)?;
+    Ok(0)
+}
