@@ -93,6 +93,11 @@ fn views() {
 }
 
 #[test]
+fn old_views() {
+    ask("old_views");
+}
+
+#[test]
 fn describe() {
     ask("describe");
 }

@@ -65,6 +65,13 @@ pub trait ViewDef: Sync {
         -i32::try_from(hash >> 1).unwrap_or(1).max(1)
     }
 
+    /// The query that gives the rows of a view which is one over other system views, bound in its place.
+    ///
+    /// # Errors
+    /// The text of the view is none.
+    fn query(&self) -> Result<Option<&syntax::ast::Query>, SqlError> {
+        Ok(None)
+    }
     /// Positions of the columns by whose value the view finds its rows without making all of them.
     fn sought(&self) -> &'static [usize] {
         &[]

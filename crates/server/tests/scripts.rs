@@ -168,6 +168,29 @@ fn log_block_size() {
     both_ways("log-block-size", &all);
 }
 
+/// The questions of a file of `engine/tests/data/metadata`.
+fn questions(file: &str) -> impl Iterator<Item = String> {
+    let mut all = vec![String::new()];
+    for line in file.lines() {
+        match line.strip_prefix("==== ") {
+            Some(_) => all.push(String::new()),
+            None => all.last_mut().expect("a question").push_str(&format!("{line}\n")),
+        }
+    }
+    let question = |case: String| case.split("----\n").next().unwrap_or_default().to_owned();
+    all.into_iter().skip(1).map(question)
+}
+
+#[test]
+fn views_of_the_catalogue() {
+    let mut all = vec!["create database t\ngo\nuse t".to_string(), script("metadata/schema.sql", &[])];
+    all.extend(["old_views"].iter().flat_map(|name| {
+        let file = script(&format!("metadata/{name}.txt"), &[]);
+        questions(&file).collect::<Vec<_>>()
+    }));
+    both_ways("views of the catalogue", &all);
+}
+
 #[test]
 fn scripts_of_a_folder() {
     let Some(folder) = std::env::var_os("RINGWOOD_SCRIPTS") else { return };

@@ -110,7 +110,7 @@ fn number(event: &str) -> i32 {
         ("USER", 131),
         ("ROLE", 134),
         ("SCHEMA", 141),
-        ("SEQUENCE", 236),
+        ("SEQUENCE", 303),
     ];
     let (verb, kind) = event.split_once('_').unwrap_or((event, ""));
     let first = kinds.iter().find(|(known, _)| *known == kind).map_or(0, |(_, first)| *first);
@@ -122,6 +122,42 @@ fn number(event: &str) -> i32 {
         _ => 2,
     };
     first + step
+}
+
+/// Groups: number and name in sys.trigger_event_types, and the number of the group around.
+const GROUPS: [(i32, &str, Option<i32>); 16] = [
+    (10_001, "DDL_EVENTS", None),
+    (10_016, "DDL_DATABASE_LEVEL_EVENTS", Some(10_001)),
+    (10_017, "DDL_TABLE_VIEW_EVENTS", Some(10_016)),
+    (10_018, "DDL_TABLE_EVENTS", Some(10_017)),
+    (10_019, "DDL_VIEW_EVENTS", Some(10_017)),
+    (10_020, "DDL_INDEX_EVENTS", Some(10_017)),
+    (10_021, "DDL_STATISTICS_EVENTS", Some(10_017)),
+    (10_022, "DDL_SYNONYM_EVENTS", Some(10_016)),
+    (10_023, "DDL_FUNCTION_EVENTS", Some(10_016)),
+    (10_024, "DDL_PROCEDURE_EVENTS", Some(10_016)),
+    (10_025, "DDL_TRIGGER_EVENTS", Some(10_016)),
+    (10_028, "DDL_TYPE_EVENTS", Some(10_016)),
+    (10_029, "DDL_DATABASE_SECURITY_EVENTS", Some(10_016)),
+    (10_031, "DDL_USER_EVENTS", Some(10_029)),
+    (10_032, "DDL_ROLE_EVENTS", Some(10_029)),
+    (10_034, "DDL_SCHEMA_EVENTS", Some(10_029)),
+];
+/// It came later than the others.
+const SEQUENCES: (i32, &str, Option<i32>) = (10_070, "DDL_SEQUENCE_EVENTS", Some(10_016));
+
+/// The number of a group.
+pub fn group_number(group: &str) -> Option<i32> {
+    let mut groups = GROUPS.iter().chain([&SEQUENCES]);
+    groups.find(|(_, name, _)| *name == group).map(|(number, ..)| *number)
+}
+
+/// Events and groups with their numbers, and the numbers of the groups that they are in.
+pub fn types() -> impl Iterator<Item = (i32, &'static str, Option<i32>)> {
+    let of_events = EVENTS
+        .iter()
+        .map(|(event, groups)| (number(event), *event, groups.first().and_then(|group| group_number(group))));
+    of_events.chain(GROUPS).chain([SEQUENCES])
 }
 
 #[cfg(test)]
@@ -141,5 +177,9 @@ mod tests {
         );
         assert_eq!(meant("DROP_TABLE").next(), Some((23, "DROP_TABLE")));
         assert_eq!(meant("DDL_EVENTS").count(), EVENTS.len());
+        // Each group has its number.
+        for group in EVENTS.iter().flat_map(|(_, groups)| groups.iter()).chain(&ALL) {
+            assert!(group_number(group).is_some(), "{group}");
+        }
     }
 }

@@ -7,9 +7,12 @@ use catalog::{Catalog, ModuleKind};
 
 use DataType::{Char, DateTime, Int, NVarChar, SmallInt, TinyInt, VarBinary};
 
-/// Names that need no schema.
-pub(super) const NAMES: [&str; 5] =
-    ["sysobjects", "sysdatabases", "syslanguages", "fn_listextendedproperty", "fn_helpcollations"];
+/// Whether a name needs no schema: those of SQL Server 2000.
+pub(super) fn is_old(name: &str) -> bool {
+    let begins = |with: &str| name.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    let function = ["fn_listextendedproperty", "fn_helpcollations"];
+    (begins("sys") && !begins("system_")) || function.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
 
 /// fn_helpcollations(): the collations that there are.
 pub static COLLATIONS: View = View::function(

@@ -2,6 +2,8 @@
 //! Guarantee: names and types of the columns are SQL Server's.
 
 pub mod absent;
+mod absent_keys;
+mod absent_parts;
 pub mod columns;
 pub mod compatibility;
 pub mod counters;
@@ -10,12 +12,16 @@ pub mod databases;
 pub mod dblog;
 pub mod devices;
 pub mod files;
+mod information_rights;
 pub mod information_schema;
 pub(crate) mod languages;
+mod lists;
 pub mod log;
 pub mod memory;
 pub(crate) mod modules;
 pub mod objects;
+mod old_objects;
+mod old_server;
 mod open_json;
 pub mod optimizer;
 mod others;
@@ -30,15 +36,17 @@ pub mod statistics;
 pub mod table_functions;
 pub mod transactions;
 pub mod types;
+
 pub mod waiting;
 mod xml_nodes;
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ::types::{DataType, Decimal, Len, SqlError, Value};
 
 use exec::state::SessionCore;
+use syntax::ast;
 
 use catalog::Db;
 pub(crate) use modules::columns_of_view;
@@ -126,7 +134,25 @@ type MakeWanted = fn(&mut SessionCore, &Arc<Db>, &Wanted<'_>) -> Rows;
 
 enum Make {
     All(MakeAll),
-    Wanted { sought: &'static [usize], expected: fn(&Db) -> f64, make: MakeWanted },
+    Wanted {
+        sought: &'static [usize],
+        expected: fn(&Db) -> f64,
+        make: MakeWanted,
+    },
+    /// A query over other system views; parsed when it is first asked.
+    Query {
+        text: &'static str,
+        parsed: OnceLock<Result<Box<ast::Query>, Box<SqlError>>>,
+    },
+}
+
+/// The query of a text.
+fn parsed(text: &str) -> Result<Box<ast::Query>, SqlError> {
+    let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
+    match stmts.into_iter().next().map(|stmt| stmt.kind) {
+        Some(ast::StmtKind::Select(query)) => Ok(query),
+        _ => Err(SqlError::internal("the text of a system view is no query")),
+    }
 }
 
 /// A view made of its columns and a function.
@@ -169,16 +195,24 @@ impl ViewDef for View {
         self.seek(session, db, args, keep, &[])
     }
 
+    fn query(&self) -> Result<Option<&ast::Query>, SqlError> {
+        let Make::Query { text, parsed: known } = &self.make else { return Ok(None) };
+        match known.get_or_init(|| parsed(text).map_err(Box::new)) {
+            Ok(query) => Ok(Some(query)),
+            Err(error) => Err((**error).clone()),
+        }
+    }
+
     fn sought(&self) -> &'static [usize] {
         match self.make {
-            Make::All(_) => &[],
+            Make::All(_) | Make::Query { .. } => &[],
             Make::Wanted { sought, .. } => sought,
         }
     }
 
     fn expected_rows(&self, db: &Db) -> f64 {
         match self.make {
-            Make::All(_) => 100.0,
+            Make::All(_) | Make::Query { .. } => 100.0,
             Make::Wanted { expected, .. } => expected(db),
         }
     }
@@ -211,6 +245,9 @@ impl SystemView for View {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         let mut rows = match self.make {
             Make::All(make) => make(session, db, args)?,
+            Make::Query { .. } => {
+                return Err(SqlError::internal("the rows of a query are asked of its view"));
+            }
             Make::Wanted { make, .. } => {
                 let keep: Vec<usize> = (0..self.columns.len()).collect();
                 make(session, db, &Wanted { keep: &keep, equal: &[] })?
@@ -255,6 +292,22 @@ impl View {
         View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
     }
 
+    /// `sys.name`, a query over other system views whose columns stand in the order of `columns`.
+    pub const fn defined(name: &'static str, columns: &'static [ViewColumn], text: &'static str) -> View {
+        let make = Make::Query { text, parsed: OnceLock::new() };
+        View { schema: "sys", name, columns, arguments: None, make }
+    }
+
+    /// `INFORMATION_SCHEMA.name`, as [`View::defined`].
+    pub const fn information_defined(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+        text: &'static str,
+    ) -> View {
+        let make = Make::Query { text, parsed: OnceLock::new() };
+        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
+    }
+
     /// `sys.name` of what this server does not have: no rows.
     pub const fn empty(name: &'static str, columns: &'static [ViewColumn]) -> View {
         View::sys(name, columns, |_, _, _| Ok(Vec::new()))
@@ -281,7 +334,18 @@ impl View {
     }
 }
 
-/// All views.
+/// The lists of views.
+static LISTS: &[&[&dyn SystemView]] = &[
+    VIEWS,
+    old_objects::ALL,
+    old_server::ALL,
+    absent_parts::ALL,
+    absent_keys::ALL,
+    information_rights::ALL,
+    lists::ALL,
+];
+
+/// Views of the files that have no list of their own.
 static VIEWS: &[&dyn SystemView] = &[
     &databases::DATABASES,
     &files::DATABASE_FILES,
@@ -399,13 +463,14 @@ static VIEWS: &[&dyn SystemView] = &[
 
 /// The view or function with this name; names compare without regard to case.
 pub fn find(schema: &str, name: &str) -> Option<&'static dyn SystemView> {
-    let old = schema.eq_ignore_ascii_case("dbo")
-        && compatibility::NAMES.iter().any(|known| known.eq_ignore_ascii_case(name));
-    let schema = if old { "sys" } else { schema };
-    VIEWS
-        .iter()
-        .copied()
-        .find(|view| view.schema().eq_ignore_ascii_case(schema) && view.name().eq_ignore_ascii_case(name))
+    let schema =
+        if schema.eq_ignore_ascii_case("dbo") && compatibility::is_old(name) { "sys" } else { schema };
+    every().find(|view| view.schema().eq_ignore_ascii_case(schema) && view.name().eq_ignore_ascii_case(name))
+}
+
+/// The views of all lists.
+fn every() -> impl Iterator<Item = &'static dyn SystemView> {
+    LISTS.iter().flat_map(|list| list.iter().copied())
 }
 
 /// The view with an object_id.
@@ -413,12 +478,12 @@ pub fn by_id(object_id: i32) -> Option<&'static dyn SystemView> {
     if object_id >= 0 {
         return None;
     }
-    VIEWS.iter().copied().find(|view| view.object_id() == object_id)
+    every().find(|view| view.object_id() == object_id)
 }
 
 /// Every view that a text can name, for sys.all_objects; the binder's own ones have names with parentheses.
 pub fn all() -> impl Iterator<Item = &'static dyn SystemView> {
-    VIEWS.iter().copied().filter(|view| !view.name().contains('('))
+    every().filter(|view| !view.name().contains('('))
 }
 
 const fn same(a: &[u8], b: &[u8]) -> bool {

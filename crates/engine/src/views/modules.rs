@@ -293,29 +293,29 @@ pub static TRIGGER_EVENTS: View =
         let mut rows = Vec::new();
         for module in pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 0, None) {
             let words = module.trigger().map_or(&[][..], |trigger| &trigger.events);
-            let mut add = |number: i32, event: &str, group: Value| {
+            let mut add = |number: i32, event: &str, group: Option<&str>| {
                 rows.push(wanted.part(vec![
                     Value::Int(module.object_id),
                     Value::Int(number),
                     text(event),
                     bit(false),
                     bit(false),
-                    Value::Null,
-                    group,
+                    group.and_then(events::group_number).map_or(Value::Null, Value::Int),
+                    group.map_or(Value::Null, text),
                     bit(true),
                 ]));
             };
             if module.is_ddl_trigger() {
                 for word in words {
                     for (number, event) in events::meant(word) {
-                        add(number, event, if word == event { Value::Null } else { text(word) });
+                        add(number, event, (word != event).then_some(word));
                     }
                 }
                 continue;
             }
             for (number, event) in [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")] {
                 if words.iter().any(|word| word == event) {
-                    add(number, event, Value::Null);
+                    add(number, event, None);
                 }
             }
         }

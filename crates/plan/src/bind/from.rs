@@ -7,8 +7,7 @@ use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::updatable::Origin;
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
-use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn, ViewScan};
-use crate::rights::ViewRight;
+use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn};
 use crate::view::{Argument, ViewDef};
 use catalog::Db;
 use catalog::ModuleDef;
@@ -16,7 +15,7 @@ use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::other::OtherObject;
-use catalog::security::{Permission, Securable};
+use catalog::security::Permission;
 use expr::{Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{self, TableRefKind};
@@ -274,37 +273,6 @@ impl Binder<'_> {
         self.rights.reads(&db, &table, first);
         let values = self.values.clone();
         Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, values }
-    }
-
-    pub(super) fn system_view(
-        &mut self,
-        db: Arc<Db>,
-        view: &'static dyn ViewDef,
-        args: Vec<expr::Expr>,
-        name: &ast::ObjectName,
-        alias: Option<&ast::Ident>,
-    ) -> Result<Logical, SqlError> {
-        self.rights.need(&db, Securable::DATABASE, Permission::Connect);
-        match view.right() {
-            ViewRight::Public => {}
-            ViewRight::Database(permission) => self.rights.need(&db, Securable::DATABASE, permission),
-            ViewRight::Server(permission) => self.rights.need(&db, Securable::SERVER, permission),
-        }
-        let first = self.new_cols(view.columns().len());
-        let columns = view.columns().iter().enumerate().map(|(i, (name, ty, nullable))| {
-            ScopeColumn::new(name, first + i as u32, *ty, *nullable, view.collation(i))
-        });
-        let source = Source {
-            name: alias.map_or_else(|| fold_name(view.name()), |a| fold_name(&a.value)),
-            aliased: alias.is_some(),
-            schema: Some(fold_name(view.schema())),
-            database: name.database.as_ref().map(|d| fold_name(&d.value)),
-            columns: columns.collect(),
-            object_id: 0,
-            db_id: 0,
-        };
-        self.scope()?.sources.push(source);
-        Ok(Logical::View(Box::new(ViewScan { db, view, args, first })))
     }
 
     pub(super) fn table_function(

@@ -24,6 +24,7 @@ pub mod sequence;
 pub mod set_options;
 mod subquery;
 pub mod synonym;
+mod system_view;
 pub mod type_names;
 pub mod undeclared;
 pub mod updatable;

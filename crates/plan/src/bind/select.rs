@@ -352,8 +352,10 @@ impl Binder<'_> {
     /// A result column is named as the table has it, not as the query wrote it.
     fn stored_name(&self, typed: &Typed, written: &str) -> compact_str::CompactString {
         let Expr::Col(id) = typed.expr else { return written.into() };
+        let folded = fold_name(written);
         let sources = self.scopes.iter().flat_map(|s| &s.sources);
-        let column = sources.flat_map(|s| &s.columns).find(|c| c.id == id);
+        // A query may offer one column under two names.
+        let column = sources.flat_map(|s| &s.columns).find(|c| c.id == id && c.folded == folded);
         column.map_or_else(|| written.into(), |c| c.name.clone())
     }
 
