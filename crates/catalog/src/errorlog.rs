@@ -1,5 +1,5 @@
 //! The error log: what an administrator wants to read after something went wrong. Kept in memory (the newest lines)
-//! and written to `log/ERRORLOG`; the previous start's file is kept as `ERRORLOG.1`.
+//! and written to `log/ERRORLOG`; those of previous starts and cycles are kept as `ERRORLOG.1` (the newest) to `ERRORLOG.6`.
 //! Guarantee: a failing log file never fails the server.
 
 use std::collections::VecDeque;
@@ -13,6 +13,9 @@ use parking_lot::Mutex;
 
 /// Lines kept; older ones are dropped from memory and file.
 const KEPT: usize = 4000;
+
+/// Earlier files kept.
+const ARCHIVES: usize = 6;
 
 /// A line as it is written.
 #[derive(Clone, Copy, Debug)]
@@ -102,8 +105,33 @@ impl ErrorLog {
         // The log is a convenience: a full or failing disk must not stop the server because of it.
         let _ = self.disk.create_dir_all(&self.folder);
         if rotate && self.disk.exists(&current).unwrap_or(false) {
-            let _ = self.disk.rename(&current, &self.folder.join("ERRORLOG.1"));
+            for n in (1..ARCHIVES).rev().filter(|n| self.disk.exists(&self.archive(*n)).unwrap_or(false)) {
+                let _ = self.disk.rename(&self.archive(n), &self.archive(n + 1));
+            }
+            let _ = self.disk.rename(&current, &self.archive(1));
         }
         let _ = self.disk.write_small_atomic(&current, text.as_bytes());
+    }
+
+    fn archive(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("ERRORLOG.{number}"))
+    }
+
+    /// Begins a new file, as at a start; the present one is an earlier one from then on.
+    pub fn cycle(&self) {
+        self.save();
+        {
+            let mut state = self.state.lock();
+            state.lines.clear();
+            state.rotated = false;
+        }
+        self.write("Server", "The error log has been reinitialized. See the previous log for older entries.");
+        self.save();
+    }
+
+    /// The lines of an earlier file; `None`: there is none of this number.
+    pub fn earlier(&self, number: usize) -> Option<Vec<String>> {
+        let bytes = self.disk.read_small(&self.archive(number)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect())
     }
 }

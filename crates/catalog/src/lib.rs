@@ -47,7 +47,7 @@ pub use defs::*;
 pub use filter::IndexFilter;
 pub use growth::Growth;
 pub use lookups::{ConstraintAt, ConstraintKind, constraints_of};
-pub use module::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings};
+pub use module::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TriggerOrder};
 pub use names::fold_name;
 pub use new::*;
 pub use table_type::TableTypeDef;

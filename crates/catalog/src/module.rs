@@ -27,6 +27,9 @@ const NULLS_OFF: &str = "ansi_nulls_off";
 const DISABLED: &str = "disabled";
 /// Before the number of whom it runs as.
 const RUN_AS: &str = "execute_as=";
+/// Before the actions for which a trigger is the first or the last.
+const FIRST: &str = "first=";
+const LAST: &str = "last=";
 
 /// EXECUTE AS OWNER, as sys.sql_modules shows it.
 pub const AS_OWNER: i32 = -2;
@@ -131,6 +134,32 @@ impl ModuleSettings {
     }
 }
 
+/// For which actions a trigger runs before or after all others of its table: a bit for each of [`TriggerOrder::ACTIONS`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TriggerOrder {
+    pub first: u8,
+    pub last: u8,
+}
+
+impl TriggerOrder {
+    const ACTIONS: [&'static str; 3] = ["INSERT", "UPDATE", "DELETE"];
+
+    /// The bit of an action; 0 for what is none.
+    pub fn bit(action: &str) -> u8 {
+        Self::ACTIONS.iter().position(|known| known.eq_ignore_ascii_case(action)).map_or(0, |at| 1 << at)
+    }
+
+    /// What triggers are sorted by for an action.
+    pub fn rank(self, action: &str) -> u8 {
+        let bit = Self::bit(action);
+        match (self.first & bit != 0, self.last & bit != 0) {
+            (true, _) => 0,
+            (false, false) => 1,
+            (false, true) => 2,
+        }
+    }
+}
+
 /// A module.
 pub struct ModuleDef {
     pub object_id: i32,
@@ -146,6 +175,8 @@ pub struct ModuleDef {
     pub disabled: bool,
     /// EXECUTE AS: the principal_id of whom it runs as, [`AS_OWNER`], or none for the caller.
     pub run_as: Option<i32>,
+    /// sp_settriggerorder.
+    pub order: TriggerOrder,
     pub create_date: Value,
     pub modify_date: Value,
     /// The parsed statement.
@@ -169,6 +200,7 @@ pub struct ModuleHead {
     pub settings: ModuleSettings,
     pub disabled: bool,
     pub run_as: Option<i32>,
+    pub order: TriggerOrder,
     pub create_date: Value,
     pub modify_date: Value,
 }
@@ -190,6 +222,7 @@ impl ModuleDef {
             settings: head.settings,
             disabled: head.disabled,
             run_as: head.run_as,
+            order: head.order,
             create_date: head.create_date,
             modify_date: head.modify_date,
             stmt,
@@ -207,6 +240,7 @@ impl ModuleDef {
             settings: self.settings,
             disabled: self.disabled,
             run_as: self.run_as,
+            order: self.order,
             create_date: self.create_date.clone(),
             modify_date: self.modify_date.clone(),
         }
@@ -350,6 +384,8 @@ pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)
     let mut words: Vec<String> =
         flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
     words.extend(module.run_as.map(|id| format!("{RUN_AS}{id}")));
+    let orders = [(FIRST, module.order.first), (LAST, module.order.last)];
+    words.extend(orders.iter().filter(|(_, bits)| *bits != 0).map(|(word, bits)| format!("{word}{bits}")));
     let object = vec![
         Value::Int(module.object_id),
         Value::str(&module.name),
@@ -407,6 +443,7 @@ pub(crate) fn load(
     let Some(kind) = ModuleKind::of(&object.kind) else { return Ok(None) };
     let words = object.text.as_deref().unwrap_or_default();
     let has = |word: &str| words.split(' ').any(|w| w == word);
+    let bits = |word: &str| words.split(' ').find_map(|w| w.strip_prefix(word)?.parse().ok()).unwrap_or(0);
     let head = ModuleHead {
         object_id,
         schema,
@@ -416,6 +453,7 @@ pub(crate) fn load(
         settings: ModuleSettings { quoted_identifier: !has(QUOTED_OFF), ansi_nulls: !has(NULLS_OFF) },
         disabled: has(DISABLED),
         run_as: words.split(' ').find_map(|w| w.strip_prefix(RUN_AS)).and_then(|id| id.parse().ok()),
+        order: TriggerOrder { first: bits(FIRST), last: bits(LAST) },
         create_date: object.create_date.clone(),
         modify_date: object.modify_date.clone(),
     };

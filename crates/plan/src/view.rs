@@ -25,6 +25,15 @@ impl Argument<'_> {
     }
 }
 
+/// The object_id of what the system has under a name: negative, the same in every database and version.
+pub fn system_object_id(schema: &str, name: &str) -> i32 {
+    let mut hash = 0x811c_9dc5_u32;
+    for byte in schema.bytes().chain(name.bytes()) {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    -i32::try_from(hash >> 1).unwrap_or(1).max(1)
+}
+
 /// A system view: its name and columns.
 pub trait ViewDef: Sync {
     /// Schema: `sys` or `INFORMATION_SCHEMA`.
@@ -58,11 +67,7 @@ pub trait ViewDef: Sync {
     }
     /// object_id as sys.all_objects shows it: negative, stable.
     fn object_id(&self) -> i32 {
-        let mut hash = 0x811c_9dc5_u32;
-        for byte in self.schema().bytes().chain(self.name().bytes()) {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        }
-        -i32::try_from(hash >> 1).unwrap_or(1).max(1)
+        system_object_id(self.schema(), self.name())
     }
 
     /// The query that gives the rows of a view which is one over other system views, bound in its place.

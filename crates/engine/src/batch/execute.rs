@@ -143,20 +143,18 @@ impl Run<'_> {
     ) -> Result<(Arc<Db>, Called), Failure> {
         let procedure = sysproc::find(&name.name.value);
         let dynamic = Dynamic::find(&name.name.value);
+        let script = sysproc::scripts::find(&name.name.value)?;
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
         let based = self.through_synonym(name)?;
         let name = based.as_ref().unwrap_or(name);
         let db = crate::stmt::database_of(self.core, name)?;
         db.check_usable()?;
         self.core.check_access(&db)?;
-        let called = if own || (procedure.is_none() && dynamic.is_none()) {
-            Called::Module(self.user_procedure(&db, name, shown)?)
-        } else {
-            match (dynamic, procedure) {
-                (Some(dynamic), _) => Called::Dynamic(dynamic),
-                (None, Some(procedure)) => Called::System(procedure),
-                (None, None) => return Err(errors::no_procedure(shown).into()),
-            }
+        let called = match (dynamic, procedure, script) {
+            (Some(dynamic), _, _) if !own => Called::Dynamic(dynamic),
+            (_, Some(procedure), _) if !own => Called::System(procedure),
+            (_, _, Some(script)) if !own => Called::Script(script),
+            _ => Called::Module(self.user_procedure(&db, name, shown)?),
         };
         Ok((db, called))
     }
@@ -174,6 +172,8 @@ impl Run<'_> {
             }
             Called::Dynamic(dynamic) => self.dynamic(dynamic, args),
             Called::Module(module) => self.run_procedure(&module, args),
+            Called::Script(script) if !self.core.options.runs() => self.describe_script(&script),
+            Called::Script(script) => self.run_script(&script, args),
         };
         self.core.set_db(caller);
         let (flow, status) = done?;
@@ -289,6 +289,36 @@ impl Run<'_> {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
+        self.core.described.pop();
+        result
+    }
+
+    /// Runs a procedure of the system that is T-SQL: with the caller's rights, whatever its arguments name.
+    fn run_script(&mut self, script: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        sysproc::check_right(&script.name, self.core, &args)?;
+        let instance = self.core.instance().clone();
+        let code = BatchCache::of(&instance)?.module(self.core.db(), script)?;
+        let dialect = self.core.options.dialect;
+        let Arguments { values: mut vars, outputs, .. } = bind_arguments(&script.name, &code, args, dialect)?;
+        let done = self.in_scope(&code.batch, &mut vars, None, as_script)?;
+        if done.0 == Flow::Next {
+            for (from, slot) in outputs {
+                self.give_back(slot, code.params[from].ty, &vars[from])?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// FMTONLY: as [`Run::describe_procedure`].
+    fn describe_script(&mut self, script: &Arc<ModuleDef>) -> Result<(Flow, i32), Failure> {
+        let id = (script.object_id, self.core.db().id());
+        if self.core.described.contains(&id) {
+            return Ok((Flow::Next, 0));
+        }
+        let instance = self.core.instance().clone();
+        let code = BatchCache::of(&instance)?.module(self.core.db(), script)?;
+        self.core.described.push(id);
+        let result = self.in_scope(&code.batch, &mut Vec::new(), None, as_script);
         self.core.described.pop();
         result
     }
@@ -435,6 +465,14 @@ pub(super) enum Called {
     /// sp_executesql and its kin.
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
+    /// A procedure of the system that is T-SQL.
+    Script(Arc<ModuleDef>),
+}
+
+/// The settings that the system's own texts are written for.
+fn as_script(options: &mut SessionOptions) {
+    options.quoted_identifier = true;
+    options.ansi_nulls = true;
 }
 
 /// A name of up to four parts that a variable holds.

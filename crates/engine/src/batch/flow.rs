@@ -14,6 +14,7 @@ use super::errors_text::format_message;
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
 use crate::instance::OfInstance;
+use crate::sysproc::messages;
 use catalog::errors;
 use exec::output::{SessionChange, StatementKind};
 use plan::bind::set_options::Isolation;
@@ -194,13 +195,22 @@ impl Run<'_> {
             );
             return Err(SqlError::new(2747, 16, 1, text).into());
         }
-        let severity = severity.as_i64().unwrap_or(0).clamp(0, 25) as u8;
-        let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
-        let (number, text) = match message {
-            Value::Str(format) => (50_000, format_message(format, args)?),
-            Value::Null => (50_000, String::new()),
-            number => return Err(no_user_message(number).into()),
+        let severity = severity.as_i64().unwrap_or(0);
+        let state = match state.as_i64().unwrap_or(1) {
+            state if state < 0 => 1,
+            state => state.min(255) as u8,
         };
+        // A negative severity is the message's own.
+        let (number, own, text) = match message {
+            Value::Str(format) => (50_000, 0, format_message(format, args)?),
+            Value::Null => (50_000, 0, String::new()),
+            number => {
+                let found = number.as_i64().and_then(|n| Some((i32::try_from(n).ok()?, messages::find(n)?)));
+                let (n, (severity, format)) = found.ok_or_else(|| no_user_message(number))?;
+                (n, severity, format_message(format, args)?)
+            }
+        };
+        let severity = if severity < 0 { own } else { severity.min(25) as u8 };
         if severity > 18 && !(raise.log && self.core.is_sysadmin()) {
             let text = "Error severity levels greater than 18 can only be specified by members of the sysadmin role, \
                         using the WITH LOG option.";

@@ -11,7 +11,7 @@ use types::SqlError;
 use super::modules::{NewModule, replace};
 use super::tables::Work;
 use catalog::module::as_create;
-use catalog::{ModuleDef, ModuleHead, clock, errors, fold_name};
+use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
 
 /// Makes or changes a trigger; `check` looks at the definition before anything is written.
 ///
@@ -40,6 +40,7 @@ pub fn put(
         settings: new.settings,
         disabled: before.as_ref().is_some_and(|before| before.disabled),
         run_as: new.run_as,
+        order: TriggerOrder::default(),
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
         modify_date: now,
     };

@@ -13,7 +13,9 @@ use super::schemabinding;
 use super::tables::Work;
 use catalog::change::DdlChange;
 use catalog::module::{as_create, rows_of};
-use catalog::{Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, clock, errors};
+use catalog::{
+    Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, TriggerOrder, clock, errors,
+};
 
 /// A module to make.
 pub struct NewModule<'a> {
@@ -109,6 +111,7 @@ pub fn put(
         settings: new.settings,
         disabled: before.as_ref().is_some_and(|before| before.disabled),
         run_as: new.run_as,
+        order: TriggerOrder::default(),
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
         modify_date: now,
     };
@@ -224,6 +227,71 @@ pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Resul
     let head = ModuleHead { name: name.into(), modify_date: clock::now(), ..module.head() };
     let after = Arc::new(ModuleDef::new(head, &module.text)?);
     replace(work, Some(module.clone()), Some(after))?;
+    renew(work, parent.as_ref())
+}
+
+/// Makes a definition anew from its own text, as it is found now; `check` looks at it before anything is written.
+///
+/// # Errors
+/// 1205, 1222; those of `check`; what the storage says.
+pub fn refresh(
+    work: &mut Work<'_>,
+    module: &Arc<ModuleDef>,
+    check: impl FnOnce(&mut Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    work.lock(module.object_id, LockMode::SchM)?;
+    check_current(work, &module.schema, &module.name, Some(module))?;
+    let head = ModuleHead { modify_date: clock::now(), ..module.head() };
+    let after = Arc::new(ModuleDef::new(head, &module.text)?);
+    check(work, &after)?;
+    replace(work, Some(module.clone()), Some(after))
+}
+
+/// Makes a trigger the first or the last of its table for an action, or neither.
+///
+/// # Errors
+/// 15133 it is an INSTEAD OF trigger, 15125 it is none for the action, 15130 another one has the place.
+pub fn order_trigger(
+    work: &mut Work<'_>,
+    trigger: &Arc<ModuleDef>,
+    place: &str,
+    action: &str,
+) -> Result<(), SqlError> {
+    let parent = parent_of(&work.db.catalog(), trigger);
+    if let Some(parent) = &parent {
+        parent.lock(work)?;
+    }
+    let (bit, action) = (TriggerOrder::bit(action), action.to_ascii_uppercase());
+    let of_action = |m: &ModuleDef| m.trigger().is_some_and(|t| t.events.contains(&action.as_str().into()));
+    if trigger.trigger().is_some_and(|t| t.instead_of) {
+        let text = format!("INSTEAD OF trigger '{}' cannot be associated with an order.", trigger.name);
+        return Err(SqlError::new(15_133, 16, 1, text));
+    }
+    if !of_action(trigger) {
+        let text = format!("Trigger '{}' is not a trigger for '{action}'.", trigger.name);
+        return Err(SqlError::new(15_125, 16, 1, text));
+    }
+    let mut order = trigger.order;
+    order.first &= !bit;
+    order.last &= !bit;
+    let of: fn(&mut TriggerOrder) -> &mut u8 = match place {
+        "first" => |order| &mut order.first,
+        _ => |order| &mut order.last,
+    };
+    if place != "none" {
+        let taken = |m: &&Arc<ModuleDef>| {
+            m.parent == trigger.parent
+                && m.object_id != trigger.object_id
+                && *of(&mut m.order.clone()) & bit != 0
+        };
+        if work.db.catalog().modules.values().any(|m| taken(&m)) {
+            let text = format!("There already exists a '{place}' trigger for '{action}'.");
+            return Err(SqlError::new(15_130, 16, 1, text));
+        }
+        *of(&mut order) |= bit;
+    }
+    let after = Arc::new(ModuleDef::new(ModuleHead { order, ..trigger.head() }, &trigger.text)?);
+    replace(work, Some(trigger.clone()), Some(after))?;
     renew(work, parent.as_ref())
 }
 

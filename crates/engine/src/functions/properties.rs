@@ -8,7 +8,9 @@ use super::session;
 use crate::instance::OfInstance;
 use crate::stmt::computed_def;
 use crate::views::{self, SystemView};
-use catalog::{Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, fold_name};
+use catalog::{
+    Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder, fold_name,
+};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, Stability, int, int_arg, text_arg};
 use plan::view::ViewDef;
@@ -524,6 +526,12 @@ fn module_value(module: &ModuleDef, property: &str) -> Value {
         "execisinserttrigger" => event("INSERT"),
         "execisupdatetrigger" => event("UPDATE"),
         "execisdeletetrigger" => event("DELETE"),
+        "execisfirstinserttrigger" => flag(module.order.first & TriggerOrder::bit("INSERT") != 0),
+        "execisfirstupdatetrigger" => flag(module.order.first & TriggerOrder::bit("UPDATE") != 0),
+        "execisfirstdeletetrigger" => flag(module.order.first & TriggerOrder::bit("DELETE") != 0),
+        "execislastinserttrigger" => flag(module.order.last & TriggerOrder::bit("INSERT") != 0),
+        "execislastupdatetrigger" => flag(module.order.last & TriggerOrder::bit("UPDATE") != 0),
+        "execislastdeletetrigger" => flag(module.order.last & TriggerOrder::bit("DELETE") != 0),
         "execisaftertrigger" => flag(module.trigger().is_some_and(|t| !t.instead_of)),
         "execisinsteadoftrigger" => flag(module.trigger().is_some_and(|t| t.instead_of)),
         "isschemabound" => flag(module.has_option("SCHEMABINDING")),

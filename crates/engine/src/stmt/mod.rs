@@ -35,6 +35,7 @@ pub mod table_def;
 pub(crate) mod user;
 
 pub(crate) use create_database::{attach, new_log};
+pub(crate) use module::refresh as refresh_module;
 pub(crate) use statistics::update_changed as update_changed_statistics;
 
 use syntax::ast::{

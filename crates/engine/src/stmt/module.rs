@@ -19,6 +19,7 @@ use crate::security::change::forget;
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, Kind, Permission, Securable};
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, ModuleSettings, errors, fold_name};
+use exec::state::SessionCore;
 use plan::bind::Binder;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 
@@ -339,6 +340,19 @@ fn check_instead_of(
         return Err(SqlError::new(2113, 16, 1, text));
     }
     Ok(())
+}
+
+/// Finds out anew what a module's text means, as if it had been altered to the same text.
+///
+/// # Errors
+/// What is wrong with it by now.
+pub(crate) fn refresh(core: &mut SessionCore, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    let mut work = Work::begin(core, db)?;
+    modules::refresh(&mut work, module, |work, after| match after.kind {
+        ModuleKind::View => check_view(work, after),
+        kind if kind.is_function() => check_function(work, after),
+        _ => compile(after, &work.db.catalog()).map(drop),
+    })
 }
 
 /// Binds a view's query, for its errors.

@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::params::{NAME, Param};
 use super::{Call, column};
 use crate::functions::metadata::name_parts;
-use catalog::ConstraintKind;
+use catalog::{ConstraintKind, ModuleKind};
 
 /// Characters of a line of sp_helptext.
 const LINE: usize = 255;
@@ -151,6 +151,14 @@ pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let catalog = db.catalog();
     let parts = name_parts(name).unwrap_or_default();
     let table = parts.first().and_then(|t| catalog.find(parts.get(1).map_or("", String::as_str), t));
+    let none = |call: &mut Call<'_>| {
+        let text = format!("The object '{name}' does not have any indexes, or you do not have permissions.");
+        call.sink.message(&SqlError::new(15472, 10, 1, text)).map(|()| 0)
+    };
+    let view = parts.first().and_then(|v| catalog.find_module(parts.get(1).map_or("", String::as_str), v));
+    if view.is_some_and(|module| module.kind == ModuleKind::View) {
+        return none(call);
+    }
     let table = table.ok_or_else(|| {
         let text = format!(
             "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
@@ -161,9 +169,7 @@ pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let mut indexes: Vec<_> = table.all_indexes().filter(|index| index.index_id > 0).collect();
     indexes.sort_by_key(|index| catalog::fold_name(&index.name));
     if indexes.is_empty() {
-        let text = format!("The object '{name}' does not have any indexes, or you do not have permissions.");
-        call.sink.message(&SqlError::new(15472, 0, 1, text))?;
-        return Ok(0);
+        return none(call);
     }
     let groups = crate::views::files::groups(&db);
     let row = |index: &&std::sync::Arc<catalog::IndexDef>| {

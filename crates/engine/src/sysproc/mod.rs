@@ -5,8 +5,12 @@ mod attach;
 mod collations;
 mod databases;
 mod describe;
+mod error_log;
+mod formatting;
 mod help;
 mod languages;
+pub(crate) mod messages;
+mod modules;
 pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
@@ -14,6 +18,7 @@ mod properties;
 mod rename;
 mod rights;
 mod roles;
+pub(crate) mod scripts;
 mod sequences;
 mod session_context;
 mod space_used;
@@ -73,7 +78,7 @@ impl Procedure {
     /// # Errors
     /// Its own; those of a missing right.
     pub fn call(self, call: &mut Call<'_>) -> Result<i32, SqlError> {
-        rights::check(self.name, call)?;
+        check_right(self.name, call.core, call.args)?;
         (self.body)(call)
     }
 }
@@ -135,6 +140,15 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_addextendedproperty", properties::add),
     ("sp_updateextendedproperty", properties::update),
     ("sp_dropextendedproperty", properties::remove),
+    ("sp_recompile", modules::recompile),
+    ("sp_refreshview", modules::refresh_view),
+    ("sp_refreshsqlmodule", modules::refresh_sql_module),
+    ("sp_settriggerorder", modules::set_trigger_order),
+    ("sp_readerrorlog", error_log::read),
+    ("xp_readerrorlog", error_log::read),
+    ("sp_cycle_errorlog", error_log::cycle),
+    ("xp_sprintf", formatting::sprintf),
+    ("xp_sscanf", formatting::sscanf),
 ];
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
@@ -143,19 +157,25 @@ pub fn find(name: &str) -> Option<Procedure> {
     found.map(|(name, body)| Procedure { name, body: *body })
 }
 
+pub(crate) use rights::check as check_right;
+
 /// The names of all procedures.
 #[cfg(test)]
 fn names() -> impl Iterator<Item = &'static str> {
-    PROCEDURES.iter().map(|(name, _)| *name)
+    PROCEDURES.iter().map(|(name, _)| *name).chain(scripts::names())
+}
+
+/// The argument at a position or with a name.
+fn argument<'a>(args: &'a [Arg], position: usize, name: &str) -> Option<&'a Value> {
+    let named = args.iter().find(|a| a.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
+    let positional = || args.get(position).filter(|a| a.name.is_none());
+    named.or_else(positional).map(|a| &a.value).filter(|v| !v.is_null())
 }
 
 impl Call<'_> {
     /// The argument at a position or with a name.
     pub fn arg(&self, position: usize, name: &str) -> Option<&Value> {
-        let named =
-            self.args.iter().find(|a| a.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
-        let positional = || self.args.get(position).filter(|a| a.name.is_none());
-        named.or_else(positional).map(|a| &a.value).filter(|v| !v.is_null())
+        argument(self.args, position, name)
     }
 
     /// Sends a whole result set, without the rows of objects that the caller may not know of.

@@ -5,7 +5,7 @@ use catalog::fold_name;
 use catalog::security::{Class, Permission, Securable};
 use types::{SqlError, Value};
 
-use super::Call;
+use super::{Arg, argument};
 use crate::stmt::rights::{in_database, not_permitted, owner, server, sysadmin};
 use crate::views::rights::sees;
 use exec::output::ColumnInfo;
@@ -85,28 +85,84 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_addextendedproperty", Runs::Itself),
     ("sp_updateextendedproperty", Runs::Itself),
     ("sp_dropextendedproperty", Runs::Itself),
+    // Texts: their statements take the rights that they need.
+    ("sp_help", Runs::Everyone),
+    ("sp_objectfilegroup", Runs::Everyone),
+    ("sp_helpconstraint", Runs::Everyone),
+    ("sp_helptrigger", Runs::Everyone),
+    ("sp_helpstats", Runs::Everyone),
+    ("sp_helpfile", Runs::Everyone),
+    ("sp_helpfilegroup", Runs::Everyone),
+    ("sp_renamedb", Runs::Itself),
+    ("sp_who2", Runs::Server(Permission::ViewServerState)),
+    ("sp_lock", Runs::Server(Permission::ViewServerState)),
+    ("sp_tableoption", Runs::AltersObject),
+    ("sp_procoption", Runs::Sysadmin),
+    ("sp_validname", Runs::Everyone),
+    ("sp_autostats", Runs::Itself),
+    ("sp_createstats", Runs::Owner),
+    ("sp_table_privileges", Runs::Everyone),
+    ("sp_column_privileges", Runs::Everyone),
+    ("sp_helprotect", Runs::Everyone),
+    ("sp_addlogin", Runs::Itself),
+    ("sp_droplogin", Runs::Itself),
+    ("sp_password", Runs::Itself),
+    ("sp_defaultdb", Runs::Itself),
+    ("sp_defaultlanguage", Runs::Itself),
+    ("sp_grantlogin", Runs::Itself),
+    ("sp_revokelogin", Runs::Itself),
+    ("sp_addsrvrolemember", Runs::Itself),
+    ("sp_dropsrvrolemember", Runs::Itself),
+    ("sp_adduser", Runs::Itself),
+    ("sp_dropuser", Runs::Itself),
+    ("sp_grantdbaccess", Runs::Itself),
+    ("sp_revokedbaccess", Runs::Itself),
+    ("sp_addrole", Runs::Itself),
+    ("sp_droprole", Runs::Itself),
+    ("sp_change_users_login", Runs::Owner),
+    ("sp_helpuser", Runs::Everyone),
+    ("sp_helprole", Runs::Everyone),
+    ("sp_helprolemember", Runs::Everyone),
+    ("sp_helpdbfixedrole", Runs::Everyone),
+    ("sp_helpsrvrole", Runs::Everyone),
+    ("sp_helpsrvrolemember", Runs::Everyone),
+    ("sp_helplogins", Runs::Server(Permission::AlterAnyLogin)),
+    ("sp_recompile", Runs::AltersObject),
+    ("sp_refreshview", Runs::Itself),
+    ("sp_refreshsqlmodule", Runs::Itself),
+    ("sp_settriggerorder", Runs::Itself),
+    ("sp_readerrorlog", Runs::Server(Permission::ViewServerState)),
+    ("xp_readerrorlog", Runs::Server(Permission::ViewServerState)),
+    ("sp_cycle_errorlog", Runs::Sysadmin),
+    ("xp_sprintf", Runs::Everyone),
+    ("xp_sscanf", Runs::Everyone),
+    ("xp_msver", Runs::Everyone),
+    ("xp_fixeddrives", Runs::Sysadmin),
+    ("xp_logininfo", Runs::Sysadmin),
+    ("xp_loginconfig", Runs::Sysadmin),
+    ("xp_cmdshell", Runs::Sysadmin),
 ];
 
 /// Checks the right to a system procedure.
 ///
 /// # Errors
 /// 15247, 262, 300.
-pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
-    if call.core.may_all() {
+pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), SqlError> {
+    if core.may_all() {
         return Ok(());
     }
-    let db = call.core.db().clone();
-    call.core.effective(&db)?;
+    let db = core.db().clone();
+    core.effective(&db)?;
     let found = TABLE.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, runs)| *runs);
     match found.unwrap_or(Runs::Sysadmin) {
         Runs::Everyone | Runs::Itself => Ok(()),
-        Runs::Owner => owner(call.core, &db),
-        Runs::Server(permission) => server(call.core, permission),
-        Runs::Database(permission) => in_database(call.core, &db, permission),
-        Runs::Sysadmin => sysadmin(call.core),
+        Runs::Owner => owner(core, &db),
+        Runs::Server(permission) => server(core, permission),
+        Runs::Database(permission) => in_database(core, &db, permission),
+        Runs::Sysadmin => sysadmin(core),
         Runs::SeesObject => {
             let named =
-                call.args.first().and_then(|arg| arg.value.as_str().map(str::to_owned)).unwrap_or_default();
+                args.first().and_then(|arg| arg.value.as_str().map(str::to_owned)).unwrap_or_default();
             let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
             let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());
             let catalog = db.catalog();
@@ -115,18 +171,18 @@ pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
                 None => catalog.find_module(part(1), part(0)).map(|module| module.object_id),
             };
             match found {
-                Some(id) if !sees(call.core, &db, id) => Err(not_permitted()),
+                Some(id) if !sees(core, &db, id) => Err(not_permitted()),
                 // The procedure says that there is no such object; those of other databases are the owner's.
-                _ if parts.len() > 2 => owner(call.core, &db),
+                _ if parts.len() > 2 => owner(core, &db),
                 _ => Ok(()),
             }
         }
         Runs::AltersObject => {
-            let kind = call.arg(2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
+            let kind = argument(args, 2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
             let named =
-                call.arg(0, "@objname").and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+                argument(args, 0, "@objname").and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
             match kind.as_deref() {
-                Some("DATABASE") => server(call.core, Permission::AlterAnyDatabase),
+                Some("DATABASE") => server(core, Permission::AlterAnyDatabase),
                 None | Some("OBJECT" | "COLUMN" | "INDEX") => {
                     let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
                     // The name of a column or index stands before its table's.
@@ -139,14 +195,14 @@ pub fn check(name: &str, call: &mut Call<'_>) -> Result<(), SqlError> {
                             catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone()))
                         }
                     };
-                    let Some((id, schema)) = found else { return owner(call.core, &db) };
+                    let Some((id, schema)) = found else { return owner(core, &db) };
                     let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
-                    match call.core.has(&db, Securable::new(Class::Object, id), schema, Permission::Alter) {
+                    match core.has(&db, Securable::new(Class::Object, id), schema, Permission::Alter) {
                         true => Ok(()),
                         false => Err(not_permitted()),
                     }
                 }
-                Some(_) => owner(call.core, &db),
+                Some(_) => owner(core, &db),
             }
         }
     }

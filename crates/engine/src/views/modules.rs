@@ -11,7 +11,7 @@ use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use crate::batch::module::{params_of, result_of};
 use crate::ddl::events;
 use crate::instance::OfInstance;
-use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
+use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder, fold_name};
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
 use plan::bind::function::table_columns;
@@ -298,8 +298,8 @@ pub static TRIGGER_EVENTS: View =
                     Value::Int(module.object_id),
                     Value::Int(number),
                     text(event),
-                    bit(false),
-                    bit(false),
+                    bit(module.order.first & TriggerOrder::bit(event) != 0),
+                    bit(module.order.last & TriggerOrder::bit(event) != 0),
                     group.and_then(events::group_number).map_or(Value::Null, Value::Int),
                     group.map_or(Value::Null, text),
                     bit(true),

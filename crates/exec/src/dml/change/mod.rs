@@ -186,6 +186,7 @@ fn triggers_for(catalog: &Catalog, change: &TableChange<'_>) -> Vec<Arc<ModuleDe
         let wanted = change.action.word();
         module.trigger().is_some_and(|t| !t.instead_of && t.events.iter().any(|event| event == wanted))
     });
+    triggers.sort_by_key(|module| module.order.rank(change.action.word()));
     triggers
 }
 

@@ -1,0 +1,117 @@
+//! sp_recompile, sp_refreshview, sp_refreshsqlmodule, sp_settriggerorder.
+
+use std::sync::Arc;
+
+use ::types::{DataType, Len, SqlError};
+
+use super::Call;
+use super::messages::error;
+use super::params::Param;
+use crate::ddl::modules::order_trigger;
+use crate::ddl::tables::Work;
+use crate::functions::metadata::name_parts;
+use crate::instance::OfInstance;
+use crate::stmt::refresh_module;
+use crate::stmt::rights::not_permitted;
+use catalog::security::{Class, Permission, Securable};
+use catalog::{ModuleDef, ModuleKind, errors, fold_name};
+use exec::state::SessionCore;
+
+const OBJECT: DataType = DataType::NVarChar(Len::N(776));
+
+/// 15165.
+fn missing(name: &str) -> SqlError {
+    error(15_165, &[name])
+}
+
+/// The module of a name.
+fn named(call: &Call<'_>, name: &str) -> Option<Arc<ModuleDef>> {
+    let parts = name_parts(name).filter(|parts| parts.len() <= 2)?;
+    let schema = parts.get(1).map_or("", String::as_str);
+    call.core.db().catalog().find_module(schema, &parts[0]).cloned()
+}
+
+/// ALTER on an object. Error: 15247.
+fn may_alter(core: &mut SessionCore, schema: &str, object_id: i32) -> Result<(), SqlError> {
+    let db = core.db().clone();
+    let schema = db.catalog().schemas.get(&fold_name(schema)).copied().unwrap_or(0);
+    match core.may_all() || core.has(&db, Securable::new(Class::Object, object_id), schema, Permission::Alter)
+    {
+        true => Ok(()),
+        false => Err(not_permitted()),
+    }
+}
+
+/// sp_recompile object: its plans, and those that read it, are made anew. All are, here.
+pub fn recompile(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@objname", OBJECT)];
+    let given = call.given("sp_recompile", 1, PARAMS)?;
+    let name = given.text(0).unwrap_or_default();
+    let parts = name_parts(name).unwrap_or_default();
+    let part = |at: usize| parts.get(at).map_or("", String::as_str);
+    let found = call.core.db().catalog().find(part(1), part(0)).is_some() || named(call, name).is_some();
+    if !found {
+        return Err(missing(name));
+    }
+    call.core.instance().forget_batches();
+    call.sink.message(&error(15_070, &[name]))?;
+    Ok(0)
+}
+
+/// sp_refreshview view.
+pub fn refresh_view(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@viewname", OBJECT)];
+    let given = call.given("sp_refreshview", 1, PARAMS)?;
+    let name = given.text(0).unwrap_or_default();
+    let view = named(call, name).filter(|m| m.kind == ModuleKind::View).ok_or_else(|| missing(name))?;
+    refresh(call, &view)
+}
+
+/// sp_refreshsqlmodule module [, namespace].
+pub fn refresh_sql_module(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@name", OBJECT), ("@namespace", DataType::NVarChar(Len::N(20)))];
+    let given = call.given("sp_refreshsqlmodule", 1, PARAMS)?;
+    let name = given.text(0).unwrap_or_default();
+    let module = match given.name(1).map(str::to_ascii_uppercase).as_deref() {
+        None | Some("OBJECT") => named(call, name),
+        Some("DATABASE_DDL_TRIGGER") => {
+            let parts = name_parts(name).unwrap_or_default();
+            parts.first().and_then(|name| call.core.db().catalog().ddl_trigger(name).cloned())
+        }
+        _ => None,
+    };
+    let module = module.ok_or_else(|| missing(name))?;
+    refresh(call, &module)
+}
+
+fn refresh(call: &mut Call<'_>, module: &Arc<ModuleDef>) -> Result<i32, SqlError> {
+    let db = call.core.db().clone();
+    may_alter(call.core, &module.schema, module.object_id)?;
+    refresh_module(call.core, &db, module)?;
+    Ok(0)
+}
+
+/// sp_settriggerorder trigger, order, action [, namespace].
+pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[
+        ("@triggername", DataType::NVarChar(Len::N(517))),
+        ("@order", DataType::VarChar(Len::N(10))),
+        ("@stmttype", DataType::VarChar(Len::N(50))),
+        ("@namespace", DataType::VarChar(Len::N(10))),
+    ];
+    let given = call.given("sp_settriggerorder", 3, PARAMS)?;
+    let (name, action) = (given.text(0).unwrap_or_default(), given.text(2).unwrap_or_default());
+    let place = fold_name(given.text(1).unwrap_or_default().trim()).to_string();
+    let known = ["first", "last", "none"].contains(&place.as_str());
+    if !known || catalog::TriggerOrder::bit(action) == 0 && given.name(3).is_none() {
+        return Err(error(15_600, &["sys.sp_settriggerorder"]));
+    }
+    if given.name(3).is_some() {
+        return Err(errors::not_supported("sp_settriggerorder of triggers of databases and servers"));
+    }
+    let trigger = named(call, name).filter(|m| m.kind == ModuleKind::Trigger).ok_or_else(|| missing(name))?;
+    let db = call.core.db().clone();
+    may_alter(call.core, &trigger.schema, trigger.parent)?;
+    order_trigger(&mut Work::begin(call.core, &db)?, &trigger, &place, action)?;
+    Ok(0)
+}
