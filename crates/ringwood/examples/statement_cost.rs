@@ -26,10 +26,13 @@ fn spread(n: i32) -> i32 {
     n.wrapping_mul(7919).rem_euclid(KEYS)
 }
 
+/// The key of a statement by its number.
+type Key = fn(i32) -> i32;
+
 /// What runs.
 enum Work {
     /// A statement with one parameter, each time with another key.
-    Prepared(Statement, fn(i32) -> i32),
+    Prepared(Statement, Key),
     /// A batch.
     Loop(String),
 }
@@ -57,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let kind = args.first().map_or("update", String::as_str);
     let count = args.get(1).map_or(Ok(20_000), |text| text.parse())?;
-    let (text, key): (_, Option<fn(i32) -> i32>) = match kind {
+    let (text, key): (_, Option<Key>) = match kind {
         "select" => ("select n from t where id = @k", Some(spread)),
         "update" => ("update t set n = n + 1 where id = @k", Some(spread)),
         "insert" => ("insert grows values (@k, 'some words that make the row longer')", Some(|n| n)),
