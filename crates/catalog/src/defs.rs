@@ -130,10 +130,54 @@ pub struct IndexOptions {
     pub no_recompute: bool,
     /// OPTIMIZE_FOR_SEQUENTIAL_KEY.
     pub sequential_key: bool,
+    /// DATA_COMPRESSION = ROW, DATA_COMPRESSION = PAGE: said and shown; pages are as without it.
+    pub row_compression: bool,
+    pub page_compression: bool,
+}
+
+/// DATA_COMPRESSION.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    #[default]
+    None = 0,
+    Row = 1,
+    Page = 2,
+}
+
+impl Compression {
+    /// Its word in T-SQL.
+    pub fn word(self) -> &'static str {
+        match self {
+            Compression::None => "NONE",
+            Compression::Row => "ROW",
+            Compression::Page => "PAGE",
+        }
+    }
+
+    /// From its word.
+    pub fn of(word: &str) -> Option<Compression> {
+        let all = [Compression::None, Compression::Row, Compression::Page];
+        all.into_iter().find(|compression| compression.word().eq_ignore_ascii_case(word))
+    }
 }
 
 impl IndexOptions {
-    fn all(&mut self) -> [&mut bool; 7] {
+    /// DATA_COMPRESSION.
+    pub fn compression(self) -> Compression {
+        match (self.row_compression, self.page_compression) {
+            (_, true) => Compression::Page,
+            (true, _) => Compression::Row,
+            _ => Compression::None,
+        }
+    }
+
+    /// Sets DATA_COMPRESSION.
+    pub fn set_compression(&mut self, to: Compression) {
+        self.row_compression = to == Compression::Row;
+        self.page_compression = to == Compression::Page;
+    }
+
+    fn all(&mut self) -> [&mut bool; 9] {
         [
             &mut self.disabled,
             &mut self.ignore_dup_key,
@@ -142,6 +186,8 @@ impl IndexOptions {
             &mut self.no_page_locks,
             &mut self.no_recompute,
             &mut self.sequential_key,
+            &mut self.row_compression,
+            &mut self.page_compression,
         ]
     }
 

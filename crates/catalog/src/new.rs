@@ -5,6 +5,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{Collation, DataType};
 
+use crate::defs::Compression;
+
 /// A table to create.
 #[derive(Clone, Debug, Default)]
 pub struct NewTable {
@@ -22,6 +24,8 @@ pub struct NewTable {
     pub foreign_keys: Vec<NewForeignKey>,
     /// Filegroup by name; the database's default one when empty.
     pub filegroup: CompactString,
+    /// DATA_COMPRESSION of its heap or clustered index.
+    pub compression: Option<Compression>,
 }
 
 /// A column to create.

@@ -25,10 +25,12 @@ pub enum PropertyClass {
     Principal = 4,
     Type = 6,
     Index = 7,
+    /// How sensitive a column is: ADD SENSITIVITY CLASSIFICATION. No class of sys.extended_properties.
+    Sensitivity = 200,
 }
 
 impl PropertyClass {
-    const ALL: [PropertyClass; 7] = [
+    const ALL: [PropertyClass; 8] = [
         PropertyClass::Database,
         PropertyClass::Object,
         PropertyClass::Parameter,
@@ -36,6 +38,7 @@ impl PropertyClass {
         PropertyClass::Principal,
         PropertyClass::Type,
         PropertyClass::Index,
+        PropertyClass::Sensitivity,
     ];
 
     /// class_desc.
@@ -48,6 +51,7 @@ impl PropertyClass {
             PropertyClass::Principal => "DATABASE_PRINCIPAL",
             PropertyClass::Type => "TYPE",
             PropertyClass::Index => "INDEX",
+            PropertyClass::Sensitivity => "OBJECT_OR_COLUMN",
         }
     }
 

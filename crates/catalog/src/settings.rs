@@ -1,6 +1,7 @@
 //! A database's options as ALTER DATABASE ... SET stores them, and their form on disk: lines `key=value` in the boot
 //! page's free bytes. Unknown keys are kept out; missing keys take their default, so versions can differ.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use compact_str::CompactString;
@@ -11,6 +12,9 @@ use crate::growth::Growth;
 /// The boot page has room for so many bytes of names of filegroups; further ones get names from their numbers where the
 /// database is attached.
 const MAX_NAMES: usize = 4000;
+
+/// Before the name of a scoped configuration.
+const SCOPED: &str = "scoped.";
 
 /// Everything ALTER DATABASE ... SET can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +57,8 @@ pub struct DbSettings {
     /// database finds them here.
     pub filegroups: Vec<CompactString>,
     pub log_name: CompactString,
+    /// ALTER DATABASE SCOPED CONFIGURATION: values that are not the usual ones, by name.
+    pub scoped: BTreeMap<CompactString, CompactString>,
 }
 
 impl Default for DbSettings {
@@ -82,6 +88,7 @@ impl Default for DbSettings {
             collation: types::Collation::default().name().to_string(),
             filegroups: Vec::new(),
             log_name: CompactString::default(),
+            scoped: BTreeMap::new(),
         }
     }
 }
@@ -133,6 +140,9 @@ impl DbSettings {
         }
         let _ = writeln!(out, "collation={}", self.collation);
         let _ = writeln!(out, "log_name={}", escape(&self.log_name));
+        for (name, value) in &self.scoped {
+            let _ = writeln!(out, "{SCOPED}{name}={value}");
+        }
         let names = self.filegroups.iter().map(|name| escape(name));
         let names = names.scan(0, |bytes, name| {
             *bytes += name.len();
@@ -149,6 +159,8 @@ impl DbSettings {
                 settings.collation = value.to_string();
             } else if key == "filegroup" {
                 settings.filegroups.push(unescape(value));
+            } else if let Some(name) = key.strip_prefix(SCOPED) {
+                settings.scoped.insert(name.into(), value.into());
             } else if key == "log_name" {
                 settings.log_name = unescape(value);
             } else if let Ok(number) = value.parse::<i64>() {
@@ -202,6 +214,7 @@ mod tests {
             create_date: (46000, 25_000_000),
             filegroups: vec!["PRIMARY".into(), "odd\n=name".into()],
             log_name: "l".into(),
+            scoped: [("MAXDOP".into(), "4".into())].into(),
             ..DbSettings::default()
         };
         let mut text = String::new();

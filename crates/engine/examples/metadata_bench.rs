@@ -70,6 +70,19 @@ const ONE: &[(&str, &str)] = &[
     ("sp_fkeys to a table", "EXEC sp_fkeys N't4000', N'dbo'"),
     ("sp_statistics", "EXEC sp_statistics N't4000', N'dbo'"),
     ("sp_special_columns_100", "EXEC sp_special_columns_100 N't4000', N'dbo'"),
+    (
+        "syscolumns of a table",
+        "SELECT name, xtype, length FROM syscolumns WHERE id = OBJECT_ID('t4000') ORDER BY colid",
+    ),
+    ("sysindexes of a table", "SELECT name, indid, rows FROM sysindexes WHERE id = OBJECT_ID('t4000')"),
+    (
+        "who names a table",
+        "SELECT referencing_entity_name FROM sys.dm_sql_referencing_entities('dbo.t4000', 'OBJECT')",
+    ),
+    (
+        "SQLAlchemy: columns of a table",
+        "SELECT [INFORMATION_SCHEMA].[COLUMNS].[TABLE_NAME], [sys].[columns].name AS name_1, [sys].[types].name AS name_2, [sys].[columns].is_nullable, [sys].[columns].max_length, [sys].[columns].precision, [sys].[columns].scale, [sys].[columns].collation_name, [sys].[default_constraints].definition, [sys].[identity_columns].seed_value FROM [sys].[columns] JOIN [sys].[types] ON [sys].[columns].user_type_id = [sys].[types].user_type_id LEFT OUTER JOIN [sys].[default_constraints] ON [sys].[default_constraints].object_id = [sys].[columns].default_object_id LEFT OUTER JOIN [sys].[identity_columns] ON [sys].[identity_columns].object_id = [sys].[columns].object_id AND [sys].[identity_columns].column_id = [sys].[columns].column_id JOIN [INFORMATION_SCHEMA].[COLUMNS] ON [INFORMATION_SCHEMA].[COLUMNS].COLUMN_NAME = [sys].[columns].name AND [INFORMATION_SCHEMA].[COLUMNS].TABLE_NAME = N't4000' AND [INFORMATION_SCHEMA].[COLUMNS].TABLE_SCHEMA = N'dbo' WHERE [sys].[columns].object_id = OBJECT_ID(N'[dbo].[t4000]') ORDER BY [sys].[columns].column_id",
+    ),
 ];
 
 /// Questions about everything.
@@ -92,6 +105,44 @@ const ALL: &[(&str, &str)] = &[
         "SELECT COUNT(*) FROM sys.objects WHERE OBJECTPROPERTY(object_id, 'IsMSShipped') = 0",
     ),
     ("sp_tables", "EXEC sp_tables"),
+    (
+        "EF Core: tables",
+        "SELECT SCHEMA_NAME([t].[schema_id]) AS [schema], [t].[name], CAST([e].[value] AS nvarchar(MAX)) AS [comment], 'table' AS [type], [t].[is_memory_optimized], [t].[temporal_type] FROM [sys].[tables] AS [t] LEFT JOIN [sys].[extended_properties] AS [e] ON [e].[major_id] = [t].[object_id] AND [e].[minor_id] = 0 AND [e].[class] = 1 AND [e].[name] = 'MS_Description' WHERE [t].[is_ms_shipped] = 0 AND [t].[temporal_type] <> 1",
+    ),
+    (
+        "EF Core: columns",
+        "SELECT SCHEMA_NAME([o].[schema_id]) AS [table_schema], [o].[name] AS [table_name], [c].[name] AS [column_name], [c].[column_id] AS [ordinal], SCHEMA_NAME([tp].[schema_id]) AS [type_schema], [tp].[name] AS [type_name], CAST([c].[max_length] AS int) AS [max_length], CAST([c].[precision] AS int) AS [precision], CAST([c].[scale] AS int) AS [scale], [c].[is_nullable], [c].[is_identity], [dc].[definition] AS [default_sql], [cc].[definition] AS [computed_sql] FROM (SELECT [v].[name], [v].[object_id], [v].[schema_id] FROM [sys].[views] v WHERE [v].[is_ms_shipped] = 0 UNION ALL SELECT [t].[name], [t].[object_id], [t].[schema_id] FROM [sys].[tables] t WHERE [t].[is_ms_shipped] = 0) o JOIN [sys].[columns] AS [c] ON [o].[object_id] = [c].[object_id] JOIN [sys].[types] AS [tp] ON [c].[user_type_id] = [tp].[user_type_id] LEFT JOIN [sys].[computed_columns] AS [cc] ON [c].[object_id] = [cc].[object_id] AND [c].[column_id] = [cc].[column_id] LEFT JOIN [sys].[default_constraints] AS [dc] ON [c].[object_id] = [dc].[parent_object_id] AND [c].[column_id] = [dc].[parent_column_id] ORDER BY [table_schema], [table_name], [c].[column_id]",
+    ),
+    (
+        "EF Core: indexes",
+        "SELECT SCHEMA_NAME([t].[schema_id]) AS [table_schema], [t].[name] AS [table_name], [i].[name] AS [index_name], [i].[type_desc], [i].[is_primary_key], [i].[is_unique], [i].[filter_definition], COL_NAME([ic].[object_id], [ic].[column_id]) AS [column_name], [ic].[is_descending_key] FROM (SELECT [t].[name], [t].[object_id], [t].[schema_id] FROM [sys].[tables] t) t JOIN [sys].[indexes] AS [i] ON [t].[object_id] = [i].[object_id] JOIN [sys].[index_columns] AS [ic] ON [i].[object_id] = [ic].[object_id] AND [i].[index_id] = [ic].[index_id] WHERE [i].[is_hypothetical] = 0 ORDER BY [table_schema], [table_name], [index_name], [ic].[key_ordinal]",
+    ),
+    (
+        "EF Core: foreign keys",
+        "SELECT SCHEMA_NAME([t].[schema_id]) AS [table_schema], [t].[name] AS [table_name], [f].[name], SCHEMA_NAME(tab2.[schema_id]) AS [principal_schema], [tab2].name AS [principal_table], [f].[delete_referential_action_desc], col1.name AS [column_name], col2.name AS [referenced] FROM [sys].[foreign_keys] AS [f] JOIN [sys].[foreign_key_columns] AS fc ON [fc].[constraint_object_id] = [f].[object_id] JOIN [sys].[tables] AS [t] ON [t].[object_id] = [fc].[parent_object_id] JOIN [sys].[columns] AS [col1] ON [col1].[column_id] = [fc].[parent_column_id] AND [col1].[object_id] = [t].[object_id] JOIN [sys].[tables] AS [tab2] ON [tab2].[object_id] = [fc].[referenced_object_id] JOIN [sys].[columns] AS [col2] ON [col2].[column_id] = [fc].[referenced_column_id] AND [col2].[object_id] = [tab2].[object_id] ORDER BY [table_schema], [table_name], [f].[name], [fc].[constraint_column_id]",
+    ),
+    (
+        "SSMS: tables of the tree",
+        "SELECT tbl.name AS [Name], SCHEMA_NAME(tbl.schema_id) AS [Schema], tbl.object_id AS [ID], CAST(tbl.is_memory_optimized AS bit) AS [IsMemoryOptimized] FROM sys.tables AS tbl WHERE (CAST(case when tbl.is_ms_shipped = 1 then 1 when (select major_id from sys.extended_properties where major_id = tbl.object_id and minor_id = 0 and class = 1 and name = N'microsoft_database_tools_support') is not null then 1 else 0 end AS bit) = 0) ORDER BY [Schema] ASC, [Name] ASC",
+    ),
+    ("sysobjects", "SELECT name, id FROM sysobjects WHERE xtype = 'U'"),
+    (
+        "syscolumns",
+        "SELECT o.name, c.name, c.xtype FROM sysobjects o JOIN syscolumns c ON c.id = o.id WHERE o.xtype = 'U'",
+    ),
+    (
+        "sysindexes: rows of all tables",
+        "SELECT o.name, i.rows FROM sysobjects o JOIN sysindexes i ON i.id = o.id WHERE i.indid < 2 AND o.xtype = 'U'",
+    ),
+    ("sysreferences", "SELECT OBJECT_NAME(fkeyid), OBJECT_NAME(rkeyid), fkey1, rkey1 FROM sysreferences"),
+    (
+        "rows of all tables",
+        "SELECT t.name, SUM(p.rows) FROM sys.tables t JOIN sys.partitions p ON p.object_id = t.object_id AND p.index_id IN (0, 1) GROUP BY t.name",
+    ),
+    (
+        "sys.sql_expression_dependencies",
+        "SELECT referencing_id, referenced_id FROM sys.sql_expression_dependencies",
+    ),
 ];
 
 fn main() {

@@ -14,6 +14,7 @@ pub mod instance;
 mod msdb;
 mod open;
 mod properties;
+mod scoped;
 pub mod security;
 pub mod session;
 pub mod stmt;

@@ -157,7 +157,7 @@ fn logins_are_made_changed_and_dropped() {
     fails(&instance, "CREATE LOGIN c WITH PASSWORD = 'G00d-enough', CHECK_EXPIRATION = ON", &[40_510]);
     fails(&instance, "CREATE LOGIN c WITH PASSWORD = 'G00d-enough' MUST_CHANGE", &[40_510]);
     fails(&instance, "CREATE LOGIN c WITH PASSWORD = 0x01 HASHED", &[40_510]);
-    fails(&instance, "CREATE LOGIN c FROM WINDOWS", &[40_510]);
+    fails(&instance, "CREATE LOGIN c FROM WINDOWS", &[15_407]);
     fails(&instance, "CREATE LOGIN c WITH PASSWORD = 'G00d-enough', DEFAULT_DATABASE = nowhere", &[15_010]);
     fails(&instance, "CREATE LOGIN [a\\b] WITH PASSWORD = 'G00d-enough'", &[15_006]);
     fails(&instance, "CREATE LOGIN sa WITH PASSWORD = 'G00d-enough'", &[15_025]);

@@ -97,6 +97,11 @@ fn procedures_in_sql() {
 }
 
 #[test]
+fn definitions() {
+    ask("definitions");
+}
+
+#[test]
 fn functions() {
     ask("functions");
 }
@@ -114,6 +119,11 @@ fn views() {
 #[test]
 fn old_views() {
     ask("old_views");
+}
+
+#[test]
+fn running_views() {
+    ask("running_views");
 }
 
 #[test]

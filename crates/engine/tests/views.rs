@@ -78,8 +78,18 @@ fn every_view_can_be_read_and_every_value_fits_its_column() {
             "dm_exec_input_buffer" => "(@@spid, null)",
             "fn_listextendedproperty" => "(null, null, null, null, null, null, null)",
             "dm_db_log_info" | "dm_db_log_stats" => "(db_id())",
-            "dm_exec_sql_text" => "(0x02)",
+            "dm_exec_sql_text" | "dm_exec_query_plan" | "dm_exec_plan_attributes" => "(0x02)",
+            "dm_exec_text_query_plan" => "(0x02, 0, -1)",
+            "dm_sql_referenced_entities" | "dm_sql_referencing_entities" => "('dbo.a', 'OBJECT')",
+            "dm_exec_describe_first_result_set" => "('select i, t from a', null, 0)",
+            "dm_exec_describe_first_result_set_for_object" => "(object_id('a'), 0)",
+            "dm_db_index_physical_stats" | "dm_db_database_page_allocations" => {
+                "(db_id(), object_id('a'), null, null, 'DETAILED')"
+            }
+            "dm_db_page_info" => "(db_id(), 1, 0, 'DETAILED')",
             "dm_exec_cursors" => "(0)",
+            "fn_my_permissions" => "('dbo.a', 'OBJECT')",
+            "fn_builtin_permissions" => "(null)",
             "generate_series" => "(1, 2)",
             "openjson" => "('[1]')",
             "fn_helpcollations" => "()",

@@ -184,7 +184,7 @@ fn questions(file: &str) -> impl Iterator<Item = String> {
 #[test]
 fn views_of_the_catalogue() {
     let mut all = vec!["create database t\ngo\nuse t".to_string(), script("metadata/schema.sql", &[])];
-    all.extend(["old_views"].iter().flat_map(|name| {
+    all.extend(["old_views", "running_views"].iter().flat_map(|name| {
         let file = script(&format!("metadata/{name}.txt"), &[]);
         questions(&file).collect::<Vec<_>>()
     }));
@@ -276,15 +276,17 @@ fn xml() {
 #[test]
 fn procedures_of_the_system_say_the_same() {
     let schema = script("metadata/schema.sql", &[]);
-    let file = script("metadata/procedures_in_sql.txt", &[]);
-    let mut scripts = vec![String::from("CREATE DATABASE t"), String::from("USE t"), schema];
-    for case in file.split("==== ").skip(1) {
-        let (about, rest) = case.split_once('\n').expect("a question");
-        if !about.ends_with("(times)") {
-            scripts.push(rest.split("\n----\n").next().expect("a question").to_owned());
+    for name in ["procedures_in_sql", "definitions"] {
+        let file = script(&format!("metadata/{name}.txt"), &[]);
+        let mut scripts = vec![String::from("CREATE DATABASE t"), String::from("USE t"), schema.clone()];
+        for case in file.split("==== ").skip(1) {
+            let (about, rest) = case.split_once('\n').expect("a question");
+            if !about.ends_with("(times)") {
+                scripts.push(rest.split("\n----\n").next().expect("a question").to_owned());
+            }
         }
+        both_ways(name, &scripts);
     }
-    both_ways("procedures of the system", &scripts);
 }
 
 #[test]

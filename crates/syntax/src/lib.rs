@@ -11,6 +11,7 @@ pub mod ast;
 mod batch;
 mod error;
 pub mod lexer;
+pub mod mentions;
 mod parser;
 mod words;
 

@@ -7,12 +7,16 @@
 use std::sync::Arc;
 
 use super::cache::BatchCache;
+use super::counts::Counts;
 use super::{Bound, Compiled, Stamp};
 use crate::instance::OfInstance;
 use exec::state::SessionCore;
 
 /// By operation: what a statement was bound to, and under what.
 pub type Bindings = Vec<Option<(Stamp, Bound)>>;
+
+/// What a run takes and gives back: bindings, and where the session counts what they cost.
+pub(super) type Own = (Bindings, Arc<Counts>);
 
 /// Batches whose bindings a session keeps.
 const KEPT: usize = 8;
@@ -23,31 +27,31 @@ struct Kept {
     /// Of the cache of batches when the first of these was kept: what they hold is let go when that is cleared.
     generation: u64,
     /// The newest last; without bindings while a run has them.
-    list: Vec<(Arc<Compiled>, Option<Bindings>)>,
+    list: Vec<(Arc<Compiled>, Option<Own>)>,
 }
 
 /// The bindings to run a batch with: those of its last run in this session, else the shared ones.
-pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Bindings {
+pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Own {
     let kept = core.kept_bindings.as_mut().and_then(|kept| kept.downcast_mut::<Kept>());
     let place = kept.and_then(|kept| kept.list.iter_mut().rfind(|(of, _)| Arc::ptr_eq(of, batch)));
-    match place.and_then(|(_, bindings)| bindings.take()) {
-        Some(bindings) => bindings,
-        None => batch.bound.lock().clone(),
+    match place.and_then(|(_, own)| own.take()) {
+        Some(own) => own,
+        None => (batch.bound.lock().clone(), batch.counts.take()),
     }
 }
 
 /// Keeps the bindings of a run that has ended.
-pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, bindings: Bindings) {
+pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
     let kept = core.kept_bindings.get_or_insert_with(|| Box::<Kept>::default());
     let Some(kept) = kept.downcast_mut::<Kept>() else { return };
     match kept.list.iter_mut().rfind(|(of, _)| Arc::ptr_eq(of, batch)) {
-        Some((_, place)) => *place = Some(bindings),
-        None => add(core, batch, bindings),
+        Some((_, place)) => *place = Some(own),
+        None => add(core, batch, own),
     }
 }
 
 #[cold]
-fn add(core: &mut SessionCore, batch: &Arc<Compiled>, bindings: Bindings) {
+fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
     let generation = BatchCache::of(core.instance()).map_or(0, BatchCache::generation);
     let kept = core.kept_bindings.as_mut().and_then(|kept| kept.downcast_mut::<Kept>());
     let Some(kept) = kept else { return };
@@ -58,5 +62,5 @@ fn add(core: &mut SessionCore, batch: &Arc<Compiled>, bindings: Bindings) {
     if kept.list.len() >= KEPT {
         kept.list.remove(0);
     }
-    kept.list.push((batch.clone(), Some(bindings)));
+    kept.list.push((batch.clone(), Some(own)));
 }

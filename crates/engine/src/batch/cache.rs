@@ -138,6 +138,21 @@ fn next_generation() -> u64 {
     NEXT.fetch_add(1, Relaxed)
 }
 
+/// A batch that is kept, as views see it.
+pub struct KeptPlan {
+    pub batch: Arc<Compiled>,
+    /// database_id.
+    pub db: i32,
+    /// Tells batches of one text apart.
+    pub hash: u64,
+    /// The options that it was compiled under; of a text.
+    pub options: Option<i32>,
+    /// The module that it is the body of.
+    pub module: Option<Arc<ModuleDef>>,
+    /// It has parameters.
+    pub prepared: bool,
+}
+
 /// The cache; one per instance.
 pub struct BatchCache {
     generation: AtomicU64,
@@ -349,6 +364,31 @@ impl BatchCache {
         }
         modules.insert(key, (Arc::downgrade(module), code.clone()));
         Ok(code)
+    }
+
+    /// Everything that is kept.
+    pub fn plans(&self) -> Vec<KeptPlan> {
+        let mut plans = Vec::new();
+        for part in &self.parts {
+            plans.extend(part.lock().entries.iter().map(|(hash, entry)| KeptPlan {
+                batch: entry.kept.batch().clone(),
+                db: entry.context.db,
+                hash: *hash,
+                options: Some(entry.context.options),
+                module: None,
+                prepared: entry.context.is_shape || !entry.params.is_empty(),
+            }));
+        }
+        // The key of a shape is kept for its own text too.
+        plans.sort_by_key(|plan| Arc::as_ptr(&plan.batch));
+        plans.dedup_by(|a, b| Arc::ptr_eq(&a.batch, &b.batch));
+        let modules = self.modules.read();
+        plans.extend(modules.iter().filter_map(|((db, object_id), (module, code))| {
+            let (batch, module) = (code.batch.clone(), Some(module.upgrade()?));
+            let hash = u64::from(*object_id as u32);
+            Some(KeptPlan { batch, db: *db, hash, options: None, module, prepared: false })
+        }));
+        plans
     }
 
     /// The cache of an instance.

@@ -2,6 +2,7 @@
 
 mod bindings;
 pub mod cache;
+pub mod counts;
 mod cursor_options;
 mod cursors;
 pub mod declared;
@@ -22,6 +23,7 @@ pub mod rpc;
 pub mod run;
 mod server_cursors;
 pub mod shape;
+pub mod shown_plan;
 pub mod table_args;
 pub mod table_param;
 pub mod trigger;
@@ -39,6 +41,7 @@ use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
 use bindings::Bindings;
+use counts::CountsOfBatch;
 use exec::conceal::conceal;
 use exec::dml::DmlPlan;
 use exec::operators::scalar::{Condition, Scalar};
@@ -191,6 +194,8 @@ pub struct Compiled {
     pub settings: ParseSettings,
     /// Bindings by operation, shared by the runs of the batch.
     pub bound: Mutex<Bindings>,
+    /// What running it has cost.
+    pub counts: CountsOfBatch,
 }
 
 impl BatchView for Compiled {
@@ -207,6 +212,15 @@ impl BatchView for Compiled {
 }
 
 impl Compiled {
+    /// Bytes of text and program.
+    pub fn size(&self) -> usize {
+        let program = &self.program;
+        self.source.len()
+            + program.ops.len() * size_of::<Op>()
+            + program.stmts.len() * size_of::<Stmt>()
+            + program.exprs.len() * size_of::<syntax::ast::Expr>()
+    }
+
     /// Parses a text and flattens it. `params` are the variables that exist before it starts, `settings` what holds where
     /// it begins.
     ///
@@ -287,7 +301,8 @@ impl Compiled {
         let source: Arc<str> = text.into();
         let concealed = conceal(text);
         let text = if *source == *concealed { source.clone() } else { concealed.into() };
-        Compiled { text, source, procedure, program, parameters, settings, bound }
+        let counts = CountsOfBatch::new(program.stmts.len());
+        Compiled { text, source, procedure, program, parameters, settings, bound, counts }
     }
 }
 

@@ -11,6 +11,7 @@ use types::convert::{Mode, convert_in};
 use types::{DataType, Dialect, SqlError, Value};
 
 use super::bindings::{self, Bindings};
+use super::counts::{Counts, worker_time};
 use super::kind::kind_of;
 use super::program::Op;
 use super::{Bound, Compiled};
@@ -87,6 +88,8 @@ pub struct Run<'a> {
     pub(super) batch: &'a Arc<Compiled>,
     pub(super) vars: &'a mut Vec<Value>,
     pub(super) bound: Bindings,
+    /// Where this session counts what its statements cost.
+    counts: Arc<Counts>,
     /// A binding is for this run alone: the session does not keep them.
     one_run: bool,
     /// The operation that runs.
@@ -133,12 +136,14 @@ pub fn run_batch(
 ) -> Result<End, SqlError> {
     let gives_back = core.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
+    let begun = run.counts.run.begin();
     let end = run.main();
+    run.counts.run.ended(begun);
     run.core.caught.truncate(run.base_depth);
     run.core.cursors.leave(gives_back);
-    let Run { core, bound, one_run, .. } = run;
+    let Run { core, bound, counts, one_run, .. } = run;
     if !one_run {
-        bindings::keep(core, batch, bound);
+        bindings::keep(core, batch, (bound, counts));
     }
     end
 }
@@ -154,7 +159,7 @@ impl<'a> Run<'a> {
         if vars.len() != batch.program.vars.len() {
             vars.resize(batch.program.vars.len(), Value::Null);
         }
-        let bound = bindings::take(core, batch);
+        let (bound, counts) = bindings::take(core, batch);
         let base_depth = core.caught.len();
         Run {
             core,
@@ -162,6 +167,7 @@ impl<'a> Run<'a> {
             batch,
             vars,
             bound,
+            counts,
             one_run: false,
             at: 0,
             outer_try,
@@ -339,7 +345,7 @@ impl<'a> Run<'a> {
                 self.insert_exec(at, insert)?;
             }
             StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
-                self.profiled(at, stmt, |run| run.dml(at, stmt))?;
+                self.counted(index, |run| run.profiled(at, stmt, |run| run.dml(at, stmt)))?;
             }
             StmtKind::SetVariable(set) if self.sets_cursor(set) => self.set_cursor(at, set, stmt.span)?,
             StmtKind::SetVariable(set) => {
@@ -347,9 +353,11 @@ impl<'a> Run<'a> {
                 self.assign(at)?;
             }
             StmtKind::Select(query) if query.body.first_select().into.is_some() => {
-                self.profiled(at, stmt, |run| run.dml(at, stmt))?;
+                self.counted(index, |run| run.profiled(at, stmt, |run| run.dml(at, stmt)))?;
             }
-            StmtKind::Select(query) => self.profiled(at, stmt, |run| run.query(at, query))?,
+            StmtKind::Select(query) => {
+                self.counted(index, |run| run.profiled(at, stmt, |run| run.query(at, query)))?;
+            }
             _ => {
                 return Ok(match self.other(at, stmt)? {
                     Flow::Next => Step::Next,
@@ -358,6 +366,19 @@ impl<'a> Run<'a> {
             }
         }
         Ok(Step::Next)
+    }
+
+    /// Runs a query or change and counts it, if it comes to its end.
+    #[inline]
+    fn counted(
+        &mut self,
+        statement: usize,
+        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let begun = self.counts.statements[statement].begin();
+        work(self)?;
+        self.counts.statements[statement].end(begun, self.core.rowcount);
+        Ok(())
     }
 
     // ---- binding ----
@@ -695,22 +716,17 @@ struct StatementTimer {
 
 impl StatementTimer {
     fn start() -> StatementTimer {
-        StatementTimer { began: Instant::now(), cpu: thread_cpu() }
+        StatementTimer { began: Instant::now(), cpu: worker_time() }
     }
 
     /// 3613 with SQL Server's text.
     fn message(&self) -> SqlError {
-        let cpu = thread_cpu().saturating_sub(self.cpu).as_millis();
+        let cpu = worker_time().saturating_sub(self.cpu).as_millis();
         let elapsed = self.began.elapsed().as_millis();
         let text =
             format!("\n SQL Server Execution Times:\n   CPU time = {cpu} ms,  elapsed time = {elapsed} ms.");
         SqlError::new(3613, 10, 1, text)
     }
-}
-
-fn thread_cpu() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
 }
 
 impl Run<'_> {

@@ -246,7 +246,7 @@ fn refuse_repair(command: &Command<'_, '_>) -> Result<(), SqlError> {
     }
 }
 
-fn tell(
+pub(super) fn tell(
     command: &mut Command<'_, '_>,
     db: &Arc<Db>,
     report: &CheckReport,

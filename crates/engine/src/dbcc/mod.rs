@@ -3,6 +3,7 @@
 pub mod check;
 mod identity;
 mod log;
+mod others;
 mod shrink;
 mod statistics;
 mod trace;
@@ -53,6 +54,11 @@ pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
         "TRACEOFF" => trace::switch(&mut command, false)?,
         "TRACESTATUS" => trace::status(&mut command)?,
         "USEROPTIONS" => user_options::show(&mut command)?,
+        "CHECKFILEGROUP" => others::check_filegroup(&mut command)?,
+        "CLEANTABLE" => others::clean_table(&mut command)?,
+        "HELP" => others::help(&mut command)?,
+        "INPUTBUFFER" => others::input_buffer(&mut command)?,
+        "PROCCACHE" => others::proc_cache(&mut command)?,
         "FREEPROCCACHE" => command.ctx.core.instance().forget_batches(),
         // Caches of pages empty themselves; emptying them by hand only costs time.
         "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}

@@ -83,6 +83,18 @@ pub fn rename(work: &mut Work<'_>, alias: &Arc<AliasDef>, name: &str) -> Result<
     Ok(())
 }
 
+/// Puts an alias type into another schema, where its name is free.
+///
+/// # Errors
+/// What the storage says.
+pub fn transfer(work: &mut Work<'_>, alias: &Arc<AliasDef>, schema: &str) -> Result<(), SqlError> {
+    let after = Arc::new(AliasDef { schema: schema.into(), ..AliasDef::clone(alias) });
+    change(work, alias, false)?;
+    change(work, &after, true)?;
+    work.core.instance().forget_batches();
+    Ok(())
+}
+
 fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
     let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);

@@ -6,6 +6,7 @@ pub mod constraints;
 pub mod ddl_triggers;
 pub mod events;
 pub mod modules;
+pub mod moves;
 pub mod others;
 pub mod rebuild;
 #[cfg(test)]

@@ -80,36 +80,56 @@ pub fn lock(work: &mut Work<'_>, object: &OtherObject) -> Result<(), SqlError> {
 /// As [`lock`] and [`replace`]; 15336 the DEFAULT of a column takes values of the sequence.
 pub fn rename(work: &mut Work<'_>, object: &OtherObject, name: &str) -> Result<(), SqlError> {
     lock(work, object)?;
-    let after = match object {
-        OtherObject::Sequence(old) => {
-            let catalog = work.db.catalog();
-            let mut defaults = catalog.by_id.values().flat_map(|table| &table.columns);
-            if defaults.any(|column| column.default.as_ref().is_some_and(|default| uses(default, old))) {
-                let text = format!(
-                    "Object '{}' cannot be renamed because the object participates in enforced dependencies.",
-                    old.name
-                );
-                return Err(SqlError::new(15336, 16, 1, text));
-            }
-            OtherObject::Sequence(Arc::new(SequenceDef {
-                object_id: old.object_id,
-                schema: old.schema.clone(),
-                name: name.into(),
-                options: old.options.clone(),
-                create_date: old.create_date.clone(),
-                modify_date: catalog::clock::now(),
-                state: old.state.clone(),
-            }))
-        }
+    if has_user(work, object) {
+        let text = format!(
+            "Object '{}' cannot be renamed because the object participates in enforced dependencies.",
+            object.name()
+        );
+        return Err(SqlError::new(15336, 16, 1, text));
+    }
+    replace(work, Some(object.clone()), Some(named(object, object.schema(), name)))
+}
+
+/// Puts an object into another schema, where its name is free.
+///
+/// # Errors
+/// As [`lock`] and [`replace`]; 15348 the DEFAULT of a column takes values of the sequence.
+pub fn transfer(work: &mut Work<'_>, object: &OtherObject, schema: &str) -> Result<(), SqlError> {
+    lock(work, object)?;
+    if has_user(work, object) {
+        return Err(SqlError::new(15_348, 16, 1, "Cannot transfer a schemabound object."));
+    }
+    replace(work, Some(object.clone()), Some(named(object, schema, object.name())))
+}
+
+/// Whether the DEFAULT of a column takes values of what may be a sequence.
+fn has_user(work: &Work<'_>, object: &OtherObject) -> bool {
+    let OtherObject::Sequence(sequence) = object else { return false };
+    let catalog = work.db.catalog();
+    let mut defaults = catalog.by_id.values().flat_map(|table| &table.columns);
+    defaults.any(|column| column.default.as_ref().is_some_and(|default| uses(default, sequence)))
+}
+
+/// The same object by another name.
+fn named(object: &OtherObject, schema: &str, name: &str) -> OtherObject {
+    match object {
+        OtherObject::Sequence(old) => OtherObject::Sequence(Arc::new(SequenceDef {
+            object_id: old.object_id,
+            schema: schema.into(),
+            name: name.into(),
+            options: old.options.clone(),
+            create_date: old.create_date.clone(),
+            modify_date: catalog::clock::now(),
+            state: old.state.clone(),
+        })),
         OtherObject::Synonym(old) => OtherObject::Synonym(Arc::new(SynonymDef {
             object_id: old.object_id,
-            schema: old.schema.clone(),
+            schema: schema.into(),
             name: name.into(),
             base: old.base.clone(),
             create_date: old.create_date.clone(),
         })),
-    };
-    replace(work, Some(object.clone()), Some(after))
+    }
 }
 
 /// Drops an object.

@@ -48,10 +48,13 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         return Err(row_too_wide(&new.name, layout.min_row_size()));
     }
     let clustered = new.indexes.iter().position(|index| index.clustered);
-    let storage = match clustered {
+    let mut storage = match clustered {
         Some(at) => work.index(&new.name, object_id, 1, &new.indexes[at], filegroup)?,
         None => work.heap(filegroup)?,
     };
+    if let Some(compression) = new.compression {
+        storage.options.set_compression(compression);
+    }
     let mut indexes = Vec::new();
     for index in new.indexes.iter().filter(|index| !index.clustered) {
         let id = indexes.len() as i32 + 2;

@@ -37,6 +37,14 @@ pub const FUNCTIONS: &[Function] = &[
     f("current_timezone", (0, 0), &[], name_type, |_, _| Ok(Value::str("(UTC) Coordinated Universal Time"))),
     f("current_timezone_id", (0, 0), &[], name_type, |_, _| Ok(Value::str("UTC"))),
     f("current_request_id", (0, 0), &[], smallint, |_, _| Ok(Value::SmallInt(0))),
+    // Of a text whose collation has no third weights: there are no others.
+    f(
+        "tertiary_weights",
+        (1, 1),
+        &[A::Str],
+        |_, _| Ok(DataType::VarBinary(Len::N(8000))),
+        |_, _| Ok(Value::Null),
+    ),
     // Whether a column without NULL or NOT NULL takes NULL.
     f("getansinull", (0, 1), &[A::Name], int, |_, cx| {
         Ok(Value::Int(i32::from(session(cx)?.options.ansi_null_dflt_on)))

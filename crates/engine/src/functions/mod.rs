@@ -1,6 +1,7 @@
 //! Scalar functions by name: those of values (crate `expr`), and here those of the session, the server and the catalog.
 //! Guarantees: names are unique over all lists and lower case.
 
+pub mod activity;
 pub mod cursors;
 pub mod environment;
 pub mod metadata;
@@ -25,6 +26,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let lists = [
+            activity::FUNCTIONS,
             cursors::FUNCTIONS,
             system::FUNCTIONS,
             environment::FUNCTIONS,
@@ -53,6 +55,7 @@ mod tests {
     fn names_are_unique_and_lower_case() {
         let mut seen = std::collections::HashSet::new();
         let lists = [
+            activity::FUNCTIONS,
             cursors::FUNCTIONS,
             system::FUNCTIONS,
             environment::FUNCTIONS,

@@ -114,6 +114,8 @@ pub const FUNCTIONS: &[Function] = &[
             _ => Value::Null,
         }))
     }),
+    // What it tells is of files in a cloud's storage.
+    f("filepropertyex", 2, &[A::Name], variant, |_, _| Ok(Value::Null)),
     f("fileproperty", 2, &[A::Name], int, |a, cx| {
         let db = session(cx)?.db().clone();
         let (name, entry) = (fold_name(text_arg(a, 0)), db.entry());

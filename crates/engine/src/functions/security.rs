@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::session;
-use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Securable, Security};
-use catalog::{MASTER, fold_name};
+use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security};
+use catalog::{Db, MASTER, fold_name};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, sysname, text_arg};
 use types::{DataType, LANGUAGES, Len, SqlError, Value};
@@ -151,39 +151,63 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     Ok(Value::Int((role.id == SERVER_PUBLIC || security.server.is_member(role.id, of)).into()))
 }
 
+/// What a name of a class means in a database: the database, the securable, its schema. A name that is left out is the server
+/// or the database itself.
+pub(crate) fn securable(
+    core: &SessionCore,
+    class: Option<&str>,
+    name: Option<&str>,
+) -> Option<(Arc<Db>, Securable, i32)> {
+    let current = core.db().clone();
+    let catalog = current.catalog();
+    let whole = |class, id| Some((current.clone(), Securable::new(class, id), 0));
+    let principal = |security: &Security, scope, kind, class, name: &str| {
+        let found = security.of(scope).find(name).filter(|p| p.kind == kind)?;
+        whole(class, found.id)
+    };
+    match (class, name) {
+        (None | Some("SERVER"), None) => Some((current, Securable::SERVER, 0)),
+        (Some("DATABASE"), None) => Some((current, Securable::DATABASE, 0)),
+        (Some("DATABASE"), Some(name)) => Some((core.host().find_db(name)?, Securable::DATABASE, 0)),
+        (Some("SCHEMA"), Some(name)) => whole(Class::Schema, catalog.schemas.get(&fold_name(name)).copied()?),
+        (Some("USER"), Some(name)) => {
+            principal(&core.security(&current), Scope::Database, Kind::User, Class::User, name)
+        }
+        (Some("ROLE"), Some(name)) => {
+            principal(&core.security(&current), Scope::Database, Kind::Role, Class::User, name)
+        }
+        (Some("LOGIN"), Some(name)) => {
+            principal(&server(core), Scope::Server, Kind::User, Class::Login, name)
+        }
+        (Some(class @ ("OBJECT" | "TYPE")), Some(name)) => {
+            let parts = super::metadata::name_parts(name)?;
+            let part = |at: usize| parts.get(at).map_or("", String::as_str);
+            let (on, schema) = if class == "TYPE" {
+                match (catalog.find_type(part(1), part(0)), catalog.find_table_type(part(1), part(0))) {
+                    (Some(alias), _) => (Securable::new(Class::Type, alias.type_id), alias.schema.clone()),
+                    (_, Some(table)) => (Securable::new(Class::Type, table.type_id), table.schema.clone()),
+                    _ => return None,
+                }
+            } else if let Some(table) = catalog.find(part(1), part(0)) {
+                (Securable::new(Class::Object, table.object_id), table.schema.clone())
+            } else {
+                let module = catalog.find_module(part(1), part(0))?;
+                (Securable::new(Class::Object, module.object_id), module.schema.clone())
+            };
+            let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
+            Some((current.clone(), on, schema))
+        }
+        _ => None,
+    }
+}
+
 /// HAS_PERMS_BY_NAME(securable, class, permission); of columns it is not asked.
 fn has_perms_by_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let core = session(cx)?;
     let text = |at: usize| args.get(at).and_then(Value::as_str).map(str::trim_end);
     let class = text(1).map(str::to_ascii_uppercase);
     let Some(wanted) = text(2).map(str::to_ascii_uppercase) else { return Ok(Value::Null) };
-    let current = core.db().clone();
-    let (db, on, schema) = match (class.as_deref(), text(0)) {
-        (None | Some("SERVER"), None) => (current, Securable::SERVER, 0),
-        (Some("DATABASE"), None) => (current, Securable::DATABASE, 0),
-        (Some("DATABASE"), Some(name)) => {
-            let Some(db) = core.host().find_db(name) else { return Ok(Value::Null) };
-            (db, Securable::DATABASE, 0)
-        }
-        (Some("SCHEMA"), Some(name)) => {
-            let id = current.catalog().schemas.get(&fold_name(name)).copied();
-            let Some(id) = id else { return Ok(Value::Null) };
-            (current, Securable::new(Class::Schema, id), 0)
-        }
-        (Some("OBJECT"), Some(name)) => {
-            let parts = super::metadata::name_parts(name).unwrap_or_default();
-            let part = |at: usize| parts.get(at).map_or("", String::as_str);
-            let catalog = current.catalog();
-            let found = match catalog.find(part(1), part(0)) {
-                Some(table) => Some((table.object_id, table.schema.clone())),
-                None => catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone())),
-            };
-            let Some((id, schema)) = found else { return Ok(Value::Null) };
-            let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
-            (current, Securable::new(Class::Object, id), schema)
-        }
-        _ => return Ok(Value::Null),
-    };
+    let Some((db, on, schema)) = securable(core, class.as_deref(), text(0)) else { return Ok(Value::Null) };
     let Some(permission) = Permission::named(&wanted, on.class) else { return Ok(Value::Null) };
     Ok(Value::Int(core.has(&db, on, schema, permission).into()))
 }

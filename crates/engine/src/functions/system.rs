@@ -4,6 +4,7 @@ use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname};
+use types::convert::{Mode, convert};
 use types::{DataType, Decimal, Len, SqlError, Value};
 
 /// A function of the session.
@@ -63,10 +64,28 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@langid", smallint, |s| Value::SmallInt(s.options.dialect.language().id.into())),
     session!("@@textsize", int, |s| Value::Int(s.options.textsize)),
     session!("@@version", version_type, |_| Value::str(VERSION)),
-    session!("eventdata", |_, _| Ok(DataType::NVarChar(types::Len::Max)), |s| s
-        .event_data
-        .as_ref()
-        .map_or(Value::Null, |data| Value::str(&**data))),
+    Function {
+        name: "eventdata",
+        min: 0,
+        max: 0,
+        args: &[],
+        result: |_, _| Ok(DataType::Xml),
+        strict: false,
+        stability: Stability::Statement,
+        nullable: true,
+        eval: |_, cx| match &session(cx)?.event_data {
+            None => Ok(Value::Null),
+            Some(data) => {
+                let text = Value::str(&**data);
+                convert(&text, DataType::NVarChar(Len::Max), DataType::Xml, 0, Mode::Explicit)
+            }
+        },
+    },
+    session!("host_id", |_, _| Ok(DataType::Char(10)), |s| {
+        let names = s.shared.names.lock();
+        let process = names.connection.as_deref().map_or_else(std::process::id, |client| client.process);
+        Value::str(format!("{process:<10}"))
+    }),
     session!("@@servername", sysname, |_| Value::str(SERVER_NAME)),
     session!("@@servicename", sysname, |_| Value::str(SERVICE_NAME)),
     session!("@@microsoftversion", int, |_| Value::Int(0x1000_0000)),

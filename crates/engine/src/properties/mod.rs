@@ -18,6 +18,10 @@ use exec::state::SessionCore;
 /// The lock that whoever adds, changes or drops a property holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX - 1);
 
+/// RANK of a sensitivity classification, as a number.
+pub(crate) const RANKS: [(&str, i32); 5] =
+    [("NONE", 0), ("LOW", 10), ("MEDIUM", 20), ("HIGH", 30), ("CRITICAL", 40)];
+
 /// Waits until nobody else changes properties.
 ///
 /// # Errors
@@ -114,6 +118,9 @@ pub(crate) fn follow_table(
     let id = before.object_id;
     forget_if(core, db, PropertyClass::Object, id, |minor| {
         after.is_none_or(|table| minor != 0 && table.columns.iter().all(|column| column.column_id != minor))
+    })?;
+    forget_if(core, db, PropertyClass::Sensitivity, id, |minor| {
+        after.is_none_or(|table| table.columns.iter().all(|column| column.column_id != minor))
     })?;
     forget_if(core, db, PropertyClass::Index, id, |minor| {
         after.is_none_or(|table| table.all_indexes().all(|index| index.index_id != minor))

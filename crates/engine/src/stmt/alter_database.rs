@@ -12,6 +12,7 @@ use super::option_rules::switch;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::files::save_settings;
+use crate::scoped;
 use catalog::Db;
 use catalog::db::DbStatus;
 use catalog::errors::{self, db_error};
@@ -76,6 +77,16 @@ impl StmtCtx<'_> {
                 self.add_filegroup(instance, db, &name.value)
             }
             AlterDatabaseAction::RemoveFilegroup(name) => self.remove_filegroup(instance, db, &name.value),
+            AlterDatabaseAction::ScopedConfiguration { secondary, name, value } => {
+                scoped::set(db, *secondary, name, value)
+            }
+            AlterDatabaseAction::ClearProcedureCache { handle: true } => {
+                Err(errors::not_supported("CLEAR PROCEDURE_CACHE of one plan"))
+            }
+            AlterDatabaseAction::ClearProcedureCache { handle: false } => {
+                instance.forget_batches();
+                Ok(())
+            }
         }
     }
 

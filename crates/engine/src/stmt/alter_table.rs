@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use syntax::ast::{
-    AlterTable, AlterTableAction, ColumnDef, Constraint, ConstraintKind, DropElement, OptionValue,
-    SwitchPartition, TableElement,
+    AlterTable, AlterTableAction, ColumnDef, Constraint, ConstraintKind, CreateIndex, DropElement, Ident,
+    IndexColumn, InlineIndex, ObjectName, OptionValue, SwitchPartition, TableElement,
 };
 use types::{DataType, Len, SqlError};
 
 use super::alter_index::clustered_disabled;
 use super::index::{add_index, drop_from};
 use super::statistics::check_no_statistics;
-use super::{StmtCtx, computed_def, option_rules, resolve_table, table_def};
+use super::{StmtCtx, computed_def, index_options, option_rules, resolve_table, table_def};
 use crate::ddl::modules::Parent;
 use crate::ddl::rebuild::{copy_rows, run_dml};
 use crate::ddl::tables::Work;
@@ -46,10 +46,25 @@ impl StmtCtx<'_> {
             AlterTableAction::Add { elements, check } => {
                 let mut table = table;
                 let added = Added { text, test: check.unwrap_or(true) };
-                for element in elements {
+                let (indexes, others): (Vec<_>, Vec<_>) =
+                    elements.iter().partition(|element| matches!(element, TableElement::Index(_)));
+                for element in others {
                     table = add_element(&mut work, &table, element, added)?;
                 }
-                Ok(())
+                drop(work);
+                // Behind the columns that they may be on.
+                let of_columns = elements.iter().filter_map(|element| match element {
+                    TableElement::Column(column) => Some((column.index.as_deref()?, Some(&column.name))),
+                    _ => None,
+                });
+                let own = indexes.iter().filter_map(|element| match element {
+                    TableElement::Index(index) => Some((index, None)),
+                    _ => None,
+                });
+                let all: Vec<_> = of_columns.chain(own).collect();
+                all.into_iter().try_for_each(|(index, column)| {
+                    self.create_index(&as_statement(&stmt.name, index, column))
+                })
             }
             AlterTableAction::Drop(elements) => {
                 let mut table = table;
@@ -74,7 +89,11 @@ impl StmtCtx<'_> {
                 }
                 let others: Vec<_> = options.iter().filter(|o| o.name != "PARTITION").cloned().collect();
                 option_rules::check("ALTER TABLE REBUILD", &others, option_rules::INDEX)?;
-                super::index::renew(&mut work, &table, true, &|_| false)
+                let mut next = TableDef::clone(&table);
+                if let Some(compression) = others.iter().find_map(index_options::compression) {
+                    Arc::make_mut(&mut next.storage).options.set_compression(compression);
+                }
+                super::index::renew_changed(&mut work, &table, next, true, &|_| false).map(drop)
             }
             AlterTableAction::Set(options) => {
                 option_rules::check("ALTER TABLE", options, option_rules::SET_TABLE)?;
@@ -160,6 +179,28 @@ fn column_property(
     rewrite(work, table, next, value).map(drop)
 }
 
+/// CREATE INDEX for an index that stands in ALTER TABLE ... ADD, perhaps behind its only column.
+fn as_statement(table: &ObjectName, index: &InlineIndex, column: Option<&Ident>) -> CreateIndex {
+    let columns = match column {
+        Some(name) if index.columns.is_empty() => {
+            vec![IndexColumn { name: name.clone(), descending: false }]
+        }
+        _ => index.columns.clone(),
+    };
+    CreateIndex {
+        name: index.name.clone(),
+        table: table.clone(),
+        unique: index.unique,
+        clustered: index.clustered == Some(true),
+        columnstore: false,
+        columns,
+        include: index.include.clone(),
+        filter: index.filter.clone(),
+        options: index.options.clone(),
+        on: index.on.clone(),
+    }
+}
+
 /// What ALTER TABLE ... ADD says of all that it adds.
 #[derive(Clone, Copy)]
 struct Added<'a> {
@@ -183,7 +224,7 @@ fn add_element(
     match element {
         TableElement::Column(column) => add_column(work, table, column, added),
         TableElement::Constraint(constraint) => add_constraint(work, table, constraint, None, added),
-        TableElement::Index(_) => Err(errors::not_supported("ALTER TABLE ADD INDEX")),
+        TableElement::Index(_) => Err(SqlError::internal("an index is no element of a table's definition")),
     }
 }
 

@@ -28,7 +28,9 @@ impl StmtCtx<'_> {
         }
         option_rules::check("CREATE DATABASE", &stmt.options, option_rules::DATABASE)?;
         if stmt.containment.as_deref().is_some_and(|containment| containment != "NONE") {
-            return Err(errors::not_supported("CREATE DATABASE with CONTAINMENT other than NONE"));
+            let text = "The sp_configure value 'contained database authentication' must be set to 1 in order to create a contained \
+                        database.  You may need to use RECONFIGURE to set the value_in_use.";
+            return Err(SqlError::new(12_824, 16, 1, text));
         }
         self.core.instance().check_writable()?;
         let name = stmt.name.value.as_str();

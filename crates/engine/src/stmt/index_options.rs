@@ -1,11 +1,11 @@
 //! Options of an index that its definition keeps, from what follows WITH.
 
-use syntax::ast::OptionItem;
+use syntax::ast::{OptionItem, OptionValue};
 use types::SqlError;
 
 use super::option_rules;
 use super::table_def::fill_factor;
-use catalog::IndexOptions;
+use catalog::{Compression, IndexOptions};
 
 /// What a list of options says: how full pages are built (`None`: nothing is said of it), and the rest over what was said before.
 ///
@@ -24,10 +24,19 @@ pub fn read(options: &[OptionItem], before: IndexOptions) -> Result<(Option<u8>,
             "ALLOW_PAGE_LOCKS" => kept.no_page_locks = !on,
             "STATISTICS_NORECOMPUTE" => kept.no_recompute = on,
             "OPTIMIZE_FOR_SEQUENTIAL_KEY" => kept.sequential_key = on,
+            "DATA_COMPRESSION" => kept.set_compression(compression(option).unwrap_or_default()),
             _ => {}
         }
     }
     Ok((fill, kept))
+}
+
+/// What DATA_COMPRESSION says.
+pub fn compression(option: &OptionItem) -> Option<Compression> {
+    match &option.value {
+        OptionValue::Word(word) if option.name == "DATA_COMPRESSION" => Compression::of(word),
+        _ => None,
+    }
 }
 
 /// 10618.

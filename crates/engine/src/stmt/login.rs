@@ -22,6 +22,23 @@ use exec::state::SessionCore;
 const NAME_MAX: usize = 128;
 
 /// What WITH of CREATE LOGIN and ALTER LOGIN says.
+/// There are no accounts of Windows and no certificates: SQL Server's errors for those that cannot be found. `name`: DOMAIN\\user.
+pub(super) fn not_from(provider: &str, name: &str, statement: &str) -> SqlError {
+    match (provider, name.contains('\\')) {
+        ("WINDOWS", true) => {
+            let text = format!("Windows NT user or group '{name}' not found. Check the name again.");
+            SqlError::new(15_401, 11, 1, text)
+        }
+        ("WINDOWS", false) => {
+            let text = format!(
+                "'{name}' is not a valid Windows NT name. Give the complete name: <domain\\username>."
+            );
+            SqlError::new(15_407, 11, 1, text)
+        }
+        _ => errors::not_supported(&format!("{statement} FROM {provider}")),
+    }
+}
+
 #[derive(Default)]
 struct LoginOptions {
     password: Option<CompactString>,
@@ -38,9 +55,12 @@ impl StmtCtx<'_> {
         match &stmt.source {
             PrincipalSource::None => {}
             PrincipalSource::Provider(provider) => {
-                return Err(errors::not_supported(&format!("CREATE LOGIN FROM {provider}")));
+                return Err(not_from(provider, &stmt.name.value, "CREATE LOGIN"));
             }
-            _ => return Err(errors::not_supported("CREATE LOGIN FROM a certificate or key")),
+            PrincipalSource::Key(kind, name) => {
+                return Err(cannot("find", &kind.to_lowercase(), &name.value));
+            }
+            _ => return Err(errors::syntax_near(&stmt.name.value)),
         }
         may_alter_logins(self.core)?;
         let name = valid_name(&stmt.name.value)?;

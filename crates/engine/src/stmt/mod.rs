@@ -28,10 +28,12 @@ mod restore_lists;
 mod restore_places;
 pub(crate) mod rights;
 mod schema;
+mod sensitivity;
 mod sequence;
 pub mod statistics;
 mod table;
 pub mod table_def;
+mod transfer;
 pub(crate) mod user;
 
 pub(crate) use create_database::{attach, new_log};
@@ -162,6 +164,9 @@ impl StmtCtx<'_> {
             StmtKind::CreatePrincipal(stmt) => self.create_principal(stmt)?,
             StmtKind::AlterPrincipal(stmt) => self.alter_principal(stmt)?,
             StmtKind::Permission(stmt) => self.permission(stmt)?,
+            StmtKind::TransferSchema { schema, object } => self.transfer(schema, object)?,
+            StmtKind::Sensitivity(stmt) => self.sensitivity(stmt)?,
+            StmtKind::AlterAuthorization(stmt) => self.alter_authorization(stmt)?,
             StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
@@ -270,7 +275,6 @@ fn name_of(kind: &StmtKind) -> &'static str {
         | StmtKind::Fetch(_)
         | StmtKind::CloseCursor(_)
         | StmtKind::Deallocate(_) => "CURSOR",
-        StmtKind::TransferSchema { .. } => "ALTER SCHEMA",
         _ => "this statement",
     }
 }

@@ -141,10 +141,20 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         }
         StmtKind::TransferSchema { schema, object } => {
             let db = core.db().clone();
-            let to = ObjectName { schema: Some(schema.clone()), ..object.clone() };
+            let to = ObjectName { schema: Some(schema.clone()), ..object.name.clone() };
             alter_schema(core, &db, &to)?;
-            control_object(core, &db, object, &cannot_find(object))
+            match object.class.as_deref() {
+                None | Some("OBJECT") => control_object(core, &db, &object.name, &cannot_find(&object.name)),
+                Some(_) => in_database(core, &db, Permission::AlterAnySchema),
+            }
         }
+        StmtKind::Sensitivity(stmt) => stmt.columns.iter().try_for_each(|column| {
+            let Some(table) = column.schema.clone() else { return Ok(()) };
+            let schema = column.database.clone();
+            alter_table(core, &ObjectName { server: None, database: None, schema, name: table })
+        }),
+        // Who may take and give it is found with it.
+        StmtKind::AlterAuthorization(_) => Ok(()),
         StmtKind::CreateSchema(create) => {
             let db = core.db().clone();
             if create.owner.is_some() && !core.owns_database(&db) {
@@ -595,7 +605,13 @@ impl StmtCtx<'_> {
                 None => Err(refused),
             },
             // A file of the current database.
-            "SHRINKFILE" if self.core.owns_database(&current) => Ok(()),
+            "SHRINKFILE" | "CHECKFILEGROUP" if self.core.owns_database(&current) => Ok(()),
+            "CLEANTABLE" if by_argument.as_ref().is_some_and(|db| self.core.owns_database(db)) => Ok(()),
+            // The own session's is everyone's to see.
+            "INPUTBUFFER" if named.as_ref().and_then(|v| v.as_i64()) == Some(self.core.spid().into()) => {
+                Ok(())
+            }
+            "INPUTBUFFER" | "PROCCACHE" => server(self.core, Permission::ViewServerState),
             "CHECKTABLE" | "SHOW_STATISTICS" | "CHECKIDENT" => {
                 let name = named.as_ref().and_then(|v| v.as_str()).unwrap_or_default();
                 let parts = crate::functions::metadata::name_parts(name).unwrap_or_default();

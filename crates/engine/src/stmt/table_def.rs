@@ -122,7 +122,9 @@ pub struct ColumnDefaults {
 /// primary key, 2744 two identity columns, 2749/8107 what cannot be an identity, 1911 unknown key columns.
 pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -> Result<NewTable, SqlError> {
     let schema = stmt.name.schema.as_ref().map(|s| s.value.clone()).unwrap_or_default();
-    let mut table = NewTable { schema, name: stmt.name.name.value.clone(), ..NewTable::default() };
+    let compression = stmt.options.iter().find_map(index_options::compression);
+    let name = stmt.name.name.value.clone();
+    let mut table = NewTable { schema, name, compression, ..NewTable::default() };
     if let Some(on) = &stmt.on {
         table.filegroup = on.name.value.clone();
     }

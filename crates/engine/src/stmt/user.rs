@@ -14,7 +14,7 @@ use types::SqlError;
 use super::StmtCtx;
 use super::login::{
     cannot, check_circle, check_droppable, check_owns_nothing, find_member, find_role, new_role, new_sid,
-    public_members, rename_role, special, taken, unknown_option, valid_name,
+    not_from, public_members, rename_role, special, taken, unknown_option, valid_name,
 };
 use super::rights::not_permitted;
 use crate::security::change::Change;
@@ -43,9 +43,12 @@ impl StmtCtx<'_> {
             PrincipalSource::None => Some(name.clone()),
             PrincipalSource::Login(login) => Some(login.value.clone()),
             PrincipalSource::Provider(provider) => {
-                return Err(errors::not_supported(&format!("CREATE USER FROM {provider}")));
+                return Err(not_from(provider, &stmt.name.value, "CREATE USER"));
             }
-            _ => return Err(errors::not_supported("CREATE USER FROM a certificate or key")),
+            PrincipalSource::Key(kind, name) => {
+                return Err(cannot("find", &kind.to_lowercase(), &name.value));
+            }
+            _ => return Err(errors::syntax_near(&stmt.name.value)),
         };
         let sid = match &login {
             Some(login) => login_sid(self.core, login)?,

@@ -31,13 +31,13 @@ const RELEASE: &[Param] = &[
 const WRONG: i32 = -999;
 
 /// The lock of a name for a principal in a database.
-fn what(resource: &str, principal: &str) -> What {
+pub(crate) fn what(resource: &str, principal: &str) -> What {
     let mut hasher = DefaultHasher::new();
     (resource, catalog::fold_name(principal).as_str()).hash(&mut hasher);
     What::Application(hasher.finish())
 }
 
-fn mode(name: &str) -> Option<LockMode> {
+pub(crate) fn mode(name: &str) -> Option<LockMode> {
     Some(match name.to_ascii_lowercase().as_str() {
         "shared" => LockMode::S,
         "update" => LockMode::U,

@@ -34,7 +34,7 @@ impl Sink for First {
 ///
 /// # Errors
 /// Those of compiling the text.
-fn first_columns(
+pub fn first_columns(
     core: &mut SessionCore,
     text: &str,
     declarations: &str,
@@ -87,7 +87,7 @@ pub fn wire(ty: DataType) -> (i32, i32) {
     (number, length)
 }
 
-fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
+pub fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
     let ty = c.ty;
     let (number, length) = wire(ty);
     let [a, b, d, e, sort] = Collation::DEFAULT.wire_bytes();

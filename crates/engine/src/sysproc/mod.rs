@@ -1,10 +1,10 @@
 //! System procedures, one file each.
 
-mod applock;
+pub(crate) mod applock;
 mod attach;
 mod collations;
 mod databases;
-mod describe;
+pub(crate) mod describe;
 mod error_log;
 mod formatting;
 mod help;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
+use crate::scoped;
 use catalog::Db;
 use catalog::db::USER_ACCESS;
 use exec::state::SessionCore;
@@ -208,3 +209,23 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
     ]);
     row
 }
+
+const SCOPED_COLUMNS: &[ViewColumn] = &[
+    ("configuration_id", Int, true),
+    ("name", NVARCHAR60, true),
+    ("value", DataType::SqlVariant, true),
+    ("value_for_secondary", DataType::SqlVariant, true),
+    ("is_value_default", Bit, true),
+];
+
+/// sys.database_scoped_configurations.
+pub static SCOPED: View = View::sys("database_scoped_configurations", SCOPED_COLUMNS, |_, db, _| {
+    let set = db.settings().scoped;
+    let rows = scoped::ALL.iter().map(|one| {
+        let value = set.get(one.name).map_or(one.default, |value| value.as_str());
+        let shown = value.parse::<i32>().map_or_else(|_| text(value), Value::Int);
+        let is_default = value == one.default;
+        vec![Value::Int(one.id), text(one.name), shown, Value::Null, Value::Bit(is_default)]
+    });
+    Ok(rows.collect())
+});

@@ -10,6 +10,8 @@ pub mod counters;
 mod cursors;
 pub mod databases;
 pub mod dblog;
+mod dependencies;
+mod described;
 pub mod devices;
 pub mod files;
 mod information_rights;
@@ -25,14 +27,19 @@ mod old_server;
 mod open_json;
 pub mod optimizer;
 mod others;
+mod permissions;
+mod physical;
 mod pick;
+mod plans;
 mod properties;
+mod referenced;
 pub mod rights;
 mod routines;
 pub mod security;
 pub mod server;
 pub mod sessions;
 pub mod statistics;
+mod system_info;
 pub mod table_functions;
 pub mod transactions;
 pub mod types;
@@ -343,11 +350,17 @@ static LISTS: &[&[&dyn SystemView]] = &[
     absent_keys::ALL,
     information_rights::ALL,
     lists::ALL,
+    referenced::ALL,
+    plans::ALL,
+    system_info::ALL,
+    described::ALL,
+    physical::ALL,
 ];
 
 /// Views of the files that have no list of their own.
 static VIEWS: &[&dyn SystemView] = &[
     &databases::DATABASES,
+    &databases::SCOPED,
     &files::DATABASE_FILES,
     &files::MASTER_FILES,
     &files::FILEGROUPS,
@@ -446,6 +459,9 @@ static VIEWS: &[&dyn SystemView] = &[
     &routines::DOMAINS,
     &properties::EXTENDED_PROPERTIES,
     &properties::FN_LISTEXTENDEDPROPERTY,
+    &properties::SENSITIVITY,
+    &permissions::BUILTIN,
+    &permissions::MINE,
     &compatibility::COLLATIONS,
     &others::SYNONYMS,
     &others::SEQUENCES,

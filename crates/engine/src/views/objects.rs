@@ -8,6 +8,7 @@ use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, big, bit, module
 use crate::instance::OfInstance;
 use catalog::Db;
 use catalog::names::quote;
+use catalog::security::Class;
 use catalog::{Catalog, IndexDef, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
@@ -137,6 +138,17 @@ fn user_objects(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     rows
 }
 
+/// Puts the owners into rows of objects that have one of their own.
+pub(super) fn note_owners(session: &SessionCore, db: &Arc<Db>, rows: &mut [Vec<Value>]) {
+    let security = session.security(db);
+    for row in rows {
+        let id = row[1].as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+        if let Some(owner) = security.own_owner(Class::Object, id) {
+            row[2] = Value::Int(owner);
+        }
+    }
+}
+
 fn parts(rows: Vec<Vec<Value>>, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     rows.into_iter().map(|row| wanted.part(row)).collect()
 }
@@ -157,14 +169,17 @@ fn system_objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>>
 
 /// sys.objects.
 pub static OBJECTS: View =
-    View::seeking("objects", OBJECT_COLUMNS, BY_OBJECT, pick::some_per_table, |_, db, wanted| {
-        Ok(parts(user_objects(&db.catalog(), wanted), wanted))
+    View::seeking("objects", OBJECT_COLUMNS, BY_OBJECT, pick::some_per_table, |session, db, wanted| {
+        let mut rows = user_objects(&db.catalog(), wanted);
+        note_owners(session, db, &mut rows);
+        Ok(parts(rows, wanted))
     });
 
 /// sys.all_objects: also the system's own.
 pub static ALL_OBJECTS: View =
     View::seeking("all_objects", OBJECT_COLUMNS, BY_OBJECT, pick::some_per_table, |session, db, wanted| {
         let mut rows = user_objects(&db.catalog(), wanted);
+        note_owners(session, db, &mut rows);
         rows.extend(system_objects(session, wanted));
         Ok(parts(rows, wanted))
     });
@@ -435,12 +450,14 @@ const SCHEMA_COLUMNS: &[ViewColumn] =
     &[("name", SYSNAME, false), ("schema_id", Int, false), ("principal_id", Int, true)];
 
 /// sys.schemas.
-pub static SCHEMAS: View = View::sys("schemas", SCHEMA_COLUMNS, |_, db, _| {
+pub static SCHEMAS: View = View::sys("schemas", SCHEMA_COLUMNS, |session, db, _| {
     let catalog = db.catalog();
     let mut ids: Vec<_> = catalog.schema_names.iter().collect();
     ids.sort();
+    let security = session.security(db);
     let row = |name: &str, id: i32, principal: i32| vec![text(name), Value::Int(id), Value::Int(principal)];
-    let own = ids.into_iter().filter(|(id, _)| !matches!(**id, 3 | 4)).map(|(id, name)| row(name, *id, 1));
+    let own = ids.into_iter().filter(|(id, _)| !matches!(**id, 3 | 4));
+    let own = own.map(|(id, name)| row(name, *id, security.schema_owner(*id)));
     Ok(own.chain([row("INFORMATION_SCHEMA", 3, 3), row("sys", 4, 4)]).collect())
 });
 
@@ -459,7 +476,7 @@ const PARTITION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// A unit's number in the form in which SQL Server shows partition and container ids.
-fn partition_id(index: &IndexDef) -> Value {
+pub(super) fn partition_id(index: &IndexDef) -> Value {
     Value::BigInt((72_057_594_037_927_936 + (u64::from(index.unit.0) << 16)) as i64)
 }
 
@@ -478,8 +495,8 @@ pub static PARTITIONS: View =
                     partition_id(index),
                     Value::BigInt(count),
                     Value::SmallInt(0),
-                    Value::TinyInt(0),
-                    text("NONE"),
+                    Value::TinyInt(index.options.compression() as u8),
+                    text(index.options.compression().word()),
                 ]));
             }
         }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use catalog::properties::{Holder, Property, key_of, read};
+use catalog::properties::{Holder, Property, PropertyClass, key_of, read};
 use catalog::{Db, errors};
-use types::{DataType, SqlError, Value};
+use types::{DataType, Len, SqlError, Value};
 
 use super::rights::sees;
 use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
+use crate::properties::RANKS;
 use crate::properties::targets::{Level, find};
 use exec::state::SessionCore;
 
@@ -29,6 +30,7 @@ fn rows(session: &mut SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Result<
     let major = class.as_ref().and(wanted.id(2)).map(Value::Int);
     let prefix: Vec<Value> = class.into_iter().chain(major).collect();
     let mut found = seen(session, db, &prefix)?;
+    found.retain(|(holder, _)| holder.class != PropertyClass::Sensitivity);
     found.retain(|(holder, _)| !holder.class.is_of_object() || sees(session, db, holder.major));
     let row = |(holder, property): (Holder, Property)| {
         wanted.part(vec![
@@ -57,6 +59,54 @@ pub static EXTENDED_PROPERTIES: View = View::seeking(
     &[0, 2],
     |_| 100.0,
     rows,
+);
+
+/// sys.sensitivity_classifications: a row for each classified column.
+pub static SENSITIVITY: View = View::sys(
+    "sensitivity_classifications",
+    &[
+        ("class", Int, false),
+        ("class_desc", DataType::VarChar(Len::N(16)), false),
+        ("major_id", Int, false),
+        ("minor_id", Int, false),
+        ("label", SYSNAME, true),
+        ("label_id", SYSNAME, true),
+        ("information_type", SYSNAME, true),
+        ("information_type_id", SYSNAME, true),
+        ("rank", Int, true),
+        ("rank_desc", SYSNAME, true),
+    ],
+    |session, db, _| {
+        let found = seen(session, db, &[Value::TinyInt(PropertyClass::Sensitivity as u8)])?;
+        let mut rows: Vec<Vec<Value>> = Vec::new();
+        for (holder, property) in found {
+            let same = |row: &&mut Vec<Value>| {
+                row[2] == Value::Int(holder.major) && row[3] == Value::Int(holder.minor)
+            };
+            if !rows.last_mut().is_some_and(|row| same(&row)) {
+                let mut row = vec![
+                    Value::Int(PropertyClass::Object as i32),
+                    text(holder.class.description()),
+                    Value::Int(holder.major),
+                    Value::Int(holder.minor),
+                ];
+                row.resize(10, Value::Null);
+                rows.push(row);
+            }
+            let Some(row) = rows.last_mut() else { continue };
+            // Numbers of properties are the places of columns, from `label` on.
+            let at = usize::try_from(property.number).unwrap_or(0) + 3;
+            if at == 8
+                && let Some((_, rank)) = RANKS.iter().find(|(word, _)| property.value.as_str() == Some(*word))
+            {
+                row[8] = Value::Int(*rank);
+                row[9] = property.value;
+            } else if (4..8).contains(&at) {
+                row[at] = property.value;
+            }
+        }
+        Ok(rows)
+    },
 );
 
 /// fn_listextendedproperty(name, level 0 type and name, level 1, level 2); NULL names stand for all.

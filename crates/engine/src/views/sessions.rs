@@ -484,6 +484,12 @@ pub static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, 
 
 fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let Some(Value::Bytes(wanted)) = args.first() else { return Ok(Vec::new()) };
+    if let Some((db, object, found)) = super::plans::text_of(session, wanted)? {
+        let of_module =
+            (object != 0).then_some((Value::SmallInt(db as i16), Value::Int(object), Value::SmallInt(1)));
+        let (db, object, number) = of_module.unwrap_or((Value::Null, Value::Null, Value::Null));
+        return Ok(vec![vec![db, object, number, bit(false), text(found)]]);
+    }
     let is_it = |text: &str| handle(text).as_slice() == wanted.as_ref();
     let of_sessions = Seen::all(session).into_iter().filter_map(|seen| seen.published.batch);
     let found = of_sessions.map(|batch| batch.text().clone()).find(|text| is_it(text));

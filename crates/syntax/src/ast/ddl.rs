@@ -148,6 +148,10 @@ pub enum AlterDatabaseAction {
     ModifyName(Ident),
     /// `COLLATE name`.
     Collate(Ident),
+    /// `SCOPED CONFIGURATION [FOR SECONDARY] SET name = value`: both in upper case.
+    ScopedConfiguration { secondary: bool, name: CompactString, value: CompactString },
+    /// `SCOPED CONFIGURATION CLEAR PROCEDURE_CACHE [handle]`.
+    ClearProcedureCache { handle: bool },
 }
 
 /// What MODIFY FILEGROUP changes.

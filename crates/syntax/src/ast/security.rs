@@ -116,3 +116,23 @@ pub struct Securable {
     /// Its name.
     pub name: ObjectName,
 }
+
+/// `ALTER AUTHORIZATION`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterAuthorization {
+    /// What gets another owner.
+    pub on: Securable,
+    /// Whose it is then; `None` is SCHEMA OWNER.
+    pub to: Option<Ident>,
+}
+
+/// `ADD SENSITIVITY CLASSIFICATION`, `DROP SENSITIVITY CLASSIFICATION`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// `ADD` rather than `DROP`.
+    pub add: bool,
+    /// `[schema.]table.column`; never empty.
+    pub columns: Vec<ObjectName>,
+    /// `WITH (...)`.
+    pub options: Vec<OptionItem>,
+}

@@ -137,7 +137,7 @@ pub enum StmtKind {
     /// `ALTER SCHEMA s TRANSFER name`.
     TransferSchema {
         schema: Ident,
-        object: ObjectName,
+        object: Securable,
     },
     /// DROP of everything but databases and indexes.
     Drop(DropObjects),
@@ -147,6 +147,8 @@ pub enum StmtKind {
     AlterPrincipal(Box<Principal>),
     CreateCredential(Box<Credential>),
     Permission(Box<Permission>),
+    AlterAuthorization(Box<AlterAuthorization>),
+    Sensitivity(Box<Sensitivity>),
 }
 
 /// The target of INSERT, UPDATE, DELETE and MERGE.

@@ -164,9 +164,28 @@ impl Parser<'_> {
 
     /// Behind ALTER DATABASE.
     pub(super) fn alter_database(&mut self) -> P<StmtKind> {
+        if self.eat_seq(&["SCOPED", "CONFIGURATION"]) {
+            let action = self.scoped_configuration()?;
+            return Ok(StmtKind::AlterDatabase(Box::new(AlterDatabase { name: None, action })));
+        }
         let name = if self.eat("CURRENT") { None } else { Some(self.ident()?) };
         let action = self.alter_database_action()?;
         Ok(StmtKind::AlterDatabase(Box::new(AlterDatabase { name, action })))
+    }
+
+    /// `[FOR SECONDARY] SET name = value | CLEAR PROCEDURE_CACHE [handle]`.
+    fn scoped_configuration(&mut self) -> P<AlterDatabaseAction> {
+        let secondary = self.eat_seq(&["FOR", "SECONDARY"]);
+        if self.eat("CLEAR") {
+            self.expect("PROCEDURE_CACHE")?;
+            return Ok(AlterDatabaseAction::ClearProcedureCache { handle: self.eat_tok(Tok::Binary) });
+        }
+        self.expect("SET")?;
+        let name = self.upper_word()?;
+        self.expect_tok(Tok::Eq)?;
+        let token = self.bump();
+        let value: CompactString = self.text_of(token).to_uppercase().into();
+        Ok(AlterDatabaseAction::ScopedConfiguration { secondary, name, value })
     }
 
     fn alter_database_action(&mut self) -> P<AlterDatabaseAction> {

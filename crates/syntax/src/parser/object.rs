@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    CreateSchema, CreateType, DropKind, DropObjects, ModuleVerb, ObjectName, PrincipalKind, SequenceCache,
-    SequenceDef, Span, Stmt, StmtKind, TriggerTarget, TypeKind,
+    CreateSchema, CreateType, DropKind, DropObjects, ModuleVerb, ObjectName, PrincipalKind, Sensitivity,
+    SequenceCache, SequenceDef, Span, Stmt, StmtKind, TriggerTarget, TypeKind,
 };
 use crate::lexer::Tok;
 
@@ -75,11 +75,10 @@ impl Parser<'_> {
         if self.eat("SCHEMA") {
             let schema = self.ident()?;
             self.expect("TRANSFER")?;
-            if self.at_any(&["OBJECT", "TYPE"]) && self.peek_at(1).kind == Tok::DoubleColon {
-                self.bump();
-                self.bump();
-            }
-            return Ok(StmtKind::TransferSchema { schema, object: self.object_name()? });
+            return Ok(StmtKind::TransferSchema { schema, object: self.securable()? });
+        }
+        if self.eat("AUTHORIZATION") {
+            return self.authorization();
         }
         let kind = self.principal_kind()?;
         Ok(StmtKind::AlterPrincipal(Box::new(self.principal(kind)?)))
@@ -103,6 +102,11 @@ impl Parser<'_> {
 
     pub(super) fn drop_statement(&mut self) -> P<StmtKind> {
         self.expect("DROP")?;
+        if self.eat_seq(&["SENSITIVITY", "CLASSIFICATION"]) {
+            self.expect("FROM")?;
+            let (columns, options) = (self.list(Self::object_name)?, Vec::new());
+            return Ok(StmtKind::Sensitivity(Box::new(Sensitivity { add: false, columns, options })));
+        }
         if self.eat("INDEX") {
             return self.drop_index();
         }

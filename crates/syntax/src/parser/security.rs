@@ -2,11 +2,14 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    Credential, Ident, Permission, PermissionItem, PermissionVerb, Principal, PrincipalKind, PrincipalSource,
-    Securable, StmtKind,
+    AlterAuthorization, Credential, Ident, Permission, PermissionItem, PermissionVerb, Principal,
+    PrincipalKind, PrincipalSource, Securable, Sensitivity, StmtKind,
 };
 use crate::lexer::Tok;
 use compact_str::CompactString;
+
+/// The most words that the name of a class of securables has: XML SCHEMA COLLECTION.
+const CLASS_WORDS: usize = 3;
 
 impl Parser<'_> {
     /// From a principal's name on.
@@ -111,10 +114,32 @@ impl Parser<'_> {
         Ok(PermissionItem { name, columns: self.opt_ident_list()? })
     }
 
+    /// `ADD SENSITIVITY CLASSIFICATION TO columns WITH (...)`.
+    pub(super) fn add_classification(&mut self) -> P<StmtKind> {
+        self.expect_seq(&["ADD", "SENSITIVITY", "CLASSIFICATION", "TO"])?;
+        let columns = self.list(Self::object_name)?;
+        let options = self.opt_with_options()?;
+        Ok(StmtKind::Sensitivity(Box::new(Sensitivity { add: true, columns, options })))
+    }
+
+    /// `ALTER AUTHORIZATION ON [class::]name TO principal | SCHEMA OWNER`, from ON on.
+    pub(super) fn authorization(&mut self) -> P<StmtKind> {
+        self.expect("ON")?;
+        let on = self.securable()?;
+        self.expect("TO")?;
+        let to = if self.eat_seq(&["SCHEMA", "OWNER"]) { None } else { Some(self.grantee()?) };
+        Ok(StmtKind::AlterAuthorization(Box::new(AlterAuthorization { on, to })))
+    }
+
     /// `[class::]name`.
-    fn securable(&mut self) -> P<Securable> {
+    pub(super) fn securable(&mut self) -> P<Securable> {
         let mut words = 0;
-        while matches!(self.peek_at(words).kind, Tok::Word | Tok::Reserved) {
+        // A class has a few words at most: what follows a name without one is the statement's.
+        while words < CLASS_WORDS
+            && matches!(self.peek_at(words).kind, Tok::Word | Tok::Reserved)
+            && !self.at_word(words, "TO")
+            && !self.at_word(words, "FROM")
+        {
             words += 1;
         }
         let mut class = None;

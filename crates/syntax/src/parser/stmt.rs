@@ -86,6 +86,7 @@ impl Parser<'_> {
             "CREATE" => self.create(),
             "ALTER" => self.alter(),
             "DROP" => self.drop_statement(),
+            "ADD" => self.add_classification(),
             "DBCC" | "BACKUP" | "RESTORE" | "KILL" | "SHUTDOWN" | "RECONFIGURE" | "DUMP" | "LOAD" => {
                 self.admin_statement(&word)
             }

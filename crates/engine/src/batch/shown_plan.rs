@@ -1,0 +1,48 @@
+//! The plans of a batch that is kept, for views: what its statements are bound to at this moment.
+
+use std::sync::Arc;
+
+use super::program::Op;
+use super::{Bound, Compiled};
+use exec::explain::{self, Shown};
+use types::Value;
+
+/// A statement's plan, if it is bound.
+fn shown(batch: &Compiled, op: usize) -> Option<Shown> {
+    let Some(Op::Stmt(number)) = batch.program.ops.get(op) else { return None };
+    let stmt = batch.program.stmts.get(*number as usize)?;
+    let bound = batch.bound.lock().get(op)?.clone();
+    let mut shown = Shown::of_statement(stmt.span.text(&batch.text));
+    match bound {
+        Some((_, Bound::Query(plan))) => explain::query(&plan, &mut shown),
+        Some((_, Bound::Dml(plan))) => explain::dml(&plan, &mut shown),
+        _ => return None,
+    }
+    Some(shown)
+}
+
+/// The operators of a statement's plan, as SHOWPLAN_TEXT has them, without the statement's text.
+pub fn operators(batch: &Arc<Compiled>, op: usize) -> Option<Vec<String>> {
+    let rows = shown(batch, op)?.rows(false, op);
+    let of = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
+    Some(rows.into_iter().skip(1).filter_map(of).collect())
+}
+
+/// The plans of some statements as one document; none where no statement is bound.
+pub fn document(batch: &Arc<Compiled>, ops: &[usize]) -> Option<String> {
+    const BEGIN: &str = "<Statements>";
+    const END: &str = "</Statements>";
+    let mut whole: Option<String> = None;
+    for document in ops.iter().filter_map(|op| Some(shown(batch, *op)?.xml(*op, None))) {
+        whole = Some(match whole {
+            None => document,
+            // Its statements behind those before.
+            Some(mut whole) => {
+                let (from, to) = (document.find(BEGIN)? + BEGIN.len(), document.rfind(END)?);
+                whole.insert_str(whole.rfind(END)?, &document[from..to]);
+                whole
+            }
+        });
+    }
+    whole
+}

@@ -1,0 +1,169 @@
+//! DBCC CHECKFILEGROUP, CLEANTABLE, HELP, INPUTBUFFER, PROCCACHE.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use types::{DataType, Len, SqlError, Value};
+
+use super::{Command, check};
+use crate::instance::OfInstance;
+use crate::sysproc::column;
+use crate::views::files::groups;
+
+/// DBCC CHECKFILEGROUP [(name or id [, NOINDEX])]: all of the database is checked.
+pub(super) fn check_filegroup(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let db = command.ctx.core.db().clone();
+    db.check_usable()?;
+    let known = groups(&db);
+    let found = match (command.text(0), command.number(0)) {
+        (Some(name), _) => {
+            known.iter().any(|group| catalog::fold_name(&group.name) == catalog::fold_name(name))
+        }
+        (_, Some(0)) | (None, None) => true,
+        (_, Some(id)) => known.iter().any(|group| i64::from(group.id) == id),
+    };
+    if !found {
+        let shown = command.text(0).map_or_else(|| command.number(0).unwrap_or(0).to_string(), str::to_owned);
+        let text = format!(
+            "Filegroup '{shown}' is invalid. It may not exist, or it is not valid for this operation in database '{}'.",
+            db.name()
+        );
+        return Err(SqlError::new(2509, 16, 1, text));
+    }
+    let report = check::check_all(command.ctx.core, &db)?;
+    check::tell(command, &db, &report, None)
+}
+
+/// DBCC CLEANTABLE (database, table [, rows]): a dropped column leaves no space in rows here, so there is none to get back.
+pub(super) fn clean_table(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let db = command.database(0)?;
+    db.check_usable()?;
+    let name = command.text(1).unwrap_or_default().to_owned();
+    let parts = crate::functions::metadata::name_parts(&name).unwrap_or_default();
+    let part = |at: usize| parts.get(at).map_or("", String::as_str);
+    if db.catalog().find(part(1), part(0)).is_none() {
+        let text =
+            format!("Cannot find a table or object with the name \"{name}\". Check the system catalog.");
+        return Err(SqlError::new(2501, 16, 45, text));
+    }
+    Ok(())
+}
+
+/// How each command is written.
+const SYNTAX: &[(&str, &str)] = &[
+    (
+        "CHECKALLOC",
+        "dbcc CHECKALLOC [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ WITH NO_INFOMSGS ]",
+    ),
+    ("CHECKCATALOG", "dbcc CHECKCATALOG [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]"),
+    (
+        "CHECKDB",
+        "dbcc CHECKDB [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ WITH { [ ALL_ERRORMSGS ] [ , NO_INFOMSGS ] } ]",
+    ),
+    (
+        "CHECKFILEGROUP",
+        "dbcc CHECKFILEGROUP [ ( { 'filegroup_name' | filegroup_id | 0 } [ , NOINDEX ] ) ] [ WITH NO_INFOMSGS ]",
+    ),
+    (
+        "CHECKIDENT",
+        "dbcc CHECKIDENT ( 'table_name' [ , { NORESEED | { RESEED [ , new_reseed_value ] } } ] ) [ WITH NO_INFOMSGS ]",
+    ),
+    ("CHECKTABLE", "dbcc CHECKTABLE ( 'table_name' [ , NOINDEX ] ) [ WITH NO_INFOMSGS ]"),
+    (
+        "CLEANTABLE",
+        "dbcc CLEANTABLE ( { 'database_name' | database_id | 0 }, 'table_name' [ , batch_size ] ) [ WITH NO_INFOMSGS ]",
+    ),
+    ("DROPCLEANBUFFERS", "dbcc DROPCLEANBUFFERS [ WITH NO_INFOMSGS ]"),
+    ("FREEPROCCACHE", "dbcc FREEPROCCACHE [ WITH NO_INFOMSGS ]"),
+    ("HELP", "dbcc HELP ( 'dbcc_statement' | @dbcc_statement_var | '?' ) [ WITH NO_INFOMSGS ]"),
+    ("INPUTBUFFER", "dbcc INPUTBUFFER ( session_id ) [ WITH NO_INFOMSGS ]"),
+    ("LOGINFO", "dbcc LOGINFO [ ( 'database_name' ) ]"),
+    ("OPENTRAN", "dbcc OPENTRAN [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]"),
+    ("PROCCACHE", "dbcc PROCCACHE [ WITH NO_INFOMSGS ]"),
+    (
+        "SHOW_STATISTICS",
+        "dbcc SHOW_STATISTICS ( 'table_name', 'target_name' ) [ WITH [ NO_INFOMSGS ] < option > [ , n ] ] < option > :: = \
+         STAT_HEADER | DENSITY_VECTOR | HISTOGRAM",
+    ),
+    (
+        "SHRINKDATABASE",
+        "dbcc SHRINKDATABASE ( { 'database_name' | database_id | 0 } [ , target_percent ] [ , { NOTRUNCATE | TRUNCATEONLY } ] ) \
+         [ WITH NO_INFOMSGS ]",
+    ),
+    (
+        "SHRINKFILE",
+        "dbcc SHRINKFILE ( { 'file_name' | file_id } { [ , EMPTYFILE ] | [ [ , target_size ] [ , { NOTRUNCATE | TRUNCATEONLY } ] ] } ) \
+         [ WITH NO_INFOMSGS ]",
+    ),
+    ("SQLPERF", "dbcc SQLPERF ( LOGSPACE | 'sys.dm_os_wait_stats', CLEAR ) [ WITH NO_INFOMSGS ]"),
+    ("TRACEOFF", "dbcc TRACEOFF ( trace# [ , n ] [ , -1 ] ) [ WITH NO_INFOMSGS ]"),
+    ("TRACEON", "dbcc TRACEON ( trace# [ , n ] [ , -1 ] ) [ WITH NO_INFOMSGS ]"),
+    ("TRACESTATUS", "dbcc TRACESTATUS ( [ trace# [ , n ] ] [ , ] [ -1 ] ) [ WITH NO_INFOMSGS ]"),
+    (
+        "UPDATEUSAGE",
+        "dbcc UPDATEUSAGE ( { 'database_name' | database_id | 0 } [ , 'table_name' ] ) [ WITH NO_INFOMSGS ]",
+    ),
+    ("USEROPTIONS", "dbcc USEROPTIONS [ WITH NO_INFOMSGS ]"),
+];
+
+/// DBCC HELP ('command' | '?'): how a command is written, or which there are.
+pub(super) fn help(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let wanted = command.text(0).unwrap_or_default().to_ascii_uppercase();
+    if wanted == "?" {
+        for (name, _) in SYNTAX {
+            command.ctx.inform(0, 0, name.to_ascii_lowercase())?;
+        }
+        return Ok(());
+    }
+    match SYNTAX.iter().find(|(name, _)| *name == wanted) {
+        Some((_, text)) => command.ctx.inform(0, 0, (*text).to_owned()),
+        None => {
+            let text =
+                format!("No help available for DBCC statement '{}'.", command.text(0).unwrap_or_default());
+            Err(SqlError::new(8987, 16, 1, text))
+        }
+    }
+}
+
+/// DBCC INPUTBUFFER (session): what it runs or ran last.
+pub(super) fn input_buffer(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let wanted = command.number(0).and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+    let found = command.ctx.core.instance().sessions().into_iter().find(|(spid, _)| *spid == wanted);
+    let Some((_, session)) = found else {
+        let text = format!("Invalid SPID {wanted} specified.");
+        return Err(SqlError::new(7955, 16, 2, text));
+    };
+    let input = session.activity.look().input();
+    let row = match input {
+        Some(text) => {
+            let text: String = text.chars().take(4000).collect();
+            vec![Value::str("Language Event"), Value::SmallInt(0), Value::str(text)]
+        }
+        None => vec![Value::str("No Event"), Value::SmallInt(0), Value::Null],
+    };
+    let columns = [
+        column("EventType", DataType::NVarChar(Len::N(14)), true),
+        column("Parameters", DataType::SmallInt, true),
+        column("EventInfo", DataType::NVarChar(Len::N(4000)), true),
+    ];
+    command.result(&columns, &[row])
+}
+
+/// DBCC PROCCACHE: the compiled texts that are kept. All of them can be used, and none is held while it is not.
+pub(super) fn proc_cache(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
+    let instance = command.ctx.core.instance();
+    let kept = i32::try_from(instance.kept_batches()).unwrap_or(i32::MAX);
+    let sessions = instance.sessions();
+    let running = sessions.iter().filter(|(_, session)| session.running.load(Relaxed)).count();
+    let active = i32::try_from(running).unwrap_or(i32::MAX).min(kept);
+    let names = [
+        ("num proc buffs", kept),
+        ("num proc buffs used", kept),
+        ("num proc buffs active", active),
+        ("proc cache size", kept),
+        ("proc cache used", kept),
+        ("proc cache active", active),
+    ];
+    let columns: Vec<_> = names.iter().map(|(name, _)| column(name, DataType::Int, true)).collect();
+    let row = names.iter().map(|(_, value)| Value::Int(*value)).collect();
+    command.result(&columns, &[row])
+}

@@ -1,0 +1,151 @@
+//! What the server has done since it started (@@CONNECTIONS, @@CPU_BUSY and their kin), and application locks as they are held.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use expr::Expr;
+use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, text_arg};
+use rustix::time::{ClockId, clock_gettime};
+use txn::locks::{LockStatus, OwnerId};
+use txn::{LockMode, Resource};
+use types::{DataType, Len, SqlError, Value};
+
+use super::session;
+use crate::instance::OfInstance;
+use crate::sysproc::applock;
+use crate::views::devices::files_of;
+use exec::state::SessionCore;
+
+/// Microseconds of a tick.
+const TICK_US: u128 = 31_250;
+
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    args: &'static [A],
+    result: expr::functions::ResultRule,
+    eval: expr::functions::Eval,
+) -> Function {
+    Function {
+        name,
+        min: count.0,
+        max: count.1,
+        args,
+        result,
+        strict: true,
+        stability: Stability::Statement,
+        nullable: true,
+        eval,
+    }
+}
+
+fn mode_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    Ok(DataType::NVarChar(Len::N(32)))
+}
+
+/// The functions of this theme.
+pub const FUNCTIONS: &[Function] = &[
+    f("@@connections", (0, 0), &[], int, |_, cx| Ok(number(session(cx)?.instance().logins().into()))),
+    f("@@cpu_busy", (0, 0), &[], int, |_, _| Ok(number(cpu_time().as_micros() / TICK_US))),
+    f("@@idle", (0, 0), &[], int, idle),
+    f("@@io_busy", (0, 0), &[], int, |_, cx| {
+        Ok(number(u128::from(io(session(cx)?, |io| io.stall_us)) / TICK_US))
+    }),
+    f("@@timeticks", (0, 0), &[], int, |_, _| Ok(number(TICK_US))),
+    f("@@total_read", (0, 0), &[], int, |_, cx| Ok(number(io(session(cx)?, |io| io.reads).into()))),
+    f("@@total_write", (0, 0), &[], int, |_, cx| Ok(number(io(session(cx)?, |io| io.writes).into()))),
+    f("applock_mode", (3, 3), &[A::Name], mode_type, applock_mode),
+    f("applock_test", (4, 4), &[A::Name], int, applock_test),
+];
+
+/// A count as an int, which begins anew where it is too large for one.
+fn number(count: u128) -> Value {
+    Value::Int((count & 0x7fff_ffff) as i32)
+}
+
+/// Time of all processors that the process has used.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Time of all processors since the start that the process has not used.
+fn idle(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u128;
+    let all = session(cx)?.instance().born.elapsed().as_micros() * cpus;
+    Ok(number(all.saturating_sub(cpu_time().as_micros()) / TICK_US))
+}
+
+/// Requests of all files of all databases, added up.
+#[derive(Default)]
+struct Requests {
+    reads: u64,
+    writes: u64,
+    /// Microseconds that they took.
+    stall_us: u64,
+}
+
+fn io(core: &SessionCore, of: fn(&Requests) -> u64) -> u64 {
+    let mut all = Requests::default();
+    for file in core.host().databases().iter().flat_map(files_of) {
+        all.reads += file.stats.reads;
+        all.writes += file.stats.writes;
+        all.stall_us += file.stats.read_stall_us + file.stats.write_stall_us + file.stats.sync_stall_us;
+    }
+    of(&all)
+}
+
+/// Who owns an application lock of the session or of its transaction; a new owner where it has none yet.
+fn owner(core: &SessionCore, of: &str) -> Result<Option<OwnerId>, SqlError> {
+    let locks = core.instance().locks();
+    let of_session = core.app_locks.owner.as_ref().map(txn::LockOwner::id);
+    match of.to_ascii_lowercase().as_str() {
+        "session" => Ok(Some(of_session.unwrap_or_else(|| locks.new_owner()))),
+        "transaction" => {
+            if core.trancount() == 0 {
+                let text = "You attempted to acquire a transactional application lock without an active transaction.";
+                return Err(SqlError::new(3937, 16, 1, text));
+            }
+            let running = core.shared.lock_owner.load(Relaxed);
+            Ok(Some(if running == 0 { locks.new_owner() } else { OwnerId(running) }))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn resource(core: &SessionCore, principal: &str, name: &str) -> Result<Resource, SqlError> {
+    let db = core.db().clone();
+    Ok(Resource { db: db.storage()?.id(), what: applock::what(name, principal) })
+}
+
+/// APPLOCK_MODE(principal, resource, owner): in which mode it is held.
+fn applock_mode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let core = session(cx)?;
+    let Some(owner) = owner(core, text_arg(args, 2))? else { return Ok(Value::Null) };
+    let resource = resource(core, text_arg(args, 0), text_arg(args, 1))?;
+    let held =
+        core.instance().locks().list(None).into_iter().find(|lock| {
+            lock.resource == resource && lock.owner == owner && lock.status == LockStatus::Grant
+        });
+    Ok(Value::str(match held.map(|lock| lock.mode) {
+        None => "NoLock",
+        Some(LockMode::S) => "Shared",
+        Some(LockMode::U) => "Update",
+        Some(LockMode::X) => "Exclusive",
+        Some(LockMode::IS) => "IntentShared",
+        Some(LockMode::IX) => "IntentExclusive",
+        Some(LockMode::SIX) => "SharedIntentExclusive",
+        Some(LockMode::UIX) => "UpdateIntentExclusive",
+        Some(_) => return Ok(Value::Null),
+    }))
+}
+
+/// APPLOCK_TEST(principal, resource, mode, owner): whether it would be granted now.
+fn applock_test(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let core = session(cx)?;
+    let Some(owner) = owner(core, text_arg(args, 3))? else { return Ok(Value::Null) };
+    let Some(mode) = applock::mode(text_arg(args, 2)) else { return Ok(Value::Null) };
+    let resource = resource(core, text_arg(args, 0), text_arg(args, 1))?;
+    Ok(Value::Int(i32::from(!core.instance().locks().conflicts(owner, resource, mode))))
+}

@@ -1,0 +1,266 @@
+//! ALTER SCHEMA ... TRANSFER and ALTER AUTHORIZATION: where a thing is, and whose.
+//! Guarantees: what belongs to a table or view (triggers, constraints, indexes) goes with it; permissions on what is moved end.
+
+use std::sync::Arc;
+
+use catalog::security::{Class, DBO, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable};
+use catalog::{Db, MASTER, ModuleKind, errors, fold_name};
+use syntax::ast::{AlterAuthorization, Ident, ObjectName, Securable as Named};
+use types::SqlError;
+
+use super::StmtCtx;
+use super::login::cannot;
+use super::rights::not_permitted;
+use crate::ddl::tables::Work;
+use crate::ddl::{alias_types, moves, others, schemabinding};
+use crate::security::change::{Change, forget};
+
+fn schema_of(name: &ObjectName) -> &str {
+    name.schema.as_ref().map_or("", |s| s.value.as_str())
+}
+
+impl StmtCtx<'_> {
+    /// ALTER SCHEMA schema TRANSFER [class::]name.
+    ///
+    /// Errors: 15151 no such schema or thing, 15347 what belongs to a table, 15348 what is bound to a schema, 15530 the name is taken.
+    pub(super) fn transfer(&mut self, schema: &Ident, what: &Named) -> Result<(), SqlError> {
+        let db = self.core.db().clone();
+        let catalog = db.catalog();
+        if !catalog.schemas.contains_key(&fold_name(&schema.value)) {
+            return Err(cannot("find", "schema", &schema.value));
+        }
+        let (from, name) = (schema_of(&what.name), what.name.name.value.as_str());
+        let mut work = Work::begin(self.core, &db)?;
+        let to = work.schema(&schema.value)?;
+        match what.class.as_deref().unwrap_or("OBJECT") {
+            "OBJECT" => {}
+            "TYPE" => {
+                let alias =
+                    catalog.find_type(from, name).cloned().ok_or_else(|| cannot("find", "type", name))?;
+                if fold_name(&alias.schema) == fold_name(&to) {
+                    return Ok(());
+                }
+                alias_types::check_name(&catalog, &to, name).map_err(|_| taken("type", name))?;
+                alias_types::transfer(&mut work, &alias, &to)?;
+                drop(work);
+                return forget(self.core, &db, Class::Type, alias.type_id);
+            }
+            "XML SCHEMA COLLECTION" => return Err(cannot("find", "XML schema collection", name)),
+            other => return Err(errors::syntax_near(other)),
+        }
+        let free =
+            |work: &Work<'_>, name: &str| work.check_free_name(&to, name).map_err(|_| taken("object", name));
+        let same = |own: &str| fold_name(own) == fold_name(&to);
+        let id = if let Some(table) = catalog.find(from, name).cloned() {
+            if same(&table.schema) {
+                return Ok(());
+            }
+            unbound(&db, &table.schema, &table.name)?;
+            free(&work, &table.name)?;
+            crate::ddl::tables::constraint_names(&table).try_for_each(|name| free(&work, name))?;
+            moves::table(&mut work, &table, &to)?;
+            table.object_id
+        } else if let Some(module) = catalog.find_module(from, name).cloned() {
+            if module.kind == ModuleKind::Trigger {
+                return Err(of_parent());
+            }
+            if same(&module.schema) {
+                return Ok(());
+            }
+            if module.has_option("SCHEMABINDING") {
+                return Err(bound());
+            }
+            unbound(&db, &module.schema, &module.name)?;
+            free(&work, &module.name)?;
+            moves::module(&mut work, &module, &to)?;
+            module.object_id
+        } else if let Some(other) = catalog.find_other(from, name).cloned() {
+            if same(other.schema()) {
+                return Ok(());
+            }
+            free(&work, other.name())?;
+            others::transfer(&mut work, &other, &to)?;
+            other.object_id()
+        } else if catalog.constraint_id(from, name).is_some() {
+            return Err(of_parent());
+        } else {
+            return Err(cannot("find", "object", name));
+        };
+        drop(work);
+        forget(self.core, &db, Class::Object, id)
+    }
+
+    /// ALTER AUTHORIZATION ON [class::]name TO principal.
+    ///
+    /// Errors: 15151 no such thing or principal, 15346 what belongs to a table, 15247 without the right to it.
+    pub(super) fn alter_authorization(&mut self, stmt: &AlterAuthorization) -> Result<(), SqlError> {
+        let (on, db) = (&stmt.on, self.core.db().clone());
+        let name = on.name.name.value.as_str();
+        match on.class.as_deref().unwrap_or("OBJECT") {
+            "OBJECT" => {
+                let (id, schema) = self.owned_object(&db, &on.name)?;
+                self.set_owner(&db, Securable::new(Class::Object, id), schema, stmt)
+            }
+            "SCHEMA" => {
+                let id = db.catalog().schemas.get(&fold_name(name)).copied();
+                let id = id.ok_or_else(|| cannot("find", "schema", name))?;
+                if id < catalog::load::FIRST_USER_SCHEMA {
+                    return Err(SqlError::new(15_150, 16, 1, format!("Cannot alter the schema '{name}'.")));
+                }
+                self.set_owner(&db, Securable::new(Class::Schema, id), 0, stmt)
+            }
+            "ROLE" => self.own_role(&db, Scope::Database, name, stmt),
+            "SERVER ROLE" => {
+                let master = self.core.host().database("master")?;
+                self.own_role(&master, Scope::Server, name, stmt)
+            }
+            "DATABASE" => self.give_database(name, stmt),
+            other => Err(errors::not_supported(&format!("ALTER AUTHORIZATION ON {other}"))),
+        }
+    }
+
+    /// object_id and schema_id of what may have an owner of its own.
+    fn owned_object(&self, db: &Arc<Db>, name: &ObjectName) -> Result<(i32, i32), SqlError> {
+        let catalog = db.catalog();
+        let (schema, own) = (schema_of(name), name.name.value.as_str());
+        let (id, schema) = if let Some(table) = catalog.find(schema, own) {
+            (table.object_id, table.schema.clone())
+        } else if let Some(module) = catalog.find_module(schema, own) {
+            if module.kind == ModuleKind::Trigger {
+                return Err(not_owned());
+            }
+            (module.object_id, module.schema.clone())
+        } else if let Some(other) = catalog.find_other(schema, own) {
+            (other.object_id(), other.schema().clone())
+        } else if catalog.constraint_id(schema, own).is_some() {
+            return Err(not_owned());
+        } else {
+            return Err(cannot("find", "object", own));
+        };
+        Ok((id, catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0)))
+    }
+
+    /// The principal that gets something, which the caller is or may act as.
+    fn new_owner(&mut self, db: &Arc<Db>, scope: Scope, name: &str) -> Result<Arc<Principal>, SqlError> {
+        let security = self.core.security(db);
+        let found =
+            security.of(scope).find(name).filter(|p| p.id != PUBLIC || scope == Scope::Server).cloned();
+        let found = found.ok_or_else(|| cannot("find", "principal", name))?;
+        if self.core.owns_database(db) {
+            return Ok(found);
+        }
+        let own = match scope {
+            Scope::Database => self.core.user_id(),
+            Scope::Server => self.core.caller.login_id(),
+        };
+        let class = if scope == Scope::Server { Class::Login } else { Class::User };
+        let acts = match found.kind {
+            Kind::Role => security.of(scope).is_member(found.id, own),
+            _ => self.core.has(db, Securable::new(class, found.id), 0, Permission::Impersonate),
+        };
+        if found.id == own || acts { Ok(found) } else { Err(cannot("find", "principal", name)) }
+    }
+
+    fn set_owner(
+        &mut self,
+        db: &Arc<Db>,
+        on: Securable,
+        schema: i32,
+        stmt: &AlterAuthorization,
+    ) -> Result<(), SqlError> {
+        let takes = |core: &mut exec::state::SessionCore| {
+            core.owns_database(db) || core.has(db, on, schema, Permission::TakeOwnership)
+        };
+        if !takes(self.core) {
+            return Err(not_permitted());
+        }
+        let owner = match (&stmt.to, on.class) {
+            (None, Class::Object) => None,
+            (None, _) => return Err(errors::syntax_near("SCHEMA")),
+            (Some(name), _) => Some(self.new_owner(db, Scope::Database, &name.value)?.id),
+        };
+        // Chains of ownership are worked out from committed owners.
+        if owner.is_some_and(|owner| owner != DBO) && self.core.trancount() > 0 {
+            return Err(errors::not_in_transaction("ALTER AUTHORIZATION"));
+        }
+        let mut change = Change::begin(self.core, db)?;
+        change.set_owner(on.class, on.major, owner)?;
+        change.finish()
+    }
+
+    fn own_role(
+        &mut self,
+        db: &Arc<Db>,
+        scope: Scope,
+        name: &str,
+        stmt: &AlterAuthorization,
+    ) -> Result<(), SqlError> {
+        let what = if scope == Scope::Server { "server role" } else { "role" };
+        let security = self.core.security(db);
+        let role = security.of(scope).find(name).filter(|p| p.kind == Kind::Role).cloned();
+        let role = role.ok_or_else(|| cannot("find", what, name))?;
+        if role.is_fixed(scope) || (scope == Scope::Database && role.id < FIRST_USER) {
+            return Err(SqlError::new(15_150, 16, 1, format!("Cannot alter the {what} '{name}'.")));
+        }
+        let Some(to) = &stmt.to else { return Err(errors::syntax_near("SCHEMA")) };
+        let class = if scope == Scope::Server { Class::Login } else { Class::User };
+        let on = Securable::new(class, role.id);
+        if !self.core.owns_database(db) && !self.core.has(db, on, 0, Permission::TakeOwnership) {
+            return Err(not_permitted());
+        }
+        let owner = self.new_owner(db, scope, &to.value)?.id;
+        let mut change = Change::begin(self.core, db)?;
+        change.put_principal(scope, &Principal { owner, ..Principal::clone(&role) })?;
+        change.finish()
+    }
+
+    /// A database's owner is the login that its dbo is.
+    fn give_database(&mut self, name: &str, stmt: &AlterAuthorization) -> Result<(), SqlError> {
+        let db = self.core.host().find_db(name).ok_or_else(|| cannot("find", "database", name))?;
+        db.check_usable()?;
+        if db.id() == MASTER || db.id() == catalog::TEMPDB {
+            let text = "Cannot change the owner of the master, model, tempdb or distribution database.";
+            return Err(SqlError::new(15_109, 16, 1, text));
+        }
+        let Some(to) = &stmt.to else { return Err(errors::syntax_near("SCHEMA")) };
+        if !self.core.owns_database(&db) {
+            return Err(not_permitted());
+        }
+        let master = self.core.host().database("master")?;
+        let security = self.core.security(&master);
+        let login = security.server.find(&to.value).filter(|p| p.kind == Kind::User).cloned();
+        let login = login.ok_or_else(|| cannot("find", "principal", &to.value))?;
+        let mut change = Change::begin(self.core, &db)?;
+        let security = change.security();
+        if security.database.with_sid(&login.sid).is_some_and(|user| user.id != DBO) {
+            let text = "The proposed new database owner is already a user or aliased in the database.";
+            return Err(SqlError::new(15_110, 16, 1, text));
+        }
+        let dbo = security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;
+        change
+            .put_principal(Scope::Database, &Principal { sid: login.sid.clone(), ..Principal::clone(dbo) })?;
+        change.finish()
+    }
+}
+
+fn of_parent() -> SqlError {
+    SqlError::new(15_347, 16, 1, "Cannot transfer an object that is owned by a parent object.")
+}
+
+fn bound() -> SqlError {
+    SqlError::new(15_348, 16, 1, "Cannot transfer a schemabound object.")
+}
+
+fn not_owned() -> SqlError {
+    let text = "Cannot change owner for an object that is owned by a parent object. Change the owner of the parent object instead.";
+    SqlError::new(15_346, 16, 1, text)
+}
+
+/// 15348: a module with SCHEMABINDING names it.
+fn unbound(db: &Db, schema: &str, name: &str) -> Result<(), SqlError> {
+    if schemabinding::bound_to(&db.catalog(), schema, name).is_some() { Err(bound()) } else { Ok(()) }
+}
+
+fn taken(what: &str, name: &str) -> SqlError {
+    SqlError::new(15_530, 16, 1, format!("The {what} with name \"{name}\" already exists."))
+}
