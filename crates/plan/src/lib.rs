@@ -80,6 +80,27 @@ pub struct QueryPlan {
     pub needs: Needs,
 }
 
+impl QueryPlan {
+    /// Whether the query may run under a limit of its estimated seconds; 0 is none.
+    ///
+    /// # Errors
+    /// 8649.
+    pub fn check_cost(&self, limit: u32) -> Result<(), SqlError> {
+        if limit == 0 {
+            return Ok(());
+        }
+        let seconds = cost::of(&self.plan).total * cost::SECONDS;
+        if seconds <= f64::from(limit) {
+            return Ok(());
+        }
+        let text = format!(
+            "The query has been canceled because the estimated cost of this query ({seconds:.0}) exceeds the configured threshold \
+             of {limit}. Contact the system administrator."
+        );
+        Err(SqlError::new(8649, 17, 1, text))
+    }
+}
+
 /// What the OPTION clause of a statement says of its compilation; `assigns`: the statement gives variables values.
 ///
 /// # Errors
@@ -140,7 +161,8 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     }
     let columns = columns_of(&bound.columns);
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
-    let point = point && assignments.iter().all(|(_, e)| e.is_plain());
+    // One assignment at most: where it fails, operators begin anew, and no variable may have another value by then.
+    let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
     let query = QueryPlan { columns, plan, assignments, point, needs: physical::needs(&mut binder)? };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);

@@ -49,6 +49,10 @@ impl Env for PlainVars<'_> {
         Err(not_plain())
     }
 
+    fn warn(&mut self, _: SqlError) -> Result<(), SqlError> {
+        Err(not_plain())
+    }
+
     fn check_cancel(&self) -> Result<(), SqlError> {
         Ok(())
     }
