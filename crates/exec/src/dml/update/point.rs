@@ -58,7 +58,8 @@ impl UpdatePlan {
         let vars = PlainVars(ctx.vars);
         let edited = match found {
             Ok(false) => Ok(Edited::Missing),
-            Err(error) => Err(error),
+            // Perhaps a warning only.
+            Err(_) => Ok(Edited::Undecided),
             Ok(true) => ctx.session.txn(&self.db).and_then(|txn| {
                 let wish = |row: &[u8], edit: &mut Edit| self.wish(scan, stretch, (row, values), vars, edit);
                 tree.edit(txn, key, wish).map_err(|e| access_error(&self.db, e))
