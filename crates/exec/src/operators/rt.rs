@@ -90,10 +90,11 @@ impl RunState {
 
     /// Rows that the run begins with, by their number.
     pub fn keep_rows(&mut self, work: usize, rows: KeptRows) {
-        if self.rounds.len() <= work {
-            self.rounds.resize(work + 1, None);
+        let rounds = &mut self.rare.get_or_insert_default().rounds;
+        if rounds.len() <= work {
+            rounds.resize(work + 1, None);
         }
-        self.rounds[work] = Some(Arc::new(rows));
+        rounds[work] = Some(Arc::new(rows));
     }
 
     /// Of a run that other statements of the session come between.
