@@ -19,7 +19,22 @@ pub(crate) fn with_record<T>(f: impl FnOnce(&mut RecordBuilder) -> T) -> T {
 }
 
 /// The range in which two byte strings differ: `(at, old length, new length)`; the rest is common head and tail.
+#[inline]
 pub(crate) fn difference(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
+    // Most changes are of one int.
+    if let (Ok(old), Ok(new)) = (<[u8; 4]>::try_from(old), <[u8; 4]>::try_from(new)) {
+        let differs = u32::from_le_bytes(old) ^ u32::from_le_bytes(new);
+        let (at, tail) = (differs.trailing_zeros() / 8, differs.leading_zeros() / 8);
+        return if differs == 0 {
+            (4, 0, 0)
+        } else {
+            (at as usize, (4 - at - tail) as usize, (4 - at - tail) as usize)
+        };
+    }
+    difference_of_any(old, new)
+}
+
+fn difference_of_any(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
     if old.len() == new.len() && old.len() <= SHORT {
         let (mut at, mut end) = (0, old.len());
         while at < end && old[at] == new[at] {
@@ -72,6 +87,7 @@ mod tests {
             let (at, o, n) = difference(&old, &new);
             let rebuilt = [&old[..at], &new[at..at + n], &old[at + o..]].concat();
             assert_eq!(rebuilt, new);
+            assert_eq!((at, o, n), difference_of_any(&old, &new));
             assert!(old != new || (o == 0 && n == 0));
         }
     }

@@ -48,6 +48,16 @@ impl Expr {
         }
     }
 
+    /// As [`Expr::eval`], into a place: a text that is a constant takes the memory of the one that was there.
+    #[inline]
+    pub fn eval_into(&self, row: &[Value], rt: &mut dyn Env, place: &mut Value) -> Result<(), SqlError> {
+        match self {
+            Expr::Const(Value::Str(text)) => place.set_text(text),
+            other => *place = other.eval(row, rt)?,
+        }
+        Ok(())
+    }
+
     /// The value by reference where the row or the plan has it, else computed into `scratch`.
     #[inline]
     pub fn eval_ref<'a>(

@@ -19,11 +19,54 @@ pub(crate) fn put_page_id(out: &mut Vec<u8>, id: PageId) {
     put_varint(out, u64::from(id.file));
 }
 
-#[inline]
-pub(crate) fn put_lsn(out: &mut Vec<u8>, lsn: Lsn) {
-    put_varint(out, u64::from(lsn.vlf));
-    put_varint(out, u64::from(lsn.block));
-    put_varint(out, u64::from(lsn.slot));
+/// Numbers that go into a record together: one look at its room instead of one for each byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) bytes: [u8; HEAD],
+    pub(crate) len: usize,
+}
+
+/// No operation has more bytes of numbers in front of, between or behind its parts than half of this.
+pub(crate) const HEAD: usize = 128;
+/// Parts up to this length go with the numbers.
+pub(crate) const SHORT_PART: usize = 16;
+
+impl Default for Head {
+    #[inline]
+    fn default() -> Head {
+        Head { bytes: [0; HEAD], len: 0 }
+    }
+}
+
+impl Head {
+    #[inline]
+    pub(crate) fn push(&mut self, b: u8) {
+        debug_assert!(self.len < HEAD);
+        self.bytes[self.len % HEAD] = b;
+        self.len += 1;
+    }
+
+    #[inline]
+    pub(crate) fn varint(&mut self, mut v: u64) {
+        while v >= 0x80 {
+            self.push((v as u8) | 0x80);
+            v >>= 7;
+        }
+        self.push(v as u8);
+    }
+
+    #[inline]
+    pub(crate) fn page_id(&mut self, id: PageId) {
+        self.varint(id.page.into());
+        self.varint(id.file.into());
+    }
+
+    #[inline]
+    pub(crate) fn lsn(&mut self, lsn: Lsn) {
+        self.varint(lsn.vlf.into());
+        self.varint(lsn.block.into());
+        self.varint(lsn.slot.into());
+    }
 }
 
 #[inline]

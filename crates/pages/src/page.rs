@@ -16,6 +16,8 @@ pub const HEADER_SIZE: usize = 64;
 pub const SLOT_SIZE: usize = 4;
 /// The longest content of one slot.
 pub const MAX_SLOT_LEN: usize = PAGE_SIZE - HEADER_SIZE - SLOT_SIZE;
+/// No page has more slots.
+pub const MAX_SLOTS: usize = (PAGE_SIZE - HEADER_SIZE) / SLOT_SIZE;
 /// Bytes of the page body.
 pub const BODY_SIZE: usize = PAGE_SIZE - HEADER_SIZE;
 const VERSION: u8 = 1;
@@ -301,6 +303,20 @@ impl Page {
         let at = PAGE_SIZE.checked_sub(SLOT_SIZE * (usize::from(slot) + 1))?;
         let &[a, b, c, d] = self.bytes.get(at..at + SLOT_SIZE)? else { return None };
         let (off, len) = (usize::from(u16::from_le_bytes([a, b])), usize::from(u16::from_le_bytes([c, d])));
+        (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
+    }
+
+    /// As [`Page::slot_place`], for a slot that is known to be there: below [`Page::slot_count`], and that not above
+    /// [`MAX_SLOTS`].
+    #[inline]
+    #[must_use]
+    pub fn place_of(&self, slot: u16) -> Option<(usize, usize)> {
+        debug_assert!(slot < self.slot_count() && usize::from(slot) < MAX_SLOTS);
+        // The remainder changes nothing, and with it the entry lies within the page whatever the number is.
+        let at = PAGE_SIZE - SLOT_SIZE - SLOT_SIZE * (usize::from(slot) % (PAGE_SIZE / SLOT_SIZE));
+        let entry =
+            u32::from_le_bytes([self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]]);
+        let (off, len) = ((entry & 0xffff) as usize, (entry >> 16) as usize);
         (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
     }
 

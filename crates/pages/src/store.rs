@@ -8,7 +8,7 @@ use crate::ghosts::GhostHints;
 use crate::home::Home;
 use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
-use crate::op::{ApplyCtx, apply};
+use crate::op::{ApplyCtx, PageOp, apply};
 use crate::page::{BODY_SIZE, Page, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
 use crate::record::{RecordBuilder, RecordSink, RecordView};
@@ -365,6 +365,16 @@ impl Store {
         rec: &RecordBuilder,
         pages: &mut [&mut PageMut<'_>],
     ) -> Result<(), PageError> {
+        if let ([page], Some((id, op))) = (&mut *pages, rec.only())
+            && page.page_id() == id
+            && !page.is_blank()
+        {
+            debug_assert!(is_all_of(rec, id, &op), "a record says what it was built from");
+            let ctx = ApplyCtx { lsn, txn: rec.txn(), index: 0 };
+            apply(page.page_mut(), id, &op, &ctx).map_err(|e| at_lsn(lsn, id, e))?;
+            page.page_mut().set_lsn(lsn);
+            return Ok(());
+        }
         let view = RecordView::decode(rec.bytes())?;
         if let [page] = pages {
             return self.apply_to_one(lsn, &view, page);
@@ -487,6 +497,18 @@ impl Drop for Store {
             self.inner.unregister(number);
         }
     }
+}
+
+/// Whether decoding the record gives this operation and no other.
+fn is_all_of(rec: &RecordBuilder, page: PageId, op: &PageOp<'_>) -> bool {
+    let view = RecordView::decode(rec.bytes());
+    view.is_ok_and(|view| {
+        let mut ops = view.ops();
+        let first = ops.next().is_some_and(|first| {
+            first.is_ok_and(|first| first.page == page && first.index == 0 && first.op == *op)
+        });
+        first && ops.next().is_none() && view.txn() == rec.txn()
+    })
 }
 
 pub(crate) fn at_lsn(lsn: Lsn, page: PageId, e: PageError) -> PageError {

@@ -75,6 +75,8 @@ pub struct QueryPlan {
     pub plan: Plan,
     /// `SELECT @v = x`: slot, value over the plan's rows.
     pub assignments: Vec<(usize, Expr)>,
+    /// It is one row of a table by its key: see [`nodes::ScanPlan::is_plain_point`].
+    pub point: bool,
     pub needs: Needs,
 }
 
@@ -158,7 +160,10 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
         physical::slots(e, &plan.cols)?;
     }
     let columns = columns_of(&bound.columns);
-    let query = QueryPlan { columns, plan, assignments, needs: physical::needs(&mut binder)? };
+    let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
+    // One assignment at most: where it fails, operators begin anew, and no variable may have another value by then.
+    let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
+    let query = QueryPlan { columns, plan, assignments, point, needs: physical::needs(&mut binder)? };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
     Ok(Arc::new(query))

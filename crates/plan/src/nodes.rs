@@ -8,7 +8,7 @@ use expr::aggregate::Aggregate;
 use expr::document::Document;
 use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
-use storage::{TableMode, TableStore};
+use storage::{Base, TableMode, TableStore};
 use types::Collation;
 
 /// An operator with its inputs.
@@ -175,6 +175,21 @@ pub enum Path {
     Point(SeekSpec),
     /// A nonclustered index (its number in `TableStore::indexes`); `covering` when it holds all wanted columns.
     Index { index: usize, seek: SeekSpec, point: bool, covering: bool },
+}
+
+impl ScanPlan {
+    /// Whether it gives one row as it was by its whole clustered key, and asks for nothing but variables: it needs no operator.
+    pub fn is_plain_point(&self) -> bool {
+        let Path::Point(spec) = &self.path else { return false };
+        self.mode != TableMode::Current
+            && self.locks.is_none()
+            && self.sample.is_none()
+            && !self.locator
+            && self.store.lob.is_none()
+            && matches!(self.store.base, Base::Tree(_))
+            && spec.equal.iter().all(Expr::is_plain)
+            && self.pred.as_ref().is_none_or(Pred::is_plain)
+    }
 }
 
 impl Path {

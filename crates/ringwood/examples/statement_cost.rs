@@ -1,9 +1,10 @@
-//! One kind of prepared statement, again and again, for a profiler: everything else is done before and after
-//! [`statements`], so that `valgrind --tool=callgrind --toggle-collect='*statements*'` counts the instructions of the
+//! One kind of prepared statement, or one kind of loop in a batch, again and again, for a profiler: everything else is done
+//! before and after [`statements`], so that `valgrind --tool=callgrind --toggle-collect='*statements*'` counts the instructions of the
 //! statements alone.
 //!
-//! `cargo run --release --example statement_cost -- select|update|insert [STATEMENTS]` (20000 by default; `select` is a
-//! transaction each, the others are in one)
+//! `cargo run --release --example statement_cost -- KIND [STATEMENTS]` (20000 by default). Prepared: `select`, each a
+//! transaction; `update` and `insert`, all in one. Turns of a loop (WHILE ... SET @i += 1): `loop` with nothing else in it,
+//! `loop-select`, and in one transaction `loop-update` and `loop-insert`.
 
 use ringwood::{DataType, Options, Session, Statement, Value};
 use std::error::Error;
@@ -25,28 +26,48 @@ fn spread(n: i32) -> i32 {
     n.wrapping_mul(7919).rem_euclid(KEYS)
 }
 
+/// The key of a statement by its number.
+type Key = fn(i32) -> i32;
+
+/// What runs.
+enum Work {
+    /// A statement with one parameter, each time with another key.
+    Prepared(Statement, Key),
+    /// A batch.
+    Loop(String),
+}
+
 /// What is to be looked at.
 #[inline(never)]
-fn statements(
-    session: &mut Session,
-    statement: &Statement,
-    count: i32,
-    key: fn(i32) -> i32,
-) -> Result<(), Box<dyn Error>> {
-    for n in 0..count {
-        session.count_prepared(statement, &[Value::Int(key(n))])?;
+fn statements(session: &mut Session, work: &Work, count: i32) -> Result<(), Box<dyn Error>> {
+    match work {
+        Work::Prepared(statement, key) => {
+            for n in 0..count {
+                session.count_prepared(statement, &[Value::Int(key(n))])?;
+            }
+        }
+        Work::Loop(batch) => drop(session.execute(batch)?),
     }
     Ok(())
+}
+
+/// A loop of so many turns, with these statements in each.
+fn turns(count: i32, inside: &str) -> String {
+    format!("set nocount on; declare @i int = 0, @x int; while @i < {count} begin {inside} set @i += 1 end")
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let kind = args.first().map_or("update", String::as_str);
     let count = args.get(1).map_or(Ok(20_000), |text| text.parse())?;
-    let (text, key): (_, fn(i32) -> i32) = match kind {
-        "select" => ("select n from t where id = @k", spread),
-        "update" => ("update t set n = n + 1 where id = @k", spread),
-        "insert" => ("insert grows values (@k, 'some words that make the row longer')", |n| n),
+    let (text, key): (_, Option<Key>) = match kind {
+        "select" => ("select n from t where id = @k", Some(spread)),
+        "update" => ("update t set n = n + 1 where id = @k", Some(spread)),
+        "insert" => ("insert grows values (@k, 'some words that make the row longer')", Some(|n| n)),
+        "loop" => ("", None),
+        "loop-select" => ("select @x = n from t where id = @i % 20000", None),
+        "loop-update" => ("update t set n = n + 1 where id = @i % 20000", None),
+        "loop-insert" => ("insert grows values (@i, 'some words that make the row longer')", None),
         other => return Err(format!("no such statement: {other}").into()),
     };
     let folder = tempfile::tempdir()?;
@@ -55,16 +76,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     session.execute(SETUP)?;
     session.execute("use bench")?;
     session.execute(TABLES)?;
-    let statement = session.prepare(text, &[("@k", DataType::Int)])?;
-    if kind != "select" {
+    let work = match key {
+        Some(key) => Work::Prepared(session.prepare(text, &[("@k", DataType::Int)])?, key),
+        None => Work::Loop(turns(count, text)),
+    };
+    let alone = kind.ends_with("select");
+    if !alone {
         session.execute("begin tran")?;
     }
-    // The first one compiles.
-    session.execute_prepared(&statement, &[Value::Int(-1)])?;
+    if let Work::Prepared(statement, _) = &work {
+        // The first one compiles. A loop compiles its statements in the first turn.
+        session.execute_prepared(statement, &[Value::Int(-1)])?;
+    }
     let start = Instant::now();
-    statements(&mut session, &statement, count, key)?;
+    statements(&mut session, &work, count)?;
     println!("{kind}: {:.3} us", start.elapsed().as_secs_f64() * 1e6 / f64::from(count));
-    if kind != "select" {
+    if !alone {
         session.execute("commit")?;
     }
     database.close()?;

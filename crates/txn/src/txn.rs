@@ -97,6 +97,7 @@ fn micros(time: SystemTime) -> u64 {
 
 impl Database {
     /// Begins a transaction for `session`.
+    #[inline]
     pub fn begin(self: &Arc<Self>, session: u32) -> Result<Txn, TxnError> {
         self.check_online()?;
         self.counters().begun.fetch_add(1, Relaxed);
@@ -105,6 +106,7 @@ impl Database {
 }
 
 impl Txn {
+    #[inline]
     pub(crate) fn new(db: Arc<Database>, session: u32) -> Txn {
         let locks = LockOwner::new(db.locks().clone(), session);
         Txn {
@@ -158,6 +160,7 @@ impl Txn {
     }
 
     /// Has it changed anything (or begun to)?
+    #[inline]
     pub fn has_written(&self) -> bool {
         self.shared.is_some()
     }
@@ -182,6 +185,7 @@ impl Txn {
     }
 
     /// Locks something of this database until the end of the transaction.
+    #[inline]
     pub fn lock(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
         let r = Resource { db: self.db.id(), what };
         if self.locks.holds(&r, mode, false) {
@@ -192,6 +196,7 @@ impl Txn {
     }
 
     /// Locks something of this database until [`LockOwner::end_statement`].
+    #[inline]
     pub fn lock_statement(&mut self, what: What, mode: LockMode) -> Result<(), TxnError> {
         let r = Resource { db: self.db.id(), what };
         if self.locks.holds(&r, mode, true) {
@@ -206,6 +211,12 @@ impl Txn {
         debug_assert_ne!(other, self.id());
         self.waited.store(true, Relaxed);
         Ok(self.db.txns().wait_for(self.locks.who(), other, self.wait_args())?)
+    }
+
+    /// Whether [`Txn::take_waited`] would say so.
+    #[inline]
+    pub fn has_waited(&self) -> bool {
+        self.waited.load(Relaxed)
     }
 
     /// Whether it has waited for another transaction since this was asked last: it may have seen work that is not durable.
@@ -271,6 +282,7 @@ impl Txn {
     }
 
     /// A place to return to, free of cost: for a statement that may fail.
+    #[inline]
     pub fn mark(&self) -> Savepoint {
         let Newest { lsn, reserved } = self.newest;
         Savepoint { lsn, deferred: self.deferred.len(), reserved }
@@ -382,6 +394,17 @@ impl Txn {
         }
         self.db.after_commit(std::mem::take(&mut self.deferred));
         Ok(Committed { lsn, durable })
+    }
+
+    /// Ends a transaction that has written nothing and is to do nothing afterwards, as [`Txn::commit`] does. False, and nothing
+    /// has happened: it is another one.
+    #[inline]
+    pub fn end_unwritten(&mut self) -> bool {
+        let unwritten = self.shared.is_none() && !self.doomed && self.deferred.is_empty();
+        if unwritten {
+            self.finish();
+        }
+        unwritten
     }
 
     /// Undoes everything. An error means that the database is offline; a restart finishes the work.

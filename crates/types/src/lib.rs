@@ -38,5 +38,5 @@ pub use language::{DateOrder, Dialect, LANGUAGES, Language};
 pub use like::LikePattern;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};
-pub use row::{ColumnType, EncodeValue, Field, MAX_ROW, RowLayout};
+pub use row::{ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout};
 pub use value::{CompactString, Value};

@@ -87,7 +87,7 @@ struct RunText<'a> {
 
 /// The parts of one row, found and bounds-checked once.
 #[derive(Clone, Copy)]
-struct Parts<'a> {
+pub struct Parts<'a> {
     row: &'a [u8],
     fixed_end: usize,
     columns: usize,
@@ -107,23 +107,26 @@ fn u16_at(row: &[u8], at: usize) -> Option<usize> {
 }
 
 impl<'a> Parts<'a> {
+    /// Of a row's bytes.
+    ///
+    /// Errors: `Short` when it is cut off.
     #[inline]
-    fn of(row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
+    pub fn of(row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
         let short = |needed: usize| Corrupt::Short { len: row.len(), needed };
-        let fixed_end = u16_at(row, 2).ok_or(short(HEADER))?;
+        let fixed_end = u16_at(row, 2).ok_or_else(|| short(HEADER))?;
         if fixed_end < HEADER {
             return Err(short(HEADER));
         }
-        let columns = u16_at(row, fixed_end).ok_or(short(fixed_end + 2))?;
+        let columns = u16_at(row, fixed_end).ok_or_else(|| short(fixed_end + 2))?;
         let nulls_at = fixed_end + 2;
         let nulls_end = nulls_at + columns.div_ceil(8);
-        let nulls = row.get(nulls_at..nulls_end).ok_or(short(nulls_end))?;
+        let nulls = row.get(nulls_at..nulls_end).ok_or_else(|| short(nulls_end))?;
         if row[0] & STATUS_VARIABLE == 0 {
             return Ok(Parts { row, fixed_end, columns, nulls, ends: &[], data: nulls_end });
         }
-        let count = u16_at(row, nulls_end).ok_or(short(nulls_end + 2))?;
+        let count = u16_at(row, nulls_end).ok_or_else(|| short(nulls_end + 2))?;
         let data = nulls_end + 2 + 2 * count;
-        let ends = row.get(nulls_end + 2..data).ok_or(short(data))?;
+        let ends = row.get(nulls_end + 2..data).ok_or_else(|| short(data))?;
         Ok(Parts { row, fixed_end, columns, nulls, ends, data })
     }
 
@@ -477,14 +480,43 @@ impl RowLayout {
         out: &mut [Value],
         mut fetch: impl FnMut(usize, &[u8]) -> Result<Value, E>,
     ) -> Result<(), E> {
-        let parts = Parts::of(row)?;
-        for (&i, place) in wanted.iter().zip(out) {
+        self.decode_parts_with(&Parts::of(row)?, wanted, out, &mut fetch)
+    }
+
+    /// As [`RowLayout::decode_some`], of a row whose parts are known.
+    #[inline]
+    pub fn decode_parts(&self, parts: &Parts<'_>, wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
+        self.decode_parts_with(parts, wanted, out, &mut |column, _: &[u8]| Err(Corrupt::OffRow { column }))
+    }
+
+    #[inline]
+    fn decode_parts_with<E: From<Corrupt>>(
+        &self,
+        parts: &Parts<'_>,
+        wanted: &[u16],
+        out: &mut [Value],
+        fetch: &mut impl FnMut(usize, &[u8]) -> Result<Value, E>,
+    ) -> Result<(), E> {
+        let mut at = 0;
+        // By numbers: to put two lists side by side costs more than to decode a number.
+        while let (Some(&i), Some(place)) = (wanted.get(at), out.get_mut(at)) {
             // Columns that were picked out rarely share a stretch: each is read on its own.
-            if let Some(pointer) = self.decode_into(&parts, &mut None, usize::from(i), place)? {
+            if let Some(pointer) = self.decode_into(parts, &mut None, usize::from(i), place)? {
                 *place = fetch(usize::from(i), pointer)?;
             }
+            at += 1;
         }
         Ok(())
+    }
+
+    /// Whether a fixed column that is not a bit has a value in this row, so that it can be written in place.
+    #[inline]
+    pub fn has_fixed(&self, parts: &Parts<'_>, i: usize) -> bool {
+        let Some(Column { cell, place: Place::Fixed { offset, width } }) = self.columns.get(i) else {
+            return false;
+        };
+        let end = usize::from(*offset) + usize::from(*width);
+        !parts.is_null(i) && end <= parts.fixed_end && !matches!(cell, Cell::Bit { .. })
     }
 
     /// A column's bytes as stored, for comparing without decoding; `None` for NULL, pointers, bits (they share a
@@ -522,6 +554,12 @@ impl RowLayout {
     /// Errors: 3624 when the value is not of the column's type or the column has no such place; the place may be
     /// overwritten in part then.
     pub fn put_fixed(&self, i: usize, value: &Value, place: &mut [u8]) -> Result<(), SqlError> {
+        if let (Some(Column { cell: Cell::Int, .. }), Value::Int(n)) = (self.columns.get(i), value)
+            && let Ok(place) = <&mut [u8; 4]>::try_from(&mut *place)
+        {
+            *place = n.to_le_bytes();
+            return Ok(());
+        }
         match self.columns.get(i) {
             Some(Column { cell, place: Place::Fixed { width, .. } })
                 if !matches!(cell, Cell::Bit { .. }) && usize::from(*width) == place.len() =>

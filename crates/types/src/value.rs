@@ -149,6 +149,22 @@ impl Value {
         }
     }
 
+    /// Whether this is a value of the type that stays as it is where the type has neither length, precision nor scale.
+    /// False where one look does not tell.
+    #[inline]
+    pub fn is_plainly(&self, ty: DataType) -> bool {
+        matches!(
+            (self, ty),
+            (Value::Int(_), DataType::Int)
+                | (Value::BigInt(_), DataType::BigInt)
+                | (Value::SmallInt(_), DataType::SmallInt)
+                | (Value::TinyInt(_), DataType::TinyInt)
+                | (Value::Bit(_), DataType::Bit)
+                | (Value::Date(_), DataType::Date)
+                | (Value::Guid(_), DataType::UniqueIdentifier)
+        )
+    }
+
     /// Whether this value may stand in a column of the type: its kind fits (lengths are not looked at).
     pub fn is_kind_of(&self, ty: DataType) -> bool {
         match self {
@@ -157,6 +173,12 @@ impl Value {
             Value::Bytes(_) => ty.is_binary() || matches!(ty, DataType::HierarchyId | DataType::SqlVariant),
             other => ty == DataType::SqlVariant || other.natural_type().is_kind_of(ty),
         }
+    }
+
+    /// Becomes a text; a long one goes into the memory of the string that is there, if that has about its size.
+    #[inline]
+    pub fn set_text(&mut self, text: &str) {
+        crate::rowcell::set_text(self, text);
     }
 
     /// Bytes on the heap beside the value itself, for memory accounting.

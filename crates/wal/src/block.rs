@@ -284,6 +284,7 @@ pub(crate) fn record(block: &[u8], slot: u16) -> Option<&[u8]> {
 }
 
 /// Checks a record's length against the largest that any log takes.
+#[inline]
 pub(crate) fn check_len(parts: &[&[u8]]) -> Result<usize, LogError> {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     if len > crate::MAX_RECORD { Err(LogError::RecordTooLarge { len }) } else { Ok(len) }

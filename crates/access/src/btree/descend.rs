@@ -4,7 +4,7 @@
 //! up, so that a page cannot be unlinked between the look at the parent and the look at the page.
 
 use super::BTree;
-use super::node::{Between, check_node, child_before, child_for, inner_entry};
+use super::node::{Between, check_node, child_before, child_between, inner_entry};
 use crate::error::{AccessError, corrupt};
 use pages::{Page, PageMut, PageRef};
 
@@ -66,10 +66,16 @@ impl Route {
 
 impl BTree {
     pub(crate) fn slot_of(page: &Page, target: Target<'_>) -> Result<u16, AccessError> {
+        Self::slot_between(page, target, &mut Between::default())
+    }
+
+    /// The slot by which the way goes on; `between` learns where the key is.
+    #[inline]
+    fn slot_between(page: &Page, target: Target<'_>, between: &mut Between) -> Result<u16, AccessError> {
         match target {
             Target::First => Ok(0),
             Target::Last => Ok(page.slot_count().saturating_sub(1)),
-            Target::Key(key) => child_for(page, key),
+            Target::Key(key) => child_between(page, key, between),
             Target::Before(key) => child_before(page, key),
         }
     }
@@ -96,11 +102,10 @@ impl BTree {
         let mut page = self.space.store.read(self.root)?;
         check_node(&page, self.unit_id())?;
         while page.level() > 0 {
-            let slot = Self::slot_of(&page, target)?;
+            let slot = Self::slot_between(&page, target, &mut between)?;
             if let Some(r) = route.as_deref_mut() {
                 r.note(&page, slot)?;
             }
-            between.narrow(&page, slot);
             let child = self.space.store.read(inner_entry(&page, slot)?.0)?;
             self.check_child(&page, &child)?;
             page = child;
@@ -141,11 +146,10 @@ impl BTree {
                 continue;
             }
             loop {
-                let slot = child_for(&page, key)?;
+                let slot = child_between(&page, key, &mut between)?;
                 if let Some(r) = route.as_deref_mut() {
                     r.note(&page, slot)?;
                 }
-                between.narrow(&page, slot);
                 let id = inner_entry(&page, slot)?.0;
                 if page.level() == 1 {
                     let leaf = self.space.store.write(id)?;

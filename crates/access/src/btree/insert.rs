@@ -51,9 +51,7 @@ impl BTree {
                 continue;
             }
             return with_record(|rec| {
-                rec.change();
-                rec.root(self.root)?;
-                rec.page(leaf.id());
+                rec.change_in(self.root, leaf.id());
                 add_entry(rec, &leaf, &place, 0, key, value)?;
                 self.space.store.change(w, rec, &mut [&mut leaf])?;
                 Ok(Outcome::Done(()))

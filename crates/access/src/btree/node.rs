@@ -9,7 +9,7 @@
 //! full their leaves are differs, so the first look would miss, and they are near in the processor's caches.
 
 use crate::error::{AccessError, corrupt};
-use pages::{MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId};
+use pages::{MAX_SLOT_LEN, MAX_SLOTS, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId};
 use std::cmp::Ordering;
 
 /// Longest key of an entry in bytes: an inner node holds at least four separators of this length.
@@ -90,10 +90,11 @@ fn head_of(key: &[u8]) -> u64 {
 }
 
 impl SlotKey {
-    /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. `None` where it is cut short.
+    /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. The page has the slot, see [`slots`]. `None` where
+    /// it is cut short.
     #[inline]
     fn at<const HEAD: usize>(page: &Page, slot: u16) -> Option<SlotKey> {
-        let (off, len) = page.slot_place(slot)?;
+        let (off, len) = page.place_of(slot)?;
         let (from, rest) = (off + HEAD, len.checked_sub(HEAD)?);
         let bytes = page.bytes();
         let len = match HEAD {
@@ -136,6 +137,12 @@ const FEW: u16 = 6;
 /// Slots beside the first guess among which the key is looked for then; twice as many each time that it is further away.
 const NEAR: u16 = 2;
 
+/// How many slots the page has; `None` if it cannot have so many.
+#[inline]
+fn slots(page: &Page) -> Option<u16> {
+    Some(page.slot_count()).filter(|count| usize::from(*count) <= MAX_SLOTS)
+}
+
 /// The separators around a node, as numbers: what the way down to it tells of where a key is in it. A hint: no answer depends on
 /// it, but with it the search need not look at both ends of the node, which lie far apart in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,50 +155,27 @@ impl Between {
     /// The way goes on by this slot of an inner node.
     #[inline]
     pub(crate) fn narrow(&mut self, page: &Page, slot: u16) {
+        let Some(count) = slots(page) else { return };
         let head = |slot| SlotKey::at::<INNER_HEAD>(page, slot).map(|key| key.head);
-        if slot > 0 {
+        if slot > 0 && slot < count {
             self.low = head(slot);
         }
-        if slot + 1 < page.slot_count() {
+        if slot + 1 < count {
             self.high = head(slot + 1);
         }
     }
 }
 
-/// The first slot from `first` on whose key is `>= key`, and whether it is equal.
+/// In a leaf.
 #[inline]
-fn search<const HEAD: usize>(
-    page: &Page,
-    key: &[u8],
-    first: u16,
-    between: Between,
-) -> Result<(u16, bool), AccessError> {
-    let wanted = Wanted { head: head_of(key), key };
-    find::<HEAD>(page, wanted, first, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
-}
-
-#[inline]
-fn find<const HEAD: usize>(
-    page: &Page,
-    wanted: Wanted<'_>,
-    first: u16,
-    between: Between,
-) -> Option<(u16, bool)> {
-    let order = |slot: u16| SlotKey::at::<HEAD>(page, slot)?.cmp(page, &wanted);
-    let (mut low, mut high) = (first, page.slot_count());
-    if HEAD == INNER_HEAD {
-        // New rows are mostly added at the end.
-        if low < high {
-            match order(high - 1)? {
-                Ordering::Less => return Some((high, false)),
-                Ordering::Equal => return Some((high - 1, true)),
-                Ordering::Greater => high -= 1,
-            }
-        }
-    } else if high.saturating_sub(low) > FEW {
+fn find(page: &Page, wanted: Wanted<'_>, between: Between) -> Option<(u16, bool)> {
+    let order = |slot: u16| SlotKey::at::<LEAF_HEAD>(page, slot)?.cmp(page, &wanted);
+    let (mut low, mut high) = (0, slots(page)?);
+    if high > FEW {
         let mut ends = between.low.zip(between.high).map(|(least, most)| ((low, least), (high, most)));
         if ends.is_none() {
-            let (least, most) = (SlotKey::at::<HEAD>(page, low)?, SlotKey::at::<HEAD>(page, high - 1)?);
+            let (least, most) =
+                (SlotKey::at::<LEAF_HEAD>(page, low)?, SlotKey::at::<LEAF_HEAD>(page, high - 1)?);
             match most.cmp(page, &wanted)? {
                 Ordering::Less => return Some((high, false)),
                 Ordering::Equal => return Some((high - 1, true)),
@@ -249,6 +233,50 @@ fn find<const HEAD: usize>(
     Some((low, false))
 }
 
+/// In an inner node, from slot 1 on: slot 0 stands for minus infinity. Tells `between` what separators the key lies between that
+/// have been looked at: those beside the place, unless the key is one of them.
+#[inline]
+fn find_child(page: &Page, wanted: Wanted<'_>, between: &mut Between) -> Option<(u16, bool)> {
+    let (first, count) = (1, slots(page)?);
+    let (mut low, mut high) = (first, count);
+    // Slots from here on are above the key by their numbers alone.
+    let mut above = count;
+    let (mut below, mut next) = (0, 0);
+    // New rows are mostly added at the end.
+    let mut at = high.saturating_sub(1);
+    // By the numbers alone: nearly always they tell, and a loop of nothing else is short.
+    while low < high {
+        let head = SlotKey::at::<INNER_HEAD>(page, at)?.head;
+        if head < wanted.head {
+            (low, below) = (at + 1, head);
+        } else {
+            high = at;
+            if head > wanted.head {
+                (above, next) = (at, head);
+            }
+        }
+        at = low + (high - low) / 2;
+    }
+    if low > first {
+        between.low = Some(below);
+    }
+    if above < count {
+        between.high = Some(next);
+    }
+    // Those with the key's own number, if there are any.
+    let mut high = above;
+    while low < high {
+        let at = low + (high - low) / 2;
+        let there = SlotKey::at::<INNER_HEAD>(page, at)?;
+        match there.cmp(page, &wanted)? {
+            Ordering::Less => (low, between.low) = (at + 1, Some(there.head)),
+            Ordering::Equal => return Some((at, true)),
+            Ordering::Greater => (high, between.high) = (at, Some(there.head)),
+        }
+    }
+    Some((low, false))
+}
+
 /// The slot in `low..high` where the number would be if the ones between two slots with their numbers were spread evenly; none
 /// where those are equal, or the range is empty.
 #[inline]
@@ -288,7 +316,8 @@ pub(crate) fn lower_bound_between(
     key: &[u8],
     between: Between,
 ) -> Result<(u16, bool), AccessError> {
-    search::<LEAF_HEAD>(page, key, 0, between)
+    let wanted = Wanted { head: head_of(key), key };
+    find(page, wanted, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
 /// First slot of a leaf whose key is `> key`.
@@ -298,24 +327,34 @@ pub(crate) fn upper_bound(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
 }
 
 /// Slot of the child that holds `key`: the last one whose separator is `<= key`.
-#[inline]
 pub(crate) fn child_for(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
-    let (at, equal) = search_children(page, key)?;
-    Ok(if equal { at } else { at - 1 })
+    child_between(page, key, &mut Between::default())
+}
+
+/// As [`child_for`]; `between` learns of the separators around the child.
+#[inline]
+pub(crate) fn child_between(page: &Page, key: &[u8], between: &mut Between) -> Result<u16, AccessError> {
+    let (at, equal) = search_children(page, key, between)?;
+    if equal {
+        between.narrow(page, at);
+        return Ok(at);
+    }
+    Ok(at - 1)
 }
 
 /// Slot of the child that holds the largest keys `< key`: the last one whose separator is `< key`.
 pub(crate) fn child_before(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
-    Ok(search_children(page, key)?.0 - 1)
+    Ok(search_children(page, key, &mut Between::default())?.0 - 1)
 }
 
 /// The first slot after slot 0, which stands for minus infinity, whose separator is `>= key`, and whether it is equal.
 #[inline]
-fn search_children(page: &Page, key: &[u8]) -> Result<(u16, bool), AccessError> {
+fn search_children(page: &Page, key: &[u8], between: &mut Between) -> Result<(u16, bool), AccessError> {
     if page.slot_count() == 0 {
         return Err(corrupt(page.id(), "inner index page without a child"));
     }
-    search::<INNER_HEAD>(page, key, 1, Between::default())
+    let wanted = Wanted { head: head_of(key), key };
+    find_child(page, wanted, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
 /// Checks that a page is a node of the tree in this unit. Which root the page names does not matter, as a root that moves
@@ -420,7 +459,13 @@ mod tests {
                     assert_eq!(found, (at as u16, equal), "{wanted:?} in {keys:?}, {hint:?}");
                 }
                 let child = separators.partition_point(|key| key <= wanted) - 1;
-                assert_eq!(child_for(&inner, wanted).unwrap(), child as u16, "{wanted:?} in {separators:?}");
+                let mut between = Between::default();
+                let found = child_between(&inner, wanted, &mut between).unwrap();
+                assert_eq!(found, child as u16, "{wanted:?} in {separators:?}");
+                // The search learns what a look at the neighbours tells.
+                let mut looked = Between::default();
+                looked.narrow(&inner, found);
+                assert_eq!((between.low, between.high), (looked.low, looked.high), "{wanted:?}");
                 let before = separators[1..].partition_point(|key| key < wanted);
                 assert_eq!(child_before(&inner, wanted).unwrap(), before as u16);
             }

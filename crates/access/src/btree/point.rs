@@ -102,9 +102,7 @@ impl BTree {
             _ => Before::whole(there),
         };
         let after = &edit.bytes[skip..skip + new];
-        rec.change();
-        rec.root(self.root)?;
-        rec.page(leaf.page_id());
+        rec.change_in(self.root, leaf.page_id());
         rec.update(slot, header.flags, header, Some(key), offset as u16, before, after)?;
         Ok(Edited::Done)
     }

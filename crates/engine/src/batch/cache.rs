@@ -188,7 +188,7 @@ impl BatchCache {
         params: &[BatchParam],
     ) -> Result<Arc<Compiled>, SqlError> {
         if let Some(found) = &*last.lock()
-            && self.is_same(found, db, options)
+            && self.is_same(found, db, options, false)
         {
             return Ok(found.batch.clone());
         }
@@ -218,11 +218,11 @@ impl BatchCache {
 
     /// Whether what was found for a text is what would be found now.
     #[inline]
-    pub fn is_same(&self, found: &Found, db: &Db, options: &SessionOptions) -> bool {
+    /// `same_options`: they have not changed since.
+    pub fn is_same(&self, found: &Found, db: &Db, options: &SessionOptions, same_options: bool) -> bool {
         found.generation == self.generation()
             && found.db == db.id()
-            && found.options == options.bits()
-            && found.settings == options.parse_settings()
+            && (same_options || found.options == options.bits() && found.settings == options.parse_settings())
     }
 
     /// Changes when the cache is cleared.

@@ -423,7 +423,7 @@ impl Run<'_> {
         // What EXECUTE AS began in the scope ends with it.
         self.core.leave_scope(scope);
         let implicit = self.core.options.implicit_transactions;
-        self.core.options = options;
+        *self.core.options = options;
         self.core.scope_identity = scope_identity;
         self.core.changes = changes;
         self.return_to(db)?;

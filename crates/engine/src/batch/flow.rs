@@ -334,7 +334,7 @@ impl Run<'_> {
                 // All of a list or none.
                 let mut options = self.core.options.clone();
                 names.iter().try_for_each(|name| options.set_switch(name, *on))?;
-                self.core.options = options;
+                *self.core.options = options;
             }
             SetOption::Statistics { names, on } => {
                 let mut options = self.core.options.clone();
@@ -350,7 +350,7 @@ impl Run<'_> {
                         _ => return Err(unknown_option(name).into()),
                     }
                 }
-                self.core.options = options;
+                *self.core.options = options;
             }
             SetOption::IdentityInsert { table, on } => self.core.set_identity_insert(table, *on)?,
             SetOption::IsolationLevel(level) => {

@@ -90,6 +90,7 @@ impl Bound {
     }
 
     /// Whether the tables that it reads have not changed so much that it should be planned anew.
+    #[inline]
     fn is_current(&self) -> bool {
         self.needs().is_none_or(Needs::is_current)
     }

@@ -156,7 +156,9 @@ impl<'a> Run<'a> {
         vars: &'a mut Vec<Value>,
         outer_try: bool,
     ) -> Run<'a> {
-        vars.resize(batch.program.vars.len(), Value::Null);
+        if vars.len() != batch.program.vars.len() {
+            vars.resize(batch.program.vars.len(), Value::Null);
+        }
         let (bound, counts) = bindings::take(core, batch);
         let base_depth = core.caught.len();
         Run {
@@ -624,10 +626,16 @@ impl<'a> Run<'a> {
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun;
-            // Statements of triggers have notes of their own.
-            let notes = std::mem::take(&mut core.notes);
-            let result = result.and_then(|rows| core.fire_triggers(*sink, catching).map(|()| rows));
-            core.notes = notes;
+            let result = match result {
+                Ok(rows) if !core.fired.is_empty() => {
+                    // Statements of triggers have notes of their own.
+                    let notes = std::mem::take(&mut core.notes);
+                    let fired = core.fire_triggers(*sink, catching);
+                    core.notes = notes;
+                    fired.map(|()| rows)
+                }
+                result => result,
+            };
             core.end_statement(result)
         })?;
         self.tell_notes(at)?;
@@ -636,7 +644,13 @@ impl<'a> Run<'a> {
     }
 
     /// Tells the client what a statement had to say.
+    #[inline]
     pub(super) fn tell_notes(&mut self, at: usize) -> Result<(), Failure> {
+        if self.core.notes.is_empty() { Ok(()) } else { self.tell_all_notes(at) }
+    }
+
+    #[cold]
+    fn tell_all_notes(&mut self, at: usize) -> Result<(), Failure> {
         for note in std::mem::take(&mut self.core.notes) {
             let note = self.placed(at, note);
             self.sink.message(&note)?;

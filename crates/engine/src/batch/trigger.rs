@@ -95,7 +95,7 @@ fn run_one(
     core.temps.level = core.nest_level;
     temps::end_scope(core);
     core.set_db(caller);
-    core.options = options;
+    *core.options = options;
     core.scope_identity = identity;
     core.changes = changes;
     core.event_data = event;

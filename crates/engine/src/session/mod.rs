@@ -44,8 +44,8 @@ pub struct Session {
     /// Room for the keys of shapes, and for the variables of a batch.
     key: String,
     vars: Vec<Value>,
-    /// What was found for the prepared batches that ran last, by their numbers.
-    ready: Vec<(u64, Found)>,
+    /// What was found for the prepared batches that ran last.
+    ready: Vec<Ready>,
     /// What [`Session::reset`] goes back to.
     login_db: CompactString,
     login_options: SessionOptions,
@@ -124,6 +124,14 @@ pub struct Prepared {
 
 /// Prepared batches that a session has ready.
 const READY: usize = 8;
+
+/// What was found for a prepared batch.
+struct Ready {
+    number: u64,
+    /// The options that it was found under, by their number.
+    options: u64,
+    found: Found,
+}
 
 impl Instance {
     /// A new session in master.
@@ -208,7 +216,9 @@ impl Session {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let core = &self.core;
         let cache = BatchCache::of(core.instance())?;
-        self.keep_ready(number, cache.found(core.db(), &core.options, text, &params)?);
+        let found = cache.found(core.db(), &core.options, text, &params)?;
+        let options = core.options.changes();
+        self.keep_ready(Ready { number, options, found });
         Ok(Prepared { text: text.to_string(), params, number })
     }
 
@@ -231,31 +241,44 @@ impl Session {
         vars.clear();
         let dialect = self.core.options.dialect;
         for (value, ty) in values.iter().zip(prepared.params.iter().filter_map(|(_, ty)| *ty)) {
-            vars.push(convert_in(value, value.natural_type(), ty, 0, Mode::Implicit, dialect)?);
+            vars.push(match value.is_plainly(ty) {
+                true => value.clone(),
+                false => convert_in(value, value.natural_type(), ty, 0, Mode::Implicit, dialect)?,
+            });
         }
-        let place = self.ready.iter().rposition(|(number, _)| *number == prepared.number);
-        let mut ready = place.map(|at| self.ready.swap_remove(at).1);
+        // Taken out of the session while it runs.
+        let mut ready = std::mem::take(&mut self.ready);
         let outcome = self.request(sink, |core, sink, told| {
             let cache = BatchCache::of(core.instance())?;
-            let found = match ready.take() {
-                Some(found) if cache.is_same(&found, core.db(), &core.options) => found,
-                _ => cache.found(core.db(), &core.options, &prepared.text, &prepared.params)?,
+            let options = core.options.changes();
+            let place = ready.iter().rposition(|ready| ready.number == prepared.number);
+            let place = match place {
+                Some(at)
+                    if cache.is_same(
+                        &ready[at].found,
+                        core.db(),
+                        &core.options,
+                        ready[at].options == options,
+                    ) =>
+                {
+                    ready[at].options = options;
+                    at
+                }
+                old => {
+                    let found = cache.found(core.db(), &core.options, &prepared.text, &prepared.params)?;
+                    let new = Ready { number: prepared.number, options, found };
+                    put_ready(&mut ready, old, new)
+                }
             };
-            let found = ready.insert(found);
-            run_in(core, sink, told, &found.batch, None, &mut vars)
+            run_in(core, sink, told, &ready[place].found.batch, None, &mut vars)
         });
-        if let Some(found) = ready {
-            self.keep_ready(prepared.number, found);
-        }
+        self.ready = ready;
         self.vars = vars;
         Ok(outcome)
     }
 
-    fn keep_ready(&mut self, number: u64, found: Found) {
-        if self.ready.len() >= READY {
-            self.ready.remove(0);
-        }
-        self.ready.push((number, found));
+    fn keep_ready(&mut self, new: Ready) {
+        put_ready(&mut self.ready, None, new);
     }
 
     /// Work of the engine itself in this session.
@@ -324,6 +347,19 @@ impl Session {
     }
 }
 
+/// Puts what was found where the same batch's was, else in the place of the oldest. Returns its place.
+fn put_ready(list: &mut Vec<Ready>, old: Option<usize>, new: Ready) -> usize {
+    if let Some(at) = old {
+        list[at] = new;
+        return at;
+    }
+    if list.len() >= READY {
+        list.remove(0);
+    }
+    list.push(new);
+    list.len() - 1
+}
+
 /// Runs a batch; `sent` is what the client sent where that is not the batch's own text.
 fn run_in(
     core: &mut SessionCore,
@@ -334,7 +370,10 @@ fn run_in(
     vars: &mut Vec<Value>,
 ) -> Result<End, SqlError> {
     core.shared.activity.begins(told, batch, sent);
-    core.options.set_parse_settings(batch.settings);
+    // Only where they are other ones: a change of options is looked at when the batch ends.
+    if core.options.parse_settings() != batch.settings {
+        core.options.set_parse_settings(batch.settings);
+    }
     run_batch(core, sink, batch, vars, false)
 }
 
@@ -377,7 +416,7 @@ fn end_batch(core: &mut SessionCore, sink: &mut dyn Sink) {
         );
         let _ = sink.error(&error);
     } else if core.trancount() == 0 {
-        core.rollback_all();
+        core.rollback_rest();
     }
 }
 

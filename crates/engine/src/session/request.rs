@@ -93,7 +93,7 @@ impl Session {
         core.rollback_all();
         core.cursors.clear();
         core.tell_transactions(sink)?;
-        core.options = self.login_options.clone();
+        *core.options = self.login_options.clone();
         core.caller.return_to(0);
         (core.acting_floor, core.chain) = (0, plan::rights::Chain::None);
         core.nest_level = 0;

@@ -47,7 +47,7 @@ pub fn first_columns(
     let cache = core.instance().clone();
     let compiled = BatchCache::of(&cache).and_then(|c| c.get(core.db(), &core.options, text, &params));
     let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
-    core.options = before;
+    *core.options = before;
     match (first.columns, first.error) {
         (Some(columns), _) => ran.map(|_| columns),
         (None, Some(error)) => Err(error),

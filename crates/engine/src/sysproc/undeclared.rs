@@ -48,7 +48,7 @@ fn deduced(
     core.options.noexec = true;
     let mut first = FirstError::default();
     let ran = run_batch(core, &mut first, &Arc::new(batch), &mut vars, false);
-    core.options = before;
+    *core.options = before;
     if let Some(error) = first.0 {
         return Err(error);
     }

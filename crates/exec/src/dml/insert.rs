@@ -14,6 +14,7 @@ use crate::operators::rt::{Rt, RunState};
 use crate::operators::scan::Scan;
 use crate::operators::{BATCH, RowSet};
 use crate::state::changes::Action;
+use crate::state::core::PointRoom;
 use catalog::{Db, TableDef};
 use expr::{CaseExpr, Expr, Pred};
 use plan::Needs;
@@ -399,16 +400,30 @@ impl InsertPlan {
         }
     }
 
+    /// Adds one row, whose values lie in room that the session keeps.
     fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut Given<'_>) -> Result<u64, SqlError> {
-        let mut values: smallvec::SmallVec<[Value; 8]> = smallvec::smallvec![Value::Null; exprs.len()];
-        self.rows.compute(exprs, &[], rt, &mut values)?;
-        self.rows.complete(&mut values, true, rt)?;
-        if !self.rows.change.is_instead() && !self.rows.insert(&values, rt)? {
+        let mut room = PointRoom::take(rt.session());
+        let added = self.one_row_in(&mut room.values, exprs, rt, to);
+        room.give(rt.session());
+        added
+    }
+
+    fn one_row_in(
+        &self,
+        values: &mut Vec<Value>,
+        exprs: &[Expr],
+        rt: &mut Rt<'_, '_>,
+        to: &mut Given<'_>,
+    ) -> Result<u64, SqlError> {
+        values.resize(exprs.len(), Value::Null);
+        self.rows.compute(exprs, &[], rt, values)?;
+        self.rows.complete(values, true, rt)?;
+        if !self.rows.change.is_instead() && !self.rows.insert(values, rt)? {
             return Ok(0);
         }
-        to.out.give(&added(&values), rt)?;
+        to.out.give(&added(values), rt)?;
         if let Some(kept) = &mut to.kept {
-            kept.inserted(&values, rt)?;
+            kept.inserted(values, rt)?;
         }
         Ok(1)
     }

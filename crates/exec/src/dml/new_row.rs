@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
 use super::loader::Loader;
-use super::values::{column_value, default_of, null_error};
+use super::values::{column_value, column_value_into, default_of, null_error};
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
 use catalog::errors::db_error;
@@ -110,8 +110,9 @@ impl NewRows {
         values: &mut [Value],
     ) -> Result<(), SqlError> {
         let table = &self.store.table;
-        for (column, (place, e)) in values.iter_mut().zip(exprs).enumerate() {
-            *place = column_value(e, row, rt, &self.db, table, column)?;
+        for (column, e) in exprs.iter().enumerate() {
+            let Some(place) = values.get_mut(column) else { break };
+            column_value_into(e, row, rt, (&self.db, table, column), place)?;
         }
         Ok(())
     }

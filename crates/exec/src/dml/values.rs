@@ -24,6 +24,21 @@ pub fn null_error(db: &Db, table: &TableDef, column: usize, verb: &str) -> SqlEr
     SqlError::new(515, 16, 2, text)
 }
 
+/// Puts the value for a column into its place; errors as for [`column_value`].
+#[inline]
+pub fn column_value_into(
+    e: &Expr,
+    row: &[Value],
+    rt: &mut Rt<'_, '_>,
+    (db, table, column): (&Db, &TableDef, usize),
+    place: &mut Value,
+) -> Result<(), SqlError> {
+    match e.eval_into(row, rt, place) {
+        Err(error) if error.number == 2628 => Err(truncated(e, row, rt, db, table, column)),
+        result => result,
+    }
+}
+
 /// The value for a column; a string that is too long is reported with table and column.
 #[inline]
 pub fn column_value(

@@ -25,6 +25,8 @@ mod merge_join;
 pub(crate) mod open;
 pub(crate) mod outer;
 mod partition;
+pub(crate) mod plain;
+mod point;
 pub(crate) mod profile;
 pub mod query;
 mod routine;

@@ -102,6 +102,13 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
 /// Those of its expressions, of the storage, and of the sink.
 pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
     lock_tables(&query.needs, ctx)?;
+    // One row is what the smallest limit gives, too. A profile counts what operators do.
+    if query.point
+        && ctx.session.profile.is_none()
+        && let Some(count) = super::point::run(query, ctx, out)?
+    {
+        return Ok(count);
+    }
     let limit = match ctx.session.options.rowcount {
         0 => u64::MAX,
         n => n,

@@ -53,12 +53,19 @@ pub struct RunState {
     pub(super) clock: Option<i128>,
     /// Values of RAND(), by the number of the call.
     pub(super) once: Vec<Option<f64>>,
-    /// The last round of each recursive query.
-    rounds: Vec<Option<Arc<KeptRows>>>,
     /// What the statement keeps in memory to its end; the grant of its operators.
     pub(crate) memory: StatementMemory,
     /// Where the first scan of the run begins, when not where its path does.
     pub(super) place: Option<Box<ScanPlace>>,
+    /// What few runs have.
+    rare: Option<Box<Rare>>,
+}
+
+/// What few runs have: apart, so that the others need not look at it when they end.
+#[derive(Default)]
+struct Rare {
+    /// The last round of each recursive query.
+    rounds: Vec<Option<Arc<KeptRows>>>,
     /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other statements take new
     /// ones meanwhile.
     snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
@@ -75,7 +82,7 @@ impl RunState {
     /// # Errors
     /// Those of the log.
     pub fn acknowledge(&self) -> Result<(), SqlError> {
-        for (db, guard) in self.snapshots.iter().flatten() {
+        for (db, guard) in self.rare.iter().flat_map(|rare| rare.snapshots.iter().flatten()) {
             guard.acknowledge().map_err(|e| catalog::errors::db_error(db, &e))?;
         }
         Ok(())
@@ -83,15 +90,17 @@ impl RunState {
 
     /// Rows that the run begins with, by their number.
     pub fn keep_rows(&mut self, work: usize, rows: KeptRows) {
-        if self.rounds.len() <= work {
-            self.rounds.resize(work + 1, None);
+        let rounds = &mut self.rare.get_or_insert_default().rounds;
+        if rounds.len() <= work {
+            rounds.resize(work + 1, None);
         }
-        self.rounds[work] = Some(Arc::new(rows));
+        rounds[work] = Some(Arc::new(rows));
     }
 
     /// Of a run that other statements of the session come between.
     pub fn suspendable() -> RunState {
-        RunState { snapshots: Some(Vec::new()), ..RunState::default() }
+        let rare = Rare { snapshots: Some(Vec::new()), ..Rare::default() };
+        RunState { rare: Some(Box::new(rare)), ..RunState::default() }
     }
 }
 
@@ -127,7 +136,8 @@ impl<'r, 's> Rt<'r, 's> {
     /// # Errors
     /// Those of opening a transaction.
     pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
-        let Some(kept) = &mut self.state.snapshots else { return self.ctx.session.snapshot(db) };
+        let kept = self.state.rare.as_mut().and_then(|rare| rare.snapshots.as_mut());
+        let Some(kept) = kept else { return self.ctx.session.snapshot(db) };
         if let Some((_, guard)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, db)) {
             return Ok(guard.clone());
         }
@@ -145,17 +155,21 @@ impl<'r, 's> Rt<'r, 's> {
         let rows = match source {
             WorkSource::Inserted => changes.map(|changes| changes.inserted.clone()),
             WorkSource::Deleted => changes.map(|changes| changes.deleted.clone()),
-            WorkSource::Recursion(work) => self.state.rounds.get(work).cloned().flatten(),
+            WorkSource::Recursion(work) => {
+                let rounds = self.state.rare.as_ref().map(|rare| &rare.rounds);
+                rounds.and_then(|rounds| rounds.get(work).cloned().flatten())
+            }
         };
         rows.ok_or_else(|| SqlError::internal("the statement keeps no such rows"))
     }
 
     /// A round of a recursive query has ended with these rows.
     pub fn set_round(&mut self, work: usize, rows: Arc<KeptRows>) {
-        if self.state.rounds.len() <= work {
-            self.state.rounds.resize(work + 1, None);
+        let rounds = &mut self.state.rare.get_or_insert_default().rounds;
+        if rounds.len() <= work {
+            rounds.resize(work + 1, None);
         }
-        self.state.rounds[work] = Some(rows);
+        rounds[work] = Some(rows);
     }
 
     /// Takes memory to the end of the statement.

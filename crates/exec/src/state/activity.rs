@@ -1,5 +1,5 @@
 //! What a session does right now, told to the views while it runs: its batch, the place in it, its options, whether it
-//! waits for the log. Publishing costs some stores per batch and one per statement; a lock only where the batch is another one
+//! waits for the log. Times are as of the system's last tick. Publishing costs some stores per batch and one per statement; a lock only where the batch is another one
 //! than before, or an option has changed.
 
 use std::cell::{Cell, RefCell};
@@ -12,11 +12,12 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
+use rustix::time::{ClockId, clock_gettime};
 use wal::WaitKind;
 
 use super::core::SessionShared;
 use crate::conceal::conceal;
-use plan::bind::set_options::SessionOptions;
+use plan::bind::set_options::{CurrentOptions, SessionOptions};
 
 /// First bytes of a handle of ad hoc text.
 const HANDLE_KIND: [u8; 4] = [2, 0, 0, 0];
@@ -98,7 +99,8 @@ pub struct Told {
     batch: usize,
     /// The client has sent another text than the batch's own.
     sent: bool,
-    options: SessionOptions,
+    /// The options, by their number.
+    options: Option<u64>,
 }
 
 thread_local! {
@@ -164,6 +166,14 @@ pub fn interrupted() -> bool {
     here().is_some_and(|session| session.cancel.load(Acquire))
 }
 
+/// Now, in microseconds since 1970, as of the system's last tick, some milliseconds ago: what is shown is as coarse as that, and
+/// a batch may take less than the reading of the finer clock costs.
+#[inline]
+fn about_now() -> u64 {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1_000
+}
+
 fn micros(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
 }
@@ -186,7 +196,7 @@ impl Activity {
     /// A batch begins; `sent` is what the client sent where that is not the batch's own text.
     pub fn begins<B: BatchView + 'static>(&self, told: &mut Told, batch: &Arc<B>, sent: Option<&str>) {
         self.at.store(0, Relaxed);
-        self.started.store(micros(SystemTime::now()), Relaxed);
+        self.started.store(about_now(), Relaxed);
         let address = Arc::as_ptr(batch).addr();
         if told.batch == address && !told.sent && sent.is_none() {
             return;
@@ -201,15 +211,15 @@ impl Activity {
     }
 
     /// A batch has ended.
-    pub fn ended(&self, told: &mut Told, options: &SessionOptions, rowcount: u64, error: i32) {
-        let now = micros(SystemTime::now());
+    pub fn ended(&self, told: &mut Told, options: &CurrentOptions, rowcount: u64, error: i32) {
+        let now = about_now();
         let took = now.saturating_sub(self.started.load(Relaxed));
         self.elapsed.store(self.elapsed.load(Relaxed) + took, Relaxed);
         self.ended.store(now, Relaxed);
         self.rowcount.store(rowcount, Relaxed);
         self.error.store(error, Relaxed);
-        if told.options != *options {
-            told.options.clone_from(options);
+        if told.options != Some(options.changes()) {
+            told.options = Some(options.changes());
             self.lasting.lock().options.clone_from(options);
         }
     }

@@ -25,13 +25,14 @@ use super::profile::Profile;
 use super::transactions::Transactions;
 use crate::host::Host;
 use crate::output::{SessionChange, Sink};
+use access::RowBatch;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
 use expr::functions::math::random_bits;
 use expr::random::Random;
 use plan::bind::env::TempTables;
-use plan::bind::set_options::SessionOptions;
+use plan::bind::set_options::CurrentOptions;
 use plan::rights::Chain;
 
 /// State that others may look at or touch while the session runs: KILL, DMVs.
@@ -139,6 +140,46 @@ pub enum TransactionEvent {
     RolledBack(u64),
 }
 
+/// Room that is kept from one statement that reads or changes one row to the next, so that it allocates nothing.
+#[derive(Default)]
+pub struct PointRoom {
+    pub key: Vec<u8>,
+    /// Values of the row's columns.
+    pub values: Vec<Value>,
+    /// The row as it was read.
+    pub batch: RowBatch,
+}
+
+impl PointRoom {
+    /// Takes the session's, or makes one.
+    #[inline]
+    pub fn take(session: &mut SessionCore) -> Box<PointRoom> {
+        session.point.take().unwrap_or_default()
+    }
+
+    /// Gives it back to the session.
+    #[inline]
+    pub fn give(mut self: Box<PointRoom>, session: &mut SessionCore) {
+        self.tidy();
+        session.point = Some(self);
+    }
+
+    /// Gives back what is too large to be kept by a session that may be idle for long.
+    #[inline]
+    fn tidy(&mut self) {
+        for value in &mut self.values {
+            if let Value::Str(_) | Value::Bytes(_) = value
+                && value.heap_bytes() > MOST_KEPT
+            {
+                *value = Value::Null;
+            }
+        }
+    }
+}
+
+/// Bytes of a value that a session keeps for the next one.
+const MOST_KEPT: usize = 1 << 10;
+
 /// The part of a session that a running statement sees.
 pub struct SessionCore {
     host: Arc<Host>,
@@ -148,7 +189,7 @@ pub struct SessionCore {
     spid: i32,
     pub shared: Arc<SessionShared>,
     /// SET options.
-    pub options: SessionOptions,
+    pub options: CurrentOptions,
     /// @@ROWCOUNT of the last statement.
     pub rowcount: u64,
     /// @@ERROR of the last statement.
@@ -210,8 +251,8 @@ pub struct SessionCore {
     pub profile: Option<Box<Profile>>,
     /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows more.
     pub kept_bindings: Option<Box<dyn Any + Send + Sync>>,
-    /// Room for the key of a row that a statement changes by itself.
-    pub point_key: Vec<u8>,
+    /// What a statement works in that reads or changes one row.
+    pub point: Option<Box<PointRoom>>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
     pub app_name: CompactString,
     pub host_name: CompactString,
@@ -249,7 +290,7 @@ impl SessionCore {
             db,
             spid,
             shared,
-            options: SessionOptions::default(),
+            options: CurrentOptions::default(),
             rowcount: 0,
             error_number: 0,
             last_identity: None,
@@ -281,7 +322,7 @@ impl SessionCore {
             app_locks: AppLocks::default(),
             profile: None,
             kept_bindings: None,
-            point_key: Vec::new(),
+            point: None,
             app_name: names.app,
             host_name: names.host,
             login: names.login,

@@ -45,6 +45,13 @@ impl Counts {
         self.statement = self.list.len();
     }
 
+    /// Whether nothing is counted, and no savepoint is left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty() && self.saved == 0 && self.base == 0
+    }
+
+    #[inline]
     fn end_statement(&mut self) {
         for counted in &mut self.list[self.base..] {
             counted.rows += std::mem::take(&mut counted.own);

@@ -234,15 +234,23 @@ impl Cursors {
     /// The frame ends, and with it its names and variables.
     #[inline]
     pub fn leave(&mut self, wanted: Vec<CompactString>) {
-        for name in wanted {
-            let cursor = self.take_variable(&name);
-            self.returned.push((name, cursor));
+        // Mostly none: taking an empty list apart costs more than the question.
+        if !wanted.is_empty() {
+            self.give_back(wanted);
         }
         if !self.named.is_empty() {
             let level = Some(self.level);
             self.named.retain(|named| named.level != level);
         }
         self.level = self.level.saturating_sub(1);
+    }
+
+    #[cold]
+    fn give_back(&mut self, wanted: Vec<CompactString>) {
+        for name in wanted {
+            let cursor = self.take_variable(&name);
+            self.returned.push((name, cursor));
+        }
     }
 
     /// A handle for a new cursor.

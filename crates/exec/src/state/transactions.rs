@@ -38,6 +38,14 @@ pub struct OpenTxn {
     pub(super) kept: Option<Arc<SnapshotGuard>>,
 }
 
+impl OpenTxn {
+    /// Whether the running statement may have given out what others have committed.
+    #[inline]
+    fn has_shown(&self) -> bool {
+        self.fresh || self.newest || self.kept.is_some()
+    }
+}
+
 /// SAVE TRANSACTION: the places in all open transactions and in the list of schema changes.
 pub struct NamedSavepoint {
     name: CompactString,
@@ -84,7 +92,16 @@ impl SessionCore {
         Ok(&mut self.transactions.open[at].txn)
     }
 
+    #[inline]
     pub(super) fn open_txn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
+        // Mostly the only one.
+        match self.transactions.open.first() {
+            Some(open) if open.db.id() == db.id() => Ok(0),
+            _ => self.open_another_txn(db),
+        }
+    }
+
+    fn open_another_txn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
         if let Some(at) = self.transactions.open.iter().position(|open| open.db.id() == db.id()) {
             return Ok(at);
         }
@@ -225,6 +242,7 @@ impl SessionCore {
         result
     }
 
+    #[inline]
     fn end_statement_locks(&mut self) {
         if std::mem::take(&mut self.transactions.no_wait) {
             self.apply_wait_options();
@@ -244,7 +262,7 @@ impl SessionCore {
     /// end when it is.
     #[inline]
     pub fn acknowledge_reads(&self) -> Result<(), SqlError> {
-        for open in &self.transactions.open {
+        for open in self.transactions.open.iter().filter(|open| open.has_shown()) {
             for snapshot in open.snapshot.iter().filter(|_| open.fresh).chain(&open.kept) {
                 snapshot.acknowledge().map_err(|e| db_error(&open.db, &e))?;
             }
@@ -268,8 +286,10 @@ impl SessionCore {
         // Rows that were waited for are read as their writer left them, whatever the snapshot says.
         // A commit that follows at once covers them.
         let commits = |txn: &Txn| self.trancount == 0 && txn.has_written();
-        for open in self.transactions.open.iter().filter(|o| !commits(&o.txn) && o.txn.take_waited()) {
-            open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
+        for open in &self.transactions.open {
+            if open.txn.has_waited() && !commits(&open.txn) && open.txn.take_waited() {
+                open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
+            }
         }
         Ok(())
     }
@@ -433,6 +453,16 @@ impl SessionCore {
         Ok(())
     }
 
+    /// Takes back what the end of a batch finds open without BEGIN TRANSACTION: mostly nothing.
+    #[inline]
+    pub fn rollback_rest(&mut self) {
+        let Transactions { open, ddl, undone, savepoints, counts, .. } = &self.transactions;
+        let nothing = open.is_empty() && ddl.is_empty() && undone.is_empty() && savepoints.is_empty();
+        if !nothing || !counts.is_empty() || self.doomed || self.transaction != 0 || self.trancount > 0 {
+            self.rollback_all();
+        }
+    }
+
     /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end of the session.
     pub fn rollback_all(&mut self) {
         if self.trancount > 0 {
@@ -468,6 +498,13 @@ impl SessionCore {
             return Ok(());
         }
         self.shared.lock_owner.store(0, Ordering::Relaxed);
+        if let ([open], true) = (&mut self.transactions.open[..], self.transactions.ddl.is_empty())
+            && open.txn.end_unwritten()
+        {
+            // In its place: a transaction is long, and would be copied some times on the usual way.
+            self.transactions.open.clear();
+            return Ok(());
+        }
         let mut failed = None;
         let changes = std::mem::take(&mut self.transactions.ddl);
         let mut list = std::mem::take(&mut self.transactions.open);

@@ -9,15 +9,17 @@
 //! neighbours, so each is encoded against the one before it.
 
 use crate::before::{Before, LargeUpdate, WORTH};
-use crate::codec::{put_bytes, put_lsn, put_page_id, put_varint};
+use crate::codec::{HEAD, Head, SHORT_PART, put_bytes, put_page_id, put_varint};
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
 use crate::op::Link;
 use crate::page::{HEADER_SIZE, Page, PageType, SLOT_SIZE};
 use crate::row_header::{ROW_FLAGS, RowHeader, lsn_to_bytes};
+use only::{First, Part};
 use wal::Lsn;
 
 mod boundary;
+mod only;
 mod view;
 
 pub use boundary::boundary_record;
@@ -138,6 +140,9 @@ pub struct RecordBuilder {
     large: Option<LargeUpdate>,
     /// Bytes that further row operations should keep to.
     limit: usize,
+    /// Where the first operation begins; 0 before its page is named.
+    begins: usize,
+    first: Option<First>,
 }
 
 impl Default for RecordBuilder {
@@ -159,6 +164,8 @@ impl RecordBuilder {
             shrunk: None,
             large: None,
             limit: MAX_RECORD,
+            begins: 0,
+            first: None,
         };
         r.change();
         r
@@ -167,9 +174,12 @@ impl RecordBuilder {
     /// Begins a record of the kind; whatever was built before is dropped.
     #[inline]
     pub fn begin(&mut self, kind: RecordKind) -> &mut Self {
+        let mut fixed = [0; FIXED];
+        fixed[0] = kind.to_u8();
         self.buf.clear();
-        self.buf.resize(FIXED, 0);
-        self.buf[0] = kind.to_u8();
+        self.buf.extend_from_slice(&fixed);
+        self.begins = 0;
+        self.first = None;
         self.rows = 0;
         self.undo = 0;
         self.shrunk = None;
@@ -184,6 +194,21 @@ impl RecordBuilder {
     #[inline]
     pub fn change(&mut self) -> &mut Self {
         self.begin(RecordKind::Change)
+    }
+
+    /// Begins a transaction's change of one page of a B+tree: as [`RecordBuilder::change`], `root` and `page`.
+    #[inline]
+    pub fn change_in(&mut self, root: PageId, page: PageId) -> &mut Self {
+        self.begin(RecordKind::Change);
+        self.buf[AT_FLAGS] = F_ROOT;
+        let mut head = Head::default();
+        root.to_bytes().into_iter().for_each(|b| head.push(b));
+        self.page = page;
+        head.push(OP_PAGE);
+        head.page_id(page);
+        self.put(&head);
+        self.begins = self.buf.len();
+        self
     }
 
     /// Begins a change that is redone and never undone: allocation, page splits, ghost removal.
@@ -233,9 +258,13 @@ impl RecordBuilder {
     #[inline]
     pub fn page(&mut self, id: PageId) {
         if self.page != id {
+            let first = self.is_empty();
             self.page = id;
             self.buf.push(OP_PAGE);
             put_page_id(&mut self.buf, id);
+            if first {
+                self.begins = self.buf.len();
+            }
         }
     }
 
@@ -303,6 +332,7 @@ impl RecordBuilder {
 
     /// Whether there is no operation or payload yet.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         let flags = self.buf[AT_FLAGS];
         let head =
@@ -314,27 +344,55 @@ impl RecordBuilder {
         if self.room() < bytes { Err(PageError::RecordFull) } else { Ok(()) }
     }
 
+    /// Begins a row operation.
     #[inline]
-    fn row_op(&mut self, op: u8, slot: u16, key: Option<&[u8]>, bytes: usize) -> Result<(), PageError> {
-        if !self.can_take(bytes + key.map_or(0, <[u8]>::len)) {
+    fn row_op(&mut self, op: u8, slot: u16, key: Option<&[u8]>, bytes: usize) -> Result<Head, PageError> {
+        let key_len = key.map_or(0, <[u8]>::len);
+        if !self.can_take(bytes + key_len) {
             return Err(PageError::RecordFull);
         }
         self.rows += 1;
-        self.undo += UNDO_ROW + key.map_or(0, <[u8]>::len);
-        self.buf.push(if key.is_some() { op | KEYED } else { op });
-        put_varint(&mut self.buf, u64::from(slot));
-        Ok(())
+        self.undo += UNDO_ROW + key_len;
+        let mut head = Head::default();
+        head.push(if key.is_some() { op | KEYED } else { op });
+        head.varint(slot.into());
+        Ok(head)
     }
 
+    /// Puts the numbers that were collected into the record: the end of each operation.
     #[inline]
-    fn key(&mut self, key: Option<&[u8]>) {
-        if let Some(key) = key {
-            put_bytes(&mut self.buf, key);
+    fn put(&mut self, head: &Head) {
+        // All of them, and cut off again: a copy of a known length is no call.
+        let end = self.buf.len() + head.len;
+        self.buf.extend_from_slice(&head.bytes);
+        self.buf.truncate(end);
+    }
+
+    /// Adds bytes with their length: short ones to the numbers, others to the record, behind the numbers so far. Returns where they
+    /// will be in the record.
+    #[inline]
+    fn put_part(&mut self, head: &mut Head, bytes: &[u8]) -> Part {
+        head.varint(bytes.len() as u64);
+        if bytes.len() <= SHORT_PART && head.len < HEAD / 2 {
+            let at = self.buf.len() + head.len;
+            bytes.iter().for_each(|b| head.push(*b));
+            return Part { at, len: bytes.len() };
         }
+        self.put(head);
+        head.len = 0;
+        let at = self.buf.len();
+        self.buf.extend_from_slice(bytes);
+        Part { at, len: bytes.len() }
+    }
+
+    /// As [`RecordBuilder::put_part`], where there is a key.
+    #[inline]
+    fn key(&mut self, head: &mut Head, key: Option<&[u8]>) -> Option<Part> {
+        key.map(|key| self.put_part(head, key))
     }
 
     #[inline]
-    fn old_header(&mut self, h: &RowHeader) {
+    fn old_header(&mut self, head: &mut Head, h: &RowHeader) {
         let last = self.last;
         let mut b = h.flags & ROW_FLAGS;
         if h.txn == last.txn {
@@ -346,17 +404,16 @@ impl RecordBuilder {
         if h.index == last.index.wrapping_add(1) {
             b |= H_NEXT_INDEX;
         }
-        // What follows takes at most this much.
-        self.buf.reserve(32);
-        self.buf.push(b);
+        // At most 23 bytes.
+        head.push(b);
         if b & H_SAME_TXN == 0 {
-            put_varint(&mut self.buf, h.txn.0);
+            head.varint(h.txn.0);
         }
         if b & H_SAME_LSN == 0 {
-            put_lsn(&mut self.buf, h.lsn);
+            head.lsn(h.lsn);
         }
         if b & H_NEXT_INDEX == 0 {
-            self.buf.push(h.index);
+            head.push(h.index);
         }
         self.last = *h;
     }
@@ -406,10 +463,13 @@ impl RecordBuilder {
         key: Option<&[u8]>,
         value: &[u8],
     ) -> Result<(), PageError> {
-        self.row_op(OP_INSERT, slot, key, value.len())?;
-        self.buf.push(flags);
-        self.key(key);
-        put_bytes(&mut self.buf, value);
+        let begin = self.buf.len();
+        let mut head = self.row_op(OP_INSERT, slot, key, value.len())?;
+        head.push(flags);
+        let key = self.key(&mut head, key);
+        let new = self.put_part(&mut head, value);
+        self.put(&head);
+        self.note_first(begin, First { end: 0, slot, flags, key, at: 0, before: None, new });
         Ok(())
     }
 
@@ -418,9 +478,10 @@ impl RecordBuilder {
     /// # Errors
     /// [`PageError::RecordFull`].
     pub fn ghost(&mut self, slot: u16, old: &RowHeader, key: Option<&[u8]>) -> Result<(), PageError> {
-        self.row_op(OP_GHOST, slot, key, 0)?;
-        self.old_header(old);
-        self.key(key);
+        let mut head = self.row_op(OP_GHOST, slot, key, 0)?;
+        self.old_header(&mut head, old);
+        self.key(&mut head, key);
+        self.put(&head);
         Ok(())
     }
 
@@ -440,23 +501,28 @@ impl RecordBuilder {
         new_bytes: &[u8],
     ) -> Result<(), PageError> {
         let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
-        self.row_op(code, slot, key, before.carried() + new_bytes.len())?;
+        let begin = self.buf.len();
+        let mut head = self.row_op(code, slot, key, before.carried() + new_bytes.len())?;
         self.undo += before.len();
         self.note_shrunk(before.len(), new_bytes.len());
         if new_bytes.len() >= WORTH {
             let len = new_bytes.len() as u16; // records are shorter than 64 KB
             self.large = Some(LargeUpdate { index: (self.rows - 1) as u8, at, len });
         }
-        self.buf.push(flags);
-        self.old_header(old);
-        self.key(key);
-        put_varint(&mut self.buf, u64::from(at));
-        put_bytes(&mut self.buf, before.head);
+        head.push(flags);
+        self.old_header(&mut head, old);
+        let key = self.key(&mut head, key);
+        head.varint(at.into());
+        let there = self.put_part(&mut head, before.head);
         if before.earlier > 0 {
-            put_varint(&mut self.buf, u64::from(before.earlier));
-            put_bytes(&mut self.buf, before.tail);
+            head.varint(before.earlier.into());
+            self.put_part(&mut head, before.tail);
         }
-        put_bytes(&mut self.buf, new_bytes);
+        let new = self.put_part(&mut head, new_bytes);
+        self.put(&head);
+        if before.earlier == 0 {
+            self.note_first(begin, First { end: 0, slot, flags, key, at, before: Some(there), new });
+        }
         Ok(())
     }
 
@@ -473,14 +539,15 @@ impl RecordBuilder {
         old_value: &[u8],
         new_value: &[u8],
     ) -> Result<(), PageError> {
-        self.row_op(OP_REPLACE, slot, key, old_value.len() + new_value.len())?;
+        let mut head = self.row_op(OP_REPLACE, slot, key, old_value.len() + new_value.len())?;
         self.undo += old_value.len();
         self.note_shrunk(old_value.len(), new_value.len());
-        self.buf.push(flags);
-        self.old_header(old);
-        self.key(key);
-        put_bytes(&mut self.buf, old_value);
-        put_bytes(&mut self.buf, new_value);
+        head.push(flags);
+        self.old_header(&mut head, old);
+        self.key(&mut head, key);
+        self.put_part(&mut head, old_value);
+        self.put_part(&mut head, new_value);
+        self.put(&head);
         Ok(())
     }
 
@@ -497,12 +564,14 @@ impl RecordBuilder {
         bytes: &[u8],
     ) -> Result<(), PageError> {
         self.room_for(bytes.len() + 64)?;
-        self.buf.push(OP_RESTORE);
-        put_varint(&mut self.buf, u64::from(slot));
-        self.old_header(header);
-        put_varint(&mut self.buf, u64::from(at));
-        put_varint(&mut self.buf, u64::from(current_len));
-        put_bytes(&mut self.buf, bytes);
+        let mut head = Head::default();
+        head.push(OP_RESTORE);
+        head.varint(slot.into());
+        self.old_header(&mut head, header);
+        head.varint(at.into());
+        head.varint(current_len.into());
+        self.put_part(&mut head, bytes);
+        self.put(&head);
         Ok(())
     }
 

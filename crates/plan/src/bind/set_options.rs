@@ -155,6 +155,39 @@ impl Default for SessionOptions {
     }
 }
 
+/// The options of a session with a number that is another one whenever they may have changed: what was found out about
+/// them is known to hold without comparing them one by one.
+#[derive(Debug, Default)]
+pub struct CurrentOptions {
+    now: SessionOptions,
+    changes: u64,
+}
+
+impl CurrentOptions {
+    /// How often they may have changed.
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+}
+
+impl std::ops::Deref for CurrentOptions {
+    type Target = SessionOptions;
+
+    #[inline]
+    fn deref(&self) -> &SessionOptions {
+        &self.now
+    }
+}
+
+impl std::ops::DerefMut for CurrentOptions {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut SessionOptions {
+        self.changes += 1;
+        &mut self.now
+    }
+}
+
 impl SessionOptions {
     /// The bits that @@OPTIONS shows.
     pub fn bits(&self) -> i32 {
@@ -232,6 +265,7 @@ impl SessionOptions {
     }
 
     /// What a batch is parsed with.
+    #[inline]
     pub fn parse_settings(&self) -> ParseSettings {
         ParseSettings { quoted_identifier: self.quoted_identifier, parse_only: self.parse_only }
     }

@@ -26,7 +26,7 @@ struct Held {
 pub struct LockOwner {
     manager: Arc<LockManager>,
     who: Who,
-    held: SmallVec<[Held; 8]>,
+    held: SmallVec<[Held; 4]>,
     index: HashMap<Resource, usize, FastBuild>,
     statement_locks: usize,
 }
@@ -124,10 +124,12 @@ impl LockOwner {
     /// released.
     #[inline]
     pub fn holds(&self, r: &Resource, mode: LockMode, statement: bool) -> bool {
-        self.find(r).is_some_and(|i| {
-            let held = &self.held[i];
-            held.mode.covers(mode) && (statement || !held.statement)
-        })
+        let covers = |held: &Held| held.mode.covers(mode) && (statement || !held.statement);
+        match self.held.first() {
+            // Mostly the table that was locked first.
+            Some(held) if held.resource == *r => covers(held),
+            _ => self.find(r).and_then(|i| self.held.get(i)).is_some_and(covers),
+        }
     }
 
     /// Gives one lock back. False when it was not held.
@@ -140,7 +142,14 @@ impl LockOwner {
     }
 
     /// Gives back what was locked for the statement only.
+    #[inline]
     pub fn end_statement(&mut self) {
+        if self.statement_locks > 0 {
+            self.end_statement_locks();
+        }
+    }
+
+    fn end_statement_locks(&mut self) {
         let mut i = 0;
         while self.statement_locks > 0 && i < self.held.len() {
             if self.held[i].statement {

@@ -8,15 +8,16 @@ use super::UpdatePlan;
 use super::set::SetColumn;
 use crate::dml::target::Target;
 use crate::operators::context::ExecCtx;
+use crate::operators::plain::PlainVars;
 use crate::operators::seek;
+use crate::state::core::PointRoom;
 use access::{Edit, Edited, Wish};
-use expr::random::Random;
-use expr::{Env, Expr, Pred, QuantifiedExpr, SubRef};
+use expr::{Expr, Pred};
 use plan::nodes::{Path, ScanPlan};
-use std::any::Any;
+use smallvec::SmallVec;
 use std::ops::Range;
 use storage::{Base, TableMode, access_error};
-use types::{Dialect, SqlError, Value};
+use types::{Parts, SqlError, Value};
 
 /// Most values that are decoded of the row.
 const WIDTH: usize = 8;
@@ -42,9 +43,6 @@ pub(super) fn stretch(target: &Target, sets: &[SetColumn]) -> Option<Range<usize
     Some(from..end)
 }
 
-/// What plain expressions ask for: variables.
-struct Vars<'a>(&'a [Value]);
-
 impl UpdatePlan {
     /// Changes the row; returns how many were changed, or nothing where the usual way is to be taken. The tables are locked.
     pub(super) fn run_point(
@@ -54,18 +52,20 @@ impl UpdatePlan {
     ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else { return Ok(None) };
-        let mut key = std::mem::take(&mut ctx.session.point_key);
-        let found = seek::point(spec, &scan.store.parts, &mut Vars(ctx.vars), &mut key);
-        let vars = Vars(ctx.vars);
+        let mut room = PointRoom::take(ctx.session);
+        let PointRoom { key, values, .. } = &mut *room;
+        let found = seek::point(spec, &scan.store.parts, &mut PlainVars(ctx.vars), key);
+        let vars = PlainVars(ctx.vars);
         let edited = match found {
             Ok(false) => Ok(Edited::Missing),
-            Err(error) => Err(error),
+            // Perhaps a warning only.
+            Err(_) => Ok(Edited::Undecided),
             Ok(true) => ctx.session.txn(&self.db).and_then(|txn| {
-                let edited = tree.edit(txn, &key, |row, edit| self.wish(scan, stretch, row, vars, edit));
-                edited.map_err(|e| access_error(&self.db, e))
+                let wish = |row: &[u8], edit: &mut Edit| self.wish(scan, stretch, (row, values), vars, edit);
+                tree.edit(txn, key, wish).map_err(|e| access_error(&self.db, e))
             }),
         };
-        ctx.session.point_key = key;
+        room.give(ctx.session);
         Ok(match edited? {
             Edited::Done => {
                 self.store.table.state.updated(1, self.set.bits);
@@ -82,14 +82,16 @@ impl UpdatePlan {
         &self,
         scan: &ScanPlan,
         stretch: &Range<usize>,
-        row: &[u8],
-        mut vars: Vars<'_>,
+        (row, slots): (&[u8], &mut Vec<Value>),
+        mut vars: PlainVars<'_>,
         edit: &mut Edit,
     ) -> Wish {
         let layout = &self.store.table.layout;
-        let mut slots = [const { Value::Null }; WIDTH];
-        let Some(slots) = slots.get_mut(..scan.columns.len()) else { return Wish::Unknown };
-        if layout.decode_some(row, &scan.columns, slots).is_err() {
+        let Ok(parts) = Parts::of(row) else { return Wish::Unknown };
+        if slots.len() != scan.columns.len() {
+            slots.resize(scan.columns.len(), Value::Null);
+        }
+        if layout.decode_parts(&parts, &scan.columns, slots).is_err() {
             return Wish::Unknown;
         }
         match scan.pred.as_ref().map(|pred| pred.is_true(slots, &mut vars)) {
@@ -100,11 +102,10 @@ impl UpdatePlan {
         let Some(there) = row.get(stretch.clone()) else { return Wish::Unknown };
         let from = stretch.start;
         edit.at = from;
-        edit.bytes.clear();
-        edit.bytes.extend_from_slice(there);
+        edit.bytes = SmallVec::from_slice(there);
         for set in &self.set.sets {
             let Some(patch) = set.patch else { return Wish::Unknown };
-            if layout.raw_column(row, set.column).is_none() {
+            if !layout.has_fixed(&parts, set.column) {
                 return Wish::Unknown;
             }
             let place = patch.offset - from..patch.offset - from + patch.width;
@@ -118,78 +119,5 @@ impl UpdatePlan {
             }
         }
         Wish::Edit
-    }
-}
-
-#[cold]
-fn not_plain() -> SqlError {
-    SqlError::internal("a plain expression asked for more than variables")
-}
-
-impl Env for Vars<'_> {
-    fn var(&self, slot: usize) -> Value {
-        self.0.get(slot).cloned().unwrap_or(Value::Null)
-    }
-
-    fn param(&self, _: usize) -> Value {
-        debug_assert!(false, "a plain expression has no parameters");
-        Value::Null
-    }
-
-    fn clock(&mut self) -> i128 {
-        debug_assert!(false, "a plain expression asks for no time");
-        0
-    }
-
-    fn once(&mut self, _: usize) -> Result<f64, SqlError> {
-        Err(not_plain())
-    }
-
-    fn random(&mut self) -> Result<&mut Random, SqlError> {
-        Err(not_plain())
-    }
-
-    fn datefirst(&mut self) -> Result<u8, SqlError> {
-        Err(not_plain())
-    }
-
-    fn dialect(&mut self) -> Result<Dialect, SqlError> {
-        Err(not_plain())
-    }
-
-    fn call(&mut self, _: &dyn expr::Routine, _: Vec<Value>) -> Result<Value, SqlError> {
-        Err(not_plain())
-    }
-
-    fn warn(&mut self, _: SqlError) -> Result<(), SqlError> {
-        Err(not_plain())
-    }
-
-    fn check_cancel(&self) -> Result<(), SqlError> {
-        Ok(())
-    }
-
-    fn reserve(&mut self, _: usize) -> Result<(), SqlError> {
-        Err(not_plain())
-    }
-
-    fn check_memory(&self, _: usize) -> Result<(), SqlError> {
-        Err(not_plain())
-    }
-
-    fn host(&mut self) -> Option<&mut dyn Any> {
-        None
-    }
-
-    fn scalar(&mut self, _: &SubRef, _: &[Value]) -> Result<Value, SqlError> {
-        Err(not_plain())
-    }
-
-    fn exists(&mut self, _: &SubRef, _: &[Value]) -> Result<bool, SqlError> {
-        Err(not_plain())
-    }
-
-    fn quantified(&mut self, _: &QuantifiedExpr, _: &[Value]) -> Result<Option<bool>, SqlError> {
-        Err(not_plain())
     }
 }
