@@ -1,4 +1,4 @@
-//! What SET options do to statements: LANGUAGE and DATEFORMAT.
+//! What SET options do to statements: LANGUAGE, DATEFORMAT, those about errors of computations, QUERY_GOVERNOR_COST_LIMIT.
 
 extern crate ringwood_engine as engine;
 
@@ -102,4 +102,72 @@ fn logins_have_languages() {
     );
     b.fails("alter login anna with default_language = elvish", 15033);
     b.check("alter login anna with default_database = tempdb select default_language_name from sys.sql_logins where name = 'anna'", "Italiano");
+}
+
+#[test]
+fn arithmetic_errors_become_null_when_both_options_are_off() {
+    let b = &mut Bench::new();
+    b.check("create table t (id int primary key, n tinyint, d decimal(5, 2))", "");
+    b.check("set ansi_warnings off set arithabort off", "");
+    b.check("select 1 / 0, 7", "NULL|7\nDivision by zero occurred.");
+    b.check("declare @z int = 0 select 5 % @z, 5.0 / @z, 1", "NULL|NULL|1\nDivision by zero occurred.");
+    b.check("select 2147483647 + 1, cast(300 as tinyint)", "NULL|NULL\nArithmetic overflow occurred.");
+    b.check("select sqrt(-1), log(0)", "NULL|NULL\nA domain error occurred.");
+    b.check("insert t values (1, 300, 99999.0), (2, 2, 2)", "Arithmetic overflow occurred.\n(2)");
+    b.check("select * from t", "1|NULL|NULL\n2|2|2.00");
+    b.check(
+        "update t set n = n / (id - 2) where id = 2 select n from t where id = 2",
+        "Division by zero occurred.\n(1)\nNULL",
+    );
+    b.check("select count(*) from t where 1 / (id - 1) = 1", "1\nDivision by zero occurred.");
+    b.check("set arithignore on select 1 / 0", "NULL");
+    b.fails("select cast('x' as int)", 245);
+    b.check("set ansi_warnings on", "");
+    b.fails("select 1 / 0", 8134);
+    // The batch goes on under ANSI_WARNINGS, and ends without it.
+    b.check("select 1 / 0 select 2", "Msg 8134: Divide by zero error encountered.\n2");
+    b.check("set ansi_warnings off set arithabort on", "");
+    b.check("begin tran select 1 / 0 select 2", "Msg 8134: Divide by zero error encountered.");
+    b.check("select @@trancount", "0");
+}
+
+#[test]
+fn without_warnings_what_is_too_long_is_cut() {
+    let b = &mut Bench::new();
+    b.check("create table t (id int primary key, s varchar(3), n nchar(2), y varbinary(2))", "");
+    b.fails("insert t values (1, 'abcd', 'x', 0x01)", 2628);
+    b.check("set ansi_warnings off", "");
+    b.check("insert t values (1, 'abcd', N'xyz', 0x010203)", "(1)");
+    b.check("update t set s = 'uvwxyz' where id = 1", "(1)");
+    b.check(
+        "declare @s varchar(9) = '123456' insert t (id, s) values (2, @s) insert t (id, s) select 3, @s",
+        "(1)\n(1)",
+    );
+    b.check("select * from t", "1|uvw|xy|0x0102\n2|123|NULL|NULL\n3|123|NULL|NULL");
+    b.check("set ansi_warnings on", "");
+    b.fails("update t set s = 'uvwxyz' where id = 1", 2628);
+}
+
+#[test]
+fn lost_digits_and_dear_queries() {
+    let b = &mut Bench::new();
+    let add = "declare @r decimal(5, 2), @a decimal(5, 4) = 1.1234 set @r = @a + @a select @r";
+    b.check(add, "2.25");
+    b.check(
+        "set numeric_roundabort on select sessionproperty('numeric_roundabort'), @@options & 8192",
+        "1|8192",
+    );
+    b.fails(add, 8115);
+    b.check("declare @r decimal(5, 2) = 1.1200 select @r, cast($1.5000 as decimal(9, 1))", "1.12|1.5");
+    b.check("set ansi_warnings off set arithabort off", "");
+    b.check(add, "Arithmetic overflow occurred.\nNULL");
+    b.check("create table f (a int primary key, b int, index i (b) where b > 1)", "");
+    b.fails("insert f values (1, 2)", 1934);
+    let b = &mut Bench::new();
+    b.check("set query_governor_cost_limit 1 select 1", "1");
+    b.check("create table wide (a int) insert wide select value from generate_series(1, 5000)", "(5000)");
+    let dear = "select count(*) from wide a cross join wide b cross join wide c where a.a + b.a = c.a + 1";
+    b.fails(dear, 8649);
+    b.fails("set query_governor_cost_limit -1", 1080);
+    b.check("set query_governor_cost_limit 0 select 2", "2");
 }

@@ -106,6 +106,16 @@ pub fn unary(op: UnaryOp, operand: Typed) -> Result<Typed, SqlError> {
         UnaryOp::Plus => Ok(operand),
         UnaryOp::Minus => {
             let ty = ops::negate_type(operand.ty)?;
+            if operand.manner.lenient && !operand.is_null_literal() {
+                // The smallest number of a type has no opposite.
+                let zero = Typed::new(Expr::Const(Value::Int(0)), DataType::Int, false);
+                let zero = Typed {
+                    expr: implicit(zero, ty)?,
+                    ty,
+                    ..Typed::new(Expr::Const(Value::Null), ty, false)
+                };
+                return binary(BinaryOp::Subtract, zero, operand);
+            }
             let (nullable, inner) = (operand.nullable, implicit(operand, ty)?);
             Ok(folded(Typed::new(Expr::Negate(Box::new(inner), ty), ty, nullable)))
         }
@@ -152,15 +162,16 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     let typing = ops::operand_types(op, left.ty, right.ty)?;
     let collation =
         if typing.result.is_string() { collation_of(&left, &right)? } else { (false, Collation::DEFAULT) };
-    let nullable = left.nullable || right.nullable;
+    let nullable = left.nullable || right.nullable || left.manner.lenient;
     let dialect = left.dialect.or(right.dialect);
+    let manner = left.manner.with(right.manner);
     let left = implicit(left, typing.left)?;
     let right = implicit(right, typing.right)?;
     let ty = typing.result;
-    let expr = Expr::Binary(Box::new(BinaryExpr { op, ty, left, right }));
+    let expr = Expr::Binary(Box::new(BinaryExpr { op, ty, left, right, lenient: manner.lenient }));
     let mut typed = Typed::new(expr, ty, nullable);
     (typed.explicit_collation, typed.collation) = collation;
-    typed.dialect = dialect;
+    (typed.dialect, typed.manner) = (dialect, manner);
     Ok(folded(typed))
 }
 
@@ -318,10 +329,19 @@ pub fn explicit(operand: Typed, to: DataType, style: i32, or_null: bool) -> Resu
 fn converted(operand: Typed, to: DataType, style: i32, mode: Mode, or_null: bool) -> Typed {
     let nullable = operand.nullable || or_null;
     let (collation, explicit_collation) = (operand.collation, operand.explicit_collation);
-    let dialect = operand.dialect;
-    let convert = ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null };
+    let (dialect, manner) = (operand.dialect, operand.manner);
+    let mode = if manner.cuts && mode == Mode::Assignment { Mode::Implicit } else { mode };
+    let convert = ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null, manner };
     let expr = Expr::Convert(Box::new(convert));
-    folded(Typed { expr, ty: to, nullable, collation, explicit_collation, dialect })
+    folded(Typed {
+        expr,
+        ty: to,
+        nullable: nullable || manner.lenient,
+        collation,
+        explicit_collation,
+        dialect,
+        manner,
+    })
 }
 
 /// Any type as a string, for LIKE and string functions.

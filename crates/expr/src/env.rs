@@ -43,6 +43,12 @@ pub trait Env {
     /// Internal, for a constant of no known session.
     fn dialect(&mut self) -> Result<Dialect, SqlError>;
 
+    /// What the client is told when the statement has ended, once.
+    ///
+    /// # Errors
+    /// Internal, for a constant: it is then computed when the statement runs.
+    fn warn(&mut self, warning: SqlError) -> Result<(), SqlError>;
+
     /// Error when the statement was told to stop.
     fn check_cancel(&self) -> Result<(), SqlError>;
 
@@ -128,6 +134,10 @@ impl Env for Constant {
 
     fn dialect(&mut self) -> Result<Dialect, SqlError> {
         self.dialect.ok_or_else(|| no_constant("the session's language"))
+    }
+
+    fn warn(&mut self, _: SqlError) -> Result<(), SqlError> {
+        Err(no_constant("the session"))
     }
 
     fn check_cancel(&self) -> Result<(), SqlError> {

@@ -3,13 +3,13 @@
 
 use crate::functions::CallCx;
 use crate::{
-    CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Pred, RoutineCall,
+    CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred, RoutineCall,
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::like::LikePattern;
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{Collation, DataType, Dialect, SqlError, Value};
+use types::{Collation, DataType, Decimal, Dialect, SqlError, Value};
 
 impl Expr {
     /// The value over a row.
@@ -24,7 +24,8 @@ impl Expr {
                 let (mut left, mut right) = (Value::Null, Value::Null);
                 let left = b.left.eval_ref(row, rt, &mut left)?;
                 let right = b.right.eval_ref(row, rt, &mut right)?;
-                arithmetic(b.op, b.ty, left, right)
+                let result = arithmetic(b.op, b.ty, left, right);
+                if b.lenient { null_for(result, rt) } else { result }
             }
             Expr::Negate(e, ty) => {
                 let value = e.eval(row, rt)?;
@@ -66,6 +67,60 @@ impl Expr {
     }
 }
 
+/// An arithmetic error as NULL, which the client is told of when the statement has ended.
+#[cold]
+fn null_for(result: Result<Value, SqlError>, rt: &mut dyn Env) -> Result<Value, SqlError> {
+    let (number, text) = match &result {
+        Err(error) if error.number == 8134 => (3607, "Division by zero occurred."),
+        Err(error) if error.number == 3623 => (3622, "A domain error occurred."),
+        Err(error) if is_arithmetic(error) => (3606, "Arithmetic overflow occurred."),
+        _ => return result,
+    };
+    rt.warn(SqlError::new(number, 10, 0, text))?;
+    Ok(Value::Null)
+}
+
+/// Whether an error is one that ARITHABORT and ANSI_WARNINGS speak of.
+pub fn is_arithmetic(error: &SqlError) -> bool {
+    matches!(error.number, 220 | 232 | 3623 | 8115 | 8134)
+}
+
+impl Manner {
+    /// What a conversion's result is in this session.
+    #[cold]
+    fn settle(
+        self,
+        result: Result<Value, SqlError>,
+        source: &Value,
+        rt: &mut dyn Env,
+    ) -> Result<Value, SqlError> {
+        let result = match result {
+            Ok(value) if self.exact && loses_digits(source, &value) => {
+                let text = "Arithmetic overflow error converting numeric to data type numeric.";
+                Err(SqlError::new(8115, 16, 7, text))
+            }
+            result => result,
+        };
+        if self.lenient { null_for(result, rt) } else { result }
+    }
+}
+
+/// Whether a number lost digits behind the point when it became a decimal.
+fn loses_digits(source: &Value, result: &Value) -> bool {
+    match (source, result) {
+        (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b).is_ne(),
+        (Value::Money(_) | Value::SmallMoney(_), Value::Decimal(b)) => {
+            let units = match source {
+                Value::Money(m) => *m,
+                Value::SmallMoney(m) => i64::from(*m),
+                _ => 0,
+            };
+            Decimal::new(i128::from(units), 19, 4).is_some_and(|a| a.cmp(b).is_ne())
+        }
+        _ => false,
+    }
+}
+
 /// An operator on values of its operand types; integers of one kind take the short way.
 #[inline]
 fn arithmetic(op: ArithOp, ty: DataType, left: &Value, right: &Value) -> Result<Value, SqlError> {
@@ -94,7 +149,8 @@ impl ConvertExpr {
         let dialect = if self.depends_on_dialect() { rt.dialect()? } else { Dialect::DEFAULT };
         match types::convert_in(value, self.from, self.to, self.style, self.mode, dialect) {
             Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
-            result => result,
+            result if self.manner == Manner::default() => result,
+            result => self.manner.settle(result, value, rt),
         }
     }
 }
@@ -121,7 +177,8 @@ impl CallExpr {
             args.push(value);
         }
         let mut cx = CallCx { rt, ty: self.ty, types: &self.types, collation: self.collation };
-        (self.function.eval)(&args, &mut cx)
+        let result = (self.function.eval)(&args, &mut cx);
+        if self.lenient { null_for(result, cx.rt) } else { result }
     }
 }
 

@@ -73,6 +73,7 @@ pub struct ConvertExpr {
     pub mode: Mode,
     /// TRY_CAST: an error becomes NULL.
     pub or_null: bool,
+    pub manner: Manner,
 }
 
 /// An operator with two operands.
@@ -83,6 +84,8 @@ pub struct BinaryExpr {
     pub ty: DataType,
     pub left: Expr,
     pub right: Expr,
+    /// An arithmetic error becomes NULL.
+    pub lenient: bool,
 }
 
 /// Branches are tried in order.
@@ -101,6 +104,8 @@ pub struct CallExpr {
     /// The result's type.
     pub ty: DataType,
     pub collation: Collation,
+    /// An arithmetic error becomes NULL.
+    pub lenient: bool,
 }
 
 /// A user's function, which runs where statements run.
@@ -205,6 +210,28 @@ impl SubRef {
     }
 }
 
+/// How a session takes errors of computations; by default each is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// ANSI_WARNINGS and ARITHABORT OFF: an arithmetic error becomes NULL.
+    pub lenient: bool,
+    /// ANSI_WARNINGS OFF: what is too long for a column is cut.
+    pub cuts: bool,
+    /// NUMERIC_ROUNDABORT ON: digits that a decimal has no place for are an error.
+    pub exact: bool,
+}
+
+impl Manner {
+    /// That of two sides together.
+    fn with(self, other: Manner) -> Manner {
+        Manner {
+            lenient: self.lenient || other.lenient,
+            cuts: self.cuts || other.cuts,
+            exact: self.exact || other.exact,
+        }
+    }
+}
+
 /// An expression with what the binder knows of it.
 #[derive(Clone, Debug)]
 pub struct Typed {
@@ -216,12 +243,22 @@ pub struct Typed {
     pub explicit_collation: bool,
     /// The dialect of the session that it is compiled for, where it is known: conversions of constants are then computed at once.
     pub dialect: Option<Dialect>,
+    /// How the session takes errors of what is computed with it.
+    pub manner: Manner,
 }
 
 impl Typed {
     /// An expression of a type, with the default collation.
     pub fn new(expr: Expr, ty: DataType, nullable: bool) -> Typed {
-        Typed { expr, ty, nullable, collation: Collation::DEFAULT, explicit_collation: false, dialect: None }
+        Typed {
+            expr,
+            ty,
+            nullable,
+            collation: Collation::DEFAULT,
+            explicit_collation: false,
+            dialect: None,
+            manner: Manner::default(),
+        }
     }
 
     /// A bare NULL: it takes any type.

@@ -78,6 +78,27 @@ pub struct QueryPlan {
     pub needs: Needs,
 }
 
+impl QueryPlan {
+    /// Whether the query may run under a limit of its estimated seconds; 0 is none.
+    ///
+    /// # Errors
+    /// 8649.
+    pub fn check_cost(&self, limit: u32) -> Result<(), SqlError> {
+        if limit == 0 {
+            return Ok(());
+        }
+        let seconds = cost::of(&self.plan).total * cost::SECONDS;
+        if seconds <= f64::from(limit) {
+            return Ok(());
+        }
+        let text = format!(
+            "The query has been canceled because the estimated cost of this query ({seconds:.0}) exceeds the configured threshold \
+             of {limit}. Contact the system administrator."
+        );
+        Err(SqlError::new(8649, 17, 1, text))
+    }
+}
+
 /// What the OPTION clause of a statement says of its compilation; `assigns`: the statement gives variables values.
 ///
 /// # Errors

@@ -302,3 +302,16 @@ fn calls_with_declared_results() {
         select v, count(*) from t where id > 1 group by all v order by v";
     both_ways("calls", &[setup.to_string(), calls.to_string()]);
 }
+
+#[test]
+fn hierarchies() {
+    let table = "create table tree (node hierarchyid primary key, name varchar(9))";
+    let changes = "insert tree values ('/', 'root'), ('/1/', 'a'), ('/1/2.1/', 'b'); select node, node.ToString(), node.GetLevel(), name from tree order by node
+        update tree set node = node.GetReparentedValue('/1/', '/3/') output inserted.node where node.IsDescendantOf('/1/') = 1 select cast('/x/' as hierarchyid)";
+    both_ways("hierarchyid", &[table.to_string(), changes.to_string()]);
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.batch("create table #t (node hierarchyid)");
+    let sent = on_the_wire(&mut client, "select node, node.GetLevel() from #t");
+    assert_eq!(sent, [(0, tds::TypeInfo::Hierarchy), (0, tds::TypeInfo::Int(2))]);
+}

@@ -46,6 +46,7 @@ pub fn decode_value(reader: &mut Reader<'_>, ty: &TypeInfo, place: Place) -> Res
         TypeInfo::VarChar(Size::Max, _)
         | TypeInfo::NVarChar(Size::Max, _)
         | TypeInfo::VarBinary(Size::Max)
+        | TypeInfo::Hierarchy
         | TypeInfo::Xml => match plp::read(reader, ty.byte())? {
             Some(bytes) => content(bytes, ty),
             None => Ok(Value::Null),

@@ -106,6 +106,7 @@ fn write_other(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) ->
         TypeInfo::VarChar(Size::Max, _)
         | TypeInfo::NVarChar(Size::Max, _)
         | TypeInfo::VarBinary(Size::Max)
+        | TypeInfo::Hierarchy
         | TypeInfo::Xml => plp::write_with(out, |out| large(value, ty, out)),
         TypeInfo::Text(_) | TypeInfo::NText(_) | TypeInfo::Image => old_large_object(value, ty, place, out),
         TypeInfo::Null
@@ -294,7 +295,9 @@ fn large(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError
         (TypeInfo::NVarChar(..) | TypeInfo::NText(_) | TypeInfo::Xml, Value::Str(text)) => {
             push_utf16(text, out)
         }
-        (TypeInfo::VarBinary(_) | TypeInfo::Image, Value::Bytes(bytes)) => out.extend_from_slice(bytes),
+        (TypeInfo::VarBinary(_) | TypeInfo::Hierarchy | TypeInfo::Image, Value::Bytes(bytes)) => {
+            out.extend_from_slice(bytes)
+        }
         _ => return Err(mismatch(value, ty)),
     }
     Ok(())

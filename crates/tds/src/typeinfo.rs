@@ -78,6 +78,8 @@ pub enum TypeInfo {
     NText(WireCollation),
     Image,
     Xml,
+    /// hierarchyid, the one type of .NET there is.
+    Hierarchy,
     Variant,
     Short(Short, u8),
     /// A type that the client's version does not have, as nvarchar on the wire.
@@ -183,6 +185,8 @@ impl TypeInfo {
             DataType::Date | DataType::Time(_) | DataType::DateTime2(_) | DataType::DateTimeOffset(_) => {
                 TypeInfo::AsText(ty, wire)
             }
+            DataType::HierarchyId if has_max => TypeInfo::Hierarchy,
+            DataType::HierarchyId => TypeInfo::VarBinary(Size::Bytes(types::hierarchy::MAX_BYTES as u16)),
             DataType::Xml if has_max => TypeInfo::Xml,
             DataType::Xml => TypeInfo::NText(wire),
             DataType::UniqueIdentifier => TypeInfo::Guid,
@@ -222,6 +226,7 @@ impl TypeInfo {
             TypeInfo::Text(_) => DataType::VarChar(Len::Max),
             TypeInfo::NText(_) | TypeInfo::Xml => DataType::NVarChar(Len::Max),
             TypeInfo::Image => DataType::VarBinary(Len::Max),
+            TypeInfo::Hierarchy => DataType::HierarchyId,
             TypeInfo::Variant => DataType::SqlVariant,
             TypeInfo::Short(Short::Char, n) => DataType::Char(u16::from(n).max(1)),
             TypeInfo::Short(Short::VarChar, n) => DataType::VarChar(Len::N(u16::from(n).max(1))),
@@ -258,6 +263,7 @@ impl TypeInfo {
                 | TypeInfo::NVarChar(Size::Max, _)
                 | TypeInfo::VarBinary(Size::Max)
                 | TypeInfo::Xml
+                | TypeInfo::Hierarchy
         )
     }
 

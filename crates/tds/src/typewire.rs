@@ -77,11 +77,23 @@ impl TypeInfo {
             TypeInfo::NText(_) => byte::NTEXT,
             TypeInfo::Image => byte::IMAGE,
             TypeInfo::Xml => byte::XML,
+            TypeInfo::Hierarchy => byte::UDT,
             TypeInfo::Variant => byte::VARIANT,
             TypeInfo::Short(Short::Char, _) => byte::SHORT_CHAR,
             TypeInfo::Short(Short::VarChar, _) => byte::SHORT_VARCHAR,
             TypeInfo::Short(Short::Binary, _) => byte::SHORT_BINARY,
             TypeInfo::Short(Short::VarBinary, _) => byte::SHORT_VARBINARY,
+        }
+    }
+
+    /// Appends the description of a parameter.
+    pub fn write_parameter(&self, out: &mut Vec<u8>) {
+        match self {
+            TypeInfo::Hierarchy => {
+                out.push(byte::UDT);
+                write_names(out);
+            }
+            other => other.write(out),
         }
     }
 
@@ -128,6 +140,7 @@ impl TypeInfo {
             }
             TypeInfo::Image => out.extend_from_slice(&0x7FFF_FFFFu32.to_le_bytes()),
             TypeInfo::Xml => out.push(0),
+            TypeInfo::Hierarchy => write_hierarchy(out),
             TypeInfo::Variant => out.extend_from_slice(&MAX_VARIANT.to_le_bytes()),
         }
     }
@@ -138,6 +151,15 @@ impl TypeInfo {
             TypeInfo::AsText(ty, _) => u16::from(ty.precision()) * 2,
             _ => 0,
         }
+    }
+
+    /// Reads the description of a parameter. Errors: as [`TypeInfo::read`].
+    pub fn read_parameter(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
+        if reader.peek() == Some(byte::UDT) {
+            reader.u8()?;
+            return named_udt(reader);
+        }
+        TypeInfo::read(reader, version)
     }
 
     /// Reads a description. Errors: 8009 for an unknown type byte (a table type, which only parameters have, counts
@@ -182,7 +204,7 @@ impl TypeInfo {
             byte::SHORT_VARCHAR => TypeInfo::Short(Short::VarChar, reader.u8()?),
             byte::SHORT_BINARY => TypeInfo::Short(Short::Binary, reader.u8()?),
             byte::SHORT_VARBINARY => TypeInfo::Short(Short::VarBinary, reader.u8()?),
-            byte::UDT => return Err(TdsError::Unsupported("a CLR user-defined type")),
+            byte::UDT => udt(reader)?,
             unknown => return Err(TdsError::UnknownType(unknown)),
         })
     }
@@ -238,6 +260,44 @@ fn even(size: u16, id: u8) -> Result<u16, TdsError> {
 
 fn collation(reader: &mut Reader<'_>) -> Result<WireCollation, TdsError> {
     reader.array().map(WireCollation)
+}
+
+/// The names by which clients know the type.
+const ASSEMBLY: &str = "Microsoft.SqlServer.Types.SqlHierarchyId, Microsoft.SqlServer.Types, Version=11.0.0.0, Culture=neutral, \
+                        PublicKeyToken=89845dcd8080cc91";
+
+/// A column's description: its longest value, database, schema and name, and the class of .NET.
+fn write_hierarchy(out: &mut Vec<u8>) {
+    out.extend_from_slice(&(types::hierarchy::MAX_BYTES as u16).to_le_bytes());
+    write_names(out);
+    out.extend_from_slice(&(ASSEMBLY.len() as u16).to_le_bytes());
+    out.extend(ASSEMBLY.encode_utf16().flat_map(u16::to_le_bytes));
+}
+
+/// Database, schema and name.
+fn write_names(out: &mut Vec<u8>) {
+    for name in ["master", "sys", "hierarchyid"] {
+        out.push(name.len() as u8);
+        out.extend(name.encode_utf16().flat_map(u16::to_le_bytes));
+    }
+}
+
+/// A type of .NET as a column has it.
+fn udt(reader: &mut Reader<'_>) -> Result<TypeInfo, TdsError> {
+    reader.u16()?;
+    let ty = named_udt(reader)?;
+    reader.us_varchar()?;
+    Ok(ty)
+}
+
+/// Database, schema and name of a type of .NET: all that a parameter has of it.
+fn named_udt(reader: &mut Reader<'_>) -> Result<TypeInfo, TdsError> {
+    reader.b_varchar()?;
+    reader.b_varchar()?;
+    match reader.b_varchar()?.eq_ignore_ascii_case("hierarchyid") {
+        true => Ok(TypeInfo::Hierarchy),
+        false => Err(TdsError::Unsupported("a CLR user-defined type")),
+    }
 }
 
 /// A schema collection's names are read over: values are checked by whoever knows the schema.

@@ -176,6 +176,25 @@ fn large_values() {
     check(varchar, "a7 ffff 0904d00034", &Value::str("\u{e9}"), bytes, null);
     let binary = TypeInfo::VarBinary(Size::Max);
     check(binary, "a5 ffff", &Value::bytes([7]), "0100000000000000 01000000 07 00000000", null);
+    let names =
+        "06 6d0061007300740065007200 03 730079007300 0b 680069006500720061007200630068007900690064 00";
+    let class = "Microsoft.SqlServer.Types.SqlHierarchyId, Microsoft.SqlServer.Types, Version=11.0.0.0, Culture=neutral, \
+                 PublicKeyToken=89845dcd8080cc91";
+    let class: String = class.bytes().map(|b| format!("{b:02x}00")).collect();
+    let info = format!("f0 7c03 {names} 8700 {class}");
+    let null = Some("ffffffffffffffff");
+    check(
+        TypeInfo::Hierarchy,
+        &info,
+        &Value::bytes(vec![0x5B]),
+        "0100000000000000 01000000 5b 00000000",
+        null,
+    );
+    let mut out = Vec::new();
+    TypeInfo::Hierarchy.write_parameter(&mut out);
+    assert_eq!(out, hex(&format!("f0 {names}")));
+    let read = TypeInfo::read_parameter(&mut Reader::new(&out, "type"), TdsVersion::V7_4);
+    assert_eq!(read.unwrap(), TypeInfo::Hierarchy);
     check(TypeInfo::Xml, "f1 00", &Value::str("<"), "0200000000000000 02000000 3c00 00000000", null);
 
     // A total that is unknown, and data in several chunks.

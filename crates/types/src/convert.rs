@@ -15,7 +15,7 @@ use crate::language::{DateOrder, Dialect};
 use crate::numtext::{self, ParsedInteger};
 use crate::rowcell::{encode_utf16, latin_text, wide_text};
 use crate::value::Value;
-use crate::{convertbin, convertxml, dateformat, dateparse};
+use crate::{convertbin, converthierarchy, convertxml, dateformat, dateparse};
 
 /// Who asks for a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +97,9 @@ pub fn convert_in(
     check_conversion(from, to, mode)?;
     if from == DataType::Xml || to == DataType::Xml {
         return convertxml::convert(value, from, to, style);
+    }
+    if from == DataType::HierarchyId || to == DataType::HierarchyId {
+        return converthierarchy::convert(value, from, to, mode);
     }
     match to {
         DataType::SqlVariant => Ok(value.clone()),

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::error::SqlError;
+use crate::hierarchy;
 
 /// A column's, variable's or expression's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -45,6 +46,8 @@ pub enum DataType {
     RowVersion,
     /// Documents and fragments as text in the normal form that crate `xml` writes.
     Xml,
+    /// A path in a tree, as the bytes of [`crate::hierarchy::Path`].
+    HierarchyId,
     /// A value that carries its own type; it passes through expressions but cannot be stored in a row.
     SqlVariant,
 }
@@ -171,6 +174,7 @@ impl DataType {
             DataType::UniqueIdentifier => "uniqueidentifier",
             DataType::RowVersion => "timestamp",
             DataType::Xml => "xml",
+            DataType::HierarchyId => "hierarchyid",
             DataType::SqlVariant => "sql_variant",
         }
     }
@@ -236,6 +240,7 @@ impl DataType {
             "uniqueidentifier" => plain(DataType::UniqueIdentifier),
             "rowversion" | "timestamp" => plain(DataType::RowVersion),
             "xml" => plain(DataType::Xml),
+            "hierarchyid" => plain(DataType::HierarchyId),
             "sql_variant" => plain(DataType::SqlVariant),
             _ => Err(SqlError::unknown_type(name)),
         }
@@ -268,6 +273,7 @@ impl DataType {
             DataType::BigInt => 127,
             DataType::RowVersion => 189,
             DataType::Xml => 241,
+            DataType::HierarchyId => 240,
             DataType::VarBinary(_) => 165,
             DataType::VarChar(_) => 167,
             DataType::Binary(_) => 173,
@@ -277,9 +283,9 @@ impl DataType {
         }
     }
 
-    /// `sys.types.user_type_id`; the same number for every built-in type.
+    /// `sys.types.user_type_id`; the same number for every built-in type but those of .NET.
     pub fn user_type_id(self) -> i32 {
-        i32::from(self.system_type_id())
+        if self == DataType::HierarchyId { 128 } else { i32::from(self.system_type_id()) }
     }
 
     /// `sys.columns.max_length`: bytes, -1 for MAX.
@@ -311,6 +317,7 @@ impl DataType {
             DataType::DateTimeOffset(scale) => i16::from(time_bytes(scale)) + 5,
             DataType::UniqueIdentifier => 16,
             DataType::SqlVariant => 8016,
+            DataType::HierarchyId => hierarchy::MAX_BYTES as i16,
         }
     }
 
@@ -352,6 +359,7 @@ impl DataType {
     /// SQL Server's data type precedence: the operand with the greater number wins.
     pub fn precedence(self) -> u8 {
         match self {
+            DataType::HierarchyId => 32,
             DataType::SqlVariant => 31,
             DataType::Xml => 30,
             DataType::DateTimeOffset(_) => 29,
@@ -457,9 +465,16 @@ impl DataType {
         matches!(self, DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion)
     }
 
-    /// varchar, nvarchar, varbinary, and text, ntext, image, xml: stored with their own length.
+    /// varchar, nvarchar, varbinary, hierarchyid, and text, ntext, image, xml: stored with their own length.
     pub fn is_variable(self) -> bool {
-        matches!(self, DataType::VarChar(_) | DataType::NVarChar(_) | DataType::VarBinary(_) | DataType::Xml)
+        matches!(
+            self,
+            DataType::VarChar(_)
+                | DataType::NVarChar(_)
+                | DataType::VarBinary(_)
+                | DataType::Xml
+                | DataType::HierarchyId
+        )
     }
 
     /// tinyint, smallint, int, bigint.
@@ -498,6 +513,7 @@ impl DataType {
             DataType::Char(n) | DataType::NChar(n) | DataType::Binary(n) => Some(usize::from(n)),
             DataType::VarChar(l) | DataType::NVarChar(l) | DataType::VarBinary(l) => l.limit(),
             DataType::RowVersion => Some(8),
+            DataType::HierarchyId => Some(hierarchy::MAX_BYTES),
             _ => None,
         }
     }
@@ -727,6 +743,9 @@ pub fn conversion(from: DataType, to: DataType) -> Conversion {
     if from == DataType::Xml || to == DataType::Xml {
         return xml_conversion(from, to);
     }
+    if from == DataType::HierarchyId || to == DataType::HierarchyId {
+        return hierarchy_conversion(from, to);
+    }
     if from.is_old_lob() || to.is_old_lob() {
         return old_lob_conversion(from, to);
     }
@@ -800,6 +819,18 @@ fn xml_conversion(from: DataType, to: DataType) -> Conversion {
         (DataType::Xml, DataType::Xml) => Conversion::Implicit,
         (DataType::Xml, to) if text(to) && !to.is_old_lob() => Conversion::ExplicitOnly,
         (from, DataType::Xml) if text(from) && from != DataType::VarBinary(Len::Old) => Conversion::Implicit,
+        _ => Conversion::None,
+    }
+}
+
+/// Strings and bytes become hierarchyid by themselves, hierarchyid becomes them when it is asked for.
+fn hierarchy_conversion(from: DataType, to: DataType) -> Conversion {
+    let text =
+        |ty: DataType| (ty.is_string() || ty.is_binary()) && !ty.is_old_lob() && ty != DataType::RowVersion;
+    match (from, to) {
+        (DataType::HierarchyId, DataType::HierarchyId) => Conversion::Implicit,
+        (DataType::HierarchyId, to) if text(to) => Conversion::ExplicitOnly,
+        (from, DataType::HierarchyId) if text(from) => Conversion::Implicit,
         _ => Conversion::None,
     }
 }

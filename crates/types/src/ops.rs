@@ -109,7 +109,9 @@ pub fn result_type(op: BinaryOp, left: DataType, right: DataType) -> Result<Data
 /// Errors: 8117 a type that the operator never takes, 402 two types that it does not take together, 206 types that
 /// do not convert to each other.
 pub fn operand_types(op: BinaryOp, left: DataType, right: DataType) -> Result<OpTypes, SqlError> {
-    let no_operand = |ty: DataType| matches!(ty, DataType::UniqueIdentifier | DataType::SqlVariant);
+    let no_operand = |ty: DataType| {
+        matches!(ty, DataType::UniqueIdentifier | DataType::HierarchyId | DataType::SqlVariant)
+    };
     for ty in [left, right] {
         if no_operand(ty) {
             return Err(SqlError::operand_invalid(ty, op.name()));

@@ -94,6 +94,7 @@ impl Cell {
             DataType::DateTimeOffset(scale) => Cell::DateTimeOffset(scale),
             DataType::UniqueIdentifier => Cell::Guid,
             DataType::Xml => Cell::Xml,
+            DataType::HierarchyId => Cell::VarBinary { limit: crate::hierarchy::MAX_BYTES as u32 },
             DataType::SqlVariant => Cell::Variant,
         }
     }

@@ -154,7 +154,7 @@ impl Value {
         match self {
             Value::Null => true,
             Value::Str(_) => ty.is_string() || ty == DataType::Xml || ty == DataType::SqlVariant,
-            Value::Bytes(_) => ty.is_binary() || ty == DataType::SqlVariant,
+            Value::Bytes(_) => ty.is_binary() || matches!(ty, DataType::HierarchyId | DataType::SqlVariant),
             other => ty == DataType::SqlVariant || other.natural_type().is_kind_of(ty),
         }
     }

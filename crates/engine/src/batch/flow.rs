@@ -418,10 +418,12 @@ impl Run<'_> {
                 let value = convert(&value, value.natural_type(), to, 0, Mode::Implicit)?;
                 self.core.context_info = value;
             }
-            // Costs are not estimated, and the FIPS 127-2 standard is not checked.
-            "QUERY_GOVERNOR_COST_LIMIT" if number == Some(0) => {}
+            "QUERY_GOVERNOR_COST_LIMIT" => {
+                options.cost_limit = small(name, number, 0, i32::MAX)?.unsigned_abs();
+            }
+            // The FIPS 127-2 standard is not checked.
             "FIPS_FLAGGER" if value.as_str().is_some_and(|v| v.eq_ignore_ascii_case("OFF")) => {}
-            "QUERY_GOVERNOR_COST_LIMIT" | "FIPS_FLAGGER" => {
+            "FIPS_FLAGGER" => {
                 return Err(errors::not_supported(&format!("SET {name}")).into());
             }
             _ => return Err(unknown_option(name).into()),

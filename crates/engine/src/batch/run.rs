@@ -268,7 +268,12 @@ impl<'a> Run<'a> {
             || match effect {
                 Effect::Raise => false,
                 Effect::Throw | Effect::Compile => self.core.options.xact_abort,
-                Effect::Usual => self.core.options.xact_abort || errors::ends_batch(&error),
+                Effect::Usual => {
+                    let options = &self.core.options;
+                    let arithmetic =
+                        options.arithabort && !options.ansi_warnings && expr::eval::is_arithmetic(&error);
+                    options.xact_abort || arithmetic || errors::ends_batch(&error)
+                }
             };
         if let Some(region) = handler.filter(|_| !fatal) {
             if aborts && self.core.trancount > 0 {
@@ -508,6 +513,9 @@ impl<'a> Run<'a> {
             vars[*slot] = result;
             Ok(())
         })?;
+        if !self.core.notes.is_empty() {
+            self.tell_notes(at)?;
+        }
         self.core.succeeded(1);
         Ok(())
     }
@@ -560,7 +568,11 @@ impl<'a> Run<'a> {
         if self.is_bound(at) {
             return Ok(());
         }
-        self.compile(at, |env| Ok(Bound::Query(compile_query(query, env)?)))
+        self.compile(at, |env| {
+            let plan = compile_query(query, env)?;
+            plan.check_cost(env.options.cost_limit)?;
+            Ok(Bound::Query(plan))
+        })
     }
 
     pub(super) fn bind_dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
@@ -572,6 +584,7 @@ impl<'a> Run<'a> {
 
     fn query(&mut self, at: usize, query: &syntax::ast::Query) -> Result<(), Failure> {
         self.bind_query(at, query)?;
+        self.core.notes.clear();
         let (rows, returns) = self.with_retry(at, |run| {
             let Run { core, vars, bound, sink, shown, .. } = run;
             let Some((_, Bound::Query(plan))) = &bound[at] else {
@@ -587,6 +600,7 @@ impl<'a> Run<'a> {
             *shown = out.begun && returns;
             Ok((core.end_statement(result)?, returns))
         })?;
+        self.tell_notes(at)?;
         self.core.succeeded(rows);
         self.done(StatementKind::Select, returns.then_some(rows))
     }

@@ -30,6 +30,7 @@ pub(super) fn show(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
         ("quoted_identifier", options.quoted_identifier),
         ("arithabort", options.arithabort),
         ("arithignore", options.arithignore),
+        ("numeric_roundabort", options.numeric_roundabort),
         ("nocount", options.nocount),
         ("xact_abort", options.xact_abort),
         ("implicit_transactions", options.implicit_transactions),

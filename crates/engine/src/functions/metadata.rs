@@ -161,6 +161,7 @@ const ALL_TYPES: &[DataType] = &[
     DataType::Binary(1),
     DataType::RowVersion,
     DataType::Xml,
+    DataType::HierarchyId,
     DataType::VarChar(types::Len::Old),
     DataType::NVarChar(types::Len::Old),
     DataType::VarBinary(types::Len::Old),

@@ -5,6 +5,7 @@ pub mod activity;
 pub mod cursors;
 pub mod environment;
 pub mod metadata;
+mod passphrase;
 pub mod properties;
 pub mod row_version;
 pub mod security;
@@ -31,6 +32,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
             system::FUNCTIONS,
             environment::FUNCTIONS,
             metadata::FUNCTIONS,
+            passphrase::FUNCTIONS,
             properties::FUNCTIONS,
             row_version::FUNCTIONS,
             security::FUNCTIONS,
@@ -60,6 +62,7 @@ mod tests {
             system::FUNCTIONS,
             environment::FUNCTIONS,
             metadata::FUNCTIONS,
+            passphrase::FUNCTIONS,
             properties::FUNCTIONS,
             row_version::FUNCTIONS,
             security::FUNCTIONS,

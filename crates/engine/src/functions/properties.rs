@@ -65,7 +65,7 @@ pub const FUNCTIONS: &[Function] = &[
             "ansi_warnings" => flag(options.ansi_warnings),
             "arithabort" => flag(options.arithabort),
             "concat_null_yields_null" => flag(options.concat_null_yields_null),
-            "numeric_roundabort" => flag(false),
+            "numeric_roundabort" => flag(options.numeric_roundabort),
             "quoted_identifier" => flag(options.quoted_identifier),
             _ => Value::Null,
         })

@@ -48,6 +48,7 @@ fn managed_type(ty: DataType, new: bool) -> i16 {
         DataType::VarChar(_) => 22,
         DataType::SqlVariant => 23,
         DataType::Xml => 25,
+        DataType::HierarchyId => 29,
         _ if !new => NVARCHAR,
         DataType::Date => 31,
         DataType::Time(_) => 32,

@@ -72,6 +72,7 @@ impl TypeParts {
         let ty = self.ty;
         let length = |bytes: bool| match ty.length() {
             _ if ty == DataType::Xml => Value::Int(-1),
+            _ if ty == DataType::HierarchyId => Value::Int(ty.max_length().into()),
             _ if !(ty.is_string() || ty.is_binary()) || ty == DataType::RowVersion => Value::Null,
             None if !ty.is_old_lob() => Value::Int(-1),
             _ => Value::Int(ty.shown_length() * if bytes && ty.is_unicode() { 2 } else { 1 }),

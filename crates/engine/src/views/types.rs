@@ -29,7 +29,7 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Each type at its greatest, as sys.types shows them.
-const ALL: [DataType; 30] = [
+const ALL: [DataType; 31] = [
     DataType::VarBinary(Len::Old),
     DataType::VarChar(Len::Old),
     DataType::UniqueIdentifier,
@@ -60,6 +60,7 @@ const ALL: [DataType; 30] = [
     DataType::NVarChar(Len::N(4000)),
     DataType::NChar(4000),
     DataType::Xml,
+    DataType::HierarchyId,
 ];
 
 fn row(name: &str, ty: DataType, user_type_id: i32) -> Vec<Value> {
@@ -76,7 +77,7 @@ fn row(name: &str, ty: DataType, user_type_id: i32) -> Vec<Value> {
         collation,
         bit(name != "sysname"),
         bit(false),
-        bit(false),
+        bit(ty == DataType::HierarchyId),
         Value::Int(0),
         Value::Int(0),
         bit(false),

@@ -185,6 +185,7 @@ pub(super) fn query_source(
     for (slot, (out, column)) in bound.columns.iter().zip(columns).enumerate() {
         let mut typed = out.typed();
         typed.expr = Expr::Col(slot as u32);
+        typed.manner = binder.env.options.manner();
         given.push(if out.untyped { Expr::Const(Value::Null) } else { into_column(typed, table, *column)? });
     }
     let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;

@@ -268,7 +268,8 @@ fn into_table(
     }
     let mut given = Vec::with_capacity(values.len());
     for (typed, column) in values.into_iter().zip(&columns) {
-        given.push(into_column(typed, &table, *column)?);
+        let manner = binder.env.options.manner();
+        given.push(into_column(Typed { manner, ..typed }, &table, *column)?);
     }
     let exprs = row_of(binder, &table, &columns, given)?;
     let all: Vec<usize> = (0..table.columns.len()).collect();

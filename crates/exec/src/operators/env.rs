@@ -43,6 +43,13 @@ impl Env for Rt<'_, '_> {
         Ok(self.ctx.session.options.dialect)
     }
 
+    fn warn(&mut self, warning: SqlError) -> Result<(), SqlError> {
+        if !self.ctx.session.options.arithignore {
+            self.ctx.session.note(warning);
+        }
+        Ok(())
+    }
+
     fn check_cancel(&self) -> Result<(), SqlError> {
         self.ctx.session.check_cancel()
     }

@@ -35,6 +35,8 @@ pub const FUNCTIONS: &[Function] = &[
     // CONVERT with a style that is no constant: value, style, NULL of the type, 1 for TRY_CONVERT.
     Function {
         nullable: true,
+        // A style that is none of those that settle everything asks the session.
+        stability: Stability::Statement,
         ..f("convert_styled", (4, 4), &[A::Any, A::Int, A::Any, A::Int], styled_type, styled)
     },
     Function {

@@ -19,7 +19,8 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Any, A::Name],
         result: format_type,
         strict: true,
-        stability: Stability::Pure,
+        // Without a culture it is that of the session's language.
+        stability: Stability::Statement,
         nullable: true,
         eval: format,
     },
@@ -31,7 +32,8 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Any, A::Name, A::Any, A::Int],
         result: parse_type,
         strict: false,
-        stability: Stability::Pure,
+        // Without a culture it is that of the session's language.
+        stability: Stability::Statement,
         nullable: true,
         eval: parse,
     },

@@ -10,6 +10,7 @@ pub mod date;
 pub mod date_units;
 pub mod digest;
 pub mod format;
+pub mod hierarchy;
 pub mod json;
 pub mod math;
 pub mod string;
@@ -93,6 +94,8 @@ pub enum ArgRule {
     /// A string or a binary.
     Bytes,
     Guid,
+    /// A hierarchyid; strings and bytes become one.
+    Hierarchy,
 }
 
 /// The functions that take text, ntext and image, besides those that take anything.
@@ -135,6 +138,7 @@ impl ArgRule {
             ArgRule::Bytes if ty.is_string() || ty.is_binary() => None,
             ArgRule::Bytes => return Err(invalid()),
             ArgRule::Guid => Some(DataType::UniqueIdentifier),
+            ArgRule::Hierarchy => Some(DataType::HierarchyId),
         })
     }
 
@@ -172,6 +176,7 @@ const LISTS: &[&[Function]] = &[
     format::FUNCTIONS,
     zones::FUNCTIONS,
     xml::FUNCTIONS,
+    hierarchy::FUNCTIONS,
     math::FUNCTIONS,
     bits::FUNCTIONS,
     convert::FUNCTIONS,
@@ -270,7 +275,8 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for f in LISTS.iter().copied().flatten() {
             assert!(seen.insert(f.name), "{} twice", f.name);
-            assert_eq!(f.name, f.name.to_lowercase());
+            // Those of methods are no names that a text could have.
+            assert!(f.name.starts_with("hierarchyid") || f.name == f.name.to_lowercase());
             assert!(f.min <= f.max, "{}", f.name);
         }
     }

@@ -16,6 +16,10 @@ impl Binder<'_> {
     pub fn call(&mut self, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
         let name = fold_name(&call.name.name.value);
         if call.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
+            if call.name.database.is_none() && call.name.schema.as_ref().is_some_and(|s| s.is("hierarchyid"))
+            {
+                return self.hierarchy_method("::", &call.name.name, &call.args, None);
+            }
             if let Some(typed) = self.column_method(call)? {
                 return Ok(typed);
             }
@@ -324,16 +328,15 @@ impl Binder<'_> {
 
 fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
     // The result has the first argument's type: the second is cut to it.
-    let (ty, collation) = (first.ty, first.collation);
+    let ty = first.ty;
     let nullable = first.nullable && second.nullable;
     let second = bind_ops::implicit(second, ty)?;
-    let expr = match first.expr {
+    let expr = match first.expr.clone() {
         Expr::Const(Value::Null) => second,
         Expr::Const(value) => Expr::Const(value),
         e => Expr::Coalesce(vec![e, second]),
     };
-    let (explicit_collation, dialect) = (first.explicit_collation, first.dialect);
-    Ok(Typed { expr, ty, nullable, collation, explicit_collation, dialect })
+    Ok(Typed { expr, nullable, ..first })
 }
 
 pub(super) fn wrong_count(name: &str, expected: usize) -> SqlError {
@@ -360,6 +363,7 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
     let mut collation = Collation::DEFAULT;
     let mut nullable = function.nullable;
     let dialect = args.iter().find_map(|arg| arg.dialect);
+    let manner = args.first().map(|arg| arg.manner).unwrap_or_default();
     for (i, mut arg) in args.into_iter().enumerate() {
         let rule = function.args.get(i).or(function.args.last()).copied().unwrap_or(ArgRule::Any);
         nullable |= arg.nullable && function.strict;
@@ -387,10 +391,10 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
         exprs.push(expr);
     }
     let ty = (function.result)(&types, &exprs)?;
-    let call = CallExpr { function, args: exprs, types, ty, collation };
+    let call = CallExpr { function, args: exprs, types, ty, collation, lenient: manner.lenient };
     let mut typed = Typed::new(Expr::Call(Box::new(call)), ty, nullable);
     typed.collation = collation;
-    typed.dialect = dialect;
+    (typed.dialect, typed.manner) = (dialect, manner);
     Ok(folded(typed))
 }
 

@@ -277,8 +277,13 @@ impl<'a> Binder<'a> {
         self.scopes.last().map_or(Clause::None, |scope| scope.clause)
     }
 
-    /// Binds a value.
+    /// Binds a value, which is computed with in the session's manner.
     pub fn expr(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
+        let typed = self.value(e)?;
+        Ok(Typed { manner: self.env.options.manner(), ..typed })
+    }
+
+    fn value(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         self.deduce(e, Wanted::Nothing)?;
         if let Some(key) = self.group_key(e)? {
             return Ok(key);

@@ -20,6 +20,7 @@ pub fn new_value(binder: &Binder<'_>, database: i32) -> Result<Expr, SqlError> {
         types: vec![DataType::Int],
         ty: DataType::RowVersion,
         collation: Collation::DEFAULT,
+        lenient: false,
     };
     Ok(Expr::Call(Box::new(call)))
 }

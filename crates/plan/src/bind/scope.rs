@@ -6,7 +6,7 @@ use crate::logical::WindowCall;
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
-use expr::{ColId, Expr, Typed};
+use expr::{ColId, Expr, Manner, Typed};
 use syntax::ast;
 use types::{Collation, DataType};
 
@@ -43,6 +43,7 @@ impl ScopeColumn {
             collation: self.collation,
             explicit_collation: false,
             dialect: None,
+            manner: Manner::default(),
         }
     }
 }

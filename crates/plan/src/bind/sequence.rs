@@ -53,7 +53,7 @@ impl Binder<'_> {
         let args = vec![number(key.0), number(key.1), number(i32::from(again)), order];
         let types = vec![DataType::Int, DataType::Int, DataType::Int, DataType::BigInt];
         let ty = sequence.options.ty;
-        let call = CallExpr { function, args, types, ty, collation: Collation::DEFAULT };
+        let call = CallExpr { function, args, types, ty, collation: Collation::DEFAULT, lenient: false };
         Ok(Typed::new(Expr::Call(Box::new(call)), ty, false))
     }
 

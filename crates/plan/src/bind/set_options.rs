@@ -6,6 +6,7 @@ use syntax::ParseSettings;
 use types::{Dialect, Language, SqlError};
 
 use catalog::errors;
+use expr::Manner;
 
 /// What a session shows of its statements' plans; unless OFF, nothing runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,9 @@ pub struct CompileOptions {
     pub ansi_nulls: bool,
     pub concat_null_yields_null: bool,
     pub dialect: Dialect,
+    pub manner: Manner,
+    /// QUERY_GOVERNOR_COST_LIMIT: 0 for none.
+    pub cost_limit: u32,
 }
 
 /// How readers see others' changes.
@@ -77,8 +81,13 @@ pub struct SessionOptions {
     pub ansi_null_dflt_off: bool,
     pub quoted_identifier: bool,
     pub concat_null_yields_null: bool,
-    /// ARITHIGNORE, CURSOR_CLOSE_ON_COMMIT: shown by @@OPTIONS; nothing here depends on them.
+    /// ARITHIGNORE: nothing is said of arithmetic errors that become NULL.
     pub arithignore: bool,
+    /// NUMERIC_ROUNDABORT: digits that a decimal has no place for are an error.
+    pub numeric_roundabort: bool,
+    /// QUERY_GOVERNOR_COST_LIMIT: seconds that a query may be estimated to take; 0 any.
+    pub cost_limit: u32,
+    /// CURSOR_CLOSE_ON_COMMIT: COMMIT and ROLLBACK close cursors.
     pub cursor_close_on_commit: bool,
     /// PARSEONLY: batches are parsed.
     pub parse_only: bool,
@@ -124,6 +133,8 @@ impl Default for SessionOptions {
             quoted_identifier: true,
             concat_null_yields_null: true,
             arithignore: false,
+            numeric_roundabort: false,
+            cost_limit: 0,
             cursor_close_on_commit: false,
             parse_only: false,
             noexec: false,
@@ -160,6 +171,7 @@ impl SessionOptions {
             (self.ansi_null_dflt_on, 1024),
             (self.ansi_null_dflt_off, 2048),
             (self.concat_null_yields_null, 4096),
+            (self.numeric_roundabort, 8192),
             (self.xact_abort, 16384),
         ];
         pairs.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
@@ -177,7 +189,8 @@ impl SessionOptions {
             (self.ansi_warnings, "ANSI_WARNINGS"),
             (self.ansi_padding, "ANSI_PADDING"),
         ];
-        let wrong: Vec<&str> = wanted.iter().filter(|(on, _)| !on).map(|(_, name)| *name).collect();
+        let mut wrong: Vec<&str> = wanted.iter().filter(|(on, _)| !on).map(|(_, name)| *name).collect();
+        wrong.extend(self.numeric_roundabort.then_some("NUMERIC_ROUNDABORT"));
         if wrong.is_empty() {
             return Ok(());
         }
@@ -188,6 +201,16 @@ impl SessionOptions {
             wrong.join(", ")
         );
         Err(SqlError::new(1934, 16, 1, text))
+    }
+
+    /// How errors of computations are taken.
+    #[inline]
+    pub fn manner(&self) -> Manner {
+        Manner {
+            lenient: !self.ansi_warnings && !self.arithabort,
+            cuts: !self.ansi_warnings,
+            exact: self.numeric_roundabort,
+        }
     }
 
     /// SET LANGUAGE: the order of dates and the first day of the week come with it.
@@ -227,6 +250,8 @@ impl SessionOptions {
             ansi_nulls: self.ansi_nulls,
             concat_null_yields_null: self.concat_null_yields_null,
             dialect: self.dialect,
+            manner: self.manner(),
+            cost_limit: self.cost_limit,
         }
     }
 
@@ -242,10 +267,10 @@ impl SessionOptions {
             "NOCOUNT" => self.nocount = on,
             "XACT_ABORT" => self.xact_abort = on,
             "IMPLICIT_TRANSACTIONS" => self.implicit_transactions = on,
-            // Under ANSI_WARNINGS, which is always on, overflow and division by zero are errors whatever these say.
             "ARITHABORT" => self.arithabort = on,
             "ARITHIGNORE" => self.arithignore = on,
-            "ANSI_WARNINGS" | "ANSI_PADDING" => refuse(!on)?,
+            "ANSI_WARNINGS" => self.ansi_warnings = on,
+            "ANSI_PADDING" => refuse(!on)?,
             "ANSI_NULLS" => self.ansi_nulls = on,
             // Turning one on turns the other off.
             "ANSI_NULL_DFLT_ON" => {
@@ -258,7 +283,8 @@ impl SessionOptions {
             }
             "CONCAT_NULL_YIELDS_NULL" => self.concat_null_yields_null = on,
             "CURSOR_CLOSE_ON_COMMIT" => self.cursor_close_on_commit = on,
-            "NUMERIC_ROUNDABORT" | "OFFSETS" => refuse(on)?,
+            "NUMERIC_ROUNDABORT" => self.numeric_roundabort = on,
+            "OFFSETS" => refuse(on)?,
             "QUOTED_IDENTIFIER" | "PARSEONLY" => {}
             "NOEXEC" => self.noexec = on,
             "FMTONLY" => self.fmtonly = on,
@@ -268,6 +294,7 @@ impl SessionOptions {
             "ANSI_DEFAULTS" => {
                 refuse(!on)?;
                 self.ansi_nulls = true;
+                self.ansi_warnings = true;
                 (self.ansi_null_dflt_on, self.ansi_null_dflt_off) = (true, false);
                 self.cursor_close_on_commit = true;
                 self.implicit_transactions = true;

@@ -55,6 +55,9 @@ impl Binder<'_> {
     ) -> Result<Typed, SqlError> {
         let name = method.value.as_str();
         let target = self.method_target(target)?;
+        if target.ty == DataType::HierarchyId {
+            return self.hierarchy_method(".", method, args, Some(target));
+        }
         let query = |wanted: usize| match args {
             args if args.len() != wanted => Err(wrong_count(shown_name(name), wanted)),
             args => match string(&args[0]) {
@@ -115,7 +118,8 @@ impl Binder<'_> {
         let ast::ObjectName { server: None, database, schema: Some(column), name } = &call.name else {
             return Ok(None);
         };
-        if !matches!(name.value.as_str(), "value" | "query" | "exist" | "modify" | "nodes") {
+        let of_xml = matches!(name.value.as_str(), "value" | "query" | "exist" | "modify" | "nodes");
+        if !of_xml && required(&format!("hierarchyid.{}", name.value)).is_err() {
             return Ok(None);
         }
         let qualifier = database.as_ref().map(|table| {
@@ -129,6 +133,36 @@ impl Binder<'_> {
             Err(e) if matches!(e.number, 128 | 207 | 4104) && self.trial_column(&target) => Ok(None),
             bound => bound.map(Some),
         }
+    }
+
+    /// A method of hierarchyid, of a value (`.`) or of the type (`::`).
+    ///
+    /// # Errors
+    /// 6506 no such method, 174.
+    pub(super) fn hierarchy_method(
+        &mut self,
+        joint: &str,
+        method: &ast::Ident,
+        args: &[ast::Expr],
+        target: Option<Typed>,
+    ) -> Result<Typed, SqlError> {
+        let function = required(&format!("hierarchyid{joint}{}", method.value)).map_err(|_| {
+            let text = format!(
+                "Could not find method '{}' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \
+                 'Microsoft.SqlServer.Types'",
+                method.value
+            );
+            SqlError::new(6506, 16, 10, text)
+        })?;
+        let wanted = usize::from(function.min) - usize::from(target.is_some());
+        if args.len() != wanted {
+            return Err(wrong_count(&method.value, wanted));
+        }
+        let mut values = Vec::from_iter(target);
+        for arg in args {
+            values.push(self.expr(arg)?);
+        }
+        apply(function, values)
     }
 
     /// Whether a column cannot be found.
@@ -145,7 +179,7 @@ impl Binder<'_> {
         let typed = self.expr(target);
         self.node_access = false;
         let typed = typed?;
-        if typed.ty != DataType::Xml {
+        if !matches!(typed.ty, DataType::Xml | DataType::HierarchyId) {
             let text = format!("Cannot call methods on {}.", typed.ty);
             return Err(SqlError::new(258, 15, 1, text));
         }

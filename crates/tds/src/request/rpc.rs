@@ -252,7 +252,7 @@ impl<'a> RpcReader<'a> {
             }
             RpcValue::Table(TableValue::read(&mut self.reader, self.version, &mut self.budget)?)
         } else {
-            let ty = TypeInfo::read(&mut self.reader, self.version)?;
+            let ty = TypeInfo::read_parameter(&mut self.reader, self.version)?;
             if by_ref && ty == TypeInfo::Null {
                 return Err(TdsError::UntypedOutput);
             }
@@ -307,7 +307,7 @@ fn write_call(call: &RpcRequest, version: TdsVersion, out: &mut Vec<u8>) -> Resu
         out.push(if param.by_ref { BY_REFERENCE } else { 0 } | if param.default { DEFAULT } else { 0 });
         match &param.value {
             RpcValue::Scalar { ty, value } => {
-                ty.write(out);
+                ty.write_parameter(out);
                 encode_at(value, ty, Place::Parameter, out)?;
             }
             RpcValue::Table(table) => {

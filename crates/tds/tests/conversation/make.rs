@@ -82,6 +82,7 @@ pub fn random_type(rng: &mut Rng, version: TdsVersion, plain: bool) -> TypeInfo 
             21 if version >= TdsVersion::V7_2 => TypeInfo::NVarChar(Size::Max, collation),
             22 if version >= TdsVersion::V7_2 => TypeInfo::VarBinary(Size::Max),
             23 if version >= TdsVersion::V7_2 => TypeInfo::Xml,
+            25 if version >= TdsVersion::V7_2 && !plain => TypeInfo::Hierarchy,
             24 if version >= TdsVersion::V7_3A => [
                 TypeInfo::Date,
                 TypeInfo::Time(scale),
@@ -147,6 +148,7 @@ pub fn random_value(rng: &mut Rng, ty: &TypeInfo) -> Value {
         TypeInfo::Binary(n) | TypeInfo::VarBinary(Size::Bytes(n)) => {
             Value::bytes(bytes(rng, usize::from(n).min(60)))
         }
+        TypeInfo::Hierarchy => Value::bytes(bytes(rng, 892)),
         TypeInfo::VarBinary(Size::Max) | TypeInfo::Image => Value::bytes(bytes(rng, 3000)),
         _ => {
             // sql_variant: a value of any type without properties that get lost.

@@ -35,6 +35,8 @@ pub fn any_type(rng: &mut Rng) -> DataType {
                 DataType::DateTimeOffset(rng.u8(0..=7))
             } else if rng.bool() {
                 DataType::RowVersion
+            } else if rng.bool() {
+                DataType::HierarchyId
             } else {
                 DataType::UniqueIdentifier
             }
@@ -115,6 +117,11 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         },
         DataType::UniqueIdentifier => Value::Guid(std::array::from_fn(|_| rng.u8(0..4))),
         DataType::Xml => Value::str("<a/>"),
+        DataType::HierarchyId => {
+            let nodes = (0..rng.usize(..4)).map(|_| format!("{}/", rng.i32(-80..2_000)));
+            let path = ringwood_types::hierarchy::Path::parse(&format!("/{}", nodes.collect::<String>()));
+            Value::bytes(path.and_then(|path| path.to_bytes()).unwrap())
+        }
         DataType::SqlVariant => Value::Null,
     }
 }

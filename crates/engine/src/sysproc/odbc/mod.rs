@@ -105,6 +105,7 @@ fn numbers(ty: DataType) -> (i16, u8, u8) {
         DataType::Binary(_) => (-2, 37, 45),
         DataType::RowVersion => (-2, 37, 45),
         DataType::Xml => (-152, 0, 0),
+        DataType::HierarchyId => (-151, 0, 0),
         DataType::VarBinary(_) => (-3, 37, 37),
         DataType::Date => (91, 0, 0),
         DataType::Time(_) => (-154, 0, 0),
@@ -123,6 +124,7 @@ pub(super) fn odbc_type(ty: DataType, nullable: bool, version: i64, level: Level
     let precision = match ty {
         DataType::UniqueIdentifier => 36,
         DataType::SqlVariant => 8000,
+        DataType::HierarchyId => ty.max_length().into(),
         _ if ty.is_string() || ty.is_binary() => ty.shown_length().max(0),
         _ => i32::from(ty.precision()),
     };

@@ -161,6 +161,10 @@ impl Env for Vars<'_> {
         Err(not_plain())
     }
 
+    fn warn(&mut self, _: SqlError) -> Result<(), SqlError> {
+        Err(not_plain())
+    }
+
     fn check_cancel(&self) -> Result<(), SqlError> {
         Ok(())
     }

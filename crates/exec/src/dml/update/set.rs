@@ -7,7 +7,7 @@ use super::super::values::{default_of, into_column};
 use super::write;
 use catalog::TableDef;
 use catalog::statistics::column_bit;
-use expr::{ColId, Expr, Typed, bind_ops};
+use expr::{ColId, Expr, Manner, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
 use plan::bind::row_version;
@@ -208,5 +208,6 @@ fn own(get: &Get, at: usize) -> Typed {
         collation: def.collation,
         explicit_collation: false,
         dialect: None,
+        manner: Manner::default(),
     }
 }

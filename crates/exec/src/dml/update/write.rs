@@ -38,8 +38,14 @@ pub fn bind(binder: &mut Binder<'_>, column: Typed, args: &[ast::Expr]) -> Resul
     let offset = binder.expr_as(offset, DataType::BigInt)?;
     let length = binder.expr_as(length, DataType::BigInt)?;
     let types = vec![ty, ty, DataType::BigInt, DataType::BigInt];
-    let call =
-        CallExpr { function: &WRITE, args: vec![column.expr, value, offset, length], types, ty, collation };
+    let call = CallExpr {
+        function: &WRITE,
+        args: vec![column.expr, value, offset, length],
+        types,
+        ty,
+        collation,
+        lenient: false,
+    };
     Ok(Typed { collation, ..Typed::new(Expr::Call(Box::new(call)), ty, true) })
 }
 
