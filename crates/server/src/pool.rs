@@ -1,6 +1,6 @@
 //! The worker threads that run requests. A request may block: on locks, on the disk, on a client that reads slowly. The pool
-//! starts with as many threads as cores and grows while requests wait although the cores have time left, or while no
-//! thread gets to the next request; threads that find no work for a while end.
+//! starts with as many threads as cores and grows while requests wait although the cores have time left and its threads block, or
+//! while no thread gets to the next request; threads that find no work for a while end.
 //! A thread without work waits where work arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
 //! thread in between. The queue is for what comes while none is free.
 //! Guarantees: there are never more threads than the limit for ordinary requests; an urgent request (one of a session that
@@ -15,10 +15,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use rustix::process::Pid;
+use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 
 /// How long requests may wait before the pool looks whether it has to grow.
 const LOOK: Duration = Duration::from_millis(2);
+/// Most threads that such a look asks the system of.
+const LOOKED_AT: usize = 64;
 /// A thread beyond the cores' number that finds no work for so long ends.
 const LINGER: Duration = Duration::from_secs(10);
 /// Stack of a worker: nested modules and deep expressions recurse. Only what is touched takes memory.
@@ -84,6 +88,8 @@ struct State<T> {
     urgent: VecDeque<T>,
     ordinary: VecDeque<T>,
     workers: usize,
+    /// Their threads, from when they run.
+    threads: Vec<Pid>,
     /// Workers started so far: the next one's lane.
     started: usize,
     /// Requests taken from the queue so far.
@@ -127,6 +133,7 @@ impl<T: Send + 'static> Pool<T> {
                 urgent: VecDeque::new(),
                 ordinary: VecDeque::new(),
                 workers: 0,
+                threads: Vec::new(),
                 started: 0,
                 taken: 0,
                 stalled: 0,
@@ -266,6 +273,7 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     fn work_on(&self, lane: usize) {
+        self.state.lock().threads.push(gettid());
         while !self.is_stopped() {
             if let Some(item) = self.take() {
                 self.serve(lane, item);
@@ -286,6 +294,8 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     fn end(&self, state: &mut State<T>) {
+        let own = gettid();
+        state.threads.retain(|thread| *thread != own);
         state.workers -= 1;
         if state.workers == 0 {
             self.ended.notify_all();
@@ -325,6 +335,15 @@ impl<T: Send + 'static> Shared<T> {
         self.lanes[lane].served.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether most of the threads that are at work wait for something else than a core: a look at some of them.
+    fn most_block(&self, threads: &[Pid]) -> bool {
+        let some = &threads[threads.len().saturating_sub(LOOKED_AT)..];
+        let runnable = some.iter().filter(|thread| is_runnable(**thread)).count();
+        // Free ones wait for requests.
+        let at_work = some.len().saturating_sub(self.idle());
+        at_work > 2 * runnable
+    }
+
     /// Adds workers while requests wait that the cores would have time for.
     fn watch(self: &Arc<Self>, cores: usize) {
         let mut state = self.state.lock();
@@ -336,16 +355,20 @@ impl<T: Send + 'static> Shared<T> {
                 return;
             }
             let (served, used, began) = (self.served(), cpu_time(), Instant::now());
+            let threads = state.threads.clone();
             drop(state);
+            let before = self.most_block(&threads);
             std::thread::sleep(LOOK);
             let (used, passed) = (cpu_time().saturating_sub(used), began.elapsed());
+            // More threads help where those that are there block, not where they wait for cores that others use, too.
+            let blocked = before && self.most_block(&threads);
             state = self.state.lock();
             let waiting = self.waiting();
             if waiting == 0 || self.is_stopped() {
                 continue;
             }
             let stuck = self.served() == served;
-            let room = used + passed / 2 < passed * cores as u32;
+            let room = blocked && used + passed / 2 < passed * cores as u32;
             if stuck || room {
                 let free = (self.limit + state.stalled).saturating_sub(state.workers);
                 let most = if state.urgent.is_empty() { free } else { state.urgent.len().max(free) };
@@ -358,6 +381,13 @@ impl<T: Send + 'static> Shared<T> {
             }
         }
     }
+}
+
+/// Whether a thread of this process has a core or waits for one.
+fn is_runnable(thread: Pid) -> bool {
+    // The state follows the name, which is in parentheses and may have such in it.
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.as_raw_nonzero()));
+    stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R')))
 }
 
 /// CPU time of the process so far.
