@@ -22,6 +22,7 @@ pub mod growth;
 pub mod identity;
 pub mod load;
 pub mod lookups;
+pub mod messages;
 pub mod module;
 pub mod names;
 pub mod new;

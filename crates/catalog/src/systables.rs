@@ -45,10 +45,12 @@ pub enum SysTable {
     Owners = 15,
     /// class, major_id, minor_id, number | name, type and bytes of the value: extended properties
     Properties = 16,
+    /// message_id, language_id | severity, whether it is logged, text: messages of sp_addmessage, in master
+    Messages = 17,
 }
 
 /// All of them, in the order of their numbers.
-pub const ALL: [SysTable; 17] = [
+pub const ALL: [SysTable; 18] = [
     SysTable::Objects,
     SysTable::Columns,
     SysTable::Indexes,
@@ -66,6 +68,7 @@ pub const ALL: [SysTable; 17] = [
     SysTable::Permissions,
     SysTable::Owners,
     SysTable::Properties,
+    SysTable::Messages,
 ];
 
 /// Counter of allocation units.
@@ -88,6 +91,7 @@ const BYTES: DataType = DataType::VarBinary(Len::N(2000));
 const SID: DataType = DataType::VarBinary(Len::N(85));
 /// Value of an extended property.
 const PROPERTY: DataType = DataType::VarBinary(Len::N(7500));
+const MESSAGE: DataType = DataType::NVarChar(Len::N(255));
 /// A hash with its parameters, as text.
 const HASH: DataType = DataType::VarChar(Len::N(400));
 
@@ -108,7 +112,8 @@ impl SysTable {
             | SysTable::Texts
             | SysTable::Statistics
             | SysTable::Principals
-            | SysTable::Owners => 2,
+            | SysTable::Owners
+            | SysTable::Messages => 2,
             SysTable::IndexColumns | SysTable::Steps | SysTable::Members => 3,
             SysTable::Properties => 4,
             SysTable::Permissions => 7,
@@ -221,6 +226,9 @@ impl SysTable {
                 (TYPE_TEXT, true),
                 (PROPERTY, true),
             ],
+            SysTable::Messages => {
+                &[(Int, false), (SmallInt, false), (TinyInt, false), (Bit, false), (MESSAGE, false)]
+            }
         }
     }
 

@@ -11,6 +11,7 @@ pub mod ddl;
 pub mod encoding;
 pub mod functions;
 pub mod instance;
+mod messages;
 mod msdb;
 mod open;
 mod properties;

@@ -204,3 +204,64 @@ fn a_text_as_another() {
         &["row dbo"],
     );
 }
+
+#[test]
+fn cursors_are_listed_and_described() {
+    let mut b = Bench::new();
+    b.setup(&[
+        "create table t (id int primary key, v varchar(9)) insert t values (1, 'a'), (2, 'b')",
+        "create procedure show_list @scope int as
+         declare @l cursor, @name sysname, @cursor sysname, @s tinyint, @status smallint, @model tinyint, @conc tinyint, @scroll tinyint,
+             @open tinyint, @rows decimal(10, 0), @fetch smallint, @columns smallint, @count decimal(10, 0), @last tinyint, @handle int
+         declare inner_one cursor local for select 1
+         exec sp_cursor_list @cursor_return = @l output, @cursor_scope = @scope
+         fetch next from @l into @name, @cursor, @s, @status, @model, @conc, @scroll, @open, @rows, @fetch, @columns, @count, @last, @handle
+         while @@fetch_status = 0 begin
+             print concat_ws('|', @name, @cursor, @s, @status, @model, @conc, @scroll, @open, @rows, @fetch, @columns, @count, @last)
+             fetch next from @l into @name, @cursor, @s, @status, @model, @conc, @scroll, @open, @rows, @fetch, @columns, @count, @last, @handle
+         end
+         close @l deallocate @l",
+    ]);
+    let told = |lines: Vec<String>| -> Vec<String> {
+        let told = lines.iter().filter_map(|l| l.strip_prefix("info 0 ").and_then(|l| l.split_once(": ")));
+        told.map(|(_, text)| text.to_owned()).collect()
+    };
+    let lines = told(b.run(
+        "declare Wide cursor global static for select id, v from t open Wide fetch next from Wide
+         declare narrow cursor local forward_only dynamic for select id from t
+         declare @r cursor, @v cursor set @v = cursor keyset for select id from t for update
+         exec sp_cursor_list @cursor_return = @r output, @cursor_scope = 3
+         fetch next from @r fetch next from @r fetch next from @r fetch next from @r deallocate @r
+         close Wide deallocate Wide",
+    ));
+    assert!(lines.is_empty());
+    let lines = b.run(
+        "declare Wide cursor global static for select id, v from t open Wide fetch next from Wide
+         declare narrow cursor local forward_only dynamic for select id from t
+         declare @r cursor
+         exec sp_cursor_list @cursor_return = @r output, @cursor_scope = 3
+         fetch next from @r fetch next from @r fetch next from @r deallocate @r
+         exec sp_cursor_list @r output, 1 fetch next from @r fetch next from @r deallocate @r
+         exec sp_describe_cursor @r output, N'global', N'wide' fetch next from @r deallocate @r
+         close Wide deallocate Wide",
+    );
+    let rows: Vec<&str> = lines
+        .iter()
+        .filter(|l| l.starts_with("row ") && l.contains("|"))
+        .map(|l| l.rsplit_once('|').unwrap().0)
+        .collect();
+    let wide = "row Wide|Wide|2|1|1|1|1|1|2|0|2|1|2";
+    let narrow = "row narrow|narrow|1|-1|3|3|0|0|0|-9|1|0|0";
+    assert_eq!(rows, ["row 1", wide, narrow, narrow, wide], "{lines:#?}");
+    // A procedure lists what it can name itself; errors say which parameter.
+    let lines = told(b.run("declare Mine cursor local for select 1 exec show_list 1"));
+    assert_eq!(lines, ["inner_one|inner_one|1|-1|1|1|0|0|0|-9|1|0|0"]);
+    for (sql, number) in [
+        ("declare @r cursor exec sp_cursor_list @r output, 4", "error 16902"),
+        ("declare @r cursor exec sp_describe_cursor @r output, N'nowhere', N'x'", "error 16902"),
+        ("declare @r cursor exec sp_describe_cursor @r output, N'local', N'x'", "error 16916"),
+    ] {
+        let lines = b.run(sql);
+        assert!(lines.iter().any(|l| l.starts_with(number)), "{sql} {lines:?}");
+    }
+}

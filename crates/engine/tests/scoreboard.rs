@@ -20,6 +20,11 @@ use std::sync::Arc;
 const ANSWERS: &[(&str, i32)] = &[
     ("THROW", 50_001),
     ("BULK INSERT", 4860),
+    ("OPENROWSET (BULK)", 4860),
+    ("KEEPIDENTITY", 4860),
+    ("KEEPDEFAULTS", 4860),
+    ("IGNORE_CONSTRAINTS", 4860),
+    ("IGNORE_TRIGGERS", 4860),
     ("KILL", 6106),
     ("CREATE DATABASE FOR ATTACH", 5120),
     ("RESTORE DATABASE, LOG", 3201),

@@ -69,7 +69,7 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
         "MAX_GRANT_PERCENT" | "MIN_GRANT_PERCENT" => percent(option),
         "OPTIMIZE FOR" => option.nested.iter().try_for_each(|item| meant(item, env).map(drop)),
         "USE HINT" => option.nested.iter().try_for_each(hint_name),
-        "USE PLAN" | "TABLE HINT" | "FOR TIMESTAMP AS OF" => {
+        "USE PLAN" | "FOR TIMESTAMP AS OF" => {
             Err(unsupported(&format!("OPTION ({})", option.name)))
         }
         // How rows are joined, grouped and ordered, when a plan is made anew, a name for the log.

@@ -29,6 +29,7 @@ pub fn plan_query(
 /// # Errors
 /// Those of planning.
 pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
+    crate::bind::table_hints::check_used(binder)?;
     let mut plans = Vec::with_capacity(binder.subqueries.len());
     for at in 0..binder.subqueries.len() {
         let Subquery { logical, wanted, goal } = binder.subqueries[at].clone();

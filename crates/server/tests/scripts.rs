@@ -304,6 +304,23 @@ fn calls_with_declared_results() {
 }
 
 #[test]
+fn forms_of_changes_queries_and_messages() {
+    let setup = "create table s (id int primary key, v varchar(9) null) insert s values (1, 'a'), (2, 'b')
+        create table log (no int identity, id int, v varchar(9) null)\ngo\ncreate view small as select id, v from s where id < 9";
+    let forms = "insert log (id, v) select id, v from (update s set v = 'x' output deleted.id, deleted.v) d where id > 1 select id, v from log
+        go\ninsert log (id) select id from (delete s) d\ngo\nmerge small t using (values (2, 'c'), (3, 'd')) x (id, v) on x.id = t.id
+        when matched then update set v = x.v when not matched then insert values (x.id, x.v) output $action, inserted.*;
+        go\nwith xmlnamespaces ('u' as n) select id as [n:id] from s for xml path ('n:r')
+        go\nselect 1 as tag, null as parent, id as [s!1!id], v as [s!1!v!element] from s for xml explicit
+        go\nexec sp_addmessage 50001, 14, N'%d is %s' raiserror (50001, -1, 2, 5, 'five') select formatmessage(50001, 6, 'six')
+        select message_id, severity, text from sys.messages where message_id > 50000 exec sp_dropmessage 50001 raiserror (50001, 16, 1)
+        go\ndeclare @r cursor, @v cursor set @v = cursor static for select 1 exec sp_describe_cursor @r output, N'variable', N'@v' fetch next from @r
+        go\nselect id from s option (table hint (s, forcescan)) select id from s option (table hint (x, forcescan))
+        go\nselect * from openrowset(bulk '/nowhere/at/all', single_blob) f";
+    both_ways("forms", &[setup.to_string(), forms.to_string()]);
+}
+
+#[test]
 fn hierarchies() {
     let table = "create table tree (node hierarchyid primary key, name varchar(9))";
     let changes = "insert tree values ('/', 'root'), ('/1/', 'a'), ('/1/2.1/', 'b'); select node, node.ToString(), node.GetLevel(), name from tree order by node

@@ -401,6 +401,13 @@ impl Walk<'_> {
                 self.query(query);
                 self.to.source(alias.as_str());
             }
+            TableRefKind::Change { stmt, alias, .. } => {
+                self.kind(&stmt.kind);
+                self.to.source(alias.as_str());
+            }
+            TableRefKind::Bulk { alias, .. } => {
+                self.to.source(alias.as_ref().map_or("", Ident::as_str));
+            }
             TableRefKind::Values { alias, .. } => self.to.source(alias.as_str()),
             TableRefKind::Join { left, right, .. } | TableRefKind::Apply { left, right, .. } => {
                 self.source(left);
@@ -433,7 +440,11 @@ impl Walk<'_> {
                 self.expr(aggregate);
             }
             TableRefKind::Unpivot { input, .. } => self.condition(input),
-            TableRefKind::Named { .. } | TableRefKind::Variable { .. } | TableRefKind::Derived { .. } => {}
+            TableRefKind::Named { .. }
+            | TableRefKind::Variable { .. }
+            | TableRefKind::Derived { .. }
+            | TableRefKind::Change { .. }
+            | TableRefKind::Bulk { .. } => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! DECLARE CURSOR, OPEN, FETCH, CLOSE, and SET of cursor variables.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, Ordering::Relaxed};
 
 use parking_lot::{Mutex, MutexGuard};
 use plan::bind::literal::literal;
@@ -21,7 +21,7 @@ use exec::cursor::{Body, Status, To};
 use exec::operators::context::RowSink;
 use exec::output::StatementKind;
 use exec::state::SessionCore;
-use exec::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared};
+use exec::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last};
 
 /// How often a cursor is compiled again while tables change under its OPEN.
 const MAX_RECOMPILES: u32 = 100;
@@ -75,6 +75,7 @@ impl NewCursor<'_> {
             position: AtomicI64::new(0),
             columns,
             reads: AtomicI64::new(0),
+            last: AtomicU8::new(0),
         });
         let mut shared = core.shared.cursors.lock();
         if shared.len() % 16 == 15 {
@@ -128,6 +129,7 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
     info.position.store(if rows.is_some() { 0 } else { -1 }, Relaxed);
     info.fetch_status.store(-9, Relaxed);
     info.open.store(true, Relaxed);
+    info.last.store(last::OPENED, Relaxed);
     core.cursors.opened_rows = rows.map_or(-1, |rows| i32::try_from(rows).unwrap_or(i32::MAX));
     Ok(())
 }
@@ -158,6 +160,7 @@ pub fn fetch(core: &mut SessionCore, cursor: &Cursor, body: &mut Body, to: To) -
         };
     }
     info.reads.fetch_add(1, Relaxed);
+    info.last.store(last::FETCHED, Relaxed);
     if let Some(position) = body.position() {
         info.position.store(position, Relaxed);
     }

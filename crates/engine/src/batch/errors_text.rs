@@ -8,7 +8,7 @@ const MAX_MESSAGE: usize = 2047;
 /// Fills the arguments in. Errors: 2787 a bad format, 2786 an argument of the wrong kind, NULL prints `(null)`.
 pub fn format_message(format: &str, args: &[Value]) -> Result<String, SqlError> {
     let mut out = String::with_capacity(format.len());
-    let mut args = args.iter().enumerate();
+    let mut next = 0;
     let mut rest = format;
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
@@ -20,9 +20,11 @@ pub fn format_message(format: &str, args: &[Value]) -> Result<String, SqlError> 
         }
         let (spec, after) = Spec::parse(rest).ok_or_else(|| bad_format(rest))?;
         rest = after;
-        match args.next() {
+        let at = spec.place.map_or(next, |place| place - 1);
+        next = at + 1;
+        match args.get(at) {
             None => out.push_str("(null)"),
-            Some((i, value)) => spec.write(value, i, &mut out)?,
+            Some(value) => spec.write(value, at, &mut out)?,
         }
     }
     out.push_str(rest);
@@ -33,9 +35,31 @@ pub fn format_message(format: &str, args: &[Value]) -> Result<String, SqlError> 
     Ok(out)
 }
 
+/// What follows each `%` of a format, in order.
+///
+/// # Errors
+/// 2787.
+pub fn specifications(format: &str) -> Result<Vec<&str>, SqlError> {
+    let mut found = Vec::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('%') {
+            rest = after;
+            continue;
+        }
+        let (_, after) = Spec::parse(rest).ok_or_else(|| bad_format(rest))?;
+        found.push(&rest[..rest.len() - after.len()]);
+        rest = after;
+    }
+    Ok(found)
+}
+
 /// One `%...` of a format.
 #[derive(Debug, Default)]
 struct Spec {
+    /// `%2$s`: the second value, as translations have it.
+    place: Option<usize>,
     left: bool,
     plus: bool,
     zero: bool,
@@ -50,6 +74,12 @@ impl Spec {
     fn parse(text: &str) -> Option<(Spec, &str)> {
         let mut spec = Spec::default();
         let mut rest = text;
+        let (place, after) = digits(rest)?;
+        if let Some(after) = after.strip_prefix('$')
+            && place > 0
+        {
+            (spec.place, rest) = (Some(place), after);
+        }
         while let Some(flag) = rest.chars().next().filter(|c| "-+0 #".contains(*c)) {
             match flag {
                 '-' => spec.left = true,

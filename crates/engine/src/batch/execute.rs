@@ -171,7 +171,7 @@ impl Run<'_> {
                 self.system_procedure(procedure, &args).map(|status| (Flow::Next, status))
             }
             Called::Dynamic(dynamic) => self.dynamic(dynamic, args),
-            Called::Module(module) => self.run_procedure(&module, args),
+            Called::Module(module) => self.run_procedure(&module, args, false),
             Called::Script(script) if !self.core.options.runs() => self.describe_script(&script),
             Called::Script(script) => self.run_script(&script, args),
         };
@@ -227,18 +227,29 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs a procedure with arguments.
-    fn run_procedure(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+    /// Runs a procedure with arguments; `system`: everyone may, and its statements are everyone's.
+    fn run_procedure(
+        &mut self,
+        module: &Arc<ModuleDef>,
+        args: Vec<Arg>,
+        system: bool,
+    ) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
         let Arguments { values: mut vars, outputs, tables, cursors } =
             bind_arguments(&module.name, &code, args, self.core.options.dialect)?;
         self.check_cursor_arguments(&cursors)?;
         let settings = module.settings;
-        self.enter_module(module)?;
+        if !system {
+            self.enter_module(module)?;
+        }
         self.pass_tables(&tables)?;
         self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
-        let done = self.in_scope(&code.batch, &mut vars, Some(module), |options| {
+        let of = Some(&**module).filter(|_| !system);
+        let done = self.in_scope(&code.batch, &mut vars, of, |options| {
+            if system {
+                return as_script(options);
+            }
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
@@ -296,17 +307,7 @@ impl Run<'_> {
     /// Runs a procedure of the system that is T-SQL: with the caller's rights, whatever its arguments name.
     fn run_script(&mut self, script: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
         sysproc::check_right(&script.name, self.core, &args)?;
-        let instance = self.core.instance().clone();
-        let code = BatchCache::of(&instance)?.module(self.core.db(), script)?;
-        let dialect = self.core.options.dialect;
-        let Arguments { values: mut vars, outputs, .. } = bind_arguments(&script.name, &code, args, dialect)?;
-        let done = self.in_scope(&code.batch, &mut vars, None, as_script)?;
-        if done.0 == Flow::Next {
-            for (from, slot) in outputs {
-                self.give_back(slot, code.params[from].ty, &vars[from])?;
-            }
-        }
-        Ok(done)
+        self.run_procedure(script, args, true)
     }
 
     /// FMTONLY: as [`Run::describe_procedure`].

@@ -14,9 +14,10 @@ use super::errors_text::format_message;
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
 use crate::instance::OfInstance;
-use crate::sysproc::messages;
 use catalog::errors;
+use catalog::messages::Message;
 use exec::output::{SessionChange, StatementKind};
+use exec::state::SessionCore;
 use plan::bind::set_options::Isolation;
 
 /// Longest PRINT, in characters.
@@ -200,17 +201,18 @@ impl Run<'_> {
             state if state < 0 => 1,
             state => state.min(255) as u8,
         };
-        // A negative severity is the message's own.
-        let (number, own, text) = match message {
-            Value::Str(format) => (50_000, 0, format_message(format, args)?),
-            Value::Null => (50_000, 0, String::new()),
+        let (number, text, known) = match message {
+            Value::Str(format) => (50_000, format_message(format, args)?, None),
+            Value::Null => (50_000, String::new(), None),
             number => {
-                let found = number.as_i64().and_then(|n| Some((i32::try_from(n).ok()?, messages::find(n)?)));
-                let (n, (severity, format)) = found.ok_or_else(|| no_user_message(number))?;
-                (n, severity, format_message(format, args)?)
+                let found = user_message(self.core, number, severity, state)?;
+                (found.id, format_message(&found.text, args)?, Some(found))
             }
         };
+        // A negative severity is the message's own.
+        let own = known.as_ref().map_or(0, |message| message.severity);
         let severity = if severity < 0 { own } else { severity.min(25) as u8 };
+        let log = raise.log || known.is_some_and(|message| message.logged);
         if severity > 18 && !(raise.log && self.core.is_sysadmin()) {
             let text = "Error severity levels greater than 18 can only be specified by members of the sysadmin role, \
                         using the WITH LOG option.";
@@ -224,7 +226,7 @@ impl Run<'_> {
             );
             self.sink.error(&self.placed(at, SqlError::new(2745, 16, 2, text)))?;
         }
-        if raise.log {
+        if log {
             let source = format!("spid{}", self.core.spid());
             self.core.host().error_log().write(&source, &error.message);
         }
@@ -473,20 +475,28 @@ fn bad_time(value: Option<&Value>) -> SqlError {
     SqlError::new(148, 15, 1, format!("Incorrect time syntax in time string '{shown}' used with WAITFOR."))
 }
 
-fn no_user_message(number: &Value) -> SqlError {
+/// The message of a number that RAISERROR names. Errors: 2732, 18054.
+fn user_message(
+    core: &mut SessionCore,
+    number: &Value,
+    severity: i64,
+    state: u8,
+) -> Result<Message, SqlError> {
     let number = number.as_i64().unwrap_or(0);
     if !(13_000..=i64::from(i32::MAX)).contains(&number) || number == 50_000 {
         let text = format!(
             "Error number {number} is invalid. The number must be from 13000 through 2147483647 and it cannot be 50000."
         );
-        return SqlError::new(2732, 16, 1, text);
+        return Err(SqlError::new(2732, 16, 1, text));
     }
-    let text = format!(
-        "Error {number}, severity 16, state 1 was raised, but no message with that error number was found in \
-         sys.messages. If error is larger than 50000, make sure the user-defined message is added using \
-         sp_addmessage."
-    );
-    SqlError::new(18054, 16, 1, text)
+    crate::messages::find(core, number)?.ok_or_else(|| {
+        let text = format!(
+            "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was \
+             found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using \
+             sp_addmessage."
+        );
+        SqlError::new(18_054, 16, 1, text)
+    })
 }
 
 fn unknown_option(name: &str) -> SqlError {

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use syntax::ast::{ColumnDef, Execute, ObjectName, ResultSetDef, ResultSets, StmtKind, TypeName};
-use types::convert::{Mode, check_conversion, convert};
+use types::convert::{Mode, check_conversion, convert_in};
+use types::language::Dialect;
 use types::{Collation, DataType, SqlError, Value};
 
 use super::Bound;
@@ -33,6 +34,8 @@ struct Declared<'s> {
     sent: Vec<DataType>,
     /// The current set's values become others.
     converts: bool,
+    /// How the session reads and writes dates.
+    dialect: Dialect,
     row: Vec<Value>,
 }
 
@@ -96,7 +99,7 @@ impl Sink for Declared<'_> {
             }
             shaped.push(match *from == to.ty {
                 true => value.clone(),
-                false => convert(value, *from, to.ty, 0, Mode::Implicit)
+                false => convert_in(value, *from, to.ty, 0, Mode::Implicit, self.dialect)
                     .map_err(|_| conversion_fails(*from, to.ty))?,
             });
         }
@@ -142,8 +145,10 @@ impl Run<'_> {
         if !self.core.options.runs() {
             return self.show_declared(&shapes);
         }
+        let dialect = self.core.options.dialect;
         let mut sink = Declared {
             client: &mut *self.sink,
+            dialect,
             shapes: &shapes,
             begun: 0,
             sent: Vec::new(),

@@ -136,12 +136,20 @@ pub const FUNCTIONS: &[Function] = &[
         strict: false,
         stability: Stability::Statement,
         nullable: true,
-        eval: |args, _| match args.split_first() {
+        eval: |args, cx| match args.split_first() {
             Some((Value::Str(format), values)) => {
                 crate::batch::errors_text::format_message(format, values).map(Value::str)
             }
-            // Numbers of messages: there is no sys.messages.
-            _ => Ok(Value::Null),
+            Some((number, values)) => {
+                let Some(number) = number.as_i64() else { return Ok(Value::Null) };
+                match crate::messages::find(session(cx)?, number)? {
+                    Some(message) => {
+                        crate::batch::errors_text::format_message(&message.text, values).map(Value::str)
+                    }
+                    None => Ok(Value::Null),
+                }
+            }
+            None => Ok(Value::Null),
         },
     },
 ];

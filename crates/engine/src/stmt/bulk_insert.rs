@@ -218,7 +218,8 @@ fn bad_character() -> SqlError {
 }
 
 /// The file as a stream. Data to import is no database file, so it does not go through the block-file layer.
-fn open(path: &Path, shown: &str) -> Result<Box<dyn Read>, SqlError> {
+/// The file of a bulk load. Errors: 4860, 4861.
+pub(crate) fn open(path: &Path, shown: &str) -> Result<Box<dyn Read>, SqlError> {
     match std::fs::File::open(path) {
         Ok(file) => Ok(Box::new(file)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(SqlError::new(
@@ -265,6 +266,6 @@ fn unexpected_end() -> SqlError {
     SqlError::new(4832, 16, 1, "Bulk load: An unexpected end of file was encountered in the data file.")
 }
 
-fn read_failed(e: &std::io::Error) -> SqlError {
+pub(crate) fn read_failed(e: &std::io::Error) -> SqlError {
     SqlError::new(4861, 16, 2, format!("Cannot bulk load because the file could not be read: {e}."))
 }

@@ -10,7 +10,7 @@ mod backup_errors;
 mod backup_media;
 mod backup_url;
 mod bulk_file;
-mod bulk_insert;
+pub(crate) mod bulk_insert;
 pub(crate) mod computed_def;
 mod create_database;
 mod credential;

@@ -1,5 +1,4 @@
-//! Messages of the system that have a number which RAISERROR takes: what the procedures of the system say, which users' own scripts
-//! raise too.
+//! What the procedures of the system say, with the numbers by which RAISERROR finds it ([`crate::messages`] has all numbers).
 
 use types::SqlError;
 
@@ -101,8 +100,13 @@ const MESSAGES: &[Message] = &[
     (40_510, 16, "Statement '%s' is not supported in this version of Ringwood."),
 ];
 
+/// All of them, in the order of their numbers.
+pub fn all() -> impl Iterator<Item = (i32, u8, &'static str)> {
+    MESSAGES.iter().copied()
+}
+
 /// Severity and text of a message.
-pub fn find(number: i64) -> Option<(u8, &'static str)> {
+fn find(number: i64) -> Option<(u8, &'static str)> {
     let number = i32::try_from(number).ok()?;
     let at = MESSAGES.binary_search_by_key(&number, |message| message.0).ok()?;
     Some((MESSAGES[at].1, MESSAGES[at].2))

@@ -26,6 +26,7 @@ mod status;
 mod types;
 mod undeclared;
 mod update_stats;
+mod user_messages;
 mod xml;
 
 use ::types::{DataType, SqlError, Value};
@@ -137,6 +138,9 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_updatestats", update_stats::run),
     ("sp_addrolemember", roles::add_member),
     ("sp_droprolemember", roles::drop_member),
+    ("sp_addmessage", user_messages::add),
+    ("sp_altermessage", user_messages::alter),
+    ("sp_dropmessage", user_messages::drop_message),
     ("sp_addextendedproperty", properties::add),
     ("sp_updateextendedproperty", properties::update),
     ("sp_dropextendedproperty", properties::remove),

@@ -20,6 +20,8 @@ enum Runs {
     /// dbo, db_owner, sysadmin.
     Owner,
     Server(Permission),
+    /// As [`Runs::Server`], and whoever may not is told so in the words of procedures (15247).
+    ServerOnly(Permission),
     Database(Permission),
     /// Whoever may alter the object that the first argument names.
     AltersObject,
@@ -82,11 +84,16 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_updatestats", Runs::Owner),
     ("sp_addrolemember", Runs::Itself),
     ("sp_droprolemember", Runs::Itself),
+    ("sp_addmessage", Runs::ServerOnly(Permission::AlterSettings)),
+    ("sp_altermessage", Runs::ServerOnly(Permission::AlterSettings)),
+    ("sp_dropmessage", Runs::ServerOnly(Permission::AlterSettings)),
     ("sp_addextendedproperty", Runs::Itself),
     ("sp_updateextendedproperty", Runs::Itself),
     ("sp_dropextendedproperty", Runs::Itself),
     // Texts: their statements take the rights that they need.
     ("sp_help", Runs::Everyone),
+    ("sp_cursor_list", Runs::Everyone),
+    ("sp_describe_cursor", Runs::Everyone),
     ("sp_objectfilegroup", Runs::Everyone),
     ("sp_helpconstraint", Runs::Everyone),
     ("sp_helptrigger", Runs::Everyone),
@@ -159,6 +166,7 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
         Runs::Everyone | Runs::Itself => Ok(()),
         Runs::Owner => owner(core, &db),
         Runs::Server(permission) => server(core, permission),
+        Runs::ServerOnly(permission) => server(core, permission).map_err(|_| not_permitted()),
         Runs::Database(permission) => in_database(core, &db, permission),
         Runs::Sysadmin => sysadmin(core),
         Runs::SeesObject => {

@@ -11,6 +11,7 @@ use compact_str::CompactString;
 use types::{SqlError, Value};
 
 const FILES: &[&str] = &[
+    include_str!("scripts/cursors.sql"),
     include_str!("scripts/help.sql"),
     include_str!("scripts/constraints.sql"),
     include_str!("scripts/files.sql"),

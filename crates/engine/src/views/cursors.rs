@@ -1,12 +1,13 @@
-//! sys.dm_exec_cursors.
+//! sys.dm_exec_cursors, and what sp_cursor_list and sp_describe_cursor tell.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use types::{DataType, Len, Value};
+use types::convert::{Mode, convert};
+use types::{DataType, Len, SqlError, Value};
 
 use super::{View, ViewColumn, bit, text};
 use crate::instance::OfInstance;
-use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model};
+use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
 
 use DataType::{BigInt, Bit, DateTime, Int};
 
@@ -48,6 +49,110 @@ pub static CURSORS: View = View::function("dm_exec_cursors", 1, COLUMNS, |sessio
     }
     Ok(rows)
 });
+
+const DESCRIBED: &[ViewColumn] = &[
+    ("reference_name", super::SYSNAME, false),
+    ("cursor_name", super::SYSNAME, false),
+    ("cursor_scope", DataType::TinyInt, false),
+    ("status", DataType::SmallInt, false),
+    ("model", DataType::TinyInt, false),
+    ("concurrency", DataType::TinyInt, false),
+    ("scrollable", DataType::TinyInt, false),
+    ("open_status", DataType::TinyInt, false),
+    ("cursor_rows", DataType::numeric(10, 0), false),
+    ("fetch_status", DataType::SmallInt, false),
+    ("column_count", DataType::SmallInt, false),
+    ("row_count", DataType::numeric(10, 0), false),
+    ("last_operation", DataType::TinyInt, false),
+    ("cursor_handle", Int, false),
+];
+
+/// sys.dm_ringwood_cursors(scope, source, identity): what sp_cursor_list and sp_describe_cursor, which are its callers, tell of the
+/// cursors of the frame around: those of a scope (1 local, 2 global, 3 both), or the one of a name (source local or global) or of a
+/// variable.
+pub static OF_CALLER: View = View::function("dm_ringwood_cursors", 3, DESCRIBED, |session, _, args| {
+    let text = |at: usize| args.get(at).and_then(Value::as_str);
+    let invalid = |procedure: &str, parameter: &str| {
+        let text = format!("{procedure}: The value of the parameter {parameter} is invalid.");
+        SqlError::new(16_902, 16, 48, text)
+    };
+    let mut list = session.cursors.of_caller();
+    match (args.first().and_then(Value::as_i64), text(1)) {
+        (Some(scope), _) => {
+            if !(1..=3).contains(&scope) {
+                return Err(invalid("sp_cursor_list", "@cursor_scope"));
+            }
+            list.retain(|reference| scope & if reference.global { 2 } else { 1 } != 0);
+        }
+        (None, None) => return Err(invalid("sp_cursor_list", "@cursor_scope")),
+        (None, Some(source)) => {
+            let Some(name) = text(2) else {
+                return Err(invalid("sp_describe_cursor", "@cursor_identity"));
+            };
+            let kind = source.to_ascii_lowercase();
+            if !matches!(kind.as_str(), "local" | "global" | "variable") {
+                return Err(invalid("sp_describe_cursor", "@cursor_source"));
+            }
+            let variable = kind == "variable";
+            list.retain(|reference| {
+                reference.name == catalog::fold_name(name)
+                    && reference.name.starts_with('@') == variable
+                    && reference.global == (kind == "global")
+            });
+            if list.is_empty() {
+                let text = format!("A cursor with the name '{name}' does not exist.");
+                return Err(SqlError::new(16_916, 16, 1, text));
+            }
+        }
+    }
+    list.iter().map(described).collect()
+});
+
+fn described(reference: &Reference) -> Result<Vec<Value>, SqlError> {
+    let (cursor, info) = (&reference.cursor, &reference.cursor.info);
+    let own = info.name.lock().clone();
+    let shown = |name: &str| text(if name.starts_with(HIDDEN) { "" } else { name });
+    // The name as it was declared, where it is one.
+    let name =
+        if catalog::fold_name(&own) == reference.name { own.as_str() } else { reference.name.as_str() };
+    let model = match info.declared.model {
+        Model::Static => 1,
+        Model::Keyset => 2,
+        Model::Dynamic => 3,
+        Model::FastForward => 4,
+    };
+    let concurrency = match info.declared.concurrency {
+        Concurrency::ReadOnly => 1,
+        Concurrency::ScrollLocks => 2,
+        Concurrency::Optimistic => 3,
+    };
+    let rows = info.rows.load(Relaxed);
+    let status = info.fetch_status.load(Relaxed);
+    let last = info.last.load(Relaxed);
+    let affected = match last {
+        last::FETCHED => i64::from(status == 0),
+        last::OPENED => rows.max(0),
+        _ => 0,
+    };
+    let number = |n: i64| convert(&Value::BigInt(n), BigInt, DataType::numeric(10, 0), 0, Mode::Implicit);
+    let small = |n: i64| Value::SmallInt(i16::try_from(n).unwrap_or(i16::MAX));
+    Ok(vec![
+        shown(name),
+        shown(if own.is_empty() { name } else { &own }),
+        Value::TinyInt(if reference.global { 2 } else { 1 }),
+        Value::SmallInt(cursor.status()),
+        Value::TinyInt(model),
+        Value::TinyInt(concurrency),
+        Value::TinyInt(u8::from(info.declared.scroll)),
+        Value::TinyInt(u8::from(cursor.is_open())),
+        number(if cursor.is_open() { rows } else { 0 })?,
+        small(i64::from(status)),
+        small(i64::from(info.columns)),
+        number(affected)?,
+        Value::TinyInt(last),
+        Value::Int(info.handle),
+    ])
+}
 
 fn properties(cursor: &CursorInfo) -> String {
     let declared = &cursor.declared;

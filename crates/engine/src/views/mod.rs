@@ -4,6 +4,7 @@
 pub mod absent;
 mod absent_keys;
 mod absent_parts;
+mod bulk_rowset;
 pub mod columns;
 pub mod compatibility;
 pub mod counters;
@@ -20,6 +21,7 @@ pub(crate) mod languages;
 mod lists;
 pub mod log;
 pub mod memory;
+pub mod messages;
 pub(crate) mod modules;
 pub mod objects;
 mod old_objects;
@@ -442,6 +444,10 @@ static VIEWS: &[&dyn SystemView] = &[
     &sessions::REQUESTS,
     &sessions::CONNECTIONS,
     &cursors::CURSORS,
+    &cursors::OF_CALLER,
+    &bulk_rowset::CLOB,
+    &bulk_rowset::NCLOB,
+    &bulk_rowset::BLOB,
     &sessions::SQL_TEXT,
     &sessions::INPUT_BUFFER,
     &information_schema::TABLES,
@@ -464,6 +470,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &permissions::MINE,
     &compatibility::COLLATIONS,
     &others::SYNONYMS,
+    &messages::MESSAGES,
+    &messages::SYSMESSAGES,
     &others::SEQUENCES,
     &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,

@@ -4,17 +4,18 @@ use super::bulk::BulkRows;
 use super::change::{CompileCascade, Kept, TableChange};
 use super::loader::Loader;
 use super::named::insert_target;
+use super::nested::{self, NestedChange};
 use super::new_row::{NewRows, row_of, wrong_count};
 use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
 use super::values::{default_of, into_column};
 use crate::explain;
 use crate::operators::context::{ExecCtx, RowSink};
-use crate::operators::rt::Rt;
+use crate::operators::rt::{Rt, RunState};
 use crate::operators::scan::Scan;
 use crate::operators::{BATCH, RowSet};
 use crate::state::changes::Action;
 use catalog::{Db, TableDef};
-use expr::Expr;
+use expr::{CaseExpr, Expr, Pred};
 use plan::Needs;
 use plan::bind::deduce::Wanted;
 use plan::bind::scope::{Clause, Scope};
@@ -33,6 +34,10 @@ pub struct InsertPlan {
     source: Source,
     /// The source reads the target: it is read to its end first.
     reads_target: bool,
+    /// The change whose rows the query reads: it runs first.
+    nested: Option<Box<NestedChange>>,
+    /// KEEPIDENTITY: as under SET IDENTITY_INSERT ON.
+    keeps_identity: bool,
     top: Option<Expr>,
     output: Option<OutputPlan>,
     lock: TableLock,
@@ -73,15 +78,21 @@ pub fn compile(
     binder.push_ctes(&insert.ctes);
     let target = insert_target(binder, &insert.target, &insert.columns)?;
     let (db, table) = (target.db.clone(), target.table.clone());
-    let explicit_allowed = binder.env.options.identity_insert == Some((db.id(), table.object_id));
+    let from_file = loads_file(&insert.source);
+    let hinted = |name: &str| from_file && insert.hints.iter().any(|hint| hint.name == name);
+    let keeps_identity = hinted("KEEPIDENTITY") && table.columns.iter().any(|c| c.identity.is_some());
+    let explicit_allowed =
+        keeps_identity || binder.env.options.identity_insert == Some((db.id(), table.object_id));
     let columns = target.columns(&insert.columns, explicit_allowed)?;
+    let nested = nested::compile(binder, insert, &target, &columns)?;
     let source = match &insert.source {
         InsertSource::Values(rows) => {
             values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?
         }
         InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
         InsertSource::Query(query) => {
-            query_source(binder, &table, &columns, query, !insert.columns.is_empty())?
+            let listed = !insert.columns.is_empty();
+            query_source(binder, &table, &columns, query, listed, hinted("KEEPDEFAULTS"))?
         }
         InsertSource::Execute(_) => return Err(unsupported("INSERT ... EXEC")),
     };
@@ -125,6 +136,8 @@ pub fn compile(
         rows,
         source,
         reads_target,
+        nested,
+        keeps_identity,
         top,
         output,
         lock: hints.write_lock()?,
@@ -174,6 +187,7 @@ pub(super) fn query_source(
     columns: &[usize],
     query: &ast::Query,
     listed: bool,
+    keeps_defaults: bool,
 ) -> Result<Source, SqlError> {
     plan::bind::document::check_absent(query, "INSERT")?;
     let bound = binder.query(query)?;
@@ -186,12 +200,28 @@ pub(super) fn query_source(
         let mut typed = out.typed();
         typed.expr = Expr::Col(slot as u32);
         typed.manner = binder.env.options.manner();
-        given.push(if out.untyped { Expr::Const(Value::Null) } else { into_column(typed, table, *column)? });
+        let value = if out.untyped { Expr::Const(Value::Null) } else { into_column(typed, table, *column)? };
+        given.push(match keeps_defaults && table.columns[*column].default.is_some() {
+            false => value,
+            // KEEPDEFAULTS: what the file has no value for.
+            true => {
+                let missing = Pred::IsNull(Box::new(value.clone()), false);
+                let branches = vec![(missing, default_of(binder, table, *column)?)];
+                Expr::Case(Box::new(CaseExpr { branches, otherwise: value }))
+            }
+        });
     }
     let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
     let exprs = row_of(binder, table, columns, given)?;
     let copy = copy_kind(table, &plan, &exprs);
     Ok(Source::Query { plan, exprs, copy })
+}
+
+/// Whether the rows are those of OPENROWSET(BULK ...), which hints of the target are about.
+fn loads_file(source: &InsertSource) -> bool {
+    let InsertSource::Query(query) = source else { return false };
+    let select = query.body.first_select();
+    select.from.iter().any(|table| matches!(table.kind, ast::TableRefKind::Bulk { .. }))
 }
 
 fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
@@ -231,6 +261,11 @@ impl InsertPlan {
         (&self.rows.db, &self.rows.store, source)
     }
 
+    /// The change whose rows it takes.
+    pub fn nested(&self) -> Option<&super::DmlPlan> {
+        self.nested.as_deref().map(NestedChange::plan)
+    }
+
     /// Whether its rows are its own.
     pub fn reads_nothing(&self) -> bool {
         matches!(self.source, Source::Values(_))
@@ -243,6 +278,17 @@ impl InsertPlan {
 
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        if !self.keeps_identity {
+            return self.run_now(ctx, out);
+        }
+        let own = Some((self.rows.db.id(), self.rows.store.table.object_id));
+        let around = std::mem::replace(&mut ctx.session.options.identity_insert, own);
+        let result = self.run_now(ctx, out);
+        ctx.session.options.identity_insert = around;
+        result
+    }
+
+    fn run_now(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         let NewRows { db, store, change, .. } = &self.rows;
         self.rows.check_identity(ctx)?;
         ctx.session.lock_table(db, &store.table, self.lock)?;
@@ -250,8 +296,12 @@ impl InsertPlan {
         if !self.needs.is_empty() {
             crate::operators::query::lock_tables(&self.needs, ctx)?;
         }
+        let state = match &self.nested {
+            None => RunState::default(),
+            Some(nested) => nested.run(ctx)?,
+        };
         let mut to = Given { out: Outlet::begin(self.output.as_ref(), ctx, out)?, kept: change.begin() };
-        let mut rt = Rt::new(ctx, &self.needs);
+        let mut rt = Rt::resume(ctx, &self.needs, state);
         let limit = self.limit(&mut rt)?;
         let count = match &self.source {
             Source::Values(rows) if rows.len() == 1 && limit > 0 => {
@@ -387,7 +437,8 @@ impl InsertPlan {
         rt: &mut Rt<'_, '_>,
         to: &mut Given<'_>,
     ) -> Result<(), SqlError> {
-        self.rows.complete(values, true, rt)?;
+        // SCOPE_IDENTITY() is what a nested change has given.
+        self.rows.complete(values, self.nested.is_none(), rt)?;
         if self.rows.load(values, loader, &mut to.kept, rt)? {
             to.out.give(&added(values), rt)?;
         }

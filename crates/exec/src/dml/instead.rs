@@ -191,7 +191,7 @@ fn inserted(
     let source = match &insert.source {
         InsertSource::Values(rows) => values_source(binder, &table, &given, rows, listed)?,
         InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
-        InsertSource::Query(query) => query_source(binder, &table, &given, query, listed)?,
+        InsertSource::Query(query) => query_source(binder, &table, &given, query, listed, false)?,
         InsertSource::Execute(_) => return Err(unsupported("INSERT ... EXEC")),
     };
     binder.scopes.push(Scope::default());

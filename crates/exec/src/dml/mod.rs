@@ -12,6 +12,7 @@ pub(crate) mod instead;
 pub(crate) mod loader;
 pub(crate) mod merge;
 mod named;
+mod nested;
 mod new_row;
 pub(crate) mod output;
 pub(crate) mod select_into;

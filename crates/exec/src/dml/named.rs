@@ -117,14 +117,28 @@ impl InsertTarget {
     /// # Errors
     /// 207, 264, 4405, 4406, 8101.
     pub fn columns(&self, names: &[ast::Ident], explicit: bool) -> Result<Vec<usize>, SqlError> {
-        let Some((through, get)) = &self.through else {
-            return target_columns(&self.table, names, explicit, &|name| table_position(&self.table, name));
-        };
-        let position = |name: &str| through.position(get, name);
-        if !names.is_empty() || explicit {
-            return target_columns(&self.table, names, explicit, &position);
-        }
-        let all: Vec<usize> = through.names().map(position).collect::<Result<_, _>>()?;
-        Ok(all.into_iter().filter(|at| self.table.columns[*at].identity.is_none()).collect())
+        let through = self.through.as_ref().map(|(through, get)| (through, get));
+        inserted_columns(&self.table, through, names, explicit)
     }
+}
+
+/// The positions of the columns that get values, in the statement's order; all of what the rows go through when none are named.
+///
+/// # Errors
+/// 207, 264, 4405, 4406, 8101.
+pub fn inserted_columns(
+    table: &TableDef,
+    through: Option<(&Through, &Get)>,
+    names: &[ast::Ident],
+    explicit: bool,
+) -> Result<Vec<usize>, SqlError> {
+    let Some((through, get)) = through else {
+        return target_columns(table, names, explicit, &|name| table_position(table, name));
+    };
+    let position = |name: &str| through.position(get, name);
+    if !names.is_empty() || explicit {
+        return target_columns(table, names, explicit, &position);
+    }
+    let all: Vec<usize> = through.names().map(position).collect::<Result<_, _>>()?;
+    Ok(all.into_iter().filter(|at| table.columns[*at].identity.is_none()).collect())
 }

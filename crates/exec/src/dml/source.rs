@@ -11,6 +11,7 @@ use crate::state::changes::Action;
 use catalog::{TableDef, VARIABLES};
 use expr::{ColId, Pred};
 use plan::bind::from::{inner, table_source, variable_name};
+use plan::bind::nested_change::{Place, check_none};
 use plan::bind::scope::{Clause, Scope, Source};
 use plan::bind::updatable::{conditions, find_table};
 use plan::bind::{Binder, unsupported};
@@ -101,6 +102,7 @@ pub fn dml_source(
         ast::Target::Function { .. } => return Err(unsupported("This target")),
     };
     binder.scopes.push(Scope::default());
+    check_none(&rows.from.iter().collect::<Vec<_>>(), Place::Change)?;
     let mut logical = binder.from_clause(rows.from)?;
     let mut known = binder.scope()?.sources.iter().find(|s| s.is_named(name)).cloned();
     if known.is_none() && is_query(binder, rows.target)? {

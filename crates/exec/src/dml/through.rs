@@ -49,6 +49,18 @@ impl Through {
         }
     }
 
+    /// Refuses a change of a view whose own trigger stands in its place.
+    ///
+    /// # Errors
+    /// 40517.
+    pub fn check_own_trigger(&self, binder: &Binder<'_>, action: Action) -> Result<(), SqlError> {
+        let Origin::View(db, view) = &self.query.origin else { return Ok(()) };
+        match stands_instead(binder.env, &db.catalog(), view.object_id, action) {
+            Some(_) => Err(unsupported("MERGE into a view with an INSTEAD OF trigger")),
+            None => Ok(()),
+        }
+    }
+
     fn is_derived(&self) -> bool {
         matches!(self.query.origin, Origin::Derived)
     }

@@ -22,7 +22,16 @@ pub fn query(plan: &QueryPlan, shown: &mut Shown) {
 
 /// Adds the operators of a change.
 pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
+    change_under(plan, None, shown);
+}
+
+/// A change, and below it one that it takes its rows from.
+fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown) {
     shown.subqueries.clone_from(&plan.needs().subqueries);
+    let nested = match plan {
+        DmlPlan::Insert(insert) => insert.nested(),
+        _ => None,
+    };
     let (db, store, source, verb) = match plan {
         DmlPlan::Insert(plan) => {
             let (db, store, source) = plan.shown();
@@ -47,7 +56,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
                 "Update" => "UPDATE",
                 _ => "DELETE",
             };
-            let at = shown.push(None, ("Table Insert", verb), format!("OBJECT:([{name}])"), None);
+            let at = shown.push(parent, ("Table Insert", verb), format!("OBJECT:([{name}])"), None);
             shown.steps[at].counted = Counted::Changes;
             return match source {
                 Some(source) => add(source, Some(at), 1.0, shown),
@@ -59,7 +68,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";
-            let at = shown.push(None, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
+            let at = shown.push(parent, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
             shown.steps[at].counted = Counted::Changes;
             return add(source, Some(at), 1.0, shown);
         }
@@ -71,7 +80,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
         _ => "DELETE",
     };
     let object = Object::of(db, &store.table, &store.table.storage);
-    let at = shown.push_on(None, change(store, verb), object, "", None);
+    let at = shown.push_on(parent, change(store, verb), object, "", None);
     shown.steps[at].counted = Counted::Changes;
     match source {
         Source::Constant => {
@@ -81,6 +90,11 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
         Source::Scan(scan) => {
             add_scan(scan, None, Some(at), shown);
         }
+    }
+    if let Some(nested) = nested {
+        let kind = shown.kind;
+        change_under(nested, Some(at), shown);
+        shown.kind = kind;
     }
 }
 

@@ -81,6 +81,14 @@ impl RunState {
         Ok(())
     }
 
+    /// Rows that the run begins with, by their number.
+    pub fn keep_rows(&mut self, work: usize, rows: KeptRows) {
+        if self.rounds.len() <= work {
+            self.rounds.resize(work + 1, None);
+        }
+        self.rounds[work] = Some(Arc::new(rows));
+    }
+
     /// Of a run that other statements of the session come between.
     pub fn suspendable() -> RunState {
         RunState { snapshots: Some(Vec::new()), ..RunState::default() }

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
@@ -68,6 +68,23 @@ pub struct CursorInfo {
     pub columns: i32,
     /// Fetches, in all.
     pub reads: AtomicI64,
+    /// What was done last, as sp_describe_cursor tells it.
+    pub last: AtomicU8,
+}
+
+/// Values of [`CursorInfo::last`].
+pub mod last {
+    pub const OPENED: u8 = 1;
+    pub const FETCHED: u8 = 2;
+    pub const CLOSED: u8 = 6;
+}
+
+/// A cursor by a name or variable of a frame.
+pub struct Reference {
+    /// A variable with its `@`.
+    pub name: CompactString,
+    pub global: bool,
+    pub cursor: Arc<Cursor>,
 }
 
 /// A row of a table that a cursor stands on.
@@ -123,6 +140,7 @@ impl Cursor {
     /// Closes it; what it keeps is given back at once, or, when a statement is using it, at that statement's end.
     pub fn close(&self) {
         self.info.open.store(false, Relaxed);
+        self.info.last.store(last::CLOSED, Relaxed);
         *self.current.lock() = Current::None;
         self.info.position.store(0, Relaxed);
         if let Some(mut body) = self.body.try_lock() {
@@ -371,6 +389,19 @@ impl Cursors {
             Some((named.name.clone(), named.level.is_none(), cursor))
         });
         listed.collect()
+    }
+
+    /// What the frame around the running one can name, its variables among it.
+    pub fn of_caller(&self) -> Vec<Reference> {
+        let around = Some(self.level.saturating_sub(1));
+        let seen = self.named.iter().filter(|named| {
+            !named.name.starts_with(HIDDEN) && (named.level.is_none() || named.level == around)
+        });
+        let reference = |named: &Named| {
+            let cursor = named.cursor.clone()?;
+            Some(Reference { name: named.name.clone(), global: named.level.is_none(), cursor })
+        };
+        seen.filter_map(reference).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<Cursor>> {

@@ -3,12 +3,14 @@
 //! Guarantees: no row, no text (NULL); values are written as SQL Server writes them in either language, strings with what the
 //! language needs escaped.
 
+mod explicit;
 mod json;
 mod xml;
 mod xml_path;
 
+pub use explicit::{ExplicitColumn, ExplicitKind, ExplicitTag, XmlExplicit};
 pub use json::{JsonDocument, JsonLevel, JsonMember};
-pub use xml::{XmlDocument, XmlLevel, escaped, xml_name};
+pub use xml::{XmlDocument, XmlLevel, declarations, escaped, xml_name};
 pub use xml_path::{Leaf, PathColumn, XmlPath};
 
 use types::{Collation, DataType, SqlError, Value};
@@ -31,12 +33,13 @@ pub enum Document {
     Json(JsonDocument),
     Xml(XmlDocument),
     Path(XmlPath),
+    Explicit(XmlExplicit),
 }
 
 impl Document {
     /// A writer for a new text.
     pub fn start(&self) -> Writer {
-        Writer { out: String::new(), rows: 0, before: Vec::new(), after_data: false }
+        Writer { out: String::new(), rows: 0, before: Vec::new(), after_data: false, open: Vec::new() }
     }
 
     /// Takes a row.
@@ -45,6 +48,7 @@ impl Document {
             Document::Json(json) => json.row(writer, row)?,
             Document::Xml(xml) => xml.row(writer, row)?,
             Document::Path(path) => path.row(writer, row)?,
+            Document::Explicit(explicit) => explicit.row(writer, row)?,
         }
         writer.rows += 1;
         Ok(())
@@ -59,6 +63,7 @@ impl Document {
             Document::Json(json) => json.finish(writer),
             Document::Xml(xml) => xml.finish(writer),
             Document::Path(path) => path.finish(writer),
+            Document::Explicit(explicit) => explicit.finish(writer),
         })
     }
 }
@@ -72,6 +77,8 @@ pub struct Writer {
     before: Vec<Value>,
     /// What was written last is a part of a list of atomic values (`data()`).
     after_data: bool,
+    /// EXPLICIT: the elements that are open, by their place among the tags, and whether their start tags still are.
+    open: Vec<(usize, bool)>,
 }
 
 impl Writer {

@@ -7,7 +7,7 @@ use super::{DocumentColumn, Writer};
 use crate::json::base64;
 
 /// The attribute that brings the prefix of `xsi:nil`.
-pub(super) const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
 /// The options, and the elements. RAW has one level; AUTO one for each table, each inside of the one before.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct XmlDocument {
     pub elements: bool,
     /// ELEMENTS XSINIL: NULLs are elements too.
     pub nil: bool,
+    /// The namespaces that the outermost elements declare, as they are written.
+    pub declared: String,
 }
 
 /// The elements of one table.
@@ -58,8 +60,8 @@ impl XmlDocument {
         if named {
             out.push('<');
             out.push_str(&level.name);
-            if self.nil && outermost && self.root.is_none() {
-                out.push_str(XSI);
+            if outermost && self.root.is_none() {
+                out.push_str(&self.declared);
             }
         }
         if !self.elements {
@@ -129,16 +131,34 @@ impl XmlDocument {
 
     pub(super) fn finish(&self, mut writer: Writer) -> String {
         self.close(&mut writer, 0);
-        rooted(writer.out, self.root.as_deref(), self.nil)
+        rooted(writer.out, self.root.as_deref(), &self.declared)
     }
 }
 
 /// The text in its root element.
-pub(super) fn rooted(body: String, root: Option<&str>, nil: bool) -> String {
+pub(super) fn rooted(body: String, root: Option<&str>, declared: &str) -> String {
     match root {
         None => body,
-        Some(root) => format!("<{root}{}>{body}</{root}>", if nil { XSI } else { "" }),
+        Some(root) => format!("<{root}{declared}>{body}</{root}>"),
     }
+}
+
+/// What the outermost elements declare: the namespaces of WITH XMLNAMESPACES, each a prefix and a URI, the last one first; `nil`: the
+/// prefix of `xsi:nil`.
+pub fn declarations<'n>(
+    namespaces: impl DoubleEndedIterator<Item = (&'n str, &'n str)>,
+    nil: bool,
+) -> String {
+    let mut out = String::from(if nil { XSI } else { "" });
+    for (prefix, uri) in namespaces.rev() {
+        match prefix {
+            "" => out.push_str(" xmlns=\""),
+            prefix => out.push_str(&format!(" xmlns:{prefix}=\"")),
+        }
+        escaped(uri, true, &mut out);
+        out.push('"');
+    }
+    out
 }
 
 /// A value as XML writes it, nothing escaped yet.

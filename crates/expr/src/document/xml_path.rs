@@ -2,7 +2,7 @@
 
 use types::{SqlError, Value};
 
-use super::xml::{XSI, continues_name, escaped, rooted, value_text};
+use super::xml::{continues_name, escaped, rooted, value_text};
 use super::{DocumentColumn, Writer};
 
 /// The options and the columns.
@@ -14,6 +14,8 @@ pub struct XmlPath {
     pub root: Option<String>,
     /// ELEMENTS XSINIL.
     pub nil: bool,
+    /// The namespaces that the outermost elements declare, as they are written.
+    pub declared: String,
 }
 
 /// A column with its path taken apart.
@@ -144,8 +146,8 @@ impl XmlPath {
         if !self.row.is_empty() {
             open.open(&self.row, out);
             writer.after_data = false;
-            if self.nil && self.root.is_none() {
-                out.push_str(XSI);
+            if self.root.is_none() {
+                out.push_str(&self.declared);
             }
         }
         let base = open.steps.len();
@@ -175,7 +177,7 @@ impl XmlPath {
     }
 
     pub(super) fn finish(&self, writer: Writer) -> String {
-        rooted(writer.out, self.root.as_deref(), self.nil)
+        rooted(writer.out, self.root.as_deref(), &self.declared)
     }
 }
 

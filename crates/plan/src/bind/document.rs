@@ -1,6 +1,7 @@
 //! FOR JSON and FOR XML in the binder: the query is bound as without the clause, and above it one node makes a text of its rows.
 //! Errors of names and options are raised here, so that the writer cannot fail on them.
 
+use super::explicit;
 use super::json::is_json;
 use super::{Binder, unsupported};
 use crate::logical::{BoundQuery, Logical, OutColumn};
@@ -8,7 +9,7 @@ use catalog::fold_name;
 use compact_str::CompactString;
 use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
-    XmlPath, xml_name,
+    XmlPath, declarations, xml_name,
 };
 use expr::{Expr, Typed, bind_ops};
 use std::sync::Arc;
@@ -27,23 +28,53 @@ pub const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 
 /// The clause, read.
 #[derive(Default)]
-struct Options {
+pub(super) struct Options {
     mode: String,
     /// The name in the mode's parentheses.
     row: Option<String>,
-    root: Option<String>,
+    pub(super) root: Option<String>,
     nulls: bool,
     no_wrapper: bool,
     typed: bool,
     elements: bool,
     nil: bool,
-    base64: bool,
+    pub(super) base64: bool,
+    /// WITH XMLNAMESPACES: prefixes and URIs.
+    namespaces: Vec<(CompactString, CompactString)>,
+}
+
+impl Options {
+    /// What the outermost elements declare.
+    fn declared(&self) -> String {
+        let namespaces = self.namespaces.iter().map(|(prefix, uri)| (prefix.as_str(), uri.as_str()));
+        declarations(namespaces, self.nil)
+    }
+
+    /// A name as XML takes it. Error: 6846 a prefix that is not declared.
+    fn name(&self, name: &str, of: &str) -> Result<String, SqlError> {
+        match name.split_once(':') {
+            Some((prefix, local)) if !self.namespaces.is_empty() => {
+                self.check_prefix(prefix, name, of)?;
+                Ok(format!("{prefix}:{}", xml_name(local)))
+            }
+            _ => Ok(xml_name(name)),
+        }
+    }
+
+    fn check_prefix(&self, prefix: &str, name: &str, of: &str) -> Result<(), SqlError> {
+        if prefix == "xml" || self.namespaces.iter().any(|(known, _)| known == prefix) {
+            return Ok(());
+        }
+        let text =
+            format!("XML name space prefix '{prefix}' declaration is missing for FOR XML {of} '{name}'.");
+        Err(SqlError::new(6846, 16, 2, text))
+    }
 }
 
 /// A column of the query with what the document asks of it.
-struct Item<'q> {
-    column: &'q OutColumn,
-    document: DocumentColumn,
+pub(super) struct Item<'q> {
+    pub(super) column: &'q OutColumn,
+    pub(super) document: DocumentColumn,
     /// The source it comes from, for AUTO.
     source: Option<CompactString>,
 }
@@ -82,6 +113,7 @@ impl Binder<'_> {
                 ))
             }
             (false, "PATH") => Document::Path(xml_path(&items, &options)?),
+            (false, "EXPLICIT") => Document::Explicit(explicit::document(&items, &options)?),
             (false, "RAW") => {
                 let row = options.row.clone().unwrap_or_else(|| "row".into());
                 Document::Xml(xml_document(vec![(row, items)], &options)?)
@@ -186,10 +218,7 @@ fn not_allowed(kind: ForKind, statement: &str) -> SqlError {
 
 fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
     let json = clause.kind == ForKind::Json;
-    if clause.namespaces && !json {
-        return Err(unsupported("FOR XML with XMLNAMESPACES"));
-    }
-    let mut options = Options::default();
+    let mut options = Options { namespaces: clause.namespaces.clone(), ..Options::default() };
     for (at, item) in clause.options.iter().enumerate() {
         let word = match &item.value {
             OptionValue::Word(word) => word.as_str(),
@@ -203,7 +232,18 @@ fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
                     return Err(syntax_near("("));
                 }
             }
-            (false, "EXPLICIT", _) if at == 0 => return Err(unsupported("FOR XML EXPLICIT")),
+            (false, "EXPLICIT", "") if at == 0 && item.nested.is_empty() => {
+                options.mode = item.name.to_string();
+                if !options.namespaces.is_empty() {
+                    let text = "The following FOR XML features are not supported with WITH XMLNAMESPACES list: EXPLICIT \
+                                mode, XMLSCHEMA and XMLDATA directives.";
+                    return Err(SqlError::new(6868, 16, 1, text));
+                }
+            }
+            (false, "ELEMENTS", _) if options.mode == "EXPLICIT" => {
+                let text = "ELEMENTS option is only allowed in RAW, AUTO, and PATH modes of FOR XML.";
+                return Err(SqlError::new(6825, 16, 1, text));
+            }
             (_, "ROOT", "") => options.root = Some(name_of(item)?.unwrap_or_else(|| "root".into())),
             (true, "INCLUDE_NULL_VALUES", "") => options.nulls = true,
             (true, "WITHOUT_ARRAY_WRAPPER", "") => options.no_wrapper = true,
@@ -299,13 +339,15 @@ fn written_name(from: &[ast::TableRef], folded: &str) -> Option<String> {
             | TableRefKind::Variable { alias: Some(alias), .. }
             | TableRefKind::Function { alias: Some(alias), .. }
             | TableRefKind::Method { alias: Some(alias), .. }
+            | TableRefKind::Bulk { alias: Some(alias), .. }
             | TableRefKind::Derived { alias, .. }
             | TableRefKind::Values { alias, .. }
+            | TableRefKind::Change { alias, .. }
             | TableRefKind::Pivot { alias, .. }
             | TableRefKind::Unpivot { alias, .. } => own(&alias.value),
             TableRefKind::Named { name, .. } | TableRefKind::Function { name, .. } => own(&name.name.value),
             TableRefKind::Variable { name, .. } => own(name),
-            TableRefKind::Method { .. } => None,
+            TableRefKind::Method { .. } | TableRefKind::Bulk { .. } => None,
             TableRefKind::Join { left, right, .. } | TableRefKind::Apply { left, right, .. } => {
                 written_name(std::slice::from_ref(left), folded)
                     .or_else(|| written_name(std::slice::from_ref(right), folded))
@@ -389,13 +431,14 @@ fn xml_document(levels: Vec<(String, Vec<Item<'_>>)>, options: &Options) -> Resu
             if item.document.ty.is_binary() && !options.base64 {
                 return Err(binary_address(&item, options));
             }
-            columns.push((xml_name(&item.column.name), item.document));
+            columns.push((options.name(&item.column.name, "column name")?, item.document));
         }
-        let name = if name.is_empty() { name } else { xml_name(&name) };
+        let name = if name.is_empty() { name } else { options.name(&name, "row name")? };
         out.push(XmlLevel { name, columns });
     }
-    let root = options.root.as_deref().map(xml_name);
-    Ok(XmlDocument { levels: out, root, elements: options.elements, nil: options.nil })
+    let root = options.root.as_deref().map(|root| options.name(root, "root name")).transpose()?;
+    let declared = options.declared();
+    Ok(XmlDocument { levels: out, root, elements: options.elements, nil: options.nil, declared })
 }
 
 fn row_omitted() -> SqlError {
@@ -405,7 +448,7 @@ fn row_omitted() -> SqlError {
 }
 
 /// Binary values by address are not there: in RAW SQL Server has none either.
-fn binary_address(item: &Item<'_>, options: &Options) -> SqlError {
+pub(super) fn binary_address(item: &Item<'_>, options: &Options) -> SqlError {
     if options.mode == "AUTO" {
         return unsupported("A binary column in FOR XML AUTO without BINARY BASE64");
     }
@@ -423,6 +466,15 @@ fn xml_path(items: &[Item<'_>], options: &Options) -> Result<XmlPath, SqlError> 
     let mut columns: Vec<PathColumn> = Vec::with_capacity(items.len());
     for item in items {
         let column = PathColumn::parse(&item.column.name, item.document)?;
+        let attribute = match &column.leaf {
+            Leaf::Attribute(name) => Some(name),
+            _ => None,
+        };
+        for step in column.steps.iter().chain(attribute) {
+            if let Some((prefix, _)) = step.split_once(':') {
+                options.check_prefix(prefix, &item.column.name, "column name")?;
+            }
+        }
         if let Leaf::Attribute(_) = column.leaf {
             if column.steps.is_empty() && row.is_empty() {
                 return Err(row_omitted());
@@ -443,6 +495,7 @@ fn xml_path(items: &[Item<'_>], options: &Options) -> Result<XmlPath, SqlError> 
         }
         columns.push(column);
     }
-    let row = if row.is_empty() { row } else { xml_name(&row) };
-    Ok(XmlPath { columns, row, root: options.root.as_deref().map(xml_name), nil: options.nil })
+    let row = if row.is_empty() { row } else { options.name(&row, "row name")? };
+    let root = options.root.as_deref().map(|root| options.name(root, "root name")).transpose()?;
+    Ok(XmlPath { columns, row, root, nil: options.nil, declared: options.declared() })
 }

@@ -2,6 +2,7 @@
 
 use crate::TableUse;
 use crate::access_hints::{Amount, Sample};
+use crate::bind::nested_change::{Place, check_none};
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::updatable::Origin;
@@ -106,6 +107,10 @@ impl Binder<'_> {
                 self.note_query(&alias.value, Origin::Derived, known, &bound.logical, &bound.columns);
                 Ok(bound.logical)
             }
+            TableRefKind::Bulk { file, options, alias, columns } => {
+                self.bulk_rowset(file, options, alias.as_ref(), columns)
+            }
+            TableRefKind::Change { alias, columns, .. } => self.change_rows(alias, columns),
             TableRefKind::Values { rows, alias, columns } => {
                 let (logical, out) = self.values(rows)?;
                 self.add_derived(&alias.value, columns, &out)?;
@@ -253,7 +258,10 @@ impl Binder<'_> {
         hints: &[ast::OptionItem],
     ) -> Result<Logical, SqlError> {
         table.check_enabled()?;
-        let hints = Hints::parse(&table, hints)?;
+        let hints = match self.table_hint(&table, name, alias, hints)? {
+            Some(hints) => Hints::parse(&table, &hints)?,
+            None => Hints::parse(&table, hints)?,
+        };
         let reading = hints.reading(self.env.options.isolation)?;
         self.rights.need_table(&db, &table, Permission::Select, &[]);
         let get = self.get(db, table, reading, hints);
@@ -486,6 +494,7 @@ impl Binder<'_> {
         right: &ast::TableRef,
         on: Option<&ast::Expr>,
     ) -> Result<Logical, SqlError> {
+        check_none(&[left, right], Place::Join)?;
         let before = self.scope()?.sources.len();
         let left_node = self.table_ref(left)?;
         let middle = self.scope()?.sources.len();
@@ -544,6 +553,7 @@ impl Binder<'_> {
         left: &ast::TableRef,
         right: &ast::TableRef,
     ) -> Result<Logical, SqlError> {
+        check_none(&[left, right], Place::Join)?;
         let left = self.table_ref(left)?;
         // The right side is a block of its own that sees the sources to its left.
         let was = std::mem::replace(&mut self.scope()?.visible, true);

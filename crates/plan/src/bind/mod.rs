@@ -2,11 +2,13 @@
 //! one [`Binder`]; it numbers columns, parameters and subqueries within the statement.
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
+mod bulk;
 pub mod call;
 pub mod computed;
 pub mod deduce;
 pub mod document;
 pub mod env;
+mod explicit;
 pub mod filter;
 pub mod from;
 pub mod function;
@@ -14,6 +16,7 @@ mod grouping;
 mod json;
 pub mod literal;
 pub mod module;
+pub mod nested_change;
 mod pivot;
 mod query_source;
 pub mod recursive;
@@ -25,6 +28,7 @@ pub mod set_options;
 mod subquery;
 pub mod synonym;
 mod system_view;
+pub mod table_hints;
 pub mod type_names;
 pub mod undeclared;
 pub mod updatable;
@@ -131,6 +135,10 @@ pub struct Binder<'a> {
     pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
+    /// OPTION (TABLE HINT (...)).
+    pub table_hints: Vec<table_hints::TableHint>,
+    /// INSERT: the rows of the change in its FROM, until that is bound.
+    pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
     pub numbered: Option<Vec<(usize, (i64, i64))>>,
     /// Columns that nodes() gives.
@@ -183,6 +191,8 @@ impl<'a> Binder<'a> {
             rights: Rights::new(env.chain),
             watched: Vec::new(),
             subqueries: Vec::new(),
+            table_hints: Vec::new(),
+            change: None,
             numbered: None,
             node_columns: Vec::new(),
             node_access: false,
@@ -199,6 +209,7 @@ impl<'a> Binder<'a> {
         self.folds = self.one_run && !assigns && !self.env.values.is_empty();
         self.force_order = crate::options::forces_order(options);
         self.join_methods = crate::options::join_methods(options);
+        self.table_hints = table_hints::of(options);
         self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;

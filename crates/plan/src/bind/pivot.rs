@@ -2,6 +2,7 @@
 //! join with the list of its columns.
 
 use super::Binder;
+use super::nested_change::{Place, check_none};
 use super::scope::{Clause, ScopeColumn};
 use crate::logical::{GroupCol, JoinKind, Logical, OutColumn};
 use catalog::fold_name;
@@ -40,6 +41,7 @@ impl Binder<'_> {
         values: &[ast::Ident],
         alias: &ast::Ident,
     ) -> Result<Logical, SqlError> {
+        check_none(&[input], Place::Pivot)?;
         let (logical, columns) = self.nested(|b| b.pivoted(input, aggregate, column, values))?.0;
         self.add_derived(&alias.value, &[], &columns)?;
         Ok(logical)
@@ -113,6 +115,7 @@ impl Binder<'_> {
         columns: &[ast::Ident],
         alias: &ast::Ident,
     ) -> Result<Logical, SqlError> {
+        check_none(&[input], Place::Pivot)?;
         let (logical, columns) = self.nested(|b| b.unpivoted(input, value, name, columns))?.0;
         self.add_derived(&alias.value, &[], &columns)?;
         Ok(logical)

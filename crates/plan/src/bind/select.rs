@@ -3,6 +3,7 @@
 use crate::bind::Binder;
 use crate::bind::deduce::Wanted;
 use crate::bind::grouping::{aggregated, count_only};
+use crate::bind::nested_change::{Place, check_none};
 use crate::bind::scope::{Clause, Scope};
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey, TableName, TopSpec};
 use catalog::fold_name;
@@ -108,6 +109,7 @@ impl Binder<'_> {
     pub(super) fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
         let (op, all, left, right) = match body {
             QueryBody::Select(select) => {
+                check_none(&select.from.iter().collect::<Vec<_>>(), Place::Set)?;
                 let bare = ast::Query {
                     ctes: Vec::new(),
                     body: QueryBody::Select(select.clone()),
@@ -748,42 +750,48 @@ fn selected_at(e: &ast::Expr, body: &QueryBody) -> Option<usize> {
 /// Whether an aggregate of this block stands inside; subqueries are blocks of their own.
 pub fn has_aggregate(e: &ast::Expr) -> bool {
     use expr::aggregate::AggKind;
-    let any = |list: &[ast::Expr]| list.iter().any(has_aggregate);
-    let opt = |e: &Option<Box<ast::Expr>>| e.as_deref().is_some_and(has_aggregate);
-    match &e.kind {
+    let own = |e: &ast::Expr| match &e.kind {
         ExprKind::Function(call) => {
-            let own = call.over.is_none() && AggKind::from_name(&fold_name(&call.name.name.value)).is_some();
-            let over = call
-                .over
-                .as_ref()
-                .is_some_and(|o| any(&o.partition_by) || o.order_by.iter().any(|i| has_aggregate(&i.expr)));
-            own || over || any(&call.args)
+            call.over.is_none() && AggKind::from_name(&fold_name(&call.name.name.value)).is_some()
+        }
+        _ => false,
+    };
+    contains(e, &own)
+}
+
+/// Whether an expression, or one in it, is such a one. What stands in subqueries is not in it.
+pub fn contains(e: &ast::Expr, such: &dyn Fn(&ast::Expr) -> bool) -> bool {
+    let one = |e: &ast::Expr| contains(e, such);
+    let any = |list: &[ast::Expr]| list.iter().any(one);
+    let opt = |e: &Option<Box<ast::Expr>>| e.as_deref().is_some_and(one);
+    let within = match &e.kind {
+        ExprKind::Function(call) => {
+            let over = call.over.as_ref();
+            any(&call.args)
+                || over.is_some_and(|o| any(&o.partition_by) || o.order_by.iter().any(|i| one(&i.expr)))
         }
         ExprKind::Unary { operand, .. }
         | ExprKind::Cast { operand, .. }
         | ExprKind::Collate { operand, .. }
         | ExprKind::Parse { operand, .. }
         | ExprKind::IsNull { operand, .. }
-        | ExprKind::InQuery { operand, .. } => has_aggregate(operand),
-        ExprKind::Convert { operand, style, .. } => has_aggregate(operand) || opt(style),
+        | ExprKind::InQuery { operand, .. } => one(operand),
+        ExprKind::Convert { operand, style, .. } => one(operand) || opt(style),
         ExprKind::Binary { left, right, .. }
         | ExprKind::Compare { left, right, .. }
-        | ExprKind::IsDistinct { left, right, .. } => has_aggregate(left) || has_aggregate(right),
-        ExprKind::Quantified { left, .. } => has_aggregate(left),
+        | ExprKind::IsDistinct { left, right, .. } => one(left) || one(right),
+        ExprKind::Quantified { left, .. } => one(left),
         ExprKind::Case { operand, branches, otherwise } => {
-            opt(operand)
-                || opt(otherwise)
-                || branches.iter().any(|b| has_aggregate(&b.when) || has_aggregate(&b.then))
+            opt(operand) || opt(otherwise) || branches.iter().any(|b| one(&b.when) || one(&b.then))
         }
         ExprKind::And(list) | ExprKind::Or(list) => any(list),
-        ExprKind::Not(inner) => has_aggregate(inner),
-        ExprKind::Between { operand, low, high, .. } => {
-            has_aggregate(operand) || has_aggregate(low) || has_aggregate(high)
-        }
-        ExprKind::InList { operand, list, .. } => has_aggregate(operand) || any(list),
-        ExprKind::Like { operand, pattern, .. } => has_aggregate(operand) || has_aggregate(pattern),
+        ExprKind::Not(inner) => one(inner),
+        ExprKind::Between { operand, low, high, .. } => one(operand) || one(low) || one(high),
+        ExprKind::InList { operand, list, .. } => one(operand) || any(list),
+        ExprKind::Like { operand, pattern, .. } => one(operand) || one(pattern),
         _ => false,
-    }
+    };
+    within || such(e)
 }
 
 /// The collation that DISTINCT and set operations compare a column by.

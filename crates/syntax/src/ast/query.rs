@@ -1,6 +1,6 @@
 //! Queries: SELECT with all its clauses, set operations, table references, joins and hints.
 
-use super::{Expr, Ident, ObjectName, OptionItem, OrderItem, Over, Span, TypeName};
+use super::{Expr, Ident, ObjectName, OptionItem, OrderItem, Over, Span, Stmt, TypeName};
 use compact_str::CompactString;
 
 /// A whole query: `[WITH ctes] body [ORDER BY] [OFFSET/FETCH] [FOR] [OPTION]`. Subqueries have no CTEs and
@@ -225,6 +225,10 @@ pub enum TableRefKind {
     Method { call: Box<Expr>, alias: Option<Ident>, columns: Vec<Ident> },
     /// `(SELECT ...) AS a [(columns)]`.
     Derived { query: Box<Query>, alias: Ident, columns: Vec<Ident> },
+    /// `(UPDATE ... OUTPUT ...) AS a [(columns)]`: the rows that a change gives.
+    Change { stmt: Box<Stmt>, alias: Ident, columns: Vec<Ident> },
+    /// `OPENROWSET(BULK 'file', options) AS a [(columns)]`.
+    Bulk { file: CompactString, options: Vec<OptionItem>, alias: Option<Ident>, columns: Vec<Ident> },
     /// `(VALUES (...), (...)) AS a (columns)`.
     Values { rows: Vec<Vec<Expr>>, alias: Ident, columns: Vec<Ident> },
     /// `left JOIN right ON condition`, `left CROSS JOIN right`.
@@ -303,7 +307,7 @@ pub struct ForClause {
     /// Mode and directives: `PATH('row')`, `AUTO`, `TYPE`, `ROOT('r')`, `WITHOUT_ARRAY_WRAPPER`.
     pub options: Vec<OptionItem>,
     /// The statement has WITH XMLNAMESPACES.
-    pub namespaces: bool,
+    pub namespaces: Vec<(CompactString, CompactString)>,
 }
 
 /// What a query is FOR.

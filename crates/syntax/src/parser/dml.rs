@@ -3,8 +3,8 @@
 use super::{P, Parser};
 use crate::ast::{
     AssignOp, Assignment, BulkInsert, ColumnRef, Cte, Delete, ExprKind, Filter, Ident, Insert, InsertBulk,
-    InsertSource, MODIFY, Merge, MergeAction, MergeClause, MergeWhen, Output, OutputInto, StmtKind, TableRef,
-    Target, Update,
+    InsertSource, MODIFY, Merge, MergeAction, MergeClause, MergeWhen, Output, OutputInto, Stmt, StmtKind,
+    TableRef, Target, Update,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -192,10 +192,50 @@ impl Parser<'_> {
         Ok(StmtKind::Delete(Box::new(delete)))
     }
 
+    /// A change whose rows another INSERT takes. Error 10718: it has no hints of its own.
+    pub(super) fn nested_change(&mut self) -> P<Stmt> {
+        let start = self.peek().span;
+        let kind = if self.eat("INSERT") {
+            self.insert(Vec::new())?
+        } else if self.eat("UPDATE") {
+            self.update(Vec::new())?
+        } else if self.eat("DELETE") {
+            self.delete(Vec::new())?
+        } else {
+            self.expect("MERGE")?;
+            self.merge_clauses(Vec::new())?
+        };
+        let hints = match &kind {
+            StmtKind::Insert(insert) => !insert.options.is_empty(),
+            StmtKind::Update(update) => !update.options.is_empty(),
+            StmtKind::Delete(delete) => !delete.options.is_empty(),
+            StmtKind::Merge(merge) => !merge.options.is_empty(),
+            _ => false,
+        };
+        if hints {
+            let message =
+                "Query hints are not allowed in nested INSERT, UPDATE, DELETE, or MERGE statements.";
+            return Err(SyntaxError::new(10_718, start.line, message.to_owned()));
+        }
+        Ok(Stmt { kind, span: self.since(start) })
+    }
+
     // ---- MERGE ----
 
     /// Behind the word MERGE.
     pub(super) fn merge(&mut self, ctes: Vec<Cte>) -> P<StmtKind> {
+        let merge = self.merge_clauses(ctes)?;
+        if !self.at_tok(Tok::Semi) {
+            if self.at_tok(Tok::Bad) {
+                return Err(self.unexpected());
+            }
+            let message = "A MERGE statement must be terminated by a semi-colon (;).".to_owned();
+            return Err(SyntaxError::new(10713, self.near_at(0).0, message));
+        }
+        Ok(merge)
+    }
+
+    fn merge_clauses(&mut self, ctes: Vec<Cte>) -> P<StmtKind> {
         let top = self.opt_top()?;
         self.eat("INTO");
         let target = self.target()?;
@@ -216,13 +256,6 @@ impl Parser<'_> {
         }
         let output = self.outputs()?;
         let options = self.opt_query_options()?;
-        if !self.at_tok(Tok::Semi) {
-            if self.at_tok(Tok::Bad) {
-                return Err(self.unexpected());
-            }
-            let message = "A MERGE statement must be terminated by a semi-colon (;).".to_owned();
-            return Err(SyntaxError::new(10713, self.near_at(0).0, message));
-        }
         let merge = Merge { ctes, top, target, hints, alias, source, on, clauses, output, options };
         Ok(StmtKind::Merge(Box::new(merge)))
     }

@@ -187,21 +187,12 @@ impl Parser<'_> {
 
     /// A row source that is not understood, with its alias.
     pub(super) fn foreign_source(&mut self) -> P<Option<TableRefKind>> {
-        if !self.at_tok(Tok::LParen) && self.peek_at(1).kind != Tok::LParen {
+        if self.peek_at(1).kind != Tok::LParen {
             return Ok(None);
         }
-        let nested = self.at_tok(Tok::LParen)
-            && ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|word| self.at_word(1, word));
-        let source = SOURCES.iter().find(|word| self.at(word) && self.peek_at(1).kind == Tok::LParen);
-        let what = match source {
-            Some(word) => *word,
-            None if nested => "A changing statement in FROM",
-            None => return Ok(None),
-        };
+        let Some(what) = SOURCES.iter().find(|word| self.at(word)) else { return Ok(None) };
         self.mark_foreign(what);
-        if !nested {
-            self.bump();
-        }
+        self.bump();
         self.skip_parentheses()?;
         while self.eat_tok(Tok::Dot) {
             if !self.at_tok(Tok::Dot) {
@@ -215,7 +206,7 @@ impl Parser<'_> {
         let alias = self.opt_alias()?;
         self.opt_ident_list()?;
         let span = self.peek().span;
-        let name = ObjectName::bare(Ident { value: what.into(), quoted: false, span });
+        let name = ObjectName::bare(Ident { value: (*what).into(), quoted: false, span });
         Ok(Some(TableRefKind::Named { name, alias, sample: None, hints: Vec::new() }))
     }
 

@@ -162,6 +162,10 @@ impl Parser<'_> {
 
     fn table_primary(&mut self) -> P<TableRef> {
         let start = self.peek().span;
+        if self.at("OPENROWSET") && self.peek_at(1).kind == Tok::LParen && self.at_word(2, "BULK") {
+            let kind = self.bulk_source()?;
+            return Ok(self.table_node(kind, start));
+        }
         if let Some(kind) = self.foreign_source()? {
             return Ok(self.table_node(kind, start));
         }
@@ -187,9 +191,29 @@ impl Parser<'_> {
         Ok(self.table_node(kind, start))
     }
 
-    /// A derived table, a VALUES list, or joins in parentheses.
+    /// `OPENROWSET(BULK 'file', options)`.
+    fn bulk_source(&mut self) -> P<TableRefKind> {
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        self.expect("BULK")?;
+        let file = self.string()?;
+        let options = if self.eat_tok(Tok::Comma) { self.list(Self::option)? } else { Vec::new() };
+        self.expect_tok(Tok::RParen)?;
+        let (alias, columns) = self.alias_and_columns()?;
+        Ok(TableRefKind::Bulk { file, options, alias, columns })
+    }
+
+    /// A derived table, a VALUES list, a change that gives rows, or joins in parentheses.
     fn parenthesised_source(&mut self) -> P<TableRef> {
         let start = self.peek().span;
+        if ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|word| self.at_word(1, word)) {
+            self.bump();
+            let stmt = Box::new(self.nested_change()?);
+            self.expect_tok(Tok::RParen)?;
+            let alias = self.required_alias()?;
+            let columns = self.opt_ident_list()?;
+            return Ok(self.table_node(TableRefKind::Change { stmt, alias, columns }, start));
+        }
         if self.at_derived_table() {
             let query = self.parenthesised_query()?;
             let alias = self.required_alias()?;
@@ -305,7 +329,7 @@ impl Parser<'_> {
         Ok(hints)
     }
 
-    fn table_hint(&mut self) -> P<OptionItem> {
+    pub(super) fn table_hint(&mut self) -> P<OptionItem> {
         // A hint without a value must not take the next one for its value.
         if matches!(self.kind(), Tok::Word | Tok::Reserved)
             && !matches!(self.peek_at(1).kind, Tok::Eq | Tok::LParen)

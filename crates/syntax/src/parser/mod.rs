@@ -57,6 +57,7 @@ pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError>
         high: 0,
         stack_base,
         prolog: Default::default(),
+        namespaces: Vec::new(),
         returns: false,
         foreign: None,
     };
@@ -86,6 +87,8 @@ struct Parser<'a> {
     stack_base: usize,
     /// WITH XMLNAMESPACES of the statement, as a query declares them.
     prolog: compact_str::CompactString,
+    /// The same, each with its prefix and its URI; no prefix for the default.
+    namespaces: Vec<(CompactString, CompactString)>,
     /// RETURN may have a value: in procedures and scalar functions.
     returns: bool,
     /// A part of the statement at hand that is read and not understood.

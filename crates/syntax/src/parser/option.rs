@@ -13,7 +13,7 @@ const UNITS: &[&str] = &[
 ];
 
 /// Options whose parentheses hold names, numbers and strings rather than options.
-const VALUE_LISTS: &[&str] = &["INDEX", "FORCESEEK", "PARTITIONS", "ORDER", "USE HINT", "TABLE HINT"];
+const VALUE_LISTS: &[&str] = &["INDEX", "FORCESEEK", "PARTITIONS", "ORDER", "USE HINT"];
 
 /// What stands after the words of a query hint.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ enum Behind {
     Equals,
     /// `OPTIMIZE FOR (@x = 1)`.
     List,
+    /// `TABLE HINT (t, NOLOCK)`: a table and its hints.
+    Table,
 }
 
 /// The hints of T-SQL's reference. A word that leads to none of them is an error.
@@ -54,6 +56,7 @@ const HINTS: &[(&str, Behind)] = &[
     ("PARAMETERIZATION SIMPLE", Behind::Nothing),
     ("PARAMETERIZATION FORCED", Behind::Nothing),
     ("ROBUST PLAN", Behind::Nothing),
+    ("DISABLE_OPTIMIZED_PLAN_FORCING", Behind::Nothing),
     ("FAST", Behind::Value),
     ("MAXDOP", Behind::Value),
     ("MAXRECURSION", Behind::Value),
@@ -66,7 +69,7 @@ const HINTS: &[(&str, Behind)] = &[
     ("LABEL", Behind::Equals),
     ("OPTIMIZE FOR", Behind::List),
     ("USE HINT", Behind::List),
-    ("TABLE HINT", Behind::List),
+    ("TABLE HINT", Behind::Table),
 ];
 
 /// Whether `words` are a hint's first ones.
@@ -272,6 +275,14 @@ impl Parser<'_> {
             Behind::Equals => {
                 self.expect_tok(Tok::Eq)?;
                 value = OptionValue::Expr(self.constant_or_variable()?);
+            }
+            Behind::Table => {
+                self.expect_tok(Tok::LParen)?;
+                nested.push(self.value_item()?);
+                while self.eat_tok(Tok::Comma) {
+                    nested.push(self.table_hint()?);
+                }
+                self.expect_tok(Tok::RParen)?;
             }
             Behind::List => {
                 let values = VALUE_LISTS.contains(&name.as_str());

@@ -109,11 +109,15 @@ impl Parser<'_> {
         } else if self.eat_seq(&["FOR", "JSON"]) {
             ForKind::Json
         } else if self.eat_seq(&["FOR", "BROWSE"]) {
-            return Ok(Some(ForClause { kind: ForKind::Browse, options: Vec::new(), namespaces: false }));
+            return Ok(Some(ForClause {
+                kind: ForKind::Browse,
+                options: Vec::new(),
+                namespaces: Vec::new(),
+            }));
         } else {
             return Ok(None);
         };
-        let namespaces = !self.prolog.is_empty();
+        let namespaces = self.namespaces.clone();
         Ok(Some(ForClause { kind, options: self.list(Self::option)?, namespaces }))
     }
 
@@ -365,13 +369,18 @@ impl Parser<'_> {
     /// `'uri' AS prefix` or `DEFAULT 'uri'` of XMLNAMESPACES.
     fn namespace(&mut self) -> P<()> {
         let declared = |uri: &str| uri.replace('&', "&amp;").replace('"', "\"\"");
-        let text = if self.eat("DEFAULT") {
-            format!("declare default element namespace \"{}\"; ", declared(&self.string()?))
+        let (prefix, uri) = if self.eat("DEFAULT") {
+            (compact_str::CompactString::default(), self.string()?)
         } else {
             let uri = self.string()?;
             self.expect("AS")?;
-            format!("declare namespace {}=\"{}\"; ", self.ident()?.value, declared(&uri))
+            (self.ident()?.value, uri)
         };
+        let text = match prefix.as_str() {
+            "" => format!("declare default element namespace \"{}\"; ", declared(&uri)),
+            prefix => format!("declare namespace {prefix}=\"{}\"; ", declared(&uri)),
+        };
+        self.namespaces.push((prefix, uri));
         self.prolog.push_str(&text);
         Ok(())
     }

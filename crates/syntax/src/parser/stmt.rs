@@ -49,6 +49,7 @@ impl Parser<'_> {
         self.nest(|p| {
             while p.eat_tok(Tok::Semi) {}
             p.prolog.clear();
+            p.namespaces.clear();
             let start = p.peek().span;
             if let Some(kind) = p.foreign_statement() {
                 return Ok(Stmt { kind, span: p.since(start) });

@@ -3,19 +3,22 @@
 use std::sync::Arc;
 
 use super::{Action, Case, Clause, MergePlan, clauses};
-use crate::dml::change::{self, ChangePlan, CompileCascade, TableChange};
-use crate::dml::named::{is_query, table_position, target_table};
-use crate::dml::new_row::{NewRows, row_of, target_columns, wrong_count};
+use crate::dml::change::{self, ChangePlan, CompileCascade, TableChange, ViewChange};
+use crate::dml::named::{check_changeable, inserted_columns, is_query, table_position, target_table};
+use crate::dml::new_row::{NewRows, row_of, wrong_count};
 use crate::dml::output::{self, BoundOutput, Images, OutputColumn, OutputScope};
+use crate::dml::through::{Through, set_names};
 use crate::dml::update::set::SetClause;
 use crate::dml::values::{default_of, into_column};
 use crate::state::changes::Action as Kind;
-use catalog::{Db, TableDef};
+use catalog::{Db, TableDef, VARIABLES};
 use expr::{ColId, Expr, Pred};
+use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
 use plan::bind::from::{table_source, variable_name};
+use plan::bind::nested_change::{self, check_none};
 use plan::bind::scope::{Clause as Place, Scope, Source};
-use plan::bind::{Binder, unsupported};
+use plan::bind::updatable::find_table;
 use plan::hints::{Hints, RowLocks};
 use plan::logical::{Get, JoinKind, Logical, TopSpec};
 use plan::physical::{self, pred_slots, slots};
@@ -29,6 +32,10 @@ struct Sides {
     sources: Vec<Source>,
     target: Source,
     get: Get,
+    /// How the target's rows are read.
+    rows: Logical,
+    /// The view or common table expression that the statement names.
+    through: Option<Through>,
 }
 
 /// What the statement's clauses have come to.
@@ -54,6 +61,7 @@ pub fn compile(
     clauses::check(&merge.clauses)?;
     binder.push_ctes(&merge.ctes);
     binder.scopes.push(Scope::default());
+    check_none(&[&merge.source], nested_change::Place::Using)?;
     let source = binder.from_clause(std::slice::from_ref(&merge.source))?;
     let (sides, lock) = target(binder, merge)?;
     let on = on(binder, &sides, &merge.on)?;
@@ -70,10 +78,14 @@ pub fn compile(
         images: Images::Both,
         merge: true,
         others: sides.sources.clone(),
-        columns: OutputColumn::of_table(&table, sides.get.first),
+        columns: match &sides.through {
+            Some(through) => through.output(&sides.get),
+            None => OutputColumn::of_table(&table, sides.get.first),
+        },
     };
     let output = output::bind(binder, names, &merge.output, compile_cascade)?;
     let snapshot = sides.get.mode == TableMode::Snapshot;
+    let view = sides.through.as_ref().map(|through| through.change(&sides.get));
     let (plan, own, cols) = join(binder, source, sides, on, &mut bound, output.as_ref())?;
     binder.scopes.pop();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
@@ -82,13 +94,13 @@ pub fn compile(
         None => None,
         Some(columns) => {
             let all: Vec<usize> = (0..table.columns.len()).collect();
-            let change = of_merge(&db, &table, inserts, &all);
+            let change = of_merge(&db, &table, inserts, &all, view.as_ref());
             Some(NewRows::compile(binder, &change, columns, compile_cascade)?)
         }
     };
     let mut steps = |action, columns: Option<&[usize]>| -> Result<Option<ChangePlan>, SqlError> {
         let Some(columns) = columns else { return Ok(None) };
-        let change = of_merge(&db, &table, action, columns);
+        let change = of_merge(&db, &table, action, columns, view.as_ref());
         change::compile(binder.env, &mut binder.rights, &change, compile_cascade).map(Some)
     };
     let updates = steps(updates, bound.updated.as_deref())?;
@@ -135,23 +147,31 @@ fn of_merge<'a>(
     table: &'a Arc<TableDef>,
     action: Kind,
     columns: &'a [usize],
+    view: Option<&'a ViewChange>,
 ) -> TableChange<'a> {
-    TableChange { verb: "MERGE", ..TableChange::new(db, table, action, columns) }
+    TableChange { verb: "MERGE", view, ..TableChange::new(db, table, action, columns) }
+}
+
+/// Rows that are read for a change stay locked until it.
+fn lock_rows(get: &mut Get, table: plan::hints::TableLock) {
+    if get.mode == TableMode::Current && get.locks.is_none() && table.mode != LockMode::X {
+        get.locks = Some(RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false });
+    }
 }
 
 /// The target, as it is read for the change: its rows stay locked from then on, so that what the join has found still holds
 /// when a row is changed.
 fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::hints::TableLock), SqlError> {
-    if is_query(binder, &merge.target)? {
-        return Err(unsupported("MERGE into a view or common table expression"));
+    if let ast::Target::Name(name) = &merge.target
+        && is_query(binder, &merge.target)?
+    {
+        return query_target(binder, merge, name);
     }
     let (db, table) = target_table(binder, &merge.target)?;
     let hints = Hints::parse(&table, &merge.hints)?;
     let reading = hints.target(binder.env.options.isolation)?;
     let mut get = binder.get(db, table, reading, hints);
-    if get.mode == TableMode::Current && get.locks.is_none() && reading.table.mode != LockMode::X {
-        get.locks = Some(RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false });
-    }
+    lock_rows(&mut get, reading.table);
     let name = match &merge.target {
         ast::Target::Name(name) => name.clone(),
         ast::Target::Variable(name) => variable_name(name),
@@ -164,6 +184,14 @@ fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::h
     }
     let scope = binder.scope()?;
     let sources = std::mem::take(&mut scope.sources);
+    check_names(&sources, &target)?;
+    scope.visible = true;
+    let rows = Logical::Get(Box::new(get.clone()));
+    Ok((Sides { sources, target, get, rows, through: None }, reading.table))
+}
+
+/// 5318.
+fn check_names(sources: &[Source], target: &Source) -> Result<(), SqlError> {
     let same =
         |s: &Source| s.name == target.name && (s.aliased || target.aliased || s.schema == target.schema);
     if sources.iter().any(same) {
@@ -171,8 +199,78 @@ fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::h
                     for the source and target to ensure that they have unique names in the MERGE statement.";
         return Err(SqlError::new(5318, 16, 1, text));
     }
-    scope.visible = true;
-    Ok((Sides { sources, target, get }, reading.table))
+    Ok(())
+}
+
+/// A view or common table expression as the target: its rows are those that the query has, and one of its tables is changed.
+fn query_target(
+    binder: &mut Binder<'_>,
+    merge: &ast::Merge,
+    name: &ast::ObjectName,
+) -> Result<(Sides, plan::hints::TableLock), SqlError> {
+    let sources = std::mem::take(&mut binder.scope()?.sources);
+    let mut rows = binder.target_query(name)?;
+    let target = std::mem::take(&mut binder.scope()?.sources).into_iter().next();
+    let mut target = target.ok_or_else(|| SqlError::internal("a view that is no source"))?;
+    let through = Through::of(binder, name.to_string(), target.clone())?;
+    let first = changed_table(binder, merge, &through, &mut rows)?;
+    if let Some(alias) = &merge.alias {
+        (target.name, target.aliased) = (catalog::fold_name(&alias.value), true);
+    }
+    check_names(&sources, &target)?;
+    let get = find_table(&mut rows, first).ok_or_else(|| SqlError::internal("a view has lost its table"))?;
+    if !merge.hints.is_empty() {
+        get.hints = Hints::parse(&get.table, &merge.hints)?;
+    }
+    let reading = get.hints.target(binder.env.options.isolation)?;
+    (get.mode, get.locks) = (reading.mode, reading.locks);
+    lock_rows(get, reading.table);
+    let get = get.clone();
+    if get.db.id() == VARIABLES {
+        check_changeable(binder, get.table.object_id)?;
+    }
+    binder.scope()?.visible = true;
+    Ok((Sides { sources, target, get, rows, through: Some(through) }, reading.table))
+}
+
+/// The table of the query that the actions change.
+///
+/// # Errors
+/// 4403, 4405, 4406, 4426; 40517 a trigger stands in the place of the view.
+fn changed_table(
+    binder: &Binder<'_>,
+    merge: &ast::Merge,
+    through: &Through,
+    rows: &mut Logical,
+) -> Result<ColId, SqlError> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut deletes = None;
+    for clause in &merge.clauses {
+        let kind = match &clause.action {
+            MergeAction::Update(list) => {
+                names.extend(set_names(list));
+                Kind::Update
+            }
+            MergeAction::Insert { columns, .. } if columns.is_empty() => {
+                names.extend(through.names());
+                Kind::Insert
+            }
+            MergeAction::Insert { columns, .. } => {
+                names.extend(columns.iter().map(|column| column.value.as_str()));
+                Kind::Insert
+            }
+            MergeAction::Delete => {
+                deletes = Some(through.deleted_table()?);
+                Kind::Delete
+            }
+        };
+        through.check_triggers(binder, kind)?;
+        through.check_own_trigger(binder, kind)?;
+    }
+    if let (Some(first), true) = (deletes, names.is_empty()) {
+        return Ok(first);
+    }
+    through.table_of(names.into_iter(), rows)
 }
 
 fn on(binder: &mut Binder<'_>, sides: &Sides, on: &ast::Expr) -> Result<Vec<Pred>, SqlError> {
@@ -185,6 +283,14 @@ fn on(binder: &mut Binder<'_>, sides: &Sides, on: &ast::Expr) -> Result<Vec<Pred
 }
 
 impl Sides {
+    /// The position in the table of a column that SET names. Errors: 207, 4405, 4406.
+    fn position(&self, name: &str) -> Result<usize, SqlError> {
+        match &self.through {
+            Some(through) => through.position(&self.get, name),
+            None => table_position(&self.get.table, name),
+        }
+    }
+
     /// What a clause of a case may name.
     fn of(&self, case: Case) -> Vec<Source> {
         let target = std::iter::once(&self.target);
@@ -271,7 +377,7 @@ impl Bound {
                 });
                 let values: Vec<&ast::Expr> = values.collect();
                 let set = in_clause(binder, sides, case, &values, |b| {
-                    SetClause::bind(b, &sides.get, list, &|name| table_position(&sides.get.table, name))
+                    SetClause::bind(b, &sides.get, list, &|name| sides.position(name))
                 })?;
                 let updated = self.updated.get_or_insert_default();
                 updated
@@ -282,7 +388,7 @@ impl Bound {
                 let all: Vec<&ast::Expr> =
                     values.iter().filter(|e| !matches!(e.kind, ExprKind::Default)).collect();
                 let (columns, row) =
-                    in_clause(binder, sides, case, &all, |b| insert(b, &sides.get, columns, values))?;
+                    in_clause(binder, sides, case, &all, |b| insert(b, sides, columns, values))?;
                 self.inserted = Some(columns);
                 Action::Insert(row)
             }
@@ -348,16 +454,18 @@ fn in_clause<T>(
 
 fn insert(
     binder: &mut Binder<'_>,
-    get: &Get,
+    sides: &Sides,
     names: &[ast::Ident],
     values: &[ast::Expr],
 ) -> Result<(Vec<usize>, Vec<Expr>), SqlError> {
+    let get = &sides.get;
     let table = &get.table;
     if values.is_empty() {
         return Ok((Vec::new(), row_of(binder, table, &[], Vec::new())?));
     }
     let explicit = binder.env.options.identity_insert == Some((get.db.id(), table.object_id));
-    let columns = target_columns(table, names, explicit, &|name| table_position(table, name))?;
+    let through = sides.through.as_ref().map(|through| (through, get));
+    let columns = inserted_columns(table, through, names, explicit)?;
     if columns.len() != values.len() {
         return Err(wrong_count(values.len(), columns.len(), !names.is_empty(), false));
     }
@@ -391,7 +499,7 @@ fn join(
     let there = binder.new_col();
     let source =
         Logical::Project { input: Box::new(source), exprs: vec![(there, Expr::Const(Value::Int(1)))] };
-    let target = Logical::Get(Box::new(get.clone()));
+    let target = sides.rows;
     let (kind, left, right) = match (bound.has(Case::SourceOnly), bound.has(Case::TargetOnly)) {
         (true, true) => (JoinKind::Full, source, target),
         (true, false) => (JoinKind::Left, source, target),

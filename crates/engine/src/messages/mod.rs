@@ -1,0 +1,164 @@
+//! Messages by number: those that the engine raises itself, and those of sp_addmessage, which master keeps.
+//! Guarantees: a change of messages is part of its statement's transaction; whoever changes them is alone until it ends; every number of
+//! docs/errors.md has a text here (a test compares).
+
+use std::sync::{Arc, OnceLock};
+
+use access::ReadMode;
+use catalog::messages::{ENGLISH, LAST_SYSTEM, Message, read, row_of};
+use catalog::systables::SysTable;
+use catalog::{Db, errors};
+use exec::state::SessionCore;
+use txn::LockMode;
+use txn::locks::What;
+use types::{SqlError, Value};
+
+/// Numbers, severities and texts, a line each: `number|severity|text`, with `%ls` for what varies.
+const LIST: &str = include_str!("list.txt");
+
+/// The page of errors, of which each number has a message: those that the list has not are made of its examples.
+const PAGE: &str = include_str!("../../../../docs/errors.md");
+
+/// The lock that whoever changes messages holds. Schemas' own ids are small.
+const LOCK: What = What::Schema(u32::MAX - 2);
+
+/// The engine's own messages, in the order of their numbers.
+pub fn own() -> &'static [Message] {
+    static OWN: OnceLock<Vec<Message>> = OnceLock::new();
+    OWN.get_or_init(|| {
+        let mut list: Vec<Message> = LIST.lines().filter_map(line).collect();
+        let of_procedures = crate::sysproc::messages::all().map(|(id, severity, text)| Message {
+            id,
+            language: ENGLISH,
+            severity,
+            logged: false,
+            text: text.into(),
+        });
+        for message in of_procedures {
+            match list.binary_search_by_key(&message.id, |known| known.id) {
+                Ok(at) => list[at] = message,
+                Err(at) => list.insert(at, message),
+            }
+        }
+        for message in PAGE.lines().filter_map(row) {
+            if let Err(at) = list.binary_search_by_key(&message.id, |known| known.id) {
+                list.insert(at, message);
+            }
+        }
+        list
+    })
+}
+
+/// A row of the page: `| number | severity | state | text | effect |`. What stands in quotes is another thing each time.
+fn row(line: &str) -> Option<Message> {
+    let mut cells = line.strip_prefix("| ")?.split(" | ");
+    let id = cells.next()?.parse().ok().filter(|id| *id < LAST_SYSTEM)?;
+    let severity = cells.next()?.parse().ok()?;
+    let mut text = String::new();
+    for (at, part) in cells.nth(1)?.replace('%', "%%").split('\'').enumerate() {
+        match at % 2 {
+            0 => text.push_str(part),
+            _ => text.push_str("'%ls'"),
+        }
+    }
+    Some(Message { id, language: ENGLISH, severity, logged: false, text: text.into() })
+}
+
+fn line(line: &str) -> Option<Message> {
+    let mut parts = line.splitn(3, '|');
+    let id = parts.next()?.parse().ok()?;
+    let severity = parts.next()?.parse().ok()?;
+    Some(Message { id, language: ENGLISH, severity, logged: false, text: parts.next()?.into() })
+}
+
+/// Master, where messages are.
+pub fn master(core: &SessionCore) -> Result<Arc<Db>, SqlError> {
+    core.host().database("master")
+}
+
+/// The messages that users have added, of a number or all, as the statement sees them.
+///
+/// # Errors
+/// What the storage says.
+pub fn added(core: &mut SessionCore, id: Option<i32>) -> Result<Vec<Message>, SqlError> {
+    let db = master(core)?;
+    let snapshot = core.snapshot(&db)?;
+    read(&db.open()?.trees, id, snapshot.mode()).map_err(|e| errors::store_error(&db, e))
+}
+
+/// The messages of a number as whoever holds the lock finds them, which it takes.
+///
+/// # Errors
+/// 3906, 1205, 1222; why master cannot be used.
+pub fn locked(core: &mut SessionCore, id: i32) -> Result<Vec<Message>, SqlError> {
+    let db = master(core)?;
+    db.check_writable()?;
+    core.txn(&db)?.lock(LOCK, LockMode::X).map_err(|e| errors::db_error(&db, &e))?;
+    read(&db.open()?.trees, Some(id), ReadMode::Dirty).map_err(|e| errors::store_error(&db, e))
+}
+
+/// Adds a message, or replaces the one of its number and language.
+pub fn put(core: &mut SessionCore, message: &Message) -> Result<(), SqlError> {
+    let db = master(core)?;
+    let open = db.open()?;
+    let put = open.trees.put(core.txn(&db)?, SysTable::Messages, &row_of(message));
+    put.map_err(|e| errors::store_error(&db, e))
+}
+
+/// Deletes a message.
+pub fn delete(core: &mut SessionCore, message: &Message) -> Result<(), SqlError> {
+    let db = master(core)?;
+    let open = db.open()?;
+    let key = [Value::Int(message.id), Value::SmallInt(message.language)];
+    let deleted = open.trees.delete(core.txn(&db)?, SysTable::Messages, &key);
+    deleted.map(drop).map_err(|e| errors::store_error(&db, e))
+}
+
+/// The message of a number in the session's language, else in us_english.
+///
+/// # Errors
+/// What the storage says; 2787 a place of the translation that the message has not.
+pub fn find(core: &mut SessionCore, id: i64) -> Result<Option<Message>, SqlError> {
+    let Ok(id) = i32::try_from(id) else { return Ok(None) };
+    if id <= LAST_SYSTEM {
+        let own = own();
+        return Ok(own.binary_search_by_key(&id, |message| message.id).ok().map(|at| own[at].clone()));
+    }
+    let language = core.options.dialect.language().messages;
+    let found = added(core, Some(id))?;
+    let Some(english) = found.iter().find(|message| message.language == ENGLISH) else { return Ok(None) };
+    match found.iter().find(|message| i64::from(message.language) == i64::from(language)) {
+        Some(message) if message.language != ENGLISH => {
+            let text = in_order(&message.text, &english.text)?;
+            Ok(Some(Message { text: text.into(), ..message.clone() }))
+        }
+        _ => Ok(Some(english.clone())),
+    }
+}
+
+/// A translation names its values by their places (`%1!`): the specifications of the us_english text stand there instead, each with the
+/// place of its value.
+fn in_order(translated: &str, english: &str) -> Result<String, SqlError> {
+    let specifications = super::batch::errors_text::specifications(english)?;
+    let mut out = String::with_capacity(translated.len());
+    let mut rest = translated;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
+        let place = rest[1..1 + digits].parse::<usize>().ok().filter(|_| rest[1 + digits..].starts_with('!'));
+        let Some(place) = place else {
+            out.push('%');
+            rest = &rest[1..];
+            continue;
+        };
+        let found = place.checked_sub(1).and_then(|at| specifications.get(at));
+        let Some(found) = found else {
+            return Err(SqlError::new(2787, 16, 2, format!("Invalid format specification: '{place}!'.")));
+        };
+        out.push_str(&format!("%{place}${found}"));
+        rest = &rest[2 + digits..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}

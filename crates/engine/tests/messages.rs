@@ -1,0 +1,121 @@
+//! Messages by number: sp_addmessage and its kin, sys.messages, RAISERROR and FORMATMESSAGE of numbers, languages.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/text.rs"]
+mod text;
+
+use text::{Bench, fails};
+
+#[test]
+fn added_raised_formatted_dropped() {
+    let b = &mut Bench::new();
+    b.check("exec sp_addmessage 50001, 11, N'Low %d of %s'", "");
+    b.check(
+        "select severity, is_event_logged, language_id, text from sys.messages where message_id = 50001",
+        "11|0|1033|Low %d of %s",
+    );
+    b.check(
+        "select formatmessage(50001, 7, 'ten'), formatmessage(50002, 1), formatmessage(null)",
+        "Low 7 of ten|NULL|NULL",
+    );
+    b.check("raiserror (50001, -1, 1, 7, 'ten')", "Msg 50001: Low 7 of ten");
+    b.check(
+        "begin try raiserror (50001, 16, 3, 8, 'x') end try begin catch select error_number(), error_severity(), error_state(), error_message() end catch",
+        "50001|16|3|Low 8 of x",
+    );
+    b.check("declare @n int = 50001 raiserror (@n, 10, 1, 1, 'y')", "Low 1 of y");
+    let said = b.instance.clone();
+    let not_found = fails(&said, "raiserror (50077, 16, 2)", &[18054]);
+    assert!(
+        not_found.contains("Error 50077, severity 16, state 2 was raised, but no message"),
+        "{not_found}"
+    );
+    fails(&said, "raiserror (12000, 16, 1)", &[2732]);
+    fails(&said, "raiserror (50000, 16, 1)", &[2732]);
+    // The engine's own from 13000 on.
+    b.check("raiserror (15517, 16, 1, 'x')", "Msg 15517: Cannot execute as the database principal because the principal \"x\" does not exist, this type of principal cannot be impersonated, or you do not have permission.");
+    // REPLACE, WITH_LOG, names of parameters.
+    fails(&said, "exec sp_addmessage 50001, 16, N'y'", &[15043]);
+    b.check("exec sp_addmessage @msgtext = N'new', @severity = 16, @msgnum = 50001, @replace = 'replace', @with_log = 'TRUE'", "");
+    b.check("select severity, is_event_logged, text from sys.messages where message_id = 50001", "16|1|new");
+    b.check("exec sp_altermessage 50001, 'WITH_LOG', 'false'; select is_event_logged from sys.messages where message_id = 50001", "0");
+    b.check("select description, dlevel from sys.sysmessages where error = 50001", "new|0");
+    // Part of the transaction.
+    b.check("begin tran exec sp_addmessage 50009, 16, N'x' exec sp_dropmessage 50001 rollback select message_id from sys.messages where message_id > 50000", "50001");
+    b.check("exec sp_dropmessage 50001; select count(*) from sys.messages where message_id = 50001", "0");
+}
+
+#[test]
+fn languages() {
+    let b = &mut Bench::new();
+    let i = &b.instance.clone();
+    fails(i, "exec sp_addmessage 50014, 16, N'x', @lang = 'French'", &[15279]);
+    b.check("exec sp_addmessage 50014, 16, N'x %s %d'", "");
+    fails(i, "exec sp_addmessage 50014, 10, N'y', @lang = 'French'", &[15304]);
+    b.check("exec sp_addmessage 50014, 16, N'fr %2! et %1!', 'French'", "");
+    b.check("select language_id from sys.messages where message_id = 50014 order by 1", "1033\n1036");
+    b.check("select formatmessage(50014, N'abc', 5)", "x abc 5");
+    let said = b.run(
+        "set language French select formatmessage(50014, N'abc', 5) raiserror (50014, 16, 1, N'abc', 5)",
+    );
+    assert!(said.trim_end().ends_with("fr 5 et abc\nMsg 50014: fr 5 et abc"), "{said}");
+    fails(i, "exec sp_dropmessage 50014, 'us_english'", &[15280]);
+    // Without a name it is the session's language.
+    fails(i, "exec sp_dropmessage 50014", &[15280]);
+    let said = b.run("set language French exec sp_dropmessage 50014 select language_id from sys.messages where message_id = 50014");
+    assert!(said.trim_end().ends_with("\n1033"), "{said}");
+    b.check("set language us_english exec sp_addmessage 50014, 16, N'fr', 'French' exec sp_dropmessage 50014, 'all' select count(*) from sys.messages where message_id = 50014",
+        "Changed language setting to us_english.\n0");
+}
+
+#[test]
+fn what_may_not_be() {
+    let b = &mut Bench::new();
+    let i = &b.instance.clone();
+    for (sql, number) in [
+        ("exec sp_addmessage 50000, 16, N'x'", 15040),
+        ("exec sp_addmessage 50010, 26, N'x'", 15041),
+        ("exec sp_addmessage 50010, 16, null", 15071),
+        ("exec sp_addmessage 50010, 16, N'x', @with_log = 'maybe'", 15271),
+        ("exec sp_addmessage 50010, 16, N'x', @lang = 'Klingon'", 15033),
+        ("exec sp_dropmessage null", 15177),
+        ("exec sp_dropmessage 50000", 15178),
+        ("exec sp_dropmessage 50010", 15179),
+        ("exec sp_altermessage 50010, 'FOO', 'true'", 15176),
+        ("exec sp_altermessage 50010, 'WITH_LOG', 'maybe'", 15277),
+        ("exec sp_altermessage 50010, 'WITH_LOG', 'true'", 15179),
+        ("exec sp_altermessage null, 'WITH_LOG', 'true'", 290),
+        (
+            "use t; create user u without login; execute as user = 'u'; exec sp_addmessage 50010, 16, N'x'",
+            15247,
+        ),
+    ] {
+        fails(i, sql, &[number]);
+    }
+}
+
+#[test]
+fn they_are_durable() {
+    let mut b = Bench::new();
+    b.check("exec sp_addmessage 60000, 12, N'kept %s', @with_log = 'true'", "");
+    let mut b = b.restart();
+    b.check(
+        "select severity, is_event_logged, text from sys.messages where message_id = 60000",
+        "12|1|kept %s",
+    );
+    b.check("raiserror (60000, -1, 1, 'here')", "Msg 60000: kept here");
+}
+
+#[test]
+fn every_error_of_the_table_has_a_message() {
+    let b = &mut Bench::new();
+    let own = b.run("select message_id from sys.messages where message_id < 50000 order by 1");
+    let own: Vec<i32> = own.lines().map(|line| line.parse().unwrap()).collect();
+    let page = include_str!("../../../docs/errors.md");
+    let numbers =
+        page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<i32>().ok());
+    let missing: Vec<i32> =
+        numbers.filter(|number| *number < 50_000 && own.binary_search(number).is_err()).collect();
+    assert!(missing.is_empty(), "no line in engine/src/messages/list.txt for {missing:?}");
+}

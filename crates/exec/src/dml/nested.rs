@@ -1,0 +1,167 @@
+//! INSERT ... SELECT ... FROM (a change with OUTPUT): the change runs first, and its rows are what the query reads.
+//! Guarantees: both are one statement; the target has no triggers and no foreign keys on either side (355, 356), so that nothing
+//! that follows from the outer rows meets the inner change half done.
+
+use std::sync::Arc;
+
+use super::named::InsertTarget;
+use super::{DmlPlan, compile_dml};
+use crate::operators::context::{ExecCtx, RowSink};
+use crate::operators::memory::{QueryMemory, row_bytes};
+use crate::operators::rt::RunState;
+use crate::state::changes::KeptRows;
+use plan::bind::Binder;
+use plan::bind::nested_change::{ChangeRows, of_query};
+use plan::logical::OutColumn;
+use syntax::ast::{self, Filter, InsertSource, Stmt, StmtKind};
+use types::{SqlError, Value};
+
+/// A compiled change whose rows another statement takes.
+#[derive(Debug)]
+pub struct NestedChange {
+    plan: Arc<DmlPlan>,
+    /// The number of its rows in the statement that takes them.
+    work: usize,
+    width: usize,
+}
+
+/// The change that an INSERT takes its rows from, if it takes them from one; the binder knows its columns then.
+///
+/// # Errors
+/// 354 to 356, 5328: what the target may not be; 10716, 10720, 10721: what the change may not say; those of compiling it.
+pub fn compile(
+    binder: &mut Binder<'_>,
+    insert: &ast::Insert,
+    target: &InsertTarget,
+    columns: &[usize],
+) -> Result<Option<Box<NestedChange>>, SqlError> {
+    let InsertSource::Query(query) = &insert.source else { return Ok(None) };
+    let Some(stmt) = of_query(query)? else { return Ok(None) };
+    check_change(stmt)?;
+    check_target(&insert.target, target, columns)?;
+    let plan = compile_dml(stmt, binder.env)?;
+    let work = binder.new_work();
+    let given = plan.columns();
+    let width = given.len();
+    let columns = given.iter().map(|column| OutColumn {
+        name: column.name.clone(),
+        id: 0,
+        ty: column.ty,
+        nullable: column.nullable,
+        collation: column.collation,
+        untyped: false,
+        identity: None,
+        base: false,
+        table: None,
+    });
+    binder.change = Some(ChangeRows { work, columns: columns.collect() });
+    Ok(Some(Box::new(NestedChange { plan, work, width })))
+}
+
+fn check_change(stmt: &Stmt) -> Result<(), SqlError> {
+    let (output, current) = match &stmt.kind {
+        StmtKind::Insert(insert) => (&insert.output, false),
+        StmtKind::Update(update) => (&update.output, matches!(update.filter, Some(Filter::CurrentOf(_)))),
+        StmtKind::Delete(delete) => (&delete.output, matches!(delete.filter, Some(Filter::CurrentOf(_)))),
+        StmtKind::Merge(merge) => (&merge.output, false),
+        _ => return Err(SqlError::internal("no change is nested here")),
+    };
+    let nested = "nested INSERT, UPDATE, DELETE, or MERGE statement";
+    let refused = |number, text: String| Err(SqlError::new(number, 15, 1, text));
+    if output.is_empty() {
+        return refused(10_716, format!("A {nested} must have an OUTPUT clause."));
+    }
+    if output.iter().any(|output| output.into.is_some()) {
+        return refused(10_720, format!("An OUTPUT INTO clause is not allowed in a {nested}."));
+    }
+    if current {
+        return refused(10_721, format!("The WHERE CURRENT OF clause is not allowed in a {nested}."));
+    }
+    if let StmtKind::Insert(insert) = &stmt.kind
+        && let InsertSource::Query(query) = &insert.source
+        && of_query(query)?.is_some()
+    {
+        return refused(10_731, format!("A {nested} is not allowed inside another {nested}."));
+    }
+    Ok(())
+}
+
+fn check_target(named: &ast::Target, target: &InsertTarget, columns: &[usize]) -> Result<(), SqlError> {
+    const WHEN: &str = "when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    let name = match named {
+        ast::Target::Name(name) => name.to_string(),
+        ast::Target::Variable(name) => name.to_string(),
+        ast::Target::Function { name, .. } => name.to_string(),
+    };
+    let table = &target.table;
+    if target.through.is_some() {
+        let text = format!(
+            "The target '{name}' of the INSERT statement cannot be a view or common table expression {WHEN}"
+        );
+        return Err(SqlError::new(354, 15, 1, text));
+    }
+    let catalog = target.db.catalog();
+    if !catalog.triggers_of(table.object_id).is_empty() {
+        let text = format!(
+            "The target table '{name}' of the INSERT statement cannot have any enabled triggers {WHEN}"
+        );
+        return Err(SqlError::new(355, 15, 1, text));
+    }
+    let own = table.foreign_keys.first().map(|key| key.name.clone());
+    let key =
+        own.or_else(|| catalog.foreign_keys_to(table.object_id).first().map(|(_, key)| key.name.clone()));
+    if let Some(key) = key {
+        let text = format!(
+            "The target table '{name}' of the INSERT statement cannot be on either side of a (primary key, foreign key) \
+             relationship {WHEN} Found reference constraint '{key}'."
+        );
+        return Err(SqlError::new(356, 15, 1, text));
+    }
+    if let Some(at) = columns.iter().find(|at| table.columns[**at].identity.is_some()) {
+        let text = format!(
+            "Cannot insert explicit value for the identity column '{}' in the target table '{name}' of the INSERT \
+             statement {WHEN}",
+            table.columns[*at].name
+        );
+        return Err(SqlError::new(5328, 15, 1, text));
+    }
+    Ok(())
+}
+
+/// Keeps the rows of the change.
+struct Keep<'m> {
+    rows: KeptRows,
+    state: RunState,
+    budget: &'m Arc<QueryMemory>,
+}
+
+impl RowSink for Keep<'_> {
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        if !self.state.memory.count(row_bytes(row)) {
+            self.state.memory.take_counted(self.budget)?;
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+}
+
+impl NestedChange {
+    /// Runs the change; what it gives is kept for the statement that goes on with this state.
+    ///
+    /// # Errors
+    /// Its own; 701.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<RunState, SqlError> {
+        let host = ctx.session.host().clone();
+        let budget = host.query_memory();
+        let mut keep = Keep { rows: KeptRows::new(self.width), state: RunState::default(), budget };
+        self.plan.run(ctx, &mut keep)?;
+        let Keep { rows, mut state, .. } = keep;
+        state.keep_rows(self.work, rows);
+        Ok(state)
+    }
+
+    /// The change, for SHOWPLAN.
+    pub fn plan(&self) -> &DmlPlan {
+        &self.plan
+    }
+}
