@@ -98,6 +98,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_helpconstraint", Runs::Everyone),
     ("sp_helptrigger", Runs::Everyone),
     ("sp_helpstats", Runs::Everyone),
+    ("sp_helplanguage", Runs::Everyone),
     ("sp_helpfile", Runs::Everyone),
     ("sp_helpfilegroup", Runs::Everyone),
     ("sp_renamedb", Runs::Itself),
