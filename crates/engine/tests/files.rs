@@ -178,7 +178,7 @@ fn data_files_give_free_space_back() {
     // Down to the size that it was made with, to a smaller one, to the last extent in use.
     let row = shrink_to(&instance, "", 512);
     assert_eq!((row[2], row[3]), (512, 512));
-    let row = shrink_to(&instance, ", 3, TRUNCATEONLY", 432);
+    let row = shrink_to(&instance, ", 3, TRUNCATEONLY", 440);
     assert_eq!((row[2], row[2]), (row[3], pages_of(&instance, "f1")), "the minimum follows");
     assert_eq!(say(&instance, "SELECT a FROM f..keep"), "4");
     assert!(instance.check_database("f").unwrap().is_clean());

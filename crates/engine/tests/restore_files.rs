@@ -172,7 +172,7 @@ fn a_failed_differential_restore_leaves_no_file() {
         run(&instance, "DROP DATABASE C");
         for name in ["c.mdf", "c.ldf", "c2.ndf", "copy/c3.ndf"] {
             let left = disk::Disk::exists(&disk, &Path::new("/data").join(name)).unwrap();
-            assert!(!left, "I/O {n}: {name} stays ({said})");
+            assert!(!left, "I/O {n} of {ios}, crash {crash}: {name} stays ({said})");
         }
     }
     assert!(failed > 5 && crashed > 5, "{failed} failed, {crashed} crashed");

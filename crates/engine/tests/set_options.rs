@@ -363,7 +363,6 @@ fn query_hints() {
         ("optimize for (@w = 1)", 137),
         ("use hint ('disable_parameter_snifing')", 10715),
         ("use plan N'<x/>'", 40517),
-        ("table hint (t, nolock)", 40517),
         ("", 102),
     ] {
         for statement in [

@@ -26,8 +26,17 @@ fn create(disk: &dyn Disk, options: LogOptions) -> Arc<Log> {
     Log::create(disk, Path::new(PATH), options).expect("create")
 }
 
+/// Opens a log that has been dropped: a thread of it that prepares growth may hold its file a moment longer.
 fn reopen(disk: &dyn Disk, options: LogOptions) -> Arc<Log> {
-    Log::open(disk, Path::new(PATH), options).expect("open").0
+    for _ in 0..1_000 {
+        match Log::open(disk, Path::new(PATH), options.clone()) {
+            Err(ringwood_wal::LogError::Disk(DiskError::Locked { .. })) => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            opened => return opened.expect("open").0,
+        }
+    }
+    panic!("the log stays locked");
 }
 
 fn checkpoint(log: &Log) -> Lsn {

@@ -104,7 +104,7 @@ impl Instance {
             let path = self.paths.root().join(name);
             let used = others.iter().any(|e| e.files.iter().any(|f| f.path == path));
             if !used && self.disk.exists(&path).unwrap_or(false) {
-                self.remove_orphan(&Pending { db: TEMPDB, path });
+                self.remove_orphan(Pending { db: TEMPDB, path });
             }
         }
     }
@@ -113,17 +113,19 @@ impl Instance {
     /// taken meanwhile. Whether anything was announced.
     pub(super) fn remove_left(&self, db: i32, keep: &[FileEntry]) -> bool {
         let left: Vec<Pending> = self.pending.lock().extract_if(.., |p| p.db == db).collect();
-        for file in &left {
+        let any = !left.is_empty();
+        for file in left {
             let kept = keep.iter().any(|f| f.path == file.path);
             let announced = self.pending.lock().iter().any(|p| p.path == file.path);
             if !kept && !announced && self.user_of(db, &file.path).is_none() {
                 self.remove_orphan(file);
             }
         }
-        !left.is_empty()
+        any
     }
 
-    pub(super) fn remove_orphan(&self, file: &Pending) {
+    /// Removes a file that nobody has. One that cannot be removed is tried again when its database goes, and at the next start.
+    pub(super) fn remove_orphan(&self, file: Pending) {
         if !self.may_remove(&file.path) {
             let text = format!("'{}' stays: it is another instance's.", file.path.display());
             return self.error_log().write("Server", &text);
@@ -134,7 +136,10 @@ impl Instance {
                 &format!("Removed '{}', which an interrupted statement has left.", file.path.display()),
             ),
             Err(DiskError::NotFound { .. }) => {}
-            Err(e) => self.error_log().write("Server", &format!("An unfinished file stays: {e}")),
+            Err(e) => {
+                self.error_log().write("Server", &format!("An unfinished file stays: {e}"));
+                self.pending.lock().push(file);
+            }
         }
     }
 
@@ -159,7 +164,7 @@ impl Instance {
             match owner.filter(|db| db.status() != DbStatus::Online) {
                 // Whether it has the file is not known before it can be opened.
                 Some(_) => self.pending.lock().push(file),
-                None => self.remove_orphan(&file),
+                None => self.remove_orphan(file),
             }
         }
         if changed && let Err(e) = self.write_registry(&self.entries()) {
@@ -229,7 +234,7 @@ impl Instance {
             Err(e) => return Err(db_error(db, &e)),
         }
         db.change_entry(|entry| entry.files.retain(|f| f.file_id != file.file_id));
-        self.remove_orphan(&Pending { db: db.id(), path: file.path.clone() });
+        self.remove_orphan(Pending { db: db.id(), path: file.path.clone() });
         self.settled(db.id(), std::slice::from_ref(file));
         Ok(())
     }
