@@ -1,7 +1,7 @@
 //! The threads that look after sockets while no worker does, and what all of them do with an event. Workers that are free wait for
 //! sockets themselves ([`Hub`] is the pool's [`Arrivals`]); a poller takes their place while all of its lane's are at work: then it
 //! queues requests, accepts connections and listens for attentions. While workers are free it sleeps.
-//! Guarantees: while a server runs some thread waits for each socket, or will within [`STEP`]; nobody blocks on a client.
+//! Guarantees: while a server runs some thread waits for each socket, or will within [`LEAVE`]; nobody blocks on a client.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
@@ -23,8 +23,10 @@ pub const MAX_LISTENERS: usize = 64;
 /// The number of the first listener.
 pub const LISTENERS: u64 = 1 << 62;
 /// How long a poller leaves its lane alone after it was of use, or was called: workers that become free in that time find their
-/// requests by themselves, which costs less. The longest that an attention or a new connection waits for it.
+/// requests by themselves, which costs less.
 pub const STEP: Duration = Duration::from_micros(250);
+/// How long it leaves a lane alone whose workers take one request after another.
+const LEAVE: Duration = Duration::from_millis(1);
 /// After the system could not be asked.
 const REST: Duration = Duration::from_millis(10);
 
@@ -71,11 +73,13 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
             std::thread::sleep(STEP);
             continue;
         }
-        // What the poller has taken waits for the poller, which may have to wait for a core: while workers come back for more it
-        // takes one request at a time.
         let before = std::mem::replace(&mut served, hub.pool().map_or(0, |pool| pool.served(lane)));
-        let most = if served == before { MOST } else { 1 };
-        let events = match hub.shard(lane).readiness.wait(&mut room[..most], None) {
+        if served != before && hub.pool().is_some_and(|pool| !pool.most_block()) {
+            // What a poller has taken waits for the poller, which has to wait for a core itself: workers come back for more.
+            std::thread::sleep(LEAVE);
+            continue;
+        }
+        let events = match hub.shard(lane).readiness.wait(&mut room, None) {
             Ok(events) => events,
             Err(e) => {
                 hub.instance.error_log().write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));

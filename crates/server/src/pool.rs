@@ -1,5 +1,5 @@
 //! The worker threads that run requests. A request may block: on locks, on the disk, on a client that reads slowly. The pool
-//! starts with as many threads as cores and grows while requests wait although the cores have time left and its threads block, or
+//! starts with twice as many threads as cores and grows while requests wait although the cores have time left and its threads block, or
 //! while no thread gets to the next request; threads that find no work for a while end.
 //! A thread without work waits where work arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
 //! thread in between. The queue is for what comes while none is free.
@@ -23,7 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 const LOOK: Duration = Duration::from_millis(2);
 /// Most threads that such a look asks the system of.
 const LOOKED_AT: usize = 64;
-/// A thread beyond the cores' number that finds no work for so long ends.
+/// A thread beyond those that it starts with that finds no work for so long ends.
 const LINGER: Duration = Duration::from_secs(10);
 /// Stack of a worker: nested modules and deep expressions recurse. Only what is touched takes memory.
 const STACK: usize = 8 << 20;
@@ -127,7 +127,8 @@ impl<T: Send + 'static> Pool<T> {
         run: impl Fn(T) + Send + Sync + 'static,
     ) -> io::Result<Pool<T>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let base = cores.max(2);
+        // One that has waited for the disk or a lock finds its core taken; another one goes on meanwhile.
+        let base = 2 * cores.max(2);
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 urgent: VecDeque::new(),
@@ -206,6 +207,12 @@ impl<T: Send + 'static> Pool<T> {
     /// Requests that threads of the lane have run so far.
     pub fn served(&self, lane: usize) -> u64 {
         self.shared.lanes[lane].served.load(Ordering::Relaxed)
+    }
+
+    /// Whether most of the threads that are at work wait for something else than a core.
+    pub fn most_block(&self) -> bool {
+        let threads = self.shared.state.lock().threads.clone();
+        self.shared.most_block(&threads)
     }
 
     /// (threads now, most threads there have been).
