@@ -282,7 +282,10 @@ fn namespaces_of_a_statement() {
     b.check("WITH XMLNAMESPACES ('urn:p' AS q) SELECT x.value('(/q:a/q:b)[1]', 'int'), (x.query('//q:b')).value('.', 'int') FROM d", "5|5");
     b.check("WITH XMLNAMESPACES (DEFAULT 'urn:p'), c AS (SELECT x FROM d) SELECT n.v.value('.', 'int') FROM c CROSS APPLY c.x.nodes('/a/b') AS n (v)", "5");
     b.check("WITH XMLNAMESPACES ('urn:p' AS q) UPDATE d SET x.modify('replace value of (/q:a/q:b/text())[1] with 6'); SELECT x FROM d", "(1)\n<p:a xmlns:p=\"urn:p\"><p:b>6</p:b></p:a>");
-    b.check("WITH XMLNAMESPACES ('urn:p' AS q) SELECT 1 AS a FOR XML RAW", "<row xmlns:q=\"urn:p\" a=\"1\"/>");
+    b.check(
+        "WITH XMLNAMESPACES ('urn:p' AS q) SELECT 1 AS a FOR XML RAW",
+        "<row xmlns:q=\"urn:p\" a=\"1\"/>",
+    );
     let i = b.instance.clone();
     fails(&i, "USE t; SELECT x.query('//q:b') FROM d", &[2229]);
 }
