@@ -48,7 +48,8 @@ fn serve_on(hub: &Hub, connection: &Arc<Connection>) {
         };
         drop(client);
         match after {
-            Ok(After::Continue) if !hub.is_stopping() => {}
+            // Nothing more is done for a client after SHUTDOWN, its own or another's.
+            Ok(After::Continue) if !hub.is_stopping() && !hub.instance.shutdown_requested() => {}
             Ok(After::Later(delay)) => return hub.later(connection.clone(), delay),
             Ok(After::Continue | After::Close) => return hub.close(connection),
             Err(error) => {
