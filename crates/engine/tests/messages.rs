@@ -5,6 +5,7 @@ extern crate ringwood_engine as engine;
 #[path = "support/text.rs"]
 mod text;
 
+use sim::SimDisk;
 use text::{Bench, fails};
 
 #[test]
@@ -118,4 +119,75 @@ fn every_error_of_the_table_has_a_message() {
     let missing: Vec<i32> =
         numbers.filter(|number| *number < 50_000 && own.binary_search(number).is_err()).collect();
     assert!(missing.is_empty(), "no line in engine/src/messages/list.txt for {missing:?}");
+}
+
+/// What must be there after a power loss: all of a change or nothing of it, both at some of the moments.
+fn all_or_none(prepare: &[&str], change: &str, question: &str, none: &str, all: &str) {
+    let disk = SimDisk::new(71);
+    let open = |disk: &SimDisk| text::try_open(disk, 64 << 20).expect("it opens");
+    let instance = open(&disk);
+    prepare.iter().for_each(|text| text::run(&instance, text));
+    instance.close().expect("it closes");
+    drop(instance);
+    let (mut before, mut after) = (0, 0);
+    text::power_loss(&disk, open, change, 40, |instance, _, at| {
+        let said = text::say(instance, question);
+        let left = said.lines().last().unwrap_or_default();
+        before += usize::from(left == none);
+        after += usize::from(left == all);
+        assert!(left == none || left == all, "power lost at I/O {at}: {said}");
+        for db in ["master", "d"] {
+            let said = text::say(instance, &format!("DBCC CHECKDB ({db}) WITH NO_INFOMSGS"));
+            assert_eq!(said, "", "power lost at I/O {at}");
+        }
+    });
+    assert!(before > 0 && after > 0, "{before} before, {after} after");
+}
+
+#[test]
+fn a_power_loss_leaves_all_or_none_of_the_messages() {
+    all_or_none(
+        &[
+            "CREATE DATABASE d",
+            "EXEC sp_addmessage 50001, 10, 'one'; EXEC sp_addmessage 50001, 10, 'eins', 'German'",
+            "EXEC sp_addmessage 50002, 10, 'two'",
+        ],
+        "BEGIN TRAN EXEC sp_dropmessage 50001, 'all' EXEC sp_addmessage 50003, 11, 'three' EXEC sp_altermessage 50002, 'WITH_LOG', 'true' COMMIT",
+        "SELECT STRING_AGG(CONCAT(message_id, ':', language_id, is_event_logged), ' ') WITHIN GROUP (ORDER BY message_id, language_id)
+         FROM sys.messages WHERE message_id > 50000",
+        "50001:10310 50001:10330 50002:10330",
+        "50002:10331 50003:10330",
+    );
+}
+
+#[test]
+fn a_power_loss_leaves_all_or_none_of_moves_and_classifications() {
+    all_or_none(
+        &[
+            "CREATE DATABASE d",
+            "USE d; EXEC ('CREATE SCHEMA s'); CREATE TABLE a (i int)",
+            "USE d; EXEC ('CREATE TRIGGER x ON a AFTER INSERT AS RETURN'); EXEC ('CREATE TRIGGER y ON a AFTER INSERT AS RETURN')",
+        ],
+        "USE d; CREATE TABLE b (i int); INSERT b VALUES (1); BEGIN TRAN
+         EXEC sp_settriggerorder 'y', 'First', 'INSERT'
+         ADD SENSITIVITY CLASSIFICATION TO dbo.a.i WITH (LABEL = 'secret')
+         ALTER SCHEMA s TRANSFER dbo.a
+         COMMIT",
+        "USE d; SELECT CONCAT(SCHEMA_NAME(t.schema_id), (SELECT COUNT(*) FROM sys.sensitivity_classifications),
+             (SELECT COUNT(*) FROM sys.trigger_events WHERE is_first = 1))
+         FROM sys.tables t WHERE name = 'a'",
+        "dbo00",
+        "s11",
+    );
+}
+
+#[test]
+fn a_power_loss_leaves_a_scoped_configuration_or_none() {
+    all_or_none(
+        &["CREATE DATABASE d"],
+        "USE d; CREATE TABLE a (i int); INSERT a VALUES (1); ALTER DATABASE SCOPED CONFIGURATION SET MAXDOP = 3",
+        "USE d; SELECT CONCAT('maxdop ', CAST(value AS int)) FROM sys.database_scoped_configurations WHERE name = 'MAXDOP'",
+        "maxdop 0",
+        "maxdop 3",
+    );
 }

@@ -346,8 +346,9 @@ impl<T: Send + 'static> Shared<T> {
     fn most_block(&self, threads: &[Pid]) -> bool {
         let some = &threads[threads.len().saturating_sub(LOOKED_AT)..];
         let runnable = some.iter().filter(|thread| is_runnable(**thread)).count();
-        // Free ones wait for requests.
-        let at_work = some.len().saturating_sub(self.idle());
+        // Those without work wait for requests; of the ones looked at as many as of all.
+        let idle = (self.idle() * some.len()).checked_div(threads.len()).unwrap_or_default();
+        let at_work = some.len().saturating_sub(idle);
         at_work > 2 * runnable
     }
 

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use expr::Expr;
-use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, text_arg};
+use expr::functions::{ArgRule as A, CallCx, Function, int, text_arg};
 use rustix::time::{ClockId, clock_gettime};
 use txn::locks::{LockStatus, OwnerId};
 use txn::{LockMode, Resource};
 use types::{DataType, Len, SqlError, Value};
 
-use super::session;
+use super::{of_statement as f, session};
 use crate::instance::OfInstance;
 use crate::sysproc::applock;
 use crate::views::devices::files_of;
@@ -18,26 +18,6 @@ use exec::state::SessionCore;
 
 /// Microseconds of a tick.
 const TICK_US: u128 = 31_250;
-
-const fn f(
-    name: &'static str,
-    count: (u8, u8),
-    args: &'static [A],
-    result: expr::functions::ResultRule,
-    eval: expr::functions::Eval,
-) -> Function {
-    Function {
-        name,
-        min: count.0,
-        max: count.1,
-        args,
-        result,
-        strict: true,
-        stability: Stability::Statement,
-        nullable: true,
-        eval,
-    }
-}
 
 fn mode_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::NVarChar(Len::N(32)))

@@ -4,28 +4,8 @@ use expr::Expr;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, text_arg};
 use types::{Collation, DataType, Len, SqlError, Value};
 
-use super::session;
+use super::{of_statement as f, session};
 use crate::security::passwords;
-
-const fn f(
-    name: &'static str,
-    count: (u8, u8),
-    args: &'static [A],
-    result: expr::functions::ResultRule,
-    eval: expr::functions::Eval,
-) -> Function {
-    Function {
-        name,
-        min: count.0,
-        max: count.1,
-        args,
-        result,
-        strict: true,
-        stability: Stability::Statement,
-        nullable: true,
-        eval,
-    }
-}
 
 fn name_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::VarChar(Len::N(128)))

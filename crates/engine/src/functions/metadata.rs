@@ -1,7 +1,7 @@
 //! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the committed catalog of
 //! the moment, as SQL Server's do.
 
-use super::session;
+use super::{of_statement as f, session};
 use catalog::ConstraintKind;
 use catalog::Db;
 use catalog::ModuleKind;
@@ -9,29 +9,9 @@ use catalog::TableDef;
 use catalog::fold_name;
 use compact_str::CompactString;
 use exec::state::changes::Action;
-use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, sysname, text_arg};
+use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
-
-const fn f(
-    name: &'static str,
-    count: (u8, u8),
-    args: &'static [A],
-    result: expr::functions::ResultRule,
-    eval: expr::functions::Eval,
-) -> Function {
-    Function {
-        name,
-        min: count.0,
-        max: count.1,
-        args,
-        result,
-        strict: true,
-        stability: Stability::Statement,
-        nullable: true,
-        eval,
-    }
-}
 
 /// The functions of this theme.
 pub const FUNCTIONS: &[Function] = &[

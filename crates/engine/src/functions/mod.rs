@@ -15,7 +15,7 @@ pub mod system;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use expr::functions::CallCx;
+use expr::functions::{CallCx, Stability};
 use types::SqlError;
 
 use exec::state::SessionCore;
@@ -41,6 +41,18 @@ pub fn find(name: &str) -> Option<&'static Function> {
         lists.into_iter().flatten().map(|f| (f.name, f)).collect()
     });
     table.get(name).copied().or_else(|| expr::functions::find(name))
+}
+
+/// A function that is NULL of NULL and has one value throughout a statement, with the least and the most arguments.
+const fn of_statement(
+    name: &'static str,
+    (min, max): (u8, u8),
+    args: &'static [ArgRule],
+    result: expr::functions::ResultRule,
+    eval: expr::functions::Eval,
+) -> Function {
+    let stability = Stability::Statement;
+    Function { name, min, max, args, result, strict: true, stability, nullable: true, eval }
 }
 
 /// The session that a function is called in.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::session;
+use super::{of_statement, session};
 use crate::instance::OfInstance;
 use crate::stmt::computed_def;
 use crate::views::{self, SystemView};
@@ -12,7 +12,7 @@ use catalog::{
     Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder, fold_name,
 };
 use exec::state::SessionCore;
-use expr::functions::{ArgRule as A, Function, Stability, int, int_arg, text_arg};
+use expr::functions::{ArgRule as A, Function, int, int_arg, text_arg};
 use plan::view::ViewDef;
 use syntax::ast::ReferentialAction;
 use types::{Collation, DataType, SqlError, Value};
@@ -31,17 +31,7 @@ const fn f(
     result: expr::functions::ResultRule,
     eval: expr::functions::Eval,
 ) -> Function {
-    Function {
-        name,
-        min: count,
-        max: count,
-        args,
-        result,
-        strict: true,
-        stability: Stability::Statement,
-        nullable: true,
-        eval,
-    }
+    of_statement(name, (count, count), args, result, eval)
 }
 
 /// The functions of this theme.

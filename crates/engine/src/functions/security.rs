@@ -2,32 +2,12 @@
 
 use std::sync::Arc;
 
-use super::session;
+use super::{of_statement as f, session};
 use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security};
 use catalog::{Db, MASTER, fold_name};
 use exec::state::SessionCore;
-use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, sysname, text_arg};
+use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, sysname, text_arg};
 use types::{DataType, LANGUAGES, Len, SqlError, Value};
-
-const fn f(
-    name: &'static str,
-    count: (u8, u8),
-    args: &'static [A],
-    result: expr::functions::ResultRule,
-    eval: expr::functions::Eval,
-) -> Function {
-    Function {
-        name,
-        min: count.0,
-        max: count.1,
-        args,
-        result,
-        strict: true,
-        stability: Stability::Statement,
-        nullable: true,
-        eval,
-    }
-}
 
 fn sid_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::VarBinary(Len::N(85)))

@@ -234,8 +234,10 @@ impl Instance {
             Err(e) => return Err(db_error(db, &e)),
         }
         db.change_entry(|entry| entry.files.retain(|f| f.file_id != file.file_id));
+        self.forget_pending(db.id(), std::slice::from_ref(file));
+        // One that stays is in the registry's list again, for the next start.
         self.remove_orphan(Pending { db: db.id(), path: file.path.clone() });
-        self.settled(db.id(), std::slice::from_ref(file));
+        self.settled(db.id(), &[]);
         Ok(())
     }
 }

@@ -13,11 +13,9 @@ use txn::LockMode;
 use txn::locks::What;
 use types::{SqlError, Value};
 
-/// Numbers, severities and texts, a line each: `number|severity|text`, with `%ls` for what varies.
+/// Numbers, severities and texts, a line each, in the order of the numbers: `number|severity|text`, with `%s`,
+/// `%ls` and `%d` for what varies.
 const LIST: &str = include_str!("list.txt");
-
-/// The page of errors, of which each number has a message: those that the list has not are made of its examples.
-const PAGE: &str = include_str!("../../../../docs/errors.md");
 
 /// The lock that whoever changes messages holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX - 2);
@@ -26,42 +24,31 @@ const LOCK: What = What::Schema(u32::MAX - 2);
 pub fn own() -> &'static [Message] {
     static OWN: OnceLock<Vec<Message>> = OnceLock::new();
     OWN.get_or_init(|| {
-        let mut list: Vec<Message> = LIST.lines().filter_map(line).collect();
-        let of_procedures = crate::sysproc::messages::all().map(|(id, severity, text)| Message {
-            id,
-            language: ENGLISH,
-            severity,
-            logged: false,
-            text: text.into(),
-        });
-        for message in of_procedures {
-            match list.binary_search_by_key(&message.id, |known| known.id) {
-                Ok(at) => list[at] = message,
-                Err(at) => list.insert(at, message),
-            }
-        }
-        for message in PAGE.lines().filter_map(row) {
-            if let Err(at) = list.binary_search_by_key(&message.id, |known| known.id) {
-                list.insert(at, message);
-            }
-        }
+        let list: Vec<Message> = LIST.lines().filter_map(line).collect();
+        debug_assert!(list.is_sorted_by(|a, b| a.id < b.id), "looked up by halves");
         list
     })
 }
 
-/// A row of the page: `| number | severity | state | text | effect |`. What stands in quotes is another thing each time.
-fn row(line: &str) -> Option<Message> {
-    let mut cells = line.strip_prefix("| ")?.split(" | ");
-    let id = cells.next()?.parse().ok().filter(|id| *id < LAST_SYSTEM)?;
-    let severity = cells.next()?.parse().ok()?;
-    let mut text = String::new();
-    for (at, part) in cells.nth(1)?.replace('%', "%%").split('\'').enumerate() {
-        match at % 2 {
-            0 => text.push_str(part),
-            _ => text.push_str("'%ls'"),
-        }
+/// One of the engine's own messages.
+fn own_of(id: i32) -> Option<&'static Message> {
+    let own = own();
+    own.binary_search_by_key(&id, |message| message.id).ok().map(|at| &own[at])
+}
+
+/// One of the engine's own messages as an error, whose `%s` are these texts.
+pub fn error(number: i32, texts: &[&str]) -> SqlError {
+    let Some(message) = own_of(number) else {
+        return SqlError::internal(format!("there is no message {number}"));
+    };
+    let mut texts = texts.iter();
+    let mut pieces = message.text.split("%s");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        out.push_str(texts.next().copied().unwrap_or("(null)"));
+        out.push_str(piece);
     }
-    Some(Message { id, language: ENGLISH, severity, logged: false, text: text.into() })
+    SqlError::new(number, message.severity, 1, out)
 }
 
 fn line(line: &str) -> Option<Message> {
@@ -121,8 +108,7 @@ pub fn delete(core: &mut SessionCore, message: &Message) -> Result<(), SqlError>
 pub fn find(core: &mut SessionCore, id: i64) -> Result<Option<Message>, SqlError> {
     let Ok(id) = i32::try_from(id) else { return Ok(None) };
     if id <= LAST_SYSTEM {
-        let own = own();
-        return Ok(own.binary_search_by_key(&id, |message| message.id).ok().map(|at| own[at].clone()));
+        return Ok(own_of(id).cloned());
     }
     let language = core.options.dialect.language().messages;
     let found = added(core, Some(id))?;

@@ -3,7 +3,7 @@
 use ::types::{SqlError, Value};
 
 use super::Call;
-use super::messages::error;
+use crate::messages::error;
 
 fn texts(call: &Call<'_>) -> Vec<String> {
     call.args.iter().map(|arg| arg.value.as_str().unwrap_or_default().to_owned()).collect()
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn texts_are_taken_apart() {
-        assert_eq!(scan("/home/a/b.txt", "/home/%s/%s.txt"), ["a", "b"]);
+        assert_eq!(scan("reports/a/b.txt", "reports/%s/%s.txt"), ["a", "b"]);
         assert_eq!(scan("sync -b123 -fauthors10.tmp", "sync -b%s -f%s"), ["123", "authors10.tmp"]);
         assert!(scan("x", "y%s").is_empty());
         assert_eq!(scan("one two", "%s"), ["one"]);

@@ -9,7 +9,6 @@ mod error_log;
 mod formatting;
 mod help;
 mod languages;
-pub(crate) mod messages;
 mod modules;
 pub(crate) mod odbc;
 pub(crate) mod params;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ::types::{DataType, Len, SqlError};
 
 use super::Call;
-use super::messages::error;
 use super::params::Param;
 use crate::ddl::modules::order_trigger;
 use crate::ddl::tables::Work;
 use crate::functions::metadata::name_parts;
 use crate::instance::OfInstance;
+use crate::messages::error;
 use crate::stmt::refresh_module;
 use crate::stmt::rights::not_permitted;
 use catalog::security::{Class, Permission, Securable};

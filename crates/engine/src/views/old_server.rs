@@ -3,7 +3,7 @@
 
 use types::{DataType, Len};
 
-use super::{SYSNAME, SystemView, View};
+use super::{SYSNAME, SystemView, View, ViewColumn};
 
 use DataType::{BigInt, Binary, DateTime, Int, NChar, NVarChar, SmallInt, VarBinary, VarChar};
 
@@ -212,15 +212,17 @@ static SYSPERFINFO: View = View::defined(
      SELECT object_name, counter_name, instance_name, cntr_value, cntr_type FROM sys.dm_os_performance_counters",
 );
 
+const CONFIGURATION_COLUMNS: &[ViewColumn] = &[
+    ("value", Int, true),
+    ("config", SmallInt, true),
+    ("comment", NVarChar(Len::N(255)), false),
+    ("status", SmallInt, true),
+];
+
 /// sys.sysconfigures.
 static SYSCONFIGURES: View = View::defined(
     "sysconfigures",
-    &[
-        ("value", Int, true),
-        ("config", SmallInt, true),
-        ("comment", NVarChar(Len::N(255)), false),
-        ("status", SmallInt, true),
-    ],
+    CONFIGURATION_COLUMNS,
     "\
      SELECT CAST(value AS int), configuration_id, description,
        CASE is_dynamic WHEN 1 THEN 1 ELSE 0 END + CASE is_advanced WHEN 1 THEN 2 ELSE 0 END
@@ -230,12 +232,7 @@ static SYSCONFIGURES: View = View::defined(
 /// sys.syscurconfigs.
 static SYSCURCONFIGS: View = View::defined(
     "syscurconfigs",
-    &[
-        ("value", Int, true),
-        ("config", SmallInt, true),
-        ("comment", NVarChar(Len::N(255)), false),
-        ("status", SmallInt, true),
-    ],
+    CONFIGURATION_COLUMNS,
     "\
      SELECT CAST(value_in_use AS int), configuration_id, description,
        CASE is_dynamic WHEN 1 THEN 1 ELSE 0 END + CASE is_advanced WHEN 1 THEN 2 ELSE 0 END

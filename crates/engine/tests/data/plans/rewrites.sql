@@ -20,6 +20,12 @@ WHILE @i <= 1000 BEGIN
     SET @i += 1
 END
 -- plans
+SELECT l.o, COUNT(*) FROM line l JOIN orders o ON l.o = o.o GROUP BY l.o
+GO
+SELECT l.l, o.price FROM line l JOIN orders o ON l.o = o.o ORDER BY o.o
+GO
+SELECT l.l, o.price FROM line l JOIN orders o ON l.o = o.o ORDER BY o.o OPTION (HASH JOIN)
+GO
 SELECT COUNT(*) FROM customer c, line l, orders o, nation n, region r
 WHERE c.c = o.c AND l.o = o.o AND c.n = n.n AND n.r = r.r AND r.name = 'r'
 GO
