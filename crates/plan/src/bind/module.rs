@@ -3,6 +3,7 @@
 //! Guarantees: what stands around a mention of a view is not seen inside it; a view that contains itself is an error.
 
 use crate::bind::Binder;
+use crate::bind::period;
 use crate::bind::scope::{ScopeColumn, Source};
 use crate::bind::updatable::Origin;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
@@ -159,6 +160,7 @@ impl Binder<'_> {
         );
         number.hidden = true;
         columns.push(number);
+        columns.extend(period::time_column(self, &changes.table)?);
         let source_of = Source {
             name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
             aliased: alias.is_some(),
