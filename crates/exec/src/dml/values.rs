@@ -5,7 +5,7 @@ use catalog::Db;
 use catalog::TableDef;
 use expr::{ConvertExpr, Expr, Typed, bind_ops};
 use plan::bind::Binder;
-use plan::bind::period;
+use plan::bind::period::{self, TRANSACTION_TIME};
 use plan::bind::scope::{Clause, Scope};
 use types::convert::Mode;
 use types::{DataType, SqlError, Value};
@@ -98,8 +98,9 @@ pub fn into_column(typed: Typed, (db, table): (&Db, &TableDef), column: usize) -
 /// The value of a column that the statement does not mention.
 pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
     let def = &table.columns[column];
-    if let Some(made) = period::new_value(binder, table, column)? {
-        return Ok(made);
+    if def.generated.is_some() {
+        let function = binder.env.names.function(TRANSACTION_TIME);
+        return period::new_value(function, def);
     }
     let Some(default) = &def.default else { return Ok(Expr::Const(Value::Null)) };
     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });

@@ -160,7 +160,7 @@ impl Binder<'_> {
         );
         number.hidden = true;
         columns.push(number);
-        columns.extend(period::time_column(self, &changes.table)?);
+        columns.extend(self.time_column(&changes.table)?);
         let source_of = Source {
             name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
             aliased: alias.is_some(),
@@ -177,6 +177,17 @@ impl Binder<'_> {
 }
 
 impl Binder<'_> {
+    /// The hidden column with the transaction's time, of a table that has a period.
+    fn time_column(&mut self, table: &TableDef) -> Result<Option<ScopeColumn>, SqlError> {
+        let Some((_, end)) = table.period() else { return Ok(None) };
+        let ty = table.columns[end].ty;
+        let mut column = ScopeColumn::new(period::TIME, self.new_col(), ty, false, Collation::DEFAULT);
+        column.hidden = true;
+        let function = self.env.names.function(period::TRANSACTION_TIME);
+        column.value = Some(Arc::new(period::transaction_time(function, ty)?));
+        Ok(Some(column))
+    }
+
     /// UPDATE(column) in a trigger.
     ///
     /// # Errors

@@ -1,11 +1,9 @@
 //! What the columns of a table's period get: the time at which the session's transaction began, and the end of time.
 //! Guarantee: a column of fewer digits gets the time cut off, never one that is still to come.
 
-use super::Binder;
-use super::scope::ScopeColumn;
-use catalog::TableDef;
+use catalog::ColumnDef;
+use expr::functions::Function;
 use expr::{CallExpr, Expr};
-use std::sync::Arc;
 use types::datetime::{DAY_TICKS, MAX_DAY};
 use types::{Collation, DataType, SqlError, Value};
 
@@ -15,12 +13,11 @@ pub const TRANSACTION_TIME: &str = "transaction time";
 /// The hidden column of `inserted` and `deleted` with that time, where the table has a period.
 pub const TIME: &str = "$time";
 
-/// The time of the transaction as a value of such a column.
+/// The time of the transaction as a value of such a column; `function`: what is found by the name [`TRANSACTION_TIME`].
 ///
 /// # Errors
 /// Internal: nobody knows it.
-pub fn transaction_time(binder: &Binder<'_>, ty: DataType) -> Result<Expr, SqlError> {
-    let function = binder.env.names.function(TRANSACTION_TIME);
+pub fn transaction_time(function: Option<&'static Function>, ty: DataType) -> Result<Expr, SqlError> {
     let function = function.ok_or_else(|| SqlError::internal("nobody knows the transaction's time"))?;
     let call = CallExpr {
         function,
@@ -43,31 +40,13 @@ pub fn end_of_time(ty: DataType) -> Value {
     Value::DateTime2 { days: MAX_DAY, ticks: cut(DAY_TICKS - 1, ty.scale()) }
 }
 
-/// The value of a generated column in a new row; nothing of another column.
+/// The value of a generated column in a new row.
 ///
 /// # Errors
 /// Internal.
-pub fn new_value(binder: &Binder<'_>, table: &TableDef, column: usize) -> Result<Option<Expr>, SqlError> {
-    let def = &table.columns[column];
-    match def.generated {
-        None => Ok(None),
-        Some(generated) if generated.end => Ok(Some(Expr::Const(end_of_time(def.ty)))),
-        Some(_) => transaction_time(binder, def.ty).map(Some),
+pub fn new_value(function: Option<&'static Function>, column: &ColumnDef) -> Result<Expr, SqlError> {
+    match column.generated {
+        Some(generated) if generated.end => Ok(Expr::Const(end_of_time(column.ty))),
+        _ => transaction_time(function, column.ty),
     }
-}
-
-/// The column [`TIME`] of the rows of a change.
-///
-/// # Errors
-/// Internal.
-pub(super) fn time_column(
-    binder: &mut Binder<'_>,
-    table: &TableDef,
-) -> Result<Option<ScopeColumn>, SqlError> {
-    let Some((_, end)) = table.period() else { return Ok(None) };
-    let ty = table.columns[end].ty;
-    let mut column = ScopeColumn::new(TIME, binder.new_col(), ty, false, Collation::DEFAULT);
-    column.hidden = true;
-    column.value = Some(Arc::new(transaction_time(binder, ty)?));
-    Ok(Some(column))
 }

@@ -10,7 +10,7 @@ use catalog::statistics::column_bit;
 use expr::{ColId, Expr, Manner, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
-use plan::bind::period;
+use plan::bind::period::{self, TRANSACTION_TIME};
 use plan::bind::row_version;
 use plan::bind::scope::Clause;
 use plan::bind::select::compound;
@@ -85,7 +85,8 @@ impl SetClause {
             clause.sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
         }
         if let Some((start, _)) = get.table.period().filter(|_| !clause.sets.is_empty()) {
-            let expr = period::transaction_time(binder, get.table.columns[start].ty)?;
+            let function = binder.env.names.function(TRANSACTION_TIME);
+            let expr = period::transaction_time(function, get.table.columns[start].ty)?;
             clause.sets.push(SetColumn { column: start, expr, patch: patch_of(&get.table, start) });
         }
         clause.changed = clause.sets.iter().map(|s| s.column).collect();
