@@ -25,6 +25,9 @@ pub struct BoundCall {
     outputs: Box<[(usize, usize)]>,
 }
 
+/// A call, and the code that it runs.
+type Ready = (Arc<BoundCall>, Arc<ModuleCode>);
+
 /// What a parameter gets.
 enum Given {
     /// An argument, of the type of its variable or literal, or of its value.
@@ -69,7 +72,7 @@ impl BoundCall {
 impl Run<'_> {
     /// The call that the statement is bound to, with the procedure's code.
     #[inline]
-    pub(super) fn bound_call(&mut self, at: usize) -> Option<(Arc<BoundCall>, Arc<ModuleCode>)> {
+    pub(super) fn bound_call(&mut self, at: usize) -> Option<Ready> {
         if !self.is_bound(at) || !self.core.options.runs() {
             return None;
         }
@@ -84,7 +87,7 @@ impl Run<'_> {
         db: &Arc<Db>,
         module: &Arc<ModuleDef>,
         args: &[ExecuteArg],
-    ) -> Result<Option<(Arc<BoundCall>, Arc<ModuleCode>)>, Failure> {
+    ) -> Result<Option<Ready>, Failure> {
         if !Arc::ptr_eq(db, self.core.db()) || !self.core.options.runs() {
             return Ok(None);
         }
@@ -136,11 +139,7 @@ impl Run<'_> {
     }
 
     /// Calls the procedure.
-    pub(super) fn run_bound_call(
-        &mut self,
-        at: usize,
-        (call, code): &(Arc<BoundCall>, Arc<ModuleCode>),
-    ) -> Result<(Flow, i32), Failure> {
+    pub(super) fn run_bound_call(&mut self, at: usize, (call, code): &Ready) -> Result<(Flow, i32), Failure> {
         let db = self.core.db();
         db.check_usable()?;
         if !self.core.may_all() {
