@@ -43,7 +43,7 @@ fn every_set_option_is_honoured_or_refused() {
         ("NOCOUNT", 0, 0),
         ("NOEXEC", 0, 0),
         ("NUMERIC_ROUNDABORT", 0, 0),
-        ("OFFSETS SELECT, FROM", 40510, 0),
+        ("OFFSETS SELECT, FROM", 0, 0),
         ("PARSEONLY", 0, 0),
         ("QUOTED_IDENTIFIER", 0, 0),
         ("REMOTE_PROC_TRANSACTIONS", 0, 0),

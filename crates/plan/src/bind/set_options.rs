@@ -327,7 +327,8 @@ impl SessionOptions {
             "CONCAT_NULL_YIELDS_NULL" => self.concat_null_yields_null = on,
             "CURSOR_CLOSE_ON_COMMIT" => self.cursor_close_on_commit = on,
             "NUMERIC_ROUNDABORT" => self.numeric_roundabort = on,
-            "OFFSETS" => refuse(on)?,
+            // Its tokens are none of TDS 7.2 and later.
+            "OFFSETS" => {}
             "QUOTED_IDENTIFIER" | "PARSEONLY" => {}
             "NOEXEC" => self.noexec = on,
             "FMTONLY" => self.fmtonly = on,
