@@ -208,3 +208,9 @@ fn statements_of_modules_tell_their_own() {
     other.execute("SELECT COUNT(*) FROM big", &mut out);
     assert_eq!(out.out, "5000\n");
 }
+
+#[test]
+fn a_program_sends_itself_no_packets() {
+    let mut b = Bench::new();
+    b.check("SELECT @@PACK_RECEIVED, @@PACK_SENT, @@PACKET_ERRORS", "0|0|0");
+}
