@@ -18,7 +18,7 @@ pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let started = instance.started();
     let at = |seconds: u64| {
         let seconds = i64::try_from(seconds).unwrap_or(0);
-        dateadd(DatePart::Second, seconds, &started, DataType::DateTime)
+        dateadd(DatePart::Second, seconds, started, DataType::DateTime)
     };
     call.result(
         &[
