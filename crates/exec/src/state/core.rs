@@ -336,6 +336,14 @@ impl SessionCore {
         }
     }
 
+    /// A scan of a table begins.
+    #[inline]
+    pub fn scanned(&mut self, db: &Arc<Db>, table: &Arc<TableDef>) {
+        if let Some(scans) = &mut self.scans {
+            scans.add(db, table);
+        }
+    }
+
     /// The instance as statements see it.
     #[inline]
     pub fn host(&self) -> &Arc<Host> {

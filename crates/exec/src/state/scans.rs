@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use super::core::SessionCore;
 use catalog::{Db, TableDef};
 
 /// The tables that were scanned, in the order of their first scans.
@@ -11,7 +10,8 @@ use catalog::{Db, TableDef};
 pub struct Scans(Vec<(Arc<Db>, Arc<TableDef>, u64)>);
 
 impl Scans {
-    fn add(&mut self, db: &Arc<Db>, table: &Arc<TableDef>) {
+    /// A scan of a table has begun.
+    pub fn add(&mut self, db: &Arc<Db>, table: &Arc<TableDef>) {
         let is = |(d, t, _): &&mut (Arc<Db>, Arc<TableDef>, u64)| {
             t.object_id == table.object_id && Arc::ptr_eq(d, db)
         };
@@ -24,15 +24,5 @@ impl Scans {
     /// Tables and counts.
     pub fn list(self) -> Vec<(Arc<Db>, Arc<TableDef>, u64)> {
         self.0
-    }
-}
-
-impl SessionCore {
-    /// A scan of a table begins.
-    #[inline]
-    pub fn scanned(&mut self, db: &Arc<Db>, table: &Arc<TableDef>) {
-        if let Some(scans) = &mut self.scans {
-            scans.add(db, table);
-        }
     }
 }
