@@ -713,7 +713,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a bound statement; binds and runs it again when the schema has moved under it.
-    fn with_retry<T>(
+    pub(super) fn with_retry<T>(
         &mut self,
         at: usize,
         mut body: impl FnMut(&mut Self) -> Result<T, SqlError>,
