@@ -13,7 +13,7 @@ use compact_str::CompactString;
 use syntax::ast::{
     Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span,
 };
-use types::convert::{Mode, convert, convert_in};
+use types::convert::{Mode, convert, convert_with};
 use types::{DataType, Len, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
@@ -348,7 +348,8 @@ impl Run<'_> {
             Some(outputs) => outputs.put(slot, ty, value, dialect)?,
             None => {
                 let to = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-                self.vars[slot] = convert_in(value, ty, to, 0, Mode::Implicit, dialect)?;
+                let page = self.core.db().default_collation().code_page();
+                self.vars[slot] = convert_with(value, ty, to, 0, Mode::Implicit, dialect, page)?;
             }
         }
         Ok(())

@@ -838,7 +838,7 @@ impl<'s> ToSink<'s> {
         self.cut.extend(row.iter().zip(columns).map(|(value, column)| match (value, is_cut(column.ty)) {
             (Value::Str(text), true) => {
                 let units = if column.ty.is_unicode() { limit / 2 } else { limit };
-                Value::str(types::convert::first_units(text, units, column.ty))
+                Value::str(types::convert::first_units(text, units, column.ty, column.collation.code_page()))
             }
             (Value::Bytes(bytes), true) => Value::bytes(bytes[..limit.min(bytes.len())].to_vec()),
             _ => value.clone(),

@@ -98,8 +98,7 @@ fn datalength(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let bytes = match &args[0] {
         Value::Str(s) if ty == DataType::Xml => s.len(),
         Value::Str(s) if ty.is_unicode() => types::codepage::utf16_len(s) * 2,
-        Value::Str(s) if s.is_ascii() => s.len(),
-        Value::Str(s) => s.chars().count(),
+        Value::Str(s) => cx.collation.code_page().encoded_len(s),
         Value::Bytes(b) => b.len(),
         _ => usize::try_from(ty.max_length()).unwrap_or(0),
     };
@@ -406,18 +405,25 @@ fn concat_ws(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(fitted(parts.join(text_arg(args, 0)), cx.ty))
 }
 
-fn ascii(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let first = text_arg(args, 0).chars().next();
-    Ok(first.map_or(Value::Null, |c| Value::Int(i32::from(types::codepage::encode_char(c).unwrap_or(b'?')))))
+fn ascii(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let mut bytes = Vec::new();
+    if let Some(c) = text_arg(args, 0).chars().next() {
+        cx.collation.code_page().encode(c.encode_utf8(&mut [0; 4]), &mut bytes);
+    }
+    Ok(bytes.first().map_or(Value::Null, |byte| Value::Int(i32::from(*byte))))
 }
 
 fn unicode(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(text_arg(args, 0).encode_utf16().next().map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
 }
 
-fn char_of(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+fn char_of(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(match u8::try_from(int_arg(args, 0)) {
-        Ok(byte) => Value::Str(types::codepage::decode_byte(byte).to_string().into()),
+        // Of a page with characters of several bytes one byte of those is no character.
+        Ok(byte) => match cx.collation.code_page().decode(&[byte]) {
+            text if text.contains(char::REPLACEMENT_CHARACTER) => Value::Null,
+            text => Value::Str(text),
+        },
         Err(_) => Value::Null,
     })
 }
