@@ -9,6 +9,7 @@ use crate::other::OtherObject;
 use crate::row_counts;
 use crate::security::Security;
 use crate::statistics::TableStatistics;
+use crate::temporal::{Generated, Temporal};
 use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind, TableTypeDef};
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
@@ -41,6 +42,8 @@ pub struct ColumnDef {
     pub identity: Option<(i64, i64)>,
     /// Of a computed column: what it is.
     pub computed: Option<Arc<ComputedDef>>,
+    /// Of a column of the table's period: which.
+    pub generated: Option<Generated>,
 }
 
 impl ColumnDef {
@@ -49,9 +52,14 @@ impl ColumnDef {
         self.computed.as_ref().is_some_and(|computed| !computed.stored)
     }
 
-    /// Whether the table makes the value of each row itself: computed columns and rowversion. Loads have none for them.
+    /// Whether the table makes the value of each row itself: computed columns, rowversion, its period. Loads have none for them.
     pub fn is_made(&self) -> bool {
-        self.computed.is_some() || self.ty == DataType::RowVersion
+        self.computed.is_some() || self.generated.is_some() || self.ty == DataType::RowVersion
+    }
+
+    /// Whether `*` passes over it.
+    pub fn is_hidden(&self) -> bool {
+        self.generated.is_some_and(|generated| generated.hidden)
     }
 }
 
@@ -393,6 +401,8 @@ pub struct TableDef {
     /// FOREIGN KEY constraints.
     pub foreign_keys: Vec<ForeignKeyDef>,
     pub lock_escalation: LockEscalation,
+    /// Whether its rows have a history, or are one.
+    pub temporal: Temporal,
     /// Creation time, as days/ticks of datetime.
     pub create_date: types::Value,
     /// Shared run-time state.
@@ -610,6 +620,12 @@ impl TableDef {
         self.columns.iter().position(|c| c.ty == DataType::RowVersion)
     }
 
+    /// The columns of its period, start and end.
+    pub fn period(&self) -> Option<(usize, usize)> {
+        let column = |end| self.columns.iter().position(|c| c.generated.is_some_and(|g| g.end == end));
+        column(false).zip(column(true))
+    }
+
     /// The rows of a view as those of a table that is stored nowhere.
     pub fn of_view(view: &ModuleDef, columns: Vec<ColumnDef>) -> TableDef {
         let types: Vec<types::ColumnType> = columns
@@ -630,6 +646,7 @@ impl TableDef {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             lock_escalation: LockEscalation::default(),
+            temporal: Temporal::default(),
             create_date: view.create_date.clone(),
             state: Arc::default(),
             seen: SeenCurrent::default(),

@@ -208,6 +208,7 @@ mod tests {
             default: None,
             identity: None,
             computed: None,
+            generated: None,
         }
     }
 

@@ -39,6 +39,7 @@ pub mod statistics;
 pub mod store;
 pub mod systables;
 pub mod table_type;
+pub mod temporal;
 pub mod type_text;
 
 pub use alias::AliasDef;

@@ -11,12 +11,13 @@ use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
+use super::temporal::Temporal;
 pub use super::type_text::type_of_text;
 use super::{
     Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef,
     IndexFilter, IndexOptions, LockEscalation, TableDef, TableState,
 };
-use super::{alias, constraint, module, other, statistics, table_type};
+use super::{alias, constraint, module, other, statistics, table_type, temporal};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, fold_name};
 
@@ -177,11 +178,25 @@ fn table(
         lob,
         checks: rows.checks,
         foreign_keys: rows.foreign_keys,
-        lock_escalation: object.text.as_deref().and_then(LockEscalation::of).unwrap_or_default(),
+        lock_escalation: said(object, LockEscalation::of),
+        temporal: said(object, Temporal::of),
         create_date: object.create_date.clone(),
         state: Arc::new(state),
         seen: Default::default(),
     })
+}
+
+/// What one of the words says that are kept of a table beside its columns.
+fn said<T: Default>(object: &ObjectRow, of: impl Fn(&str) -> Option<T>) -> T {
+    object.text.iter().flat_map(|text| text.split(' ')).find_map(of).unwrap_or_default()
+}
+
+/// Those words.
+fn words(table: &TableDef) -> Option<String> {
+    let escalation = Some(table.lock_escalation).filter(|escalation| *escalation != LockEscalation::Table);
+    let escalation = escalation.map(|escalation| escalation.word().to_string());
+    let all: Vec<String> = escalation.into_iter().chain(table.temporal.word()).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// The row format of these columns.
@@ -220,6 +235,7 @@ fn column(row: &[Value], objects: &HashMap<i32, ObjectRow>) -> Result<ColumnDef,
         collation,
         default,
         identity: row[6].as_i64().zip(row[7].as_i64()),
+        generated: row[9].as_str().and_then(temporal::generated),
         computed: computed(&row[9])?,
     })
 }
@@ -236,6 +252,9 @@ fn computed_text(computed: &ComputedDef) -> String {
 
 fn computed(text: &Value) -> Result<Option<Arc<ComputedDef>>, StoreError> {
     let Some(text) = text.as_str() else { return Ok(None) };
+    if temporal::generated(text).is_some() {
+        return Ok(None);
+    }
     let (kept, text) = text.split_at_checked(1).ok_or_else(|| damaged("computed column", 0))?;
     let expr = Arc::new(parse_expression(text)?);
     let (persisted, stored) = (kept == "P", kept != "V");
@@ -295,9 +314,7 @@ fn index(
 /// Rows of a table's own definition: (system table, values).
 pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> {
     let id = Value::Int(table.object_id);
-    let escalation = Some(table.lock_escalation).filter(|escalation| *escalation != LockEscalation::Table);
-    let escalation = escalation.map(LockEscalation::word);
-    let row = object(table.object_id, &table.name, schema_id, TABLE, 0, table, escalation);
+    let row = object(table.object_id, &table.name, schema_id, TABLE, 0, table, words(table).as_deref());
     let mut rows = vec![(SysTable::Objects, row)];
     for column in &table.columns {
         let default = column.default.as_ref();
@@ -313,7 +330,11 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
                 column.identity.map_or(Value::Null, |(seed, _)| Value::BigInt(seed)),
                 column.identity.map_or(Value::Null, |(_, step)| Value::BigInt(step)),
                 default.map_or(Value::Null, |d| Value::Int(d.object_id)),
-                column.computed.as_ref().map_or(Value::Null, |c| Value::str(computed_text(c))),
+                match (&column.computed, column.generated) {
+                    (Some(computed), _) => Value::str(computed_text(computed)),
+                    (None, Some(generated)) => Value::str(temporal::generated_text(generated)),
+                    (None, None) => Value::Null,
+                },
                 Value::Int(column.collation.id() as i32),
             ],
         ));

@@ -39,6 +39,7 @@ pub struct NewColumn {
     /// Seed and increment.
     pub identity: Option<(i64, i64)>,
     pub computed: Option<Arc<crate::ComputedDef>>,
+    pub generated: Option<crate::temporal::Generated>,
 }
 
 impl NewColumn {
@@ -52,6 +53,7 @@ impl NewColumn {
             default: None,
             identity: None,
             computed: None,
+            generated: None,
         }
     }
 }

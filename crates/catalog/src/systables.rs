@@ -12,7 +12,7 @@ pub enum SysTable {
     /// object_id | name, schema_id, type, parent, created, modified, text
     Objects = 0,
     /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id, how a computed column is kept and
-    /// its text
+    /// its text, or which end of the period the column is
     Columns = 1,
     /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup, options, number of the
     /// filter's text

@@ -198,7 +198,7 @@ fn tables_say_when_locks_become_one() {
         "ALTER TABLE t SET (LOCK_ESCALATION = TABLE) SELECT lock_escalation_desc FROM sys.tables",
         "TABLE",
     );
-    says(&mut b, "ALTER TABLE t SET (SYSTEM_VERSIONING = ON)", "Msg 40510");
+    says(&mut b, "ALTER TABLE t SET (SYSTEM_VERSIONING = ON)", "Msg 13510");
     // From 5,000 rows on one lock on the table, or not.
     let locks = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type = 'OBJECT' AND request_mode = 'S' AND resource_associated_entity_id = OBJECT_ID('t')";
     b.check("INSERT t SELECT value FROM GENERATE_SERIES(1, 6000)", "(6000)");

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use syntax::ast::ReferentialAction;
+use syntax::ast::{ReferentialAction, StmtKind};
 use types::SqlError;
 
 use super::tables::Work;
@@ -15,9 +15,11 @@ use catalog::security::Permission;
 use catalog::{Catalog, CheckDef, Db, ForeignKeyDef, IndexDef, NewCheck, NewForeignKey, TableDef, fold_name};
 use exec::dml::change::{check_condition, test_check, test_foreign_key};
 use exec::operators::context::ExecCtx;
+use exec::operators::query::run_query;
 use exec::state::SessionCore;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::bind::set_options::{Isolation, SessionOptions};
+use plan::compile_query;
 use plan::rights::Rights;
 
 /// Runs `f` with the environment in which constraints are bound.
@@ -44,6 +46,24 @@ fn with_env<T>(
         counters: host.optimizer(),
     };
     f(&env, core)
+}
+
+/// Whether a query gives a row.
+///
+/// # Errors
+/// Those of binding and running it.
+pub fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool, SqlError> {
+    let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
+    let Some(StmtKind::Select(query)) = stmts.first().map(|stmt| &stmt.kind) else {
+        return Err(SqlError::internal("not a query"));
+    };
+    let db = work.db.clone();
+    with_env(work.core, &db, |env, core| {
+        let plan = compile_query(query, env)?;
+        let mut rows: Vec<Vec<types::Value>> = Vec::new();
+        run_query(&plan, &mut ExecCtx { session: core, vars: &mut [] }, &mut rows)?;
+        Ok(!rows.is_empty())
+    })
 }
 
 /// The definition of a CHECK constraint for a table of these columns.

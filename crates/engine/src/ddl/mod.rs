@@ -15,4 +15,5 @@ pub mod schemabinding;
 pub mod switch;
 pub mod table_types;
 pub mod tables;
+pub mod temporal;
 pub mod temps;

@@ -10,6 +10,7 @@ use types::{DataType, SqlError};
 
 use super::tables::Work;
 use catalog::names::quote;
+use catalog::temporal::Temporal;
 use catalog::{Catalog, ModuleKind, TableDef, TableState};
 use exec::dml::compile_dml;
 use exec::operators::context::ExecCtx;
@@ -58,7 +59,16 @@ pub fn run_dml(work: &mut Work<'_>, text: &str) -> Result<u64, SqlError> {
     let mut catalog = Catalog::clone(&work.db.catalog());
     // It is a part of the statement, not a change that a trigger should see.
     catalog.modules.retain(|_, module| module.kind != ModuleKind::Trigger);
-    run(work, text, catalog, Vec::new())
+    // Nor one that a history should keep.
+    let timed = |table: &&Arc<TableDef>| table.period().is_some();
+    let plain = |table: &Arc<TableDef>| {
+        let mut plain = TableDef { temporal: Temporal::None, ..TableDef::clone(table) };
+        plain.columns.iter_mut().for_each(|column| column.generated = None);
+        Arc::new(plain)
+    };
+    let private: Vec<Arc<TableDef>> = catalog.by_id.values().filter(timed).map(plain).collect();
+    private.iter().for_each(|table| catalog.insert(table.clone()));
+    run(work, text, catalog, private)
 }
 
 fn run(
@@ -116,11 +126,13 @@ fn private(table: &TableDef, name: &str) -> TableDef {
         // The values are those that are given, and none of what no row has.
         column.nullable |= column.is_virtual();
         column.computed = None;
+        column.generated = None;
     }
     if copy.storage.options.disabled {
         let options = catalog::IndexOptions { disabled: false, ..copy.storage.options };
         copy.storage = Arc::new(catalog::IndexDef { options, ..catalog::IndexDef::clone(&copy.storage) });
     }
+    copy.temporal = Temporal::None;
     copy.checks.clear();
     copy.foreign_keys.clear();
     copy.state = Arc::new(TableState::default());

@@ -22,13 +22,14 @@ struct Pair<'t> {
 /// Gives the units of a table to another one, and those of that one to the first. Both are locked.
 ///
 /// # Errors
-/// 4905 the target has rows; 4913, 4942 to 4947, 4967, 4968, 4970, 4985 the tables differ; 4912-like a table with itself.
+/// 4905 the target has rows; 4913, 4942 to 4947, 4967, 4968, 4970, 4985, 13546, 13547, 13577, 13578 the tables differ; 4941 a table with itself.
 pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef>) -> Result<(), SqlError> {
     let name = |table: &TableDef| format!("{}.{}", work.db.name(), table.full_name());
     let pair = Pair { source, target, from: name(source), to: name(target) };
     if source.object_id == target.object_id {
         return Err(failed(4941, " because the source and target tables are the same."));
     }
+    pair.check_versioning()?;
     pair.check_columns()?;
     let indexes = pair.matching_indexes()?;
     pair.check_constraints()?;
@@ -76,6 +77,39 @@ fn failed(number: i32, why: &str) -> SqlError {
 }
 
 impl Pair<'_> {
+    /// 13546, 13547, 13577: rows of a versioned table leave it only into its history, and nobody adds to that.
+    fn check_versioning(&self) -> Result<(), SqlError> {
+        let Pair { source, target, from, to } = self;
+        let (number, text) = if source.temporal.is_versioned() || target.temporal.is_versioned() {
+            let text = format!(
+                "Switching out partition failed on table '{from}' because it is not a supported operation on system-versioned \
+                 tables. Consider setting SYSTEM_VERSIONING to OFF and trying again."
+            );
+            (13546, text)
+        } else if target.temporal.is_history() || source.temporal.is_history() {
+            let text = format!(
+                "Switching in partition failed on history table '{to}' because it is not a supported operation on \
+                 system-versioned tables. Consider setting SYSTEM_VERSIONING to OFF and trying again."
+            );
+            (13547, text)
+        } else if target.period().is_some() && source.period().is_none() {
+            let text = format!(
+                "ALTER TABLE SWITCH statement failed on table '{to}' because target table has SYSTEM_TIME PERIOD while source \
+                 table does not have it."
+            );
+            (13577, text)
+        } else if target.period().is_some() && target.period() != source.period() {
+            let text = format!(
+                "ALTER TABLE SWITCH statement failed on table '{to}' because target and source tables have different \
+                 SYSTEM_TIME PERIOD definitions."
+            );
+            (13578, text)
+        } else {
+            return Ok(());
+        };
+        Err(SqlError::new(number, 16, 1, text))
+    }
+
     fn check_columns(&self) -> Result<(), SqlError> {
         let Pair { source, target, from, to } = self;
         let (a, b) = (source.columns.len(), target.columns.len());

@@ -10,7 +10,7 @@ use txn::locks::LockMode;
 use txn::locks::What;
 use types::{SqlError, Value};
 
-use super::{constraints, modules};
+use super::{constraints, modules, temporal};
 use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
 use catalog::db::Open;
@@ -78,6 +78,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         lock_escalation: Default::default(),
+        temporal: Default::default(),
         create_date: catalog::clock::now(),
         state: Arc::new(TableState::default()),
         seen: Default::default(),
@@ -101,6 +102,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
 pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
+    temporal::check_free(db, table, false)?;
     if constraints::reference_from_outside(&work.db.catalog(), table).is_some() {
         let text = format!(
             "Could not drop object '{}' because it is referenced by a FOREIGN KEY constraint.",
@@ -119,6 +121,7 @@ pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -
 pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
+    temporal::check_free(db, table, true)?;
     if constraints::reference_from_outside(&work.db.catalog(), table).is_some() {
         let text = format!(
             "Cannot truncate table '{}' because it is being referenced by a FOREIGN KEY constraint.",
@@ -324,6 +327,7 @@ impl<'a> Work<'a> {
             default,
             identity: new.identity,
             computed: new.computed.clone(),
+            generated: new.generated,
         })
     }
 

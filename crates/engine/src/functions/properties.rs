@@ -314,7 +314,10 @@ fn column(id: i64, name: &str, property: &str, session: &mut SessionCore) -> Val
             }
             "iscomputed" => flag(c.computed.is_some()),
             "isdeterministic" if c.computed.is_some() => flag(computed_def::is_deterministic(&db, table, at)),
-            "generatedalwaystype" => flag(false),
+            "generatedalwaystype" => {
+                Value::Int(c.generated.map_or(0, |generated| 1 + i32::from(generated.end)))
+            }
+            "ishidden" => flag(c.is_hidden()),
             _ => typed(c.ty, c.nullable, property),
         };
     }
@@ -472,6 +475,7 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
         "tablehasclustindex" => flag(table.storage.index_id == 1),
         "tablehasnonclustindex" => flag(!table.indexes.is_empty()),
         "tablehasindex" | "isindexed" => flag(table.storage.index_id == 1 || !table.indexes.is_empty()),
+        "tabletemporaltype" => Value::Int(table.temporal.shown().0.into()),
         "tablehastextimage" => flag(table.columns.iter().any(|c| c.ty.is_lob())),
         "hasaftertrigger" => flag(triggers(None).iter().any(|id| !stands_instead(&catalog, *id))),
         "hasinsteadoftrigger" => flag(triggers(None).iter().any(|id| stands_instead(&catalog, *id))),
@@ -495,7 +499,6 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
         | "tableislockedonbulkload"
         | "tableismemoryoptimized"
         | "tableispinned"
-        | "tabletemporaltype"
         | "tabletextinrowlimit" => flag(false),
         // As far as it is known without counting.
         "cardinality" => match table.state.rows() {

@@ -1,5 +1,5 @@
-//! Values of the counter of row versions: @@DBTS, MIN_ACTIVE_ROWVERSION(), and the new value that the binder asks for where a row
-//! is changed, which no text can name.
+//! What the binder asks for where a row is changed, which no text can name: a new row version, and the time of the transaction for a
+//! period; the counter of row versions beside it: @@DBTS, MIN_ACTIVE_ROWVERSION().
 
 use types::{DataType, Len, SqlError, Value};
 
@@ -7,7 +7,9 @@ use super::session;
 use catalog::{VARIABLES, errors, row_version};
 use expr::Expr;
 use expr::functions::{ArgRule, CallCx, Function, Stability};
+use plan::bind::period::{TRANSACTION_TIME, cut};
 use plan::bind::row_version::NEW_ROW_VERSION;
+use types::datetime::Moment;
 
 /// The list.
 pub const FUNCTIONS: &[Function] = &[
@@ -21,6 +23,17 @@ pub const FUNCTIONS: &[Function] = &[
         stability: Stability::Row,
         nullable: false,
         eval: new_value,
+    },
+    Function {
+        name: TRANSACTION_TIME,
+        min: 1,
+        max: 1,
+        args: &[ArgRule::Int],
+        result: |_, _| Ok(DataType::DateTime2(7)),
+        strict: false,
+        stability: Stability::Statement,
+        nullable: false,
+        eval: transaction_time,
     },
     Function {
         name: "@@dbts",
@@ -48,6 +61,14 @@ pub const FUNCTIONS: &[Function] = &[
 
 fn varbinary_8(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::VarBinary(Len::N(8)))
+}
+
+/// In as many digits as the argument says, the others cut off.
+fn transaction_time(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let scale = args.first().and_then(Value::as_i64).and_then(|scale| u8::try_from(scale).ok()).unwrap_or(7);
+    let microseconds = session(cx)?.transaction_time();
+    let moment = Moment::from_unix(i128::from(microseconds) * 1000, 0);
+    Ok(Value::DateTime2 { days: moment.days, ticks: cut(moment.ticks, scale) })
 }
 
 fn new_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {

@@ -15,11 +15,12 @@ use super::{StmtCtx, computed_def, index_options, option_rules, resolve_table, t
 use crate::ddl::modules::Parent;
 use crate::ddl::rebuild::{copy_rows, run_dml};
 use crate::ddl::tables::Work;
-use crate::ddl::{constraints, modules};
+use crate::ddl::{constraints, modules, temporal};
 use catalog::errors;
 use catalog::fold_name;
 use catalog::load::layout_of;
 use catalog::names::quote;
+use catalog::temporal::Generated;
 use catalog::{ComputedDef, Db, DefaultDef, KeyConstraint, LockEscalation, TableDef};
 
 impl StmtCtx<'_> {
@@ -44,13 +45,10 @@ impl StmtCtx<'_> {
         work.lock_current(&table)?;
         match &stmt.action {
             AlterTableAction::Add { elements, check } => {
-                let mut table = table;
                 let added = Added { text, test: check.unwrap_or(true) };
                 let (indexes, others): (Vec<_>, Vec<_>) =
                     elements.iter().partition(|element| matches!(element, TableElement::Index(_)));
-                for element in others {
-                    table = add_element(&mut work, &table, element, added)?;
-                }
+                add_elements(&mut work, table, &others, elements, added)?;
                 drop(work);
                 // Behind the columns that they may be on.
                 let of_columns = elements.iter().filter_map(|element| match element {
@@ -73,7 +71,28 @@ impl StmtCtx<'_> {
                 }
                 Ok(())
             }
-            AlterTableAction::AlterColumn(column) => alter_column(&mut work, &table, column, text),
+            AlterTableAction::AlterColumn(column) => {
+                if column.generated.is_some() {
+                    let text = format!(
+                        "Column '{}' in table '{}' cannot be specified as 'GENERATED ALWAYS' in ALTER COLUMN statement.",
+                        column.name,
+                        temporal::full_name(&db, &table)
+                    );
+                    return Err(SqlError::new(13589, 16, 1, text));
+                }
+                let history = temporal::history_of(&db, &table);
+                if let Some(at) = table.column(&column.name.value) {
+                    temporal::check_may_alter(&db, &table, &table.columns[at])?;
+                }
+                alter_column(&mut work, &table, column, text)?;
+                match history {
+                    None => Ok(()),
+                    Some(history) => {
+                        work.lock_current(&history)?;
+                        alter_column(&mut work, &history, column, text)
+                    }
+                }
+            }
             AlterTableAction::SwitchConstraints { enable, validate, names } => {
                 let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
                 let test = validate.unwrap_or(false);
@@ -102,8 +121,19 @@ impl StmtCtx<'_> {
                     _ => None,
                 });
                 let lock_escalation = word.unwrap_or(table.lock_escalation);
-                let next = TableDef { lock_escalation, ..TableDef::clone(&table) };
-                work.replace(&table, next).map(drop)
+                let table = if lock_escalation == table.lock_escalation {
+                    table
+                } else {
+                    work.replace(&table, TableDef { lock_escalation, ..TableDef::clone(&table) })?
+                };
+                match super::temporal::versioning_of(options)? {
+                    None => Ok(()),
+                    Some(None) => temporal::switch_off(&mut work, &table),
+                    Some(Some(versioning)) => {
+                        drop(work);
+                        temporal::switch_on(self.core, &db, &table, &versioning)
+                    }
+                }
             }
             AlterTableAction::ColumnProperty { column, add, property } => {
                 column_property(&mut work, &table, &column.value, *add, property)
@@ -157,6 +187,13 @@ fn column_property(
     property: &str,
 ) -> Result<(), SqlError> {
     let at = table.column(column).ok_or_else(|| unknown_column(column, table))?;
+    if property == "HIDDEN"
+        && let Some(generated) = table.columns[at].generated
+    {
+        let mut next = TableDef::clone(table);
+        next.columns[at].generated = Some(Generated { hidden: add, ..generated });
+        return work.replace(table, next).map(drop);
+    }
     let computed = table.columns[at].computed.clone().filter(|_| property == "PERSISTED");
     let Some(computed) = computed else {
         return Err(errors::not_supported(&format!("ALTER COLUMN with {property}")));
@@ -215,6 +252,94 @@ fn is_all(value: &OptionValue) -> bool {
     matches!(value, OptionValue::Word(word) if word.eq_ignore_ascii_case("all"))
 }
 
+/// Adds columns and constraints, those columns to the history too; a period when its columns are there.
+fn add_elements(
+    work: &mut Work<'_>,
+    mut table: Arc<TableDef>,
+    others: &[&TableElement],
+    all: &[TableElement],
+    added: Added<'_>,
+) -> Result<(), SqlError> {
+    let period = super::temporal::period_of(all)?;
+    let mut hidden = (false, false);
+    for element in others {
+        match element {
+            TableElement::Period { .. } => {}
+            TableElement::Column(column) => {
+                if let Some(generated) = column.generated {
+                    if period.is_none() {
+                        let text =
+                            "Cannot create generated always column when SYSTEM_TIME period is not defined.";
+                        return Err(SqlError::new(13509, 16, 1, text));
+                    }
+                    let side = if generated.end { &mut hidden.1 } else { &mut hidden.0 };
+                    *side = generated.hidden;
+                }
+                temporal::check_may_add(&work.db, &table)?;
+                let history = temporal::history_of(&work.db, &table);
+                if let Some(history) = &history {
+                    check_may_add_past(&work.db, column, history)?;
+                }
+                table = add_column(work, &table, column, added)?;
+                if let Some(history) = history {
+                    add_past_column(work, &table, &history)?;
+                }
+            }
+            element => table = add_element(work, &table, element, added)?,
+        }
+    }
+    match period {
+        None => Ok(()),
+        Some((start, end)) => {
+            temporal::add_period(work, &table, (&start.value, &end.value), hidden).map(drop)
+        }
+    }
+}
+
+/// 13704, 13724: a column that a history cannot have.
+fn check_may_add_past(db: &Db, column: &ColumnDef, history: &TableDef) -> Result<(), SqlError> {
+    let (number, text) = if column.computed.is_some() {
+        let text = "System-versioned table schema modification failed because adding computed column while system-versioning is \
+                    ON is not supported.";
+        (13724, text.to_string())
+    } else if column.identity.is_some() {
+        let name = temporal::full_name(db, history);
+        let text = format!(
+            "System-versioned table schema modification failed because history table '{name}' has IDENTITY column \
+             specification. Consider dropping all IDENTITY column specifications and trying again."
+        );
+        (13704, text)
+    } else {
+        return Ok(());
+    };
+    Err(SqlError::new(number, 16, 1, text))
+}
+
+/// Gives a history the column that its table has got last: NULL in older rows, or the value that the table's rows have got.
+fn add_past_column(work: &mut Work<'_>, table: &TableDef, history: &Arc<TableDef>) -> Result<(), SqlError> {
+    work.lock_current(history)?;
+    let Some(column) = table.columns.last() else { return Ok(()) };
+    let id = history.columns.iter().map(|c| c.column_id).max().unwrap_or(0) + 1;
+    let ty = if column.ty == DataType::RowVersion { DataType::Binary(8) } else { column.ty };
+    let mut next = TableDef::clone(history);
+    next.columns.push(catalog::ColumnDef {
+        column_id: id,
+        ty,
+        default: None,
+        identity: None,
+        computed: None,
+        generated: None,
+        ..column.clone()
+    });
+    let at = next.columns.len() - 1;
+    let value = match &column.default {
+        Some(default) if !column.nullable => default.text.to_string(),
+        _ if column.nullable => "NULL".to_string(),
+        _ => "0x".to_string(),
+    };
+    rewrite(work, history, next, Some((at, value))).map(drop)
+}
+
 fn add_element(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -224,7 +349,9 @@ fn add_element(
     match element {
         TableElement::Column(column) => add_column(work, table, column, added),
         TableElement::Constraint(constraint) => add_constraint(work, table, constraint, None, added),
-        TableElement::Index(_) => Err(SqlError::internal("an index is no element of a table's definition")),
+        TableElement::Index(_) | TableElement::Period { .. } => {
+            Err(SqlError::internal("an index or a period is no element of a table's definition"))
+        }
     }
 }
 
@@ -255,6 +382,8 @@ fn add_column(
         );
         return Err(SqlError::new(2705, 16, 4, text));
     }
+    // Its rows get their times before the table makes them.
+    new.generated = None;
     // Its rows get their numbers before the column numbers itself.
     let identity = new.identity.take();
     if identity.is_some() && table.columns.iter().any(|c| c.identity.is_some()) {
@@ -400,6 +529,9 @@ fn add_constraint(
     column: Option<&str>,
     added: Added<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
+    if table.temporal.is_history() {
+        check_past_constraint(&work.db, table, constraint)?;
+    }
     match &constraint.kind {
         ConstraintKind::Key { primary, clustered, .. } => {
             let mut index =
@@ -458,6 +590,31 @@ fn add_constraint(
     }
 }
 
+/// 13558, 13564, 13565, 13583: what a history does not have.
+fn check_past_constraint(db: &Db, table: &TableDef, constraint: &Constraint) -> Result<(), SqlError> {
+    let name = temporal::full_name(db, table);
+    let (number, text) = match &constraint.kind {
+        ConstraintKind::Key { primary: true, .. } => {
+            (13558, format!("Cannot add PRIMARY KEY constraint to a temporal history table '{name}'."))
+        }
+        ConstraintKind::Key { .. } => {
+            (13583, format!("Cannot add UNIQUE KEY constraint to a temporal history table '{name}'."))
+        }
+        ConstraintKind::Check { .. } => {
+            (13564, format!("Adding CHECK constraint to a temporal history table '{name}' is not allowed."))
+        }
+        ConstraintKind::ForeignKey { .. } => {
+            let key = constraint.name.as_ref().map_or("", |name| name.value.as_str());
+            let text = format!(
+                "Foreign key '{key}' is not valid. A temporal history table cannot be used in a foreign key definition."
+            );
+            (13565, text)
+        }
+        ConstraintKind::Default { .. } => return Ok(()),
+    };
+    Err(SqlError::new(number, 16, 1, text))
+}
+
 fn drop_element(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -472,6 +629,13 @@ fn drop_element(
                 .find(|i| fold_name(&i.name) == folded && (i.primary_key.or(i.unique_constraint)).is_some())
                 .cloned();
             if let Some(index) = key {
+                if index.primary_key.is_some() && table.temporal.is_versioned() {
+                    let text = format!(
+                        "Cannot drop PRIMARY KEY constraint from a system-versioned temporal table '{}'.",
+                        temporal::full_name(&work.db, table)
+                    );
+                    return Err(SqlError::new(13557, 16, 1, text));
+                }
                 constraints::check_not_referenced(&work.db.catalog(), table, &index)?;
                 return drop_from(work, table, &index);
             }
@@ -492,8 +656,18 @@ fn drop_element(
                 None => Err(SqlError::new(3728, 16, 1, format!("'{name}' is not a constraint."))),
             }
         }
+        DropElement::Period => temporal::drop_period(work, table),
         DropElement::Column { name, if_exists } => match table.column(&name.value) {
-            Some(at) => drop_column(work, table, at),
+            Some(at) => {
+                temporal::check_may_drop(&work.db, table, at)?;
+                let history = temporal::history_of(&work.db, table);
+                let next = drop_column(work, table, at)?;
+                if let Some(history) = history {
+                    work.lock_current(&history)?;
+                    drop_column(work, &history, at)?;
+                }
+                Ok(next)
+            }
             None if *if_exists => Ok(table.clone()),
             None => Err(SqlError::new(
                 4924,

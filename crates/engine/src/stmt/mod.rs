@@ -33,6 +33,7 @@ mod sequence;
 pub mod statistics;
 mod table;
 pub mod table_def;
+pub(crate) mod temporal;
 mod transfer;
 pub(crate) mod user;
 
@@ -240,7 +241,7 @@ impl StmtCtx<'_> {
             (5074, AlterTableAction::Drop(elements)) => {
                 let column = elements.iter().find_map(|element| match element {
                     DropElement::Column { name, .. } => Some(name.value.as_str()),
-                    DropElement::Constraint { .. } => None,
+                    DropElement::Constraint { .. } | DropElement::Period => None,
                 });
                 (4922, 9, failed_column("DROP COLUMN", column.unwrap_or_default()))
             }

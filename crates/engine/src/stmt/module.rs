@@ -18,6 +18,7 @@ use crate::ddl::tables::Work;
 use crate::security::change::forget;
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, Kind, Permission, Securable};
+use catalog::temporal::Temporal;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, ModuleSettings, errors, fold_name};
 use exec::state::SessionCore;
 use plan::bind::Binder;
@@ -86,6 +87,7 @@ impl StmtCtx<'_> {
             return Err(SqlError::new(2103, 15, 1, text));
         }
         modules::put(&mut work, &new, |work, module| {
+            check_versioning(&work.db, module, &parent)?;
             check_instead_of(&work.db.catalog(), module, &parent, target)?;
             compile(module, &work.db.catalog()).map(drop)
         })
@@ -295,6 +297,20 @@ impl StmtCtx<'_> {
 fn invalid_parent(name: &ObjectName) -> SqlError {
     let text = format!("The object '{name}' does not exist or is invalid for this operation.");
     SqlError::new(8197, 16, 4, text)
+}
+
+/// 13569: a history has no triggers, a versioned table none that stand in the place of a change.
+fn check_versioning(db: &Db, module: &ModuleDef, parent: &Parent) -> Result<(), SqlError> {
+    let Parent::Table(table) = parent else { return Ok(()) };
+    let stands = module.trigger().is_some_and(|trigger| trigger.instead_of);
+    let state = match table.temporal {
+        Temporal::History { .. } => 1,
+        Temporal::Current { .. } if stands => 2,
+        _ => return Ok(()),
+    };
+    let name = crate::ddl::temporal::full_name(db, table);
+    let text = format!("Cannot create a trigger on a system-versioned temporal table '{name}'.");
+    Err(SqlError::new(13569, 16, state, text))
 }
 
 /// One INSTEAD OF trigger for each action, and none beside a cascade that would take its place.

@@ -111,7 +111,7 @@ pub const INDEX: Rules = &[
 /// ALTER TABLE ... SET.
 pub const SET_TABLE: Rules = &[
     ("LOCK_ESCALATION", Takes::Word(&["TABLE", "AUTO", "DISABLE"])),
-    ("SYSTEM_VERSIONING", Takes::NeverOn),
+    ("SYSTEM_VERSIONING", Takes::Read),
     ("FILESTREAM_ON", Takes::Refused),
     ("DATA_DELETION", Takes::Refused),
     ("REMOTE_DATA_ARCHIVE", Takes::Refused),
@@ -152,7 +152,7 @@ pub const TABLE: Rules = &[
     ("MEMORY_OPTIMIZED", Takes::Switch),
     // The other is SCHEMA_ONLY: rows that a restart empties.
     ("DURABILITY", Takes::Word(&["SCHEMA_AND_DATA"])),
-    ("SYSTEM_VERSIONING", Takes::NeverOn),
+    ("SYSTEM_VERSIONING", Takes::Read),
     ("LEDGER", Takes::NeverOn),
     ("DATA_DELETION", Takes::NeverOn),
     ("REMOTE_DATA_ARCHIVE", Takes::NeverOn),

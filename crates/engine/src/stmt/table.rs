@@ -9,7 +9,7 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::table_def::{self, ColumnDefaults};
-use super::{StmtCtx, database_of, option_rules, resolve_table, sequence};
+use super::{StmtCtx, database_of, option_rules, resolve_table, sequence, temporal};
 use crate::ddl::table_types::{self, NewTableType};
 use crate::ddl::{alias_types, schemabinding, tables, temps};
 use crate::security::change::forget;
@@ -37,10 +37,18 @@ impl StmtCtx<'_> {
             quoted_identifier,
         };
         let new = table_def::from_create(stmt, self.text, &defaults)?;
-        if stmt.name.name.value.starts_with('#') {
-            return temps::create(self.core, new).map(drop);
+        let versioning = temporal::versioning_of(&stmt.options)?.flatten();
+        let (db, table) = if stmt.name.name.value.starts_with('#') {
+            let table = temps::create(self.core, new)?;
+            (self.core.host().db_by_id(catalog::TEMPDB).ok_or_else(errors::schema_changed)?, table)
+        } else {
+            let table = tables::create_table(self.core, &db, new)?;
+            (db, table)
+        };
+        match versioning {
+            None => Ok(()),
+            Some(versioning) => crate::ddl::temporal::switch_on(self.core, &db, &table, &versioning),
         }
-        tables::create_table(self.core, &db, new).map(drop)
     }
 
     /// DECLARE @t TABLE.
@@ -91,6 +99,7 @@ impl StmtCtx<'_> {
                     quoted_identifier: self.core.options.quoted_identifier,
                     nullable: self.core.options.ansi_null_dflt_on,
                 };
+                temporal::check_none(elements)?;
                 table_def::check_type_elements(elements)?;
                 self.try_table_type(stmt, elements, &db)?;
                 table_types::create(self.core, &db, &new)

@@ -46,6 +46,7 @@ pub fn from_type(def: &TableTypeDef, variable: &str, db: &Arc<Db>) -> Result<New
         catalog: db.catalog(),
         quoted_identifier: def.quoted_identifier,
     };
+    super::temporal::check_none(&def.elements)?;
     from_create(&created, &def.text, &defaults)
 }
 
@@ -60,6 +61,7 @@ pub fn of_variable(
     db: &Arc<Db>,
     options: &plan::bind::set_options::SessionOptions,
 ) -> Result<NewTable, SqlError> {
+    super::temporal::check_none(elements)?;
     let created = CreateTable {
         name: plan::bind::from::variable_name(variable),
         elements: elements.to_vec(),
@@ -86,7 +88,7 @@ pub fn check_type_elements(elements: &[TableElement]) -> Result<(), SqlError> {
     elements.iter().try_for_each(|element| match element {
         TableElement::Column(column) => column.constraints.iter().try_for_each(named),
         TableElement::Constraint(constraint) => named(constraint),
-        TableElement::Index(_) => Ok(()),
+        TableElement::Index(_) | TableElement::Period { .. } => Ok(()),
     })
 }
 
@@ -149,8 +151,10 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
                 add_constraint(&mut table, constraint, None, batch, defaults)?;
             }
             TableElement::Index(index) => add_inline_index(&mut table, index, None, defaults)?,
+            TableElement::Period { .. } => {}
         }
     }
+    super::temporal::check_period(&table, &stmt.elements)?;
     check_clustered(stmt)?;
     check_table(&mut table)?;
     computed_def::store_indexed(&mut table, defaults)?;
@@ -210,8 +214,10 @@ pub fn new_column(
         return Err(errors::not_supported("sql_variant column"));
     }
     let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
+    let nullable = nullable && (column.generated.is_none() || column.nullable.is_some());
     let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);
     new.collation = defaults.collation;
+    new.generated = column.generated;
     if let Some(name) = &column.collation {
         new.collation = plan::bind::type_names::collation(name, defaults.db.default_collation(), 3)?;
     }
@@ -563,7 +569,7 @@ fn check_clustered(stmt: &CreateTable) -> Result<(), SqlError> {
     let count = |element: &TableElement| match element {
         TableElement::Column(column) => column.constraints.iter().filter(clustered).count(),
         TableElement::Constraint(constraint) => usize::from(clustered(&constraint)),
-        TableElement::Index(_) => 0,
+        TableElement::Index(_) | TableElement::Period { .. } => 0,
     };
     if stmt.elements.iter().map(count).sum::<usize>() > 1 {
         return Err(two_clustered(&stmt.name.name.value));

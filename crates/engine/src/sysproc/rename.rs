@@ -128,7 +128,8 @@ impl Rename {
         if table.column(&self.new).is_some_and(|other| other != at) {
             return Err(self.taken("COLUMN"));
         }
-        let bound = schemabinding::column_bound_to(&self.db.catalog(), &table, name).is_some();
+        let bound = schemabinding::column_bound_to(&self.db.catalog(), &table, name).is_some()
+            || table.temporal.is_history();
         let tests = |index: &Arc<IndexDef>| {
             index.filter.iter().any(|filter| filter.columns().any(|column| column == at))
         };
@@ -136,9 +137,14 @@ impl Rename {
         if bound || tested || computed_def::computed_from(&table, at).is_some() {
             return Err(self.enforced());
         }
-        let mut next = TableDef::clone(&table);
-        next.columns[at].name = self.new.as_str().into();
-        work.replace(&table, next).map(drop)
+        let history = crate::ddl::temporal::history_of(&self.db, &table);
+        for table in [Some(table), history].into_iter().flatten() {
+            work.lock_current(&table)?;
+            let mut next = TableDef::clone(&table);
+            next.columns[at].name = self.new.as_str().into();
+            work.replace(&table, next)?;
+        }
+        Ok(())
     }
 
     fn index(&self, work: &mut Work<'_>) -> Result<(), SqlError> {

@@ -113,19 +113,6 @@ pub static XML_INDEXES: View = View::empty(
     ],
 );
 
-/// sys.periods.
-pub static PERIODS: View = View::empty(
-    "periods",
-    &[
-        ("name", SYSNAME, false),
-        ("period_type", TinyInt, true),
-        ("period_type_desc", NVARCHAR60, true),
-        ("object_id", Int, false),
-        ("start_column_id", Int, false),
-        ("end_column_id", Int, false),
-    ],
-);
-
 /// sys.fulltext_catalogs.
 pub static FULLTEXT_CATALOGS: View = View::empty(
     "fulltext_catalogs",

@@ -73,14 +73,24 @@ struct Column<'a> {
 }
 
 impl Column<'_> {
+    /// generated_always_type with its name.
+    fn generated(&self) -> (u8, &'static str) {
+        match self.def.and_then(|c| c.generated) {
+            None => (0, "NOT_APPLICABLE"),
+            Some(generated) if generated.end => (2, "AS_ROW_END"),
+            Some(_) => (1, "AS_ROW_START"),
+        }
+    }
+
     /// The value of the view's column at a position; `more`: how many columns the view adds, which the caller fills in.
     fn value(&self, at: usize, more: usize) -> Value {
         let ty = self.ty;
         if at >= BEFORE + more {
             return match at - more {
-                25 => Value::TinyInt(0),
-                26 => text("NOT_APPLICABLE"),
-                32 | 33 | 36 | 39 => bit(false),
+                25 => Value::TinyInt(self.generated().0),
+                26 => text(self.generated().1),
+                32 => bit(self.def.is_some_and(ColumnDef::is_hidden)),
+                33 | 36 | 39 => bit(false),
                 _ => Value::Null,
             };
         }
@@ -144,6 +154,7 @@ fn user_columns(
                 default: None,
                 identity: c.identity,
                 computed: c.computed.clone(),
+                generated: None,
             };
             let (object_id, column_id, ty) = (def.type_id, column.column_id, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });

@@ -478,7 +478,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::ASSEMBLIES,
     &absent::XML_SCHEMA_COLLECTIONS,
     &absent::XML_INDEXES,
-    &absent::PERIODS,
+    &objects::PERIODS,
     &absent::FULLTEXT_CATALOGS,
     &absent::FULLTEXT_INDEXES,
     &absent::SERVERS,

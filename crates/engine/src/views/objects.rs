@@ -9,6 +9,7 @@ use crate::instance::OfInstance;
 use catalog::Db;
 use catalog::names::quote;
 use catalog::security::Class;
+use catalog::temporal::{Retention, Temporal};
 use catalog::{Catalog, IndexDef, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
@@ -232,6 +233,40 @@ const TABLE_COLUMNS: &[ViewColumn] = object_columns!(
     ("is_dropped_ledger_table", Bit, true)
 );
 
+/// How long the history of a versioned table is kept: number, unit, the unit's name.
+fn retention(table: &TableDef) -> [Value; 3] {
+    match table.temporal {
+        Temporal::Current { retention: None, .. } => [Value::Int(-1), Value::Int(-1), text("INFINITE")],
+        Temporal::Current { retention: Some(Retention { count, unit }), .. } => {
+            [Value::Int(count), Value::Int(unit as i32), text(unit.word())]
+        }
+        Temporal::None | Temporal::History { .. } => [Value::Null, Value::Null, Value::Null],
+    }
+}
+
+/// sys.periods.
+pub static PERIODS: View = View::sys(
+    "periods",
+    &[
+        ("name", SYSNAME, false),
+        ("period_type", TinyInt, true),
+        ("period_type_desc", NVARCHAR60, true),
+        ("object_id", Int, false),
+        ("start_column_id", Int, false),
+        ("end_column_id", Int, false),
+    ],
+    |_, db, _| {
+        let catalog = db.catalog();
+        let row = |table: &Arc<TableDef>| {
+            let (start, end) = table.period()?;
+            let id = |at: usize| Value::Int(table.columns[at].column_id);
+            let (kind, name) = (Value::TinyInt(1), text("SYSTEM_TIME_PERIOD"));
+            Some(vec![text("SYSTEM_TIME"), kind, name, Value::Int(table.object_id), id(start), id(end)])
+        };
+        Ok(catalog.by_id.values().filter_map(row).collect())
+    },
+);
+
 /// sys.tables.
 pub static TABLES: View =
     View::seeking("tables", TABLE_COLUMNS, &[0, 1], pick::per_table, |_, db, wanted| {
@@ -241,6 +276,7 @@ pub static TABLES: View =
             let schema_id = catalog.schema_id(table);
             let mut row = object(&table.name, table.object_id, schema_id, 0, TABLE, created, false);
             let last = table.columns.iter().map(|c| c.column_id).max().unwrap_or(0);
+            let [kept, unit, unit_name] = retention(table);
             row.extend([
                 Value::Int(if table.lob.is_some() { table.storage.filegroup.into() } else { 0 }),
                 Value::Null,
@@ -261,14 +297,14 @@ pub static TABLES: View =
                 bit(false),
                 Value::TinyInt(0),
                 text("SCHEMA_AND_DATA"),
-                Value::TinyInt(0),
-                text("NON_TEMPORAL_TABLE"),
-                Value::Null,
+                Value::TinyInt(table.temporal.shown().0),
+                text(table.temporal.shown().1),
+                table.temporal.history().map_or(Value::Null, Value::Int),
                 bit(false),
                 bit(false),
-                Value::Null,
-                Value::Null,
-                Value::Null,
+                kept,
+                unit,
+                unit_name,
                 bit(false),
                 bit(false),
                 Value::Null,

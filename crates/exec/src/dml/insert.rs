@@ -88,12 +88,12 @@ pub fn compile(
     let nested = nested::compile(binder, insert, &target, &columns)?;
     let source = match &insert.source {
         InsertSource::Values(rows) => {
-            values_source(binder, &table, &columns, rows, !insert.columns.is_empty())?
+            values_source(binder, (&db, &table), &columns, rows, !insert.columns.is_empty())?
         }
         InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
         InsertSource::Query(query) => {
             let listed = !insert.columns.is_empty();
-            query_source(binder, &table, &columns, query, listed, hinted("KEEPDEFAULTS"))?
+            query_source(binder, (&db, &table), &columns, query, listed, hinted("KEEPDEFAULTS"))?
         }
         InsertSource::Execute(_) => return Err(unsupported("INSERT ... EXEC")),
     };
@@ -148,7 +148,7 @@ pub fn compile(
 
 pub(super) fn values_source(
     binder: &mut Binder<'_>,
-    table: &TableDef,
+    (db, table): (&Db, &TableDef),
     columns: &[usize],
     rows: &[Vec<ast::Expr>],
     listed: bool,
@@ -172,7 +172,7 @@ pub(super) fn values_source(
                     let wanted = Wanted::Becomes(table.columns[*column].ty);
                     let typed = binder.deduce(e, wanted).and_then(|()| binder.expr(e));
                     binder.scopes.pop();
-                    into_column(typed?, table, *column)?
+                    into_column(typed?, (db, table), *column)?
                 }
             };
             given.push(value);
@@ -184,7 +184,7 @@ pub(super) fn values_source(
 
 pub(super) fn query_source(
     binder: &mut Binder<'_>,
-    table: &TableDef,
+    (db, table): (&Db, &TableDef),
     columns: &[usize],
     query: &ast::Query,
     listed: bool,
@@ -201,7 +201,10 @@ pub(super) fn query_source(
         let mut typed = out.typed();
         typed.expr = Expr::Col(slot as u32);
         typed.manner = binder.env.options.manner();
-        let value = if out.untyped { Expr::Const(Value::Null) } else { into_column(typed, table, *column)? };
+        let value = match out.untyped && table.columns[*column].generated.is_none() {
+            true => Expr::Const(Value::Null),
+            false => into_column(typed, (db, table), *column)?,
+        };
         given.push(match keeps_defaults && table.columns[*column].default.is_some() {
             false => value,
             // KEEPDEFAULTS: what the file has no value for.

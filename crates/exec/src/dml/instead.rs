@@ -163,6 +163,7 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
         default: None,
         identity: None,
         computed: None,
+        generated: None,
     });
     Arc::new(TableDef::of_view(view, columns.collect()))
 }
@@ -189,9 +190,11 @@ fn inserted(
     let given = target_columns(&table, &insert.columns, false, &|name| table_position(&table, name))?;
     let listed = !insert.columns.is_empty();
     let source = match &insert.source {
-        InsertSource::Values(rows) => values_source(binder, &table, &given, rows, listed)?,
+        InsertSource::Values(rows) => values_source(binder, (&found.db, &table), &given, rows, listed)?,
         InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
-        InsertSource::Query(query) => query_source(binder, &table, &given, query, listed, false)?,
+        InsertSource::Query(query) => {
+            query_source(binder, (&found.db, &table), &given, query, listed, false)?
+        }
         InsertSource::Execute(_) => return Err(unsupported("INSERT ... EXEC")),
     };
     binder.scopes.push(Scope::default());

@@ -290,7 +290,10 @@ pub fn target_columns(
             );
             return Err(SqlError::new(8101, 16, 1, text));
         }
-        let given = |i: &usize| table.columns[*i].identity.is_none() && table.columns[*i].computed.is_none();
+        let given = |i: &usize| {
+            let column = &table.columns[*i];
+            column.identity.is_none() && column.computed.is_none() && !column.is_hidden()
+        };
         return Ok((0..table.columns.len()).filter(given).collect());
     }
     let mut columns = Vec::with_capacity(names.len());

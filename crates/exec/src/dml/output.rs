@@ -269,7 +269,7 @@ fn into_table(
     let mut given = Vec::with_capacity(values.len());
     for (typed, column) in values.into_iter().zip(&columns) {
         let manner = binder.env.options.manner();
-        given.push(into_column(Typed { manner, ..typed }, &table, *column)?);
+        given.push(into_column(Typed { manner, ..typed }, (&db, &table), *column)?);
     }
     let exprs = row_of(binder, &table, &columns, given)?;
     let all: Vec<usize> = (0..table.columns.len()).collect();

@@ -5,6 +5,7 @@ use catalog::Db;
 use catalog::TableDef;
 use expr::{ConvertExpr, Expr, Typed, bind_ops};
 use plan::bind::Binder;
+use plan::bind::period::{self, TRANSACTION_TIME};
 use plan::bind::scope::{Clause, Scope};
 use types::convert::Mode;
 use types::{DataType, SqlError, Value};
@@ -76,8 +77,16 @@ fn truncated(
     SqlError::truncation_in(&full_name(db, table), &table.columns[column].name, &part)
 }
 
-/// The conversion to a column's type. Error: 273 for a rowversion column, whose values the table makes.
-pub fn into_column(typed: Typed, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
+/// The conversion to a column's type. Errors: 273 for a rowversion column, 13536 for one of a period: their values the table makes.
+pub fn into_column(typed: Typed, (db, table): (&Db, &TableDef), column: usize) -> Result<Expr, SqlError> {
+    if table.columns[column].generated.is_some() {
+        let text = format!(
+            "Cannot insert an explicit value into a GENERATED ALWAYS column in table '{}'. Use INSERT with a column list to \
+             exclude the GENERATED ALWAYS column, or insert a DEFAULT into GENERATED ALWAYS column.",
+            full_name(db, table)
+        );
+        return Err(SqlError::new(13536, 16, 1, text));
+    }
     if table.columns[column].ty == DataType::RowVersion {
         let text = "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the \
                     timestamp column, or insert a DEFAULT into the timestamp column.";
@@ -89,6 +98,10 @@ pub fn into_column(typed: Typed, table: &TableDef, column: usize) -> Result<Expr
 /// The value of a column that the statement does not mention.
 pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
     let def = &table.columns[column];
+    if def.generated.is_some() {
+        let function = binder.env.names.function(TRANSACTION_TIME);
+        return period::new_value(function, def);
+    }
     let Some(default) = &def.default else { return Ok(Expr::Const(Value::Null)) };
     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
     let typed = binder.expr(&default.expr);

@@ -243,6 +243,8 @@ pub struct SessionCore {
     pub fired: Vec<FiredTriggers>,
     /// Triggers that are running, the innermost last, by object_id and database.
     pub running_triggers: Vec<(i32, i32)>,
+    /// The time of the transaction that a statement was last by itself, behind the transaction's number.
+    own_time: (u64, u64),
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
     pub private_tables: Vec<Arc<TableDef>>,
     /// What sp_getapplock has got.
@@ -318,6 +320,7 @@ impl SessionCore {
             changes: None,
             fired: Vec::new(),
             running_triggers: Vec::new(),
+            own_time: (0, 0),
             private_tables: Vec::new(),
             app_locks: AppLocks::default(),
             profile: None,
@@ -385,6 +388,23 @@ impl SessionCore {
         }
         self.trancount = n;
         self.shared.open_transactions.store(n.into(), Ordering::Relaxed);
+    }
+
+    /// When the session's transaction began, in microseconds since 1970, UTC: BEGIN TRANSACTION, else the moment at which
+    /// the statement that is its own transaction asked for it first.
+    pub fn transaction_time(&mut self) -> u64 {
+        if self.trancount > 0 {
+            return self.shared.tran_began.load(Ordering::Relaxed);
+        }
+        let number = self.transactions.open.first().map_or(0, |open| open.txn.locks.id().0);
+        match self.own_time {
+            (of, time) if of == number && number != 0 => time,
+            _ => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                self.own_time = (number, now.as_micros() as u64);
+                self.own_time.1
+            }
+        }
     }
 
     /// The session's transaction begins.

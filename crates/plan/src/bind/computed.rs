@@ -181,9 +181,7 @@ impl Binder<'_> {
 
 fn plain_columns(table: &TableDef, first: ColId) -> Vec<ScopeColumn> {
     let columns = table.columns.iter().enumerate();
-    columns
-        .map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation))
-        .collect()
+    columns.map(|(i, c)| ScopeColumn::of_table(c, first + i as ColId)).collect()
 }
 
 /// Looks through an expression.

@@ -5,6 +5,7 @@ use crate::access_hints::{Amount, Sample};
 use crate::bind::nested_change::{Place, check_none};
 use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::synonym::{base_of, invalid_synonym};
+use crate::bind::system_time::{Mention, not_versioned};
 use crate::bind::updatable::Origin;
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
@@ -73,8 +74,9 @@ impl Binder<'_> {
 
     pub(super) fn table_ref(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
         match &table.kind {
-            TableRefKind::Named { name, alias, sample, hints } => {
-                let logical = self.named(name, alias.as_ref(), hints)?;
+            TableRefKind::Named { name, alias, sample, hints, system_time } => {
+                let mention = Mention { name, alias: alias.as_ref(), hints };
+                let logical = self.named(&mention, system_time.as_deref())?;
                 match sample {
                     None => Ok(logical),
                     Some(sample) => {
@@ -143,12 +145,12 @@ impl Binder<'_> {
         Ok((result?, scope))
     }
 
-    fn named(
-        &mut self,
-        name: &ast::ObjectName,
-        alias: Option<&ast::Ident>,
-        hints: &[ast::OptionItem],
-    ) -> Result<Logical, SqlError> {
+    fn named(&mut self, mention: &Mention<'_>, time: Option<&ast::SystemTime>) -> Result<Logical, SqlError> {
+        let Mention { name, alias, hints } = *mention;
+        let moments = time.map(|time| self.moments(time)).transpose()?;
+        if moments.is_some() && name.is_bare() && self.is_cte(&name.name.value) {
+            return Err(not_versioned(&name.to_string()));
+        }
         if name.is_bare()
             && let Some(rows) = self.recursion(name, alias)?
         {
@@ -175,8 +177,13 @@ impl Binder<'_> {
             Named::Module(..) | Named::View(..) => false,
         };
         let alias = alias.or(Some(&name.name).filter(|_| renamed));
+        let mention = Mention { name, alias, hints };
         match found {
-            Named::Table(db, table) => self.base_table(db, table, name, alias, hints),
+            Named::Table(db, table) => match self.moments_of_view(&table, moments.is_some())?.or(moments) {
+                None => self.base_table(db, table, name, alias, hints),
+                Some(moments) => self.versions((db, table), &mention, &moments),
+            },
+            Named::View(..) if moments.is_some() => Err(not_versioned(&name.to_string())),
             Named::View(db, view) => {
                 if view.arguments().is_some() {
                     let text = format!("Parameters were not supplied for the function '{name}'.");
@@ -184,7 +191,10 @@ impl Binder<'_> {
                 }
                 self.system_view(db, view, Vec::new(), name, alias)
             }
-            Named::Module(db, module) if module.view().is_some() => self.user_view(db, &module, name, alias),
+            Named::Module(db, module) if module.view().is_some() => match moments {
+                None => self.user_view(db, &module, name, alias),
+                Some(moments) => self.view_at((db, &module), &mention, moments),
+            },
             Named::Module(_, module) if module.kind.is_table_function() => {
                 let text = format!("Parameters were not supplied for the function '{name}'.");
                 Err(SqlError::new(216, 16, 1, text))
@@ -249,7 +259,7 @@ impl Binder<'_> {
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
     }
 
-    fn base_table(
+    pub(super) fn base_table(
         &mut self,
         db: Arc<Db>,
         table: Arc<TableDef>,
@@ -369,7 +379,7 @@ impl Binder<'_> {
     /// # Errors
     /// Those of its query.
     pub fn target_query(&mut self, name: &ast::ObjectName) -> Result<Logical, SqlError> {
-        let logical = self.named(name, None, &[])?;
+        let logical = self.named(&Mention { name, alias: None, hints: &[] }, None)?;
         let sources = &mut self.scope()?.sources;
         sources.rotate_right(1);
         Ok(logical)
@@ -572,8 +582,7 @@ impl Binder<'_> {
 /// A base table as a name source.
 pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident>) -> Source {
     let columns = get.table.columns.iter().enumerate();
-    let columns =
-        columns.map(|(i, c)| ScopeColumn::new(&c.name, get.first + i as u32, c.ty, c.nullable, c.collation));
+    let columns = columns.map(|(i, c)| ScopeColumn::of_table(c, get.first + i as u32));
     Source {
         name: alias.map_or_else(|| fold_name(&get.table.name), |a| fold_name(&a.value)),
         aliased: alias.is_some(),

@@ -17,6 +17,7 @@ mod json;
 pub mod literal;
 pub mod module;
 pub mod nested_change;
+pub mod period;
 mod pivot;
 mod query_source;
 pub mod recursive;
@@ -27,6 +28,7 @@ pub mod sequence;
 pub mod set_options;
 mod subquery;
 pub mod synonym;
+pub mod system_time;
 mod system_view;
 pub mod table_hints;
 pub mod type_names;
@@ -141,6 +143,8 @@ pub struct Binder<'a> {
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
     pub numbered: Option<Vec<(usize, (i64, i64))>>,
+    /// FOR SYSTEM_TIME of the view that is being bound.
+    system_time: Option<system_time::OfView>,
     /// Columns that nodes() gives.
     node_columns: Vec<ColId>,
     /// The column that is bound next may be one of them.
@@ -194,6 +198,7 @@ impl<'a> Binder<'a> {
             table_hints: Vec::new(),
             change: None,
             numbered: None,
+            system_time: None,
             node_columns: Vec::new(),
             node_access: false,
         }

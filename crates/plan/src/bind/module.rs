@@ -3,6 +3,7 @@
 //! Guarantees: what stands around a mention of a view is not seen inside it; a view that contains itself is an error.
 
 use crate::bind::Binder;
+use crate::bind::period;
 use crate::bind::scope::{ScopeColumn, Source};
 use crate::bind::updatable::Origin;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
@@ -159,6 +160,7 @@ impl Binder<'_> {
         );
         number.hidden = true;
         columns.push(number);
+        columns.extend(self.time_column(&changes.table)?);
         let source_of = Source {
             name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
             aliased: alias.is_some(),
@@ -175,6 +177,17 @@ impl Binder<'_> {
 }
 
 impl Binder<'_> {
+    /// The hidden column with the transaction's time, of a table that has a period.
+    fn time_column(&mut self, table: &TableDef) -> Result<Option<ScopeColumn>, SqlError> {
+        let Some((_, end)) = table.period() else { return Ok(None) };
+        let ty = table.columns[end].ty;
+        let mut column = ScopeColumn::new(period::TIME, self.new_col(), ty, false, Collation::DEFAULT);
+        column.hidden = true;
+        let function = self.env.names.function(period::TRANSACTION_TIME);
+        column.value = Some(Arc::new(period::transaction_time(function, ty)?));
+        Ok(Some(column))
+    }
+
     /// UPDATE(column) in a trigger.
     ///
     /// # Errors

@@ -34,6 +34,12 @@ impl ScopeColumn {
         ScopeColumn { name, folded, id, ty, nullable, collation, hidden: false, value: None }
     }
 
+    /// A column of a table.
+    pub fn of_table(column: &catalog::ColumnDef, id: ColId) -> ScopeColumn {
+        let shown = ScopeColumn::new(&column.name, id, column.ty, column.nullable, column.collation);
+        ScopeColumn { hidden: column.is_hidden(), ..shown }
+    }
+
     /// The column as an expression.
     pub fn typed(&self) -> Typed {
         Typed {

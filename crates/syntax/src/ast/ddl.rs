@@ -217,6 +217,8 @@ pub enum TableElement {
     Constraint(Constraint),
     /// `INDEX name [UNIQUE] [CLUSTERED] (columns)`.
     Index(InlineIndex),
+    /// `PERIOD FOR SYSTEM_TIME (start, end)`.
+    Period { start: Ident, end: Ident },
 }
 
 /// A column.
@@ -238,6 +240,8 @@ pub struct ColumnDef {
     pub rowguidcol: bool,
     /// `SPARSE`.
     pub sparse: bool,
+    /// `GENERATED ALWAYS AS ROW START | END [HIDDEN]`.
+    pub generated: Option<Generated>,
     /// DEFAULT, PRIMARY KEY, UNIQUE, CHECK, REFERENCES in the order written; key lists are empty here.
     pub constraints: Vec<Constraint>,
     /// `INDEX name [UNIQUE] [CLUSTERED]` after the column.
@@ -259,11 +263,21 @@ impl ColumnDef {
             identity: None,
             rowguidcol: false,
             sparse: false,
+            generated: None,
             constraints: Vec::new(),
             index: None,
             span,
         }
     }
+}
+
+/// `GENERATED ALWAYS AS ROW START | END [HIDDEN]`: a column of a table's period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generated {
+    /// `END` rather than `START`.
+    pub end: bool,
+    /// Not among the columns that `*` means.
+    pub hidden: bool,
 }
 
 /// A computed column's expression.
@@ -418,6 +432,8 @@ pub enum DropElement {
     Constraint { name: Ident, if_exists: bool, options: Vec<OptionItem> },
     /// `COLUMN [IF EXISTS] name`.
     Column { name: Ident, if_exists: bool },
+    /// `PERIOD FOR SYSTEM_TIME`.
+    Period,
 }
 
 // ---- indexes and statistics ----

@@ -210,7 +210,14 @@ pub struct TableRef {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableRefKind {
     /// A table, view, synonym, CTE, `inserted` or `deleted`.
-    Named { name: ObjectName, alias: Option<Ident>, sample: Option<TableSample>, hints: Vec<OptionItem> },
+    Named {
+        name: ObjectName,
+        alias: Option<Ident>,
+        sample: Option<TableSample>,
+        hints: Vec<OptionItem>,
+        /// `FOR SYSTEM_TIME ...`.
+        system_time: Option<Box<SystemTime>>,
+    },
     /// A table variable.
     Variable { name: CompactString, alias: Option<Ident>, hints: Vec<OptionItem> },
     /// A table function: `f(...) [AS] a [(columns)]`, also `OPENJSON(...) WITH (columns)`.
@@ -245,6 +252,21 @@ pub enum TableRefKind {
     Pivot { input: Box<TableRef>, aggregate: Box<Expr>, column: Ident, values: Vec<Ident>, alias: Ident },
     /// `input UNPIVOT (value FOR column IN ([a], [b])) AS alias`.
     Unpivot { input: Box<TableRef>, value: Ident, column: Ident, values: Vec<Ident>, alias: Ident },
+}
+
+/// `FOR SYSTEM_TIME ...`: which rows of a system-versioned table. The times are constants or variables.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SystemTime {
+    /// `ALL`.
+    All,
+    /// `AS OF t`.
+    AsOf(Expr),
+    /// `FROM a TO b`.
+    FromTo(Expr, Expr),
+    /// `BETWEEN a AND b`.
+    Between(Expr, Expr),
+    /// `CONTAINED IN (a, b)`.
+    ContainedIn(Expr, Expr),
 }
 
 /// A column of `WITH (...)` after a table function.

@@ -207,31 +207,7 @@ impl Parser<'_> {
         self.opt_ident_list()?;
         let span = self.peek().span;
         let name = ObjectName::bare(Ident { value: (*what).into(), quoted: false, span });
-        Ok(Some(TableRefKind::Named { name, alias, sample: None, hints: Vec::new() }))
-    }
-
-    /// `FOR SYSTEM_TIME ...` behind a table's name.
-    pub(super) fn opt_system_time(&mut self) -> P<()> {
-        if !self.eat_seq(&["FOR", "SYSTEM_TIME"]) {
-            return Ok(());
-        }
-        self.mark_foreign("FOR SYSTEM_TIME");
-        if self.eat("ALL") {
-            return Ok(());
-        }
-        if self.eat_seq(&["CONTAINED", "IN"]) {
-            return self.skip_parentheses();
-        }
-        if self.eat_seq(&["AS", "OF"]) {
-            return self.constant_or_variable().map(drop);
-        }
-        let between = self.eat("BETWEEN");
-        if !between {
-            self.expect("FROM")?;
-        }
-        self.constant_or_variable()?;
-        self.expect(if between { "AND" } else { "TO" })?;
-        self.constant_or_variable().map(drop)
+        Ok(Some(TableRefKind::Named { name, alias, sample: None, hints: Vec::new(), system_time: None }))
     }
 
     /// A property of a column that no column has here; false when there is none.

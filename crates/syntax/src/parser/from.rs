@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, Span, TableRef, TableRefKind,
-    TableSample,
+    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, Span, SystemTime, TableRef,
+    TableRefKind, TableSample,
 };
 use crate::lexer::Tok;
 
@@ -294,12 +294,41 @@ impl Parser<'_> {
         if self.at_tok(Tok::LParen) && !self.at_bare_hints() {
             return self.function_source(name);
         }
-        self.opt_system_time()?;
+        let system_time = self.opt_system_time()?.map(Box::new);
         let mut hints = self.opt_table_hints()?;
         let alias = self.opt_alias()?;
         let sample = self.opt_sample()?;
         hints.extend(self.opt_table_hints()?);
-        Ok(TableRefKind::Named { name, alias, sample, hints })
+        Ok(TableRefKind::Named { name, alias, sample, hints, system_time })
+    }
+
+    /// `FOR SYSTEM_TIME ...` behind a table's name.
+    fn opt_system_time(&mut self) -> P<Option<SystemTime>> {
+        if !self.eat_seq(&["FOR", "SYSTEM_TIME"]) {
+            return Ok(None);
+        }
+        if self.eat("ALL") {
+            return Ok(Some(SystemTime::All));
+        }
+        if self.eat_seq(&["CONTAINED", "IN"]) {
+            self.expect_tok(Tok::LParen)?;
+            let from = self.constant_or_variable()?;
+            self.expect_tok(Tok::Comma)?;
+            let to = self.constant_or_variable()?;
+            self.expect_tok(Tok::RParen)?;
+            return Ok(Some(SystemTime::ContainedIn(from, to)));
+        }
+        if self.eat_seq(&["AS", "OF"]) {
+            return self.constant_or_variable().map(SystemTime::AsOf).map(Some);
+        }
+        let between = self.eat("BETWEEN");
+        if !between {
+            self.expect("FROM")?;
+        }
+        let from = self.constant_or_variable()?;
+        self.expect(if between { "AND" } else { "TO" })?;
+        let to = self.constant_or_variable()?;
+        Ok(Some(if between { SystemTime::Between(from, to) } else { SystemTime::FromTo(from, to) }))
     }
 
     fn at_bare_hints(&self) -> bool {

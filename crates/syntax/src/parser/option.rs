@@ -8,8 +8,8 @@ use compact_str::CompactString;
 
 /// Words that can follow a number in an option.
 const UNITS: &[&str] = &[
-    "SECONDS", "SECOND", "MINUTES", "MINUTE", "HOURS", "HOUR", "DAYS", "DAY", "WEEKS", "MONTHS", "YEARS",
-    "PERCENT", "ROWS", "KB", "MB", "GB", "TB",
+    "SECONDS", "SECOND", "MINUTES", "MINUTE", "HOURS", "HOUR", "DAYS", "DAY", "WEEKS", "WEEK", "MONTHS",
+    "MONTH", "YEARS", "YEAR", "PERCENT", "ROWS", "KB", "MB", "GB", "TB",
 ];
 
 /// Options whose parentheses hold names, numbers and strings rather than options.
@@ -103,7 +103,9 @@ impl Parser<'_> {
             let nested = self.nest(|p| p.paren_list(Self::value_item))?;
             return Ok(self.option_node(name, OptionValue::None, nested, start));
         }
-        let value = if self.eat_tok(Tok::Eq) || self.at_juxtaposed_value() {
+        let value = if name == "HISTORY_TABLE" && self.eat_tok(Tok::Eq) {
+            self.name_value()?
+        } else if self.eat_tok(Tok::Eq) || self.at_juxtaposed_value() {
             self.option_value()?
         } else {
             OptionValue::None
@@ -166,6 +168,14 @@ impl Parser<'_> {
             Tok::Quoted => Ok(OptionValue::Word(self.take_ident().value)),
             _ => Ok(OptionValue::Expr(self.constant_or_variable()?)),
         }
+    }
+
+    /// The name of an object as it is written.
+    fn name_value(&mut self) -> P<OptionValue> {
+        let start = self.peek().span;
+        let name = self.object_name()?;
+        let kind = ExprKind::Column(super::function::column_of(name));
+        Ok(OptionValue::Expr(Expr { kind, span: self.since(start) }))
     }
 
     /// Unit, nested list and the rare words after an option's value.

@@ -3,7 +3,7 @@
 use super::{P, Parser};
 use crate::ast::{
     AlterTable, AlterTableAction, ColumnDef, Computed, Constraint, ConstraintKind, CreateTable, DropElement,
-    Ident, Identity, IndexColumn, InlineIndex, OptionItem, Placement, ReferentialAction, StmtKind,
+    Generated, Ident, Identity, IndexColumn, InlineIndex, OptionItem, Placement, ReferentialAction, StmtKind,
     SwitchPartition, TableElement,
 };
 use crate::error::SyntaxError;
@@ -37,18 +37,21 @@ impl Parser<'_> {
             if self.at_tok(Tok::RParen) {
                 break;
             }
-            if self.eat_seq(&["PERIOD", "FOR", "SYSTEM_TIME"]) {
-                self.mark_foreign("PERIOD FOR SYSTEM_TIME");
-                self.skip_parentheses()?;
-            } else {
-                elements.push(self.table_element()?);
-            }
+            elements.push(self.table_element()?);
         }
         self.expect_tok(Tok::RParen)?;
         Ok(elements)
     }
 
     fn table_element(&mut self) -> P<TableElement> {
+        if self.eat_seq(&["PERIOD", "FOR", "SYSTEM_TIME"]) {
+            self.expect_tok(Tok::LParen)?;
+            let start = self.ident()?;
+            self.expect_tok(Tok::Comma)?;
+            let end = self.ident()?;
+            self.expect_tok(Tok::RParen)?;
+            return Ok(TableElement::Period { start, end });
+        }
         if self.at("INDEX") {
             let index = self.inline_index()?;
             // Only after a column it is that column's.
@@ -96,6 +99,12 @@ impl Parser<'_> {
             column.rowguidcol = true;
         } else if self.eat("SPARSE") {
             column.sparse = true;
+        } else if self.eat_seq(&["GENERATED", "ALWAYS", "AS", "ROW"]) {
+            let end = self.eat("END");
+            if !end {
+                self.expect("START")?;
+            }
+            column.generated = Some(Generated { end, hidden: self.eat("HIDDEN") });
         } else if self.foreign_property()? {
         } else if self.at("INDEX") {
             column.index = Some(Box::new(self.inline_index()?));
@@ -373,6 +382,9 @@ impl Parser<'_> {
     fn drop_elements(&mut self) -> P<AlterTableAction> {
         let mut column = false;
         let elements = self.list(|p| {
+            if p.eat_seq(&["PERIOD", "FOR", "SYSTEM_TIME"]) {
+                return Ok(DropElement::Period);
+            }
             if p.eat("COLUMN") {
                 column = true;
             } else if p.eat("CONSTRAINT") {

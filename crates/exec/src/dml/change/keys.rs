@@ -60,6 +60,11 @@ impl RowSink for Any {
 }
 
 impl KeyTest {
+    /// A query that finds a row only if something is wrong.
+    pub fn new(broken: Arc<QueryPlan>, error: SqlError) -> KeyTest {
+        KeyTest { broken, error }
+    }
+
     /// Error 547 when there is such a row.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         let mut any = Any::default();
@@ -69,6 +74,11 @@ impl KeyTest {
 }
 
 impl Cascade {
+    /// Of a compiled statement.
+    pub fn new(plan: Arc<dyn CascadePlan>) -> Cascade {
+        Cascade(plan)
+    }
+
     /// Changes the rows.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         self.0.cascade(ctx)
@@ -250,12 +260,12 @@ impl Steps<'_> {
     }
 }
 
-fn parse(text: &str) -> Result<Stmt, SqlError> {
+pub(super) fn parse(text: &str) -> Result<Stmt, SqlError> {
     let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
     stmts.into_iter().next().ok_or_else(|| SqlError::internal("a foreign key made no statement"))
 }
 
-fn query(text: &str, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
+pub(super) fn query(text: &str, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
     match &parse(text)?.kind {
         StmtKind::Select(query) => compile_query(query, env),
         _ => Err(SqlError::internal("a foreign key made no query")),

@@ -3,12 +3,13 @@
 //! a plan without any of these steps costs nothing.
 //!
 //! ```text
-//! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► cascades ─► foreign keys ─► AFTER triggers
+//! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► cascades, history ─► foreign keys ─► AFTER triggers
 //! ```
 //! Guarantees: rows are kept only where a later step reads them; cascades come before the tests of foreign keys; a failure
 //! undoes the whole statement.
 
 mod checks;
+mod history;
 mod keys;
 
 use std::sync::Arc;
@@ -117,6 +118,7 @@ pub fn compile(
         }
     }
     change.table.check_enabled()?;
+    history::check_no_history(env, change)?;
     if change.table.indexes.iter().any(|index| index.filter.is_some()) {
         env.options.check_for_filters(change.verb)?;
     }
@@ -159,6 +161,10 @@ pub fn compile(
         }
         let keys = keys::compile(env, &catalog, change, compile_cascade)?;
         (plan.cascades, plan.keys) = (keys.cascades, keys.tests);
+    }
+    if let Some(history) = history::compile(env, &catalog, change, compile_cascade)? {
+        plan.cascades.push(history.writes);
+        plan.keys.push(history.test);
     }
     Ok(plan)
 }

@@ -476,7 +476,7 @@ fn insert(
             _ => {
                 binder.scope()?.clause = Place::Where;
                 binder.deduce(e, Wanted::Becomes(table.columns[*column].ty))?;
-                into_column(binder.expr(e)?, table, *column)?
+                into_column(binder.expr(e)?, (&sides.get.db, table), *column)?
             }
         });
     }

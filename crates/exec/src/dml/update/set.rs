@@ -3,13 +3,14 @@
 //! changed gets a new rowversion.
 
 use super::super::new_row::not_modifiable;
-use super::super::values::{default_of, into_column};
+use super::super::values::{default_of, full_name, into_column};
 use super::write;
 use catalog::TableDef;
 use catalog::statistics::column_bit;
 use expr::{ColId, Expr, Label, Manner, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
+use plan::bind::period::{self, TRANSACTION_TIME};
 use plan::bind::row_version;
 use plan::bind::scope::Clause;
 use plan::bind::select::compound;
@@ -82,6 +83,11 @@ impl SetClause {
         if let Some(at) = get.table.row_version().filter(|_| !clause.sets.is_empty()) {
             let expr = row_version::new_value(binder, get.db.id())?;
             clause.sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
+        }
+        if let Some((start, _)) = get.table.period().filter(|_| !clause.sets.is_empty()) {
+            let function = binder.env.names.function(TRANSACTION_TIME);
+            let expr = period::transaction_time(function, get.table.columns[start].ty)?;
+            clause.sets.push(SetColumn { column: start, expr, patch: patch_of(&get.table, start) });
         }
         clause.changed = clause.sets.iter().map(|s| s.column).collect();
         clause.computed = binder.stored_computed(&get.db, &get.table, Some(&clause.changed))?;
@@ -158,6 +164,11 @@ impl SetClause {
                 if def.ty == DataType::RowVersion {
                     return Err(SqlError::new(272, 16, 1, "Cannot update a timestamp column."));
                 }
+                if def.generated.is_some() {
+                    let name = full_name(&get.db, &get.table);
+                    let text = format!("Cannot update GENERATED ALWAYS columns in table '{name}'.");
+                    return Err(SqlError::new(13537, 16, 1, text));
+                }
                 self.check_once(&get.table, at)?;
                 let expr = match &value.kind {
                     ExprKind::Default => default_of(binder, &get.table, at)?,
@@ -174,7 +185,7 @@ impl SetClause {
                         if let Some(op) = compound(*op) {
                             typed = binder.binary(op, own(get, at), typed)?;
                         }
-                        into_column(typed, &get.table, at)?
+                        into_column(typed, (&get.db, &get.table), at)?
                     }
                 };
                 self.sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
@@ -190,7 +201,7 @@ impl SetClause {
                 self.check_once(&get.table, at)?;
                 binder.scope()?.clause = Clause::Where;
                 let typed = write::bind(binder, own(get, at), args)?;
-                let expr = into_column(typed, &get.table, at)?;
+                let expr = into_column(typed, (&get.db, &get.table), at)?;
                 self.sets.push(SetColumn { column: at, expr, patch: None });
             }
         }

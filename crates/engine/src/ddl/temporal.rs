@@ -1,0 +1,542 @@
+//! Periods and system versioning of tables: PERIOD FOR SYSTEM_TIME added and dropped, SYSTEM_VERSIONING switched on and off, the
+//! history table made or taken over, and what neither a versioned table nor its history may go through.
+//! Guarantees: a history has the columns of its table in the same order and none of their constraints; with
+//! DATA_CONSISTENCY_CHECK no rows are taken over whose periods end before they begin, in the future, or overlap.
+
+use std::sync::Arc;
+
+use catalog::names::quote;
+use catalog::temporal::{Generated, Retention, Temporal};
+use catalog::{ColumnDef, Compression, Db, IndexOptions, NewColumn, NewIndex, NewTable, TableDef, fold_name};
+use compact_str::CompactString;
+use exec::state::SessionCore;
+use plan::bind::period::end_of_time;
+use types::{DataType, SqlError};
+
+use super::constraints::finds_row;
+use super::tables::{Work, create_table, replace};
+
+/// SYSTEM_VERSIONING = ON (...).
+#[derive(Clone, Debug)]
+pub struct Versioning {
+    /// HISTORY_TABLE: schema and name.
+    pub history: Option<(CompactString, CompactString)>,
+    /// DATA_CONSISTENCY_CHECK.
+    pub check: bool,
+    /// HISTORY_RETENTION_PERIOD; none for INFINITE.
+    pub retention: Option<Retention>,
+}
+
+fn error(number: i32, text: String) -> SqlError {
+    SqlError::new(number, 16, 1, text)
+}
+
+/// `database.schema.table`.
+pub fn full_name(db: &Db, table: &TableDef) -> String {
+    format!("{}.{}", db.name(), table.full_name())
+}
+
+fn refused(db: &Db, table: &TableDef, number: i32, what: &str, kind: &str) -> SqlError {
+    let name = full_name(db, table);
+    error(
+        number,
+        format!("{what} failed on table '{name}' because it is not a supported operation on {kind}."),
+    )
+}
+
+/// 13552, 13545: a table that is dropped or truncated.
+pub fn check_free(db: &Db, table: &TableDef, truncated: bool) -> Result<(), SqlError> {
+    match (table.temporal, truncated) {
+        (Temporal::None, _) => Ok(()),
+        (_, false) => {
+            Err(refused(db, table, 13552, "Drop table operation", "system-versioned temporal tables"))
+        }
+        (_, true) => Err(refused(db, table, 13545, "Truncate", "system-versioned tables")),
+    }
+}
+
+/// 13550: a column that is added to a history.
+pub fn check_may_add(db: &Db, table: &TableDef) -> Result<(), SqlError> {
+    match table.temporal.is_history() {
+        false => Ok(()),
+        true => Err(refused(db, table, 13550, "Add column operation", "system-versioned temporal tables")),
+    }
+}
+
+/// 13551, 13588: a column that is dropped.
+pub fn check_may_drop(db: &Db, table: &TableDef, at: usize) -> Result<(), SqlError> {
+    if table.temporal.is_history() {
+        return Err(refused(db, table, 13551, "Drop column operation", "system-versioned temporal tables"));
+    }
+    let column = &table.columns[at];
+    if column.generated.is_none() {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{}' in table '{}' cannot be dropped because it is a part of period definition.",
+        column.name,
+        full_name(db, table)
+    );
+    Err(error(13588, text))
+}
+
+/// 13548, 13599: a column that becomes another.
+pub fn check_may_alter(db: &Db, table: &TableDef, column: &ColumnDef) -> Result<(), SqlError> {
+    if table.temporal.is_history() {
+        let text = format!(
+            "Cannot alter column '{}' on table '{}' because it is not a supported operation on system-versioned temporal or \
+             ledger tables.",
+            column.name,
+            full_name(db, table)
+        );
+        return Err(error(13548, text));
+    }
+    if column.generated.is_some() {
+        let text = format!(
+            "Period column '{}' in a system-versioned temporal table cannot be altered.",
+            column.name
+        );
+        return Err(error(13599, text));
+    }
+    Ok(())
+}
+
+/// The history of a versioned table.
+pub fn history_of(db: &Db, table: &TableDef) -> Option<Arc<TableDef>> {
+    table.temporal.history().and_then(|id| db.catalog().by_id.get(&id).cloned())
+}
+
+// ---- periods ----
+
+/// PERIOD FOR SYSTEM_TIME over two columns that the table has.
+///
+/// # Errors
+/// 13597, 13598; 13501, 13504, 13505, 13513, 13587 the columns cannot be a period; 13542, 13575 the rows have none.
+pub fn add_period(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    names: (&str, &str),
+    hidden: (bool, bool),
+) -> Result<Arc<TableDef>, SqlError> {
+    let name = full_name(&work.db, table);
+    if table.temporal.is_history() {
+        let text = format!("Temporal SYSTEM_TIME period cannot be defined on history table '{name}'.");
+        return Err(error(13598, text));
+    }
+    if table.period().is_some() {
+        return Err(error(
+            13597,
+            format!("Temporal SYSTEM_TIME period is already defined on table '{name}'."),
+        ));
+    }
+    let missing = |number, which| {
+        error(number, format!("Temporal 'GENERATED ALWAYS AS ROW {which}' column definition missing."))
+    };
+    let start = table.column(names.0).ok_or_else(|| missing(13504, "START"))?;
+    let end = table.column(names.1).filter(|end| *end != start).ok_or_else(|| missing(13505, "END"))?;
+    for at in [start, end] {
+        let column = &table.columns[at];
+        check_period_column(&column.name, column.ty, column.nullable)?;
+    }
+    check_precision(table.columns[start].ty, table.columns[end].ty)?;
+    let (from, at) =
+        (quote(&table.columns[start].name), format!("{}.{}", quote(&table.schema), quote(&table.name)));
+    if finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {at} WHERE {from} > SYSUTCDATETIME()"))? {
+        let text = format!(
+            "ADD PERIOD FOR SYSTEM_TIME on table '{name}' failed because there are open records with start of period set to a \
+             value in the future."
+        );
+        return Err(SqlError::new(13542, 16, 0, text));
+    }
+    let ty = table.columns[end].ty;
+    let last = types::display::format_value(&end_of_time(ty), ty);
+    let to = quote(&table.columns[end].name);
+    if finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {at} WHERE {to} <> '{last}'"))? {
+        let text = format!(
+            "ADD PERIOD FOR SYSTEM_TIME failed because table '{name}' contains records where end of period is not equal to \
+             MAX datetime."
+        );
+        return Err(SqlError::new(13575, 16, 0, text));
+    }
+    let mut next = TableDef::clone(table);
+    next.columns[start].generated = Some(Generated { end: false, hidden: hidden.0 });
+    next.columns[end].generated = Some(Generated { end: true, hidden: hidden.1 });
+    work.replace(table, next)
+}
+
+/// 13501, 13587: what a column of a period must be.
+pub fn check_period_column(name: &str, ty: DataType, nullable: bool) -> Result<(), SqlError> {
+    if !matches!(ty, DataType::DateTime2(_)) {
+        let text = format!("Temporal generated always column '{name}' has invalid data type.");
+        return Err(error(13501, text));
+    }
+    if nullable {
+        let text = format!("Period column '{name}' in a system-versioned temporal table cannot be nullable.");
+        return Err(error(13587, text));
+    }
+    Ok(())
+}
+
+/// 13513.
+pub fn check_precision(start: DataType, end: DataType) -> Result<(), SqlError> {
+    if start == end {
+        return Ok(());
+    }
+    Err(error(13513, "SYSTEM_TIME period columns cannot have different datatype precision.".into()))
+}
+
+/// DROP PERIOD FOR SYSTEM_TIME: its columns stay.
+///
+/// # Errors
+/// 13592, 13593.
+pub fn drop_period(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableDef>, SqlError> {
+    let name = full_name(&work.db, table);
+    if table.temporal.is_versioned() {
+        let text =
+            format!("Cannot drop SYSTEM_TIME period from table '{name}' when SYSTEM_VERSIONING is ON.");
+        return Err(error(13592, text));
+    }
+    if table.period().is_none() {
+        let text = format!(
+            "SYSTEM_TIME period cannot be dropped from table '{name}', because SYSTEM_TIME period does not exist."
+        );
+        return Err(error(13593, text));
+    }
+    let mut next = TableDef::clone(table);
+    next.columns.iter_mut().for_each(|column| column.generated = None);
+    work.replace(table, next)
+}
+
+// ---- versioning ----
+
+/// SYSTEM_VERSIONING = OFF: both tables become ordinary ones.
+///
+/// # Errors
+/// 13591.
+pub fn switch_off(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+    let Some(history) = history_of(&work.db, table) else {
+        let name = full_name(&work.db, table);
+        return Err(error(13591, format!("SYSTEM_VERSIONING is not turned ON for table '{name}'.")));
+    };
+    work.lock_current(&history)?;
+    for one in [table, &history] {
+        work.replace(one, TableDef { temporal: Temporal::None, ..TableDef::clone(one) })?;
+    }
+    Ok(())
+}
+
+/// SYSTEM_VERSIONING = ON: the history is made, or a table that is there is taken over. Of a table that is versioned already only the
+/// retention changes.
+///
+/// # Errors
+/// 13510, 13553, 13568 the table cannot be versioned; 13595, 13596, 13757 it is already; those of [`check_history`].
+pub fn switch_on(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    wanted: &Versioning,
+) -> Result<(), SqlError> {
+    let name = full_name(db, table);
+    let named = wanted.history.as_ref().map(|(schema, name)| db.catalog().find(schema, name).cloned());
+    if table.temporal.is_versioned() {
+        return change_retention(core, db, table, named, wanted.retention);
+    }
+    if table.period().is_none() {
+        let text = "Cannot set SYSTEM_VERSIONING to ON when SYSTEM_TIME period is not defined and the LEDGER=ON option is not \
+                    specified.";
+        return Err(error(13510, text.into()));
+    }
+    if db.id() == catalog::TEMPDB {
+        let shown = table.name.split("____").next().unwrap_or_default();
+        let text =
+            format!("System-versioned temporal table '{shown}' cannot be created in a 'tempdb' database.");
+        return Err(error(13568, text));
+    }
+    if !table.all_indexes().any(|index| index.primary_key.is_some()) {
+        let text = format!("System versioned temporal table '{name}' must have primary key defined.");
+        return Err(error(13553, text));
+    }
+    let history = match (named.flatten(), &wanted.history) {
+        (Some(history), _) => {
+            let mut work = Work::begin(core, db)?;
+            work.lock_current(&history)?;
+            check_history(&mut work, table, &history, wanted.check)?;
+            history
+        }
+        (None, Some((schema, name))) => {
+            if db.catalog().find_module(schema, name).is_some() {
+                let text = format!("Specified object '{schema}.{name}' cannot be used as history table.");
+                return Err(error(13511, text));
+            }
+            create_table(core, db, new_history(table, schema.clone(), name.clone()))?
+        }
+        (None, None) => {
+            create_table(core, db, new_history(table, table.schema.clone(), free_name(db, table)))?
+        }
+    };
+    check_retention(db, table, &history, wanted.retention)?;
+    let temporal = Temporal::History { of: table.object_id };
+    replace(core, db, &history, TableDef { temporal, ..TableDef::clone(&history) })?;
+    let temporal = Temporal::Current { history: history.object_id, retention: wanted.retention };
+    replace(core, db, table, TableDef { temporal, ..TableDef::clone(table) })?;
+    Ok(())
+}
+
+/// Of a table that is versioned: its history named again, with another retention.
+fn change_retention(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    named: Option<Option<Arc<TableDef>>>,
+    retention: Option<Retention>,
+) -> Result<(), SqlError> {
+    let name = full_name(db, table);
+    let history = history_of(db, table).ok_or_else(|| SqlError::internal("a table has lost its history"))?;
+    match named {
+        Some(Some(other)) if other.object_id != history.object_id => {
+            let text = format!(
+                "Temporal history table name '{}' is not correct for current table '{name}'.",
+                full_name(db, &other)
+            );
+            return Err(error(13595, text));
+        }
+        Some(None) => {
+            let text = format!(
+                "Temporal table '{name}' already has history table defined. Consider dropping system_versioning first if you \
+                 want to use different history table."
+            );
+            return Err(error(13757, text));
+        }
+        // ON (HISTORY_RETENTION_PERIOD = ...) alone is how it is changed; ON alone says nothing new.
+        None if retention.is_none() => {
+            return Err(error(13596, format!("SYSTEM_VERSIONING is already turned ON for table '{name}'.")));
+        }
+        _ => {}
+    }
+    check_retention(db, table, &history, retention)?;
+    let temporal = Temporal::Current { history: history.object_id, retention };
+    replace(core, db, table, TableDef { temporal, ..TableDef::clone(table) }).map(drop)
+}
+
+/// 13765: what is too old is found by the clustered index.
+fn check_retention(
+    db: &Db,
+    table: &TableDef,
+    history: &TableDef,
+    retention: Option<Retention>,
+) -> Result<(), SqlError> {
+    let end = table.period().map(|(_, end)| end);
+    let key = history.storage.key.first().map(|(at, _)| *at);
+    if retention.is_none() || key == end {
+        return Ok(());
+    }
+    let text = format!(
+        "Setting finite retention period failed on system-versioned temporal table '{}' because the history table '{}' does not \
+         contain required clustered index. Consider creating a clustered columnstore or B-tree index starting with the column \
+         that matches end of SYSTEM_TIME period, on the history table.",
+        full_name(db, table),
+        full_name(db, history)
+    );
+    Err(SqlError::new(13765, 16, if key.is_none() { 1 } else { 2 }, text))
+}
+
+/// The name of a history that is not named.
+fn free_name(db: &Db, table: &TableDef) -> CompactString {
+    let plain = format!("MSSQL_TemporalHistoryFor_{}", table.object_id);
+    let catalog = db.catalog();
+    let numbered = (1_u32..).map(|n| format!("{plain}_{:08X}", n.wrapping_mul(0x9E37_79B9)));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    let free = |name: &String| {
+        catalog.find(&table.schema, name).is_none() && catalog.find_module(&table.schema, name).is_none()
+    };
+    names.find(free).unwrap_or(plain).into()
+}
+
+/// A column of a history: nothing but its values.
+fn past_column(column: &ColumnDef) -> NewColumn {
+    let ty = match column.ty {
+        DataType::RowVersion => DataType::Binary(8),
+        ty => ty,
+    };
+    NewColumn { collation: column.collation, ..NewColumn::new(column.name.clone(), ty, column.nullable) }
+}
+
+/// A history for a table, clustered by the ends of its periods.
+fn new_history(table: &TableDef, schema: CompactString, name: CompactString) -> NewTable {
+    let (start, end) = table.period().unwrap_or_default();
+    let mut options = IndexOptions::default();
+    options.set_compression(Compression::Page);
+    let index = NewIndex {
+        name: Some(format!("ix_{name}").chars().take(128).collect()),
+        unique: false,
+        clustered: true,
+        key: vec![(end, false), (start, false)],
+        included: Vec::new(),
+        constraint: None,
+        fill_factor: 0,
+        options,
+        filter: None,
+    };
+    let columns = table.columns.iter().map(past_column).collect();
+    NewTable { schema, name, columns, indexes: vec![index], ..NewTable::default() }
+}
+
+/// Whether a table can be the history of another.
+///
+/// # Errors
+/// 13511, 13514 to 13519, 13522 to 13526, 13530, 13531, 13566, 13574; those of its rows.
+fn check_history(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    history: &TableDef,
+    rows: bool,
+) -> Result<(), SqlError> {
+    let name = full_name(&work.db, history);
+    if history.object_id == table.object_id {
+        let text = format!("Specified object '{}' cannot be used as history table.", history.full_name());
+        return Err(error(13511, text));
+    }
+    match history.temporal {
+        Temporal::None => {}
+        Temporal::History { .. } => {
+            return Err(error(13514, format!("History table '{name}' is already in use.")));
+        }
+        Temporal::Current { .. } => {
+            return Err(error(13566, format!("Temporal table '{name}' is already in use.")));
+        }
+    }
+    let failed =
+        |number, why: &str| error(number, format!("Setting SYSTEM_VERSIONING to ON failed because {why}."));
+    if history.period().is_some() {
+        return Err(failed(13574, &format!("temporal history table '{name}' contains SYSTEM_TIME period")));
+    }
+    let triggers = !work.db.catalog().triggers_of(history.object_id).is_empty();
+    let any = |what: fn(&ColumnDef) -> bool| history.columns.iter().any(what);
+    let unwanted = [
+        (13522, "triggers", "triggers defined", triggers),
+        (13515, "unique keys", "custom unique keys defined", history.all_indexes().any(|index| index.unique)),
+        (13516, "foreign keys", "foreign keys defined", !history.foreign_keys.is_empty()),
+        (
+            13517,
+            "table and column constraints",
+            "table or column constraints defined",
+            !history.checks.is_empty(),
+        ),
+        (
+            13518,
+            "IDENTITY column specifications",
+            "IDENTITY column specification",
+            any(|column| column.identity.is_some()),
+        ),
+        (
+            13519,
+            "computed column specifications",
+            "computed column specification",
+            any(|column| column.computed.is_some()),
+        ),
+    ];
+    if let Some((number, all, what, _)) = unwanted.iter().find(|(.., there)| *there) {
+        let text = format!("history table '{name}' has {what}. Consider dropping all {all} and trying again");
+        return Err(failed(*number, &text));
+    }
+    check_columns(&work.db, table, history)?;
+    if rows { check_rows(work, table, history) } else { Ok(()) }
+}
+
+/// 13523 to 13526, 13530, 13531: the columns are those of the table.
+fn check_columns(db: &Db, table: &TableDef, history: &TableDef) -> Result<(), SqlError> {
+    let (current, past) = (full_name(db, table), full_name(db, history));
+    let failed =
+        |number, why: String| error(number, format!("Setting SYSTEM_VERSIONING to ON failed because {why}."));
+    let (a, b) = (table.columns.len(), history.columns.len());
+    if a != b {
+        return Err(failed(
+            13523,
+            format!("table '{current}' has {a} columns and table '{past}' has {b} columns"),
+        ));
+    }
+    for (at, (own, old)) in table.columns.iter().zip(&history.columns).enumerate() {
+        let name = &own.name;
+        let ty = past_column(own).ty;
+        let nullable = own.nullable;
+        let problem = if fold_name(name) != fold_name(&old.name) {
+            let text = format!(
+                "column '{}' at ordinal {} in history table '{past}' has a different name than the column '{name}' at the same \
+                 ordinal in table '{current}'",
+                old.name,
+                at + 1
+            );
+            Some((13524, text))
+        } else if ty != old.ty {
+            let text = format!(
+                "column '{name}' has data type {} in history table '{past}' which is different from corresponding column type \
+                 {} in table '{current}'",
+                old.ty, own.ty
+            );
+            Some((13525, text))
+        } else if ty.is_string() && own.collation != old.collation {
+            let text = format!(
+                "column '{name}' does not have the same collation in tables '{current}' and '{past}'"
+            );
+            Some((13526, text))
+        } else if own.generated.is_some() && old.nullable {
+            let text = format!(
+                "system column '{name}' in history table '{past}' corresponds to a period column in table '{current}' and \
+                 cannot be nullable"
+            );
+            Some((13530, text))
+        } else {
+            (nullable != old.nullable).then(|| {
+                let text = format!(
+                    "column '{name}' does not have the same nullability attribute in tables '{current}' and '{past}'"
+                );
+                (13531, text)
+            })
+        };
+        if let Some((number, text)) = problem {
+            return Err(failed(number, text));
+        }
+    }
+    Ok(())
+}
+
+/// 13541, 13543, 13573: the periods of a history's rows.
+fn check_rows(work: &mut Work<'_>, table: &TableDef, history: &TableDef) -> Result<(), SqlError> {
+    let Some((start, end)) = table.period() else { return Ok(()) };
+    let column = |at: usize| quote(&table.columns[at].name);
+    let (from, to) = (column(start), column(end));
+    let rows = format!("{}.{}", quote(&history.schema), quote(&history.name));
+    let key = table.all_indexes().find(|index| index.primary_key.is_some());
+    let key: Vec<String> = key.iter().flat_map(|index| &index.key).map(|(at, _)| column(*at)).collect();
+    let tests = [
+        (
+            13541,
+            "invalid records with end of period set before start",
+            format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} < {from}"),
+        ),
+        (
+            13543,
+            "invalid records with end of period set to a value in the future",
+            format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} > SYSUTCDATETIME()"),
+        ),
+        (
+            13573,
+            "overlapping records",
+            format!(
+                "SELECT TOP (1) 1 AS x FROM (SELECT {to} AS [to], LEAD({from}) OVER (PARTITION BY {} ORDER BY {from}, {to}) AS \
+                 [next] FROM {rows}) AS r WHERE [next] < [to]",
+                key.join(", ")
+            ),
+        ),
+    ];
+    for (number, what, query) in tests {
+        if finds_row(work, &query)? {
+            let name = full_name(&work.db, history);
+            let text = format!(
+                "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' contains {what}."
+            );
+            return Err(SqlError::new(number, 16, 0, text));
+        }
+    }
+    Ok(())
+}

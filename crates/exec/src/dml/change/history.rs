@@ -1,0 +1,91 @@
+//! The history of a system-versioned table: the rows that a change deletes, and those that it changes as they were, go to the
+//! history table with the time of the transaction as the end of their period.
+//! Guarantees: only the engine writes to a history (13559 to 13562); a transaction that began before a row did cannot end it
+//! (13535).
+
+use std::sync::Arc;
+
+use super::keys::{Cascade, KeyTest, parse, query};
+use super::{CompileCascade, TableChange};
+use crate::dml::values::full_name;
+use crate::state::changes::Action;
+use catalog::Catalog;
+use catalog::names::quote;
+use plan::bind::env::{CompileEnv, VarScope};
+use plan::bind::module::ChangedTable;
+use plan::bind::period::TIME;
+use plan::rights::Chain;
+use types::SqlError;
+
+/// The steps that a history adds to a change.
+pub struct History {
+    pub writes: Cascade,
+    pub test: KeyTest,
+}
+
+/// Refuses a change of a history by a statement of a user.
+///
+/// # Errors
+/// 13559 to 13562.
+pub fn check_no_history(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Result<(), SqlError> {
+    if !change.table.temporal.is_history() || env.chain == Chain::Trusted {
+        return Ok(());
+    }
+    let name = full_name(change.db, change.table);
+    let (number, text) = match (change.verb, change.action) {
+        ("MERGE", _) => {
+            (13562, format!("Cannot perform MERGE operation on temporal history table '{name}'."))
+        }
+        (_, Action::Insert) => (13559, format!("Cannot insert rows in a temporal history table '{name}'.")),
+        (_, Action::Delete) => (13560, format!("Cannot delete rows from a temporal history table '{name}'.")),
+        (_, Action::Update) => (13561, format!("Cannot update rows in a temporal history table '{name}'.")),
+    };
+    Err(SqlError::new(number, 16, 1, text))
+}
+
+/// The steps for a change of a versioned table, where it ends periods.
+///
+/// # Errors
+/// Those of binding them.
+pub fn compile(
+    env: &CompileEnv<'_>,
+    catalog: &Catalog,
+    change: &TableChange<'_>,
+    compile_cascade: CompileCascade,
+) -> Result<Option<History>, SqlError> {
+    let TableChange { db, table, action, .. } = change;
+    let Some(history) = table.temporal.history().filter(|_| *action != Action::Insert) else {
+        return Ok(None);
+    };
+    let lost = || SqlError::internal("a table has lost its history");
+    let history = catalog.by_id.get(&history).ok_or_else(lost)?;
+    let (start, end) = table.period().ok_or_else(lost)?;
+    let vars = VarScope::new();
+    let changes = ChangedTable {
+        table: Arc::clone(table),
+        deleted: true,
+        inserted: *action == Action::Update,
+        instead_of: None,
+    };
+    let env = &CompileEnv { vars: &vars, values: &[], changes: Some(changes), ..env.clone() };
+    let names: Vec<String> = table.columns.iter().map(|c| quote(&c.name)).collect();
+    let time = quote(TIME);
+    let mut values = names.clone();
+    values[end].clone_from(&time);
+    let text = format!(
+        "INSERT INTO {}.{}.{} ({}) SELECT {} FROM deleted",
+        quote(&db.name()),
+        quote(&history.schema),
+        quote(&history.name),
+        names.join(", "),
+        values.join(", ")
+    );
+    let writes = Cascade::new(compile_cascade(&parse(&text)?, env)?);
+    let broken = query(&format!("SELECT TOP (1) 1 AS x FROM deleted WHERE {} > {time}", names[start]), env)?;
+    let text = format!(
+        "Data modification failed on system-versioned table '{}' because transaction time was earlier than period start time \
+         for affected records.",
+        full_name(db, table)
+    );
+    Ok(Some(History { writes, test: KeyTest::new(broken, SqlError::new(13535, 16, 0, text)) }))
+}
