@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
-use types::convert::{Mode, convert_in};
-use types::{DataType, Dialect, SqlError, Value};
+use types::convert::{Mode, convert_with};
+use types::{CodePage, DataType, Dialect, SqlError, Value};
 
 use super::bindings::{self, Bindings};
 use super::counts::{Counts, worker_time};
@@ -115,10 +115,19 @@ pub struct Outputs {
 
 impl Outputs {
     /// Takes a value, in the client's type as a variable would take it.
-    pub fn put(&mut self, at: usize, ty: DataType, value: &Value, dialect: Dialect) -> Result<(), SqlError> {
+    pub fn put(
+        &mut self,
+        at: usize,
+        ty: DataType,
+        value: &Value,
+        (dialect, page): (Dialect, CodePage),
+    ) -> Result<(), SqlError> {
         let to = self.types.get(at).copied().flatten().unwrap_or(ty);
-        let value =
-            if to == ty { value.clone() } else { convert_in(value, ty, to, 0, Mode::Implicit, dialect)? };
+        let value = if to == ty {
+            value.clone()
+        } else {
+            convert_with(value, ty, to, 0, Mode::Implicit, dialect, page)?
+        };
         self.values.push((at, to, value));
         Ok(())
     }
@@ -685,7 +694,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a bound statement; binds and runs it again when the schema has moved under it.
-    fn with_retry<T>(
+    pub(super) fn with_retry<T>(
         &mut self,
         at: usize,
         mut body: impl FnMut(&mut Self) -> Result<T, SqlError>,

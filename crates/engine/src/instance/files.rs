@@ -120,6 +120,7 @@ impl Instance {
             db: u16::try_from(id).unwrap_or(u16::MAX),
             pace: self.pace.clone(),
             home: self.home(entry),
+            scratch: id == catalog::TEMPDB,
         }
     }
 

@@ -354,7 +354,14 @@ impl SessionCore {
     }
 
     /// USE.
+    #[inline]
     pub fn set_db(&mut self, db: Arc<Db>) {
+        if !Arc::ptr_eq(&self.db, &db) {
+            self.change_db(db);
+        }
+    }
+
+    fn change_db(&mut self, db: Arc<Db>) {
         self.db.add_user(-1);
         db.add_user(1);
         self.shared.db.store(db.id().into(), Ordering::Relaxed);

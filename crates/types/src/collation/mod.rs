@@ -73,6 +73,7 @@ impl Collation {
     /// The collation of a stored number.
     pub fn from_id(id: u32) -> Option<Collation> {
         match FIRST_NUMBERS.get(id as usize) {
+            Some(_) if id == 0 => Some(Collation::DEFAULT),
             Some(name) => Collation::from_name(name),
             None => Some(Collation(id)).filter(|c| family::exists(*c)),
         }
