@@ -19,6 +19,8 @@ use exec::operators::scalar::Scalar;
 pub struct BoundCall {
     module: Arc<ModuleDef>,
     code: Weak<ModuleCode>,
+    /// The arguments that are not DEFAULT.
+    pub(super) arguments: Arc<[Arc<Scalar>]>,
     /// By parameter.
     given: Box<[Given]>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
@@ -125,13 +127,15 @@ impl Run<'_> {
         let stamp = Stamp::now(self.core);
         let values: Vec<&Expr> = exprs.iter().map(|(_, value)| *value).collect();
         self.bind_scalars(at, &values)?;
-        let Some((_, Bound::Scalars(scalars))) = &self.bound[at] else { return Ok(None) };
-        for ((to, value), scalar) in exprs.iter().zip(scalars.iter()) {
+        let Some(arguments) = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars()).cloned() else {
+            return Ok(None);
+        };
+        for ((to, value), scalar) in exprs.iter().zip(arguments.iter()) {
             given[*to] = Some(Given::Argument(scalar.clone(), static_type(self, value)));
         }
         let Some(given) = given.into_iter().collect::<Option<Box<[_]>>>() else { return Ok(None) };
         let (module, outputs) = (module.clone(), outputs.into());
-        let call = Arc::new(BoundCall { module, code: Arc::downgrade(&code), given, outputs });
+        let call = Arc::new(BoundCall { module, code: Arc::downgrade(&code), arguments, given, outputs });
         let bound = Some((stamp, Bound::Call(call.clone())));
         self.batch.bound.lock()[at].clone_from(&bound);
         self.bound[at] = bound;

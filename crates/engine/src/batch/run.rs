@@ -594,7 +594,7 @@ impl<'a> Run<'a> {
         self.bind_scalars(at, exprs)?;
         self.with_retry(at, |run| {
             let Run { core, vars, bound, .. } = run;
-            let Some((_, Bound::Scalars(scalars))) = &bound[at] else {
+            let Some(scalars) = bound[at].as_ref().and_then(|(_, bound)| bound.scalars()) else {
                 return Err(SqlError::internal("arguments were expected"));
             };
             let mut ctx = ExecCtx { session: core, vars };
