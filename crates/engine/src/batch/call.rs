@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
-use types::{DataType, Dialect, Len, SqlError, Value};
+use types::{CodePage, DataType, Dialect, Len, SqlError, Value};
 
 use super::module::{ModuleCode, convert_argument, position};
 use super::run::{Failure, Flow, Run};
@@ -53,7 +53,7 @@ impl BoundCall {
         &self,
         code: &ModuleCode,
         ctx: &mut ExecCtx<'_>,
-        dialect: Dialect,
+        manner: (Dialect, CodePage),
     ) -> Result<Vec<Value>, SqlError> {
         // Room for the variables that the procedure declares.
         let mut values = Vec::with_capacity(code.batch.program.vars.len());
@@ -63,7 +63,7 @@ impl BoundCall {
                 Given::Argument(scalar, ty) => {
                     let value = scalar.eval(ctx)?;
                     let ty = ty.unwrap_or_else(|| value.natural_type());
-                    convert_argument(&value, ty, param.ty, dialect)?
+                    convert_argument(&value, ty, param.ty, manner)?
                 }
             });
         }
@@ -152,8 +152,8 @@ impl Run<'_> {
         }
         let mut vars = self.with_retry(at, |run| {
             let Run { core, vars, .. } = run;
-            let dialect = core.options.dialect;
-            let values = call.values(code, &mut ExecCtx { session: core, vars }, dialect);
+            let manner = (core.options.dialect, core.db().default_collation().code_page());
+            let values = call.values(code, &mut ExecCtx { session: core, vars }, manner);
             core.end_expression(values)
         })?;
         self.enter_module(&call.module)?;

@@ -12,7 +12,7 @@ use crate::arguments::TableArg;
 use crate::instance::OfInstance;
 use compact_str::CompactString;
 use syntax::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
-use types::convert::{Mode, convert, convert_in};
+use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
@@ -253,8 +253,9 @@ impl Run<'_> {
         system: bool,
     ) -> Result<(Flow, i32), Failure> {
         let code = self.code_of(module)?;
+        let manner = (self.core.options.dialect, self.core.db().default_collation().code_page());
         let Arguments { values: mut vars, outputs, tables, cursors } =
-            bind_arguments(&module.name, &code, args, self.core.options.dialect)?;
+            bind_arguments(&module.name, &code, args, manner)?;
         self.check_cursor_arguments(&cursors)?;
         if !system {
             self.enter_module(module)?;
@@ -384,11 +385,12 @@ impl Run<'_> {
     /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.
     pub(super) fn give_back(&mut self, slot: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
         let dialect = self.core.options.dialect;
+        let page = self.core.db().default_collation().code_page();
         match &mut self.outputs {
-            Some(outputs) => outputs.put(slot, ty, value, dialect)?,
+            Some(outputs) => outputs.put(slot, ty, value, (dialect, page))?,
             None => {
                 let to = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-                self.vars[slot] = convert_in(value, ty, to, 0, Mode::Implicit, dialect)?;
+                self.vars[slot] = convert_with(value, ty, to, 0, Mode::Implicit, dialect, page)?;
             }
         }
         Ok(())
