@@ -3,14 +3,16 @@
 //! a clean close leaves nothing to recover.
 
 pub(crate) mod attach;
+pub(crate) mod boot_text;
 pub mod credentials;
 mod data_files;
 pub mod figures;
-mod file_errors;
+pub(crate) mod file_errors;
 pub mod file_specs;
 pub mod files;
 mod identity;
 mod of_session;
+mod open_error;
 mod options;
 pub mod paths;
 pub mod restore;
