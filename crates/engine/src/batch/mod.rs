@@ -19,6 +19,7 @@ pub mod module;
 pub mod parameters;
 mod profile;
 pub mod program;
+mod reads;
 mod result_sets;
 pub mod rpc;
 pub mod run;
