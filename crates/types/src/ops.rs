@@ -433,6 +433,7 @@ impl PartialEq for Value {
         match (self, other) {
             (Value::Null, Value::Null) => true,
             (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Variant(a), Value::Variant(b)) => a == b,
             (Value::DateTimeOffset { offset: a, .. }, Value::DateTimeOffset { offset: b, .. }) if a != b => {
                 false
             }
