@@ -26,6 +26,7 @@ pub mod packed;
 pub mod row;
 pub mod rowcell;
 pub mod value;
+pub mod variant;
 
 pub use codepage::CodePage;
 pub use collation::Collation;

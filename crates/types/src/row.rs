@@ -589,7 +589,7 @@ impl RowLayout {
 }
 
 /// Stored bytes of a fixed type.
-fn fixed_width(ty: DataType) -> u16 {
+pub(crate) fn fixed_width(ty: DataType) -> u16 {
     match ty {
         DataType::Decimal { precision, .. } => u16::from(decimal_bytes(precision)),
         DataType::Time(scale) => u16::from(time_bytes(scale)),

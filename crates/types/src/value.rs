@@ -7,6 +7,7 @@ use std::sync::Arc;
 pub use compact_str::CompactString;
 
 use crate::datatype::{DataType, Len};
+use crate::variant::Variant;
 use crate::decimal::Decimal;
 
 /// One value; char, varchar, nchar and nvarchar are all `Str`, binary and varbinary are `Bytes`.
@@ -62,6 +63,8 @@ pub enum Value {
     },
     /// In stored order: the first three groups little-endian.
     Guid([u8; 16]),
+    /// A value of sql_variant with its base type.
+    Variant(Arc<Variant>),
 }
 
 const _: () = assert!(std::mem::size_of::<Value>() <= 32);
@@ -146,6 +149,7 @@ impl Value {
             Value::DateTime2 { .. } => DataType::DateTime2(7),
             Value::DateTimeOffset { .. } => DataType::DateTimeOffset(7),
             Value::Guid(_) => DataType::UniqueIdentifier,
+            Value::Variant(v) => v.ty(),
         }
     }
 
@@ -171,6 +175,7 @@ impl Value {
             Value::Null => true,
             Value::Str(_) => ty.is_string() || ty == DataType::Xml || ty == DataType::SqlVariant,
             Value::Bytes(_) => ty.is_binary() || matches!(ty, DataType::HierarchyId | DataType::SqlVariant),
+            Value::Variant(_) => ty == DataType::SqlVariant,
             other => ty == DataType::SqlVariant || other.natural_type().is_kind_of(ty),
         }
     }
@@ -186,6 +191,7 @@ impl Value {
         match self {
             Value::Str(s) if s.is_heap_allocated() => s.capacity(),
             Value::Bytes(b) => b.len(),
+            Value::Variant(v) => v.heap_bytes(),
             _ => 0,
         }
     }
