@@ -166,7 +166,15 @@ impl ConvertExpr {
             return Ok(types::variant::of(value.clone(), self.from, self.collation));
         }
         let dialect = if self.depends_on_dialect() { rt.dialect()? } else { Dialect::DEFAULT };
-        match types::convert_with(value, self.from, self.to, self.style, self.mode, dialect, self.collation.code_page()) {
+        match types::convert_with(
+            value,
+            self.from,
+            self.to,
+            self.style,
+            self.mode,
+            dialect,
+            self.collation.code_page(),
+        ) {
             Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
             result if self.manner == Manner::default() => result,
             result => self.manner.settle(result, value, rt),

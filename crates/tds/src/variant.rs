@@ -158,7 +158,8 @@ pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Value, TdsError> {
         return Err(metadata());
     }
     let data = inner.rest();
-    let (base, collation) = (ty.data_type(), ty.collation().and_then(WireCollation::known).unwrap_or_default());
+    let (base, collation) =
+        (ty.data_type(), ty.collation().and_then(WireCollation::known).unwrap_or_default());
     let too_long = |size: u16| data.len() > usize::from(size);
     match ty {
         TypeInfo::Char(size, _)

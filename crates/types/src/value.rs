@@ -7,8 +7,8 @@ use std::sync::Arc;
 pub use compact_str::CompactString;
 
 use crate::datatype::{DataType, Len};
-use crate::variant::Variant;
 use crate::decimal::Decimal;
+use crate::variant::Variant;
 
 /// One value; char, varchar, nchar and nvarchar are all `Str`, binary and varbinary are `Bytes`.
 #[derive(Clone, Debug, Default)]

@@ -155,7 +155,11 @@ pub fn random_value(rng: &mut Rng, ty: &TypeInfo) -> Value {
             let base =
                 [TypeInfo::Int(4), TypeInfo::Float(8), TypeInfo::Guid, TypeInfo::Money(8), TypeInfo::Date];
             let base = base[rng.usize(..base.len())];
-            types::variant::of(random_value(rng, &base), types::DataType::SqlVariant, types::Collation::DEFAULT)
+            types::variant::of(
+                random_value(rng, &base),
+                types::DataType::SqlVariant,
+                types::Collation::DEFAULT,
+            )
         }
     }
 }
