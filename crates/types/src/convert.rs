@@ -15,8 +15,7 @@ use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
 use crate::numtext::{self, ParsedInteger};
 use crate::rowcell::{encode_utf16, wide_text};
-use crate::value::Value;
-use crate::variant;
+use crate::value::{Value, of_variant};
 use crate::{convertbin, converthierarchy, convertxml, dateformat, dateparse};
 
 /// Who asks for a conversion.
@@ -105,7 +104,7 @@ pub fn convert_with(
     }
     if from == to && !to.is_string() && !to.is_binary() {
         if to == DataType::SqlVariant {
-            return Ok(variant::of(value.clone(), to, Collation::DEFAULT));
+            return Ok(of_variant(value.clone(), to, Collation::DEFAULT));
         }
         return Ok(value.clone());
     }
@@ -127,7 +126,7 @@ pub fn convert_with(
         return converthierarchy::convert(value, from, to, mode);
     }
     match to {
-        DataType::SqlVariant => Ok(variant::of(value.clone(), from, Collation::DEFAULT)),
+        DataType::SqlVariant => Ok(of_variant(value.clone(), from, Collation::DEFAULT)),
         _ if to.is_string() => to_string(value, from, to, style, (mode, page), dialect),
         _ if to.is_binary() => {
             let bytes = convertbin::to_binary(value, from, to, style, page)?;

@@ -27,6 +27,7 @@ pub mod row;
 pub mod rowcell;
 pub mod value;
 pub mod variant;
+mod variantcell;
 
 pub use codepage::CodePage;
 pub use collation::Collation;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 pub use compact_str::CompactString;
 
+use crate::collation::Collation;
 use crate::datatype::{DataType, Len};
 use crate::decimal::Decimal;
-use crate::variant::Variant;
 
 /// One value; char, varchar, nchar and nvarchar are all `Str`, binary and varbinary are `Bytes`.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +68,57 @@ pub enum Value {
 }
 
 const _: () = assert!(std::mem::size_of::<Value>() <= 32);
+
+/// A value with its base type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Never a variant itself, never NULL.
+    value: Value,
+    ty: DataType,
+    collation: Collation,
+}
+
+impl Variant {
+    /// The value itself.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The base type.
+    pub fn ty(&self) -> DataType {
+        self.ty
+    }
+
+    /// Of a text.
+    pub fn collation(&self) -> Collation {
+        self.collation
+    }
+
+    /// Bytes beside the type's own: for memory accounting.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Variant>() + self.value.heap_bytes()
+    }
+}
+
+/// A value of a type as sql_variant. The value is of the type's kind; NULL stays NULL.
+pub fn of_variant(value: Value, ty: DataType, collation: Collation) -> Value {
+    match value {
+        Value::Null | Value::Variant(_) => value,
+        value if ty == DataType::SqlVariant => {
+            let ty = value.natural_type();
+            Value::Variant(Arc::new(Variant { value, ty, collation }))
+        }
+        value => Value::Variant(Arc::new(Variant { value, ty, collation })),
+    }
+}
+
+/// The value, its base type and collation; of a bare value its natural type.
+pub fn parts(value: &Value) -> (&Value, DataType, Collation) {
+    match value {
+        Value::Variant(v) => (&v.value, v.ty, v.collation),
+        bare => (bare, bare.natural_type(), Collation::DEFAULT),
+    }
+}
 
 impl Value {
     /// A string value.

@@ -1,32 +1,16 @@
 //! The values of sql_variant: a value with the type that it had. Guarantees: what a column of sql_variant stored comes back with its
 //! base type, length, precision, scale and collation; keys order as [`compare`] does, which is SQL Server's order: the
 //! family of the base type first (dates, approximate numbers, exact numbers, texts, bytes, GUIDs, from the highest to the lowest), then the value.
-//!
-//! ```text
-//! stored:  type: u8 | precision, scale or length: 2 bytes | name of a decimal: u8, or collation: u32 | the value as its own column has it
-//! ```
 //! A value whose type is sql_variant may also stand there bare: then it is of its natural type.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
-use crate::collation::Collation;
 use crate::convert::{Mode, convert};
-use crate::datatype::{DataType, DecimalName, Len};
+use crate::datatype::DataType;
 use crate::decimal::Decimal;
-use crate::error::SqlError;
 use crate::key::{put_any_decimal, put_bytes, put_float, put_guid, put_i32};
-use crate::rowcell::{Cell, decode_bytes, decode_fixed, encode_bytes, encode_fixed};
 use crate::value::Value;
-
-/// A value with its base type.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Variant {
-    /// Never a variant itself, never NULL.
-    value: Value,
-    ty: DataType,
-    collation: Collation,
-}
+pub use crate::value::{Variant, of_variant as of, parts};
 
 /// The families of base types, from the lowest to the highest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,48 +32,6 @@ fn family(ty: DataType) -> Family {
         _ if ty.is_number() => Family::Exact,
         DataType::Bit => Family::Exact,
         _ => Family::Bytes,
-    }
-}
-
-impl Variant {
-    /// The value itself.
-    pub fn value(&self) -> &Value {
-        &self.value
-    }
-
-    /// The base type.
-    pub fn ty(&self) -> DataType {
-        self.ty
-    }
-
-    /// Of a text.
-    pub fn collation(&self) -> Collation {
-        self.collation
-    }
-
-    /// Bytes beside the type's own: for memory accounting.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        size_of::<Variant>() + self.value.heap_bytes()
-    }
-}
-
-/// A value of a type as sql_variant. The value is of the type's kind; NULL stays NULL.
-pub fn of(value: Value, ty: DataType, collation: Collation) -> Value {
-    match value {
-        Value::Null | Value::Variant(_) => value,
-        value if ty == DataType::SqlVariant => {
-            let ty = value.natural_type();
-            Value::Variant(Arc::new(Variant { value, ty, collation }))
-        }
-        value => Value::Variant(Arc::new(Variant { value, ty, collation })),
-    }
-}
-
-/// The value, its base type and collation; of a bare value its natural type.
-pub fn parts(value: &Value) -> (&Value, DataType, Collation) {
-    match value {
-        Value::Variant(v) => (&v.value, v.ty, v.collation),
-        bare => (bare, bare.natural_type(), Collation::DEFAULT),
     }
 }
 
@@ -158,7 +100,7 @@ pub fn total_bytes(value: &Value) -> usize {
         Value::Str(text) => collation.code_page().encoded_len(text),
         Value::Bytes(bytes) => bytes.len(),
         Value::Decimal(d) => usize::from(crate::datatype::decimal_bytes(d.precision())),
-        _ => usize::from(width(ty)),
+        _ => usize::from(ty.fixed_width()),
     };
     let of_type = match ty {
         _ if ty.is_string() => 8,
@@ -167,98 +109,4 @@ pub fn total_bytes(value: &Value) -> usize {
         _ => 2,
     };
     data + of_type
-}
-
-fn width(ty: DataType) -> u16 {
-    if ty == DataType::Bit { 1 } else { crate::row::fixed_width(ty) }
-}
-
-/// Most bytes of a base type's value.
-const MAX_DATA: usize = 8000;
-
-/// Appends a value as a column of sql_variant stores it. Error: 3624 for a value of no type that it takes.
-pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), SqlError> {
-    let (value, ty, collation) = parts(value);
-    if ty.is_lob() {
-        return Err(SqlError::internal(format!("a sql_variant cannot be {ty}")));
-    }
-    let [a, b] = match ty {
-        DataType::Decimal { precision, scale, .. } => [precision, scale],
-        DataType::Time(scale) | DataType::DateTime2(scale) | DataType::DateTimeOffset(scale) => [scale, 0],
-        _ => {
-            let length = if ty.is_string() || ty.is_binary() { ty.length().unwrap_or(MAX_DATA) } else { 0 };
-            u16::try_from(length).unwrap_or(8000).to_le_bytes()
-        }
-    };
-    out.extend_from_slice(&[ty.system_type_id(), a, b]);
-    match ty {
-        DataType::Decimal { name, .. } => out.push(u8::from(matches!(name, DecimalName::Numeric))),
-        _ if ty.is_string() => out.extend_from_slice(&collation.id().to_le_bytes()),
-        _ => {}
-    }
-    let cell = Cell::of(ty, collation);
-    if ty.is_variable() {
-        return encode_bytes(cell, value, out);
-    }
-    let start = out.len();
-    out.resize(start + usize::from(width(ty)), 0);
-    encode_fixed(cell, value, &mut out[start..])
-}
-
-/// The value of stored bytes; `None` when they are none.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Value> {
-    let (&[id, a, b], mut rest) = bytes.split_first_chunk::<3>()?;
-    let length = u16::from_le_bytes([a, b]);
-    let sized = || (1..=8000).contains(&length).then_some(length);
-    let wide = || (1..=4000).contains(&length).then_some(length);
-    let scale = || (a <= 7 && b == 0).then_some(a);
-    let ty = match id {
-        36 => DataType::UniqueIdentifier,
-        40 => DataType::Date,
-        41 => DataType::Time(scale()?),
-        42 => DataType::DateTime2(scale()?),
-        43 => DataType::DateTimeOffset(scale()?),
-        48 => DataType::TinyInt,
-        52 => DataType::SmallInt,
-        56 => DataType::Int,
-        58 => DataType::SmallDateTime,
-        59 => DataType::Real,
-        60 => DataType::Money,
-        61 => DataType::DateTime,
-        62 => DataType::Float,
-        104 => DataType::Bit,
-        106 | 108 => {
-            let (name, others) = rest.split_first()?;
-            rest = others;
-            let sound = (1..=38).contains(&a) && b <= a;
-            match *name {
-                _ if !sound => return None,
-                0 => DataType::decimal(a, b),
-                1 => DataType::numeric(a, b),
-                _ => return None,
-            }
-        }
-        122 => DataType::SmallMoney,
-        127 => DataType::BigInt,
-        165 => DataType::VarBinary(Len::N(sized()?)),
-        167 => DataType::VarChar(Len::N(sized()?)),
-        173 => DataType::Binary(sized()?),
-        175 => DataType::Char(sized()?),
-        231 => DataType::NVarChar(Len::N(wide()?)),
-        239 => DataType::NChar(wide()?),
-        _ => return None,
-    };
-    let mut collation = Collation::DEFAULT;
-    if ty.is_string() {
-        let (number, others) = rest.split_first_chunk::<4>()?;
-        collation = Collation::from_id(u32::from_le_bytes(*number))?;
-        rest = others;
-    }
-    let cell = Cell::of(ty, collation);
-    let value = match ty.is_variable() {
-        true => decode_bytes(cell, rest)?,
-        false if rest.len() == usize::from(width(ty)) => decode_fixed(cell, rest)?,
-        false => return None,
-    };
-    Some(Value::Variant(Arc::new(Variant { value, ty, collation })))
 }
