@@ -403,6 +403,8 @@ pub struct TableDef {
     pub lock_escalation: LockEscalation,
     /// Whether its rows have a history, or are one.
     pub temporal: Temporal,
+    /// The view whose rows it keeps: then it has the view's name, and nobody finds it by that.
+    pub of_view: Option<i32>,
     /// Creation time, as days/ticks of datetime.
     pub create_date: types::Value,
     /// Shared run-time state.
@@ -440,6 +442,8 @@ pub struct Catalog {
     pub version: u64,
     /// Tables by (schema, name), both folded to lower case.
     pub tables: HashMap<(CompactString, CompactString), Arc<TableDef>>,
+    /// The tables that keep the rows of indexed views, by the view's object_id.
+    pub view_rows: HashMap<i32, i32>,
     /// Tables by object_id.
     pub by_id: HashMap<i32, Arc<TableDef>>,
     /// Views, procedures and triggers by object_id.
@@ -472,7 +476,13 @@ impl Catalog {
     /// Adds a table.
     pub fn insert(&mut self, table: Arc<TableDef>) {
         self.lookups = Lookups::default();
-        self.tables.insert((fold_name(&table.schema), fold_name(&table.name)), table.clone());
+        match table.of_view {
+            Some(view) => drop(self.view_rows.insert(view, table.object_id)),
+            None => {
+                let name = (fold_name(&table.schema), fold_name(&table.name));
+                self.tables.insert(name, table.clone());
+            }
+        }
         for key in &table.foreign_keys {
             self.referenced_by.entry(key.parent).or_default().push(table.object_id);
         }
@@ -483,7 +493,10 @@ impl Catalog {
     pub fn remove(&mut self, object_id: i32) {
         self.lookups = Lookups::default();
         if let Some(table) = self.by_id.remove(&object_id) {
-            self.tables.remove(&(fold_name(&table.schema), fold_name(&table.name)));
+            match table.of_view {
+                Some(view) => drop(self.view_rows.remove(&view)),
+                None => drop(self.tables.remove(&(fold_name(&table.schema), fold_name(&table.name)))),
+            }
             for key in &table.foreign_keys {
                 if let Some(list) = self.referenced_by.get_mut(&key.parent)
                     && let Some(at) = list.iter().position(|id| *id == object_id)
@@ -492,6 +505,11 @@ impl Catalog {
                 }
             }
         }
+    }
+
+    /// The rows of an indexed view.
+    pub fn rows_of_view(&self, view: i32) -> Option<&Arc<TableDef>> {
+        self.view_rows.get(&view).and_then(|id| self.by_id.get(id))
     }
 
     /// The table with this name; an empty schema is `dbo`.
@@ -620,6 +638,11 @@ impl TableDef {
         self.columns.iter().position(|c| c.ty == DataType::RowVersion)
     }
 
+    /// The object whose indexes its indexes are: a view, or itself.
+    pub fn shown_id(&self) -> i32 {
+        self.of_view.unwrap_or(self.object_id)
+    }
+
     /// The columns of its period, start and end.
     pub fn period(&self) -> Option<(usize, usize)> {
         let column = |end| self.columns.iter().position(|c| c.generated.is_some_and(|g| g.end == end));
@@ -647,6 +670,7 @@ impl TableDef {
             foreign_keys: Vec::new(),
             lock_escalation: LockEscalation::default(),
             temporal: Temporal::default(),
+            of_view: None,
             create_date: view.create_date.clone(),
             state: Arc::default(),
             seen: SeenCurrent::default(),
