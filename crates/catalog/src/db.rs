@@ -384,7 +384,11 @@ impl Db {
     pub fn set_security(&self, security: &Arc<Security>) {
         let mut current = self.catalog.write();
         if current.security.version < security.version {
-            let next = Catalog { security: security.clone(), ..Catalog::clone(&current) };
+            // A plan knows which rights its statement needs: that depends on whose its objects are.
+            let moved = !current.security.has_owners_of(security);
+            let mut next = Catalog { security: security.clone(), ..Catalog::clone(&current) };
+            next.version += u64::from(moved);
+            self.version.store(next.version, Ordering::Release);
             *current = Arc::new(next);
             self.security.store(security.version, Ordering::Release);
         }
@@ -448,8 +452,8 @@ impl Db {
         self.publish(|catalog| {
             let name = (fold_name(&alias.schema), fold_name(&alias.name));
             match present {
-                true => drop(catalog.types.insert(name, alias.clone())),
-                false => drop(catalog.types.remove(&name)),
+                true => catalog.types.insert_mut(name, alias.clone()),
+                false => drop(catalog.types.remove_mut(&name)),
             }
             true
         });
@@ -460,8 +464,8 @@ impl Db {
         self.publish(|catalog| {
             let name = (fold_name(&def.schema), fold_name(&def.name));
             match present {
-                true => drop(catalog.table_types.insert(name, def.clone())),
-                false => drop(catalog.table_types.remove(&name)),
+                true => catalog.table_types.insert_mut(name, def.clone()),
+                false => drop(catalog.table_types.remove_mut(&name)),
             }
             true
         });
@@ -471,11 +475,11 @@ impl Db {
     pub fn set_schema(&self, name: &str, id: i32, present: bool) {
         self.publish(|catalog| {
             if present {
-                catalog.schemas.insert(fold_name(name), id);
-                catalog.schema_names.insert(id, name.into());
+                catalog.schemas.insert_mut(fold_name(name), id);
+                catalog.schema_names.insert_mut(id, name.into());
             } else {
-                catalog.schemas.remove(&fold_name(name));
-                catalog.schema_names.remove(&id);
+                catalog.schemas.remove_mut(&fold_name(name));
+                catalog.schema_names.remove_mut(&id);
             }
             true
         });

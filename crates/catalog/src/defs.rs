@@ -4,7 +4,7 @@
 
 use crate::filter::IndexFilter;
 use crate::fold_name;
-use crate::lookups::Lookups;
+use crate::lookups::{Lookups, constraints_of, name_of};
 use crate::other::OtherObject;
 use crate::row_counts;
 use crate::security::Security;
@@ -14,6 +14,7 @@ use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind, TableTypeD
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 use parking_lot::Mutex;
+use rpds::HashTrieMapSync;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -435,37 +436,44 @@ impl Clone for SeenCurrent {
     }
 }
 
-/// Everything that names resolve to in one database, at one schema version.
+/// By (schema, name), both folded to lower case. Versions of a map share what is the same in them.
+pub type ByName<T> = HashTrieMapSync<(CompactString, CompactString), T>;
+/// By object_id or another number.
+pub type ById<T> = HashTrieMapSync<i32, T>;
+
+/// Everything that names resolve to in one database, at one schema version. A clone that is changed costs what changes in it.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     /// Raised by each committed or rolled back change of schema.
     pub version: u64,
     /// Tables by (schema, name), both folded to lower case.
-    pub tables: HashMap<(CompactString, CompactString), Arc<TableDef>>,
+    pub tables: ByName<Arc<TableDef>>,
     /// The tables that keep the rows of indexed views, by the view's object_id.
-    pub view_rows: HashMap<i32, i32>,
+    pub view_rows: ById<i32>,
     /// Tables by object_id.
-    pub by_id: HashMap<i32, Arc<TableDef>>,
+    pub by_id: ById<Arc<TableDef>>,
+    /// The ids of constraints by (schema, name), both folded.
+    pub constraint_names: ByName<i32>,
     /// Views, procedures and triggers by object_id.
-    pub modules: HashMap<i32, Arc<ModuleDef>>,
+    pub modules: ById<Arc<ModuleDef>>,
     /// Their ids by (schema, name), both folded.
-    pub module_names: HashMap<(CompactString, CompactString), i32>,
+    pub module_names: ByName<i32>,
     /// Triggers of the database, which have no schema, by object_id.
     pub ddl_triggers: Vec<i32>,
     /// Sequences and synonyms by object_id.
-    pub others: HashMap<i32, OtherObject>,
+    pub others: ById<OtherObject>,
     /// Their ids by (schema, name), both folded.
-    pub other_names: HashMap<(CompactString, CompactString), i32>,
+    pub other_names: ByName<i32>,
     /// Alias types by (schema, name), both folded.
-    pub types: HashMap<(CompactString, CompactString), Arc<AliasDef>>,
+    pub types: ByName<Arc<AliasDef>>,
     /// Table types by (schema, name), both folded. No name is one of an alias type too.
-    pub table_types: HashMap<(CompactString, CompactString), Arc<TableTypeDef>>,
+    pub table_types: ByName<Arc<TableTypeDef>>,
     /// Tables with a foreign key to a table, by the id of the table that is referred to; once per foreign key.
-    pub referenced_by: HashMap<i32, Vec<i32>>,
+    pub referenced_by: ById<Vec<i32>>,
     /// Schemas by lower-case name.
-    pub schemas: HashMap<CompactString, i32>,
+    pub schemas: HashTrieMapSync<CompactString, i32>,
     /// Schemas' names as written, by schema_id.
-    pub schema_names: HashMap<i32, CompactString>,
+    pub schema_names: ById<CompactString>,
     /// Principals, permissions and owners, as committed. Their changes do not raise the version.
     pub security: Arc<Security>,
     /// What is made of the tables when it is asked for.
@@ -476,34 +484,42 @@ impl Catalog {
     /// Adds a table.
     pub fn insert(&mut self, table: Arc<TableDef>) {
         self.lookups = Lookups::default();
+        let schema = fold_name(&table.schema);
         match table.of_view {
-            Some(view) => drop(self.view_rows.insert(view, table.object_id)),
-            None => {
-                let name = (fold_name(&table.schema), fold_name(&table.name));
-                self.tables.insert(name, table.clone());
-            }
+            Some(view) => self.view_rows.insert_mut(view, table.object_id),
+            None => self.tables.insert_mut((schema.clone(), fold_name(&table.name)), table.clone()),
         }
         for key in &table.foreign_keys {
-            self.referenced_by.entry(key.parent).or_default().push(table.object_id);
+            let mut list = self.referenced_by.get(&key.parent).cloned().unwrap_or_default();
+            list.push(table.object_id);
+            self.referenced_by.insert_mut(key.parent, list);
         }
-        self.by_id.insert(table.object_id, table);
+        for (id, kind) in constraints_of(&table) {
+            let name = fold_name(name_of(&table, kind));
+            self.constraint_names.insert_mut((schema.clone(), name), id);
+        }
+        self.by_id.insert_mut(table.object_id, table);
     }
 
     /// Takes a table out.
     pub fn remove(&mut self, object_id: i32) {
         self.lookups = Lookups::default();
-        if let Some(table) = self.by_id.remove(&object_id) {
-            match table.of_view {
-                Some(view) => drop(self.view_rows.remove(&view)),
-                None => drop(self.tables.remove(&(fold_name(&table.schema), fold_name(&table.name)))),
+        let Some(table) = self.by_id.get(&object_id).cloned() else { return };
+        let schema = fold_name(&table.schema);
+        self.by_id.remove_mut(&object_id);
+        match table.of_view {
+            Some(view) => drop(self.view_rows.remove_mut(&view)),
+            None => drop(self.tables.remove_mut(&(schema.clone(), fold_name(&table.name)))),
+        }
+        for key in &table.foreign_keys {
+            if let Some(list) = self.referenced_by.get_mut(&key.parent)
+                && let Some(at) = list.iter().position(|id| *id == object_id)
+            {
+                list.remove(at);
             }
-            for key in &table.foreign_keys {
-                if let Some(list) = self.referenced_by.get_mut(&key.parent)
-                    && let Some(at) = list.iter().position(|id| *id == object_id)
-                {
-                    list.remove(at);
-                }
-            }
+        }
+        for (_, kind) in constraints_of(&table) {
+            self.constraint_names.remove_mut(&(schema.clone(), fold_name(name_of(&table, kind))));
         }
     }
 
@@ -525,16 +541,18 @@ impl Catalog {
             self.ddl_triggers.push(module.object_id);
         } else {
             let name = (fold_name(&module.schema), fold_name(&module.name));
-            self.module_names.insert(name, module.object_id);
+            self.module_names.insert_mut(name, module.object_id);
         }
-        self.modules.insert(module.object_id, module);
+        self.modules.insert_mut(module.object_id, module);
     }
 
     /// Takes a module out.
     pub fn remove_module(&mut self, object_id: i32) {
         self.ddl_triggers.retain(|id| *id != object_id);
-        if let Some(module) = self.modules.remove(&object_id).filter(|module| !module.is_ddl_trigger()) {
-            self.module_names.remove(&(fold_name(&module.schema), fold_name(&module.name)));
+        let Some(module) = self.modules.get(&object_id).cloned() else { return };
+        self.modules.remove_mut(&object_id);
+        if !module.is_ddl_trigger() {
+            self.module_names.remove_mut(&(fold_name(&module.schema), fold_name(&module.name)));
         }
     }
 
@@ -557,15 +575,15 @@ impl Catalog {
     /// Adds a sequence or synonym, or puts it in the place of the one with its id.
     pub fn insert_other(&mut self, object: OtherObject) {
         let name = (fold_name(object.schema()), fold_name(object.name()));
-        self.other_names.insert(name, object.object_id());
-        self.others.insert(object.object_id(), object);
+        self.other_names.insert_mut(name, object.object_id());
+        self.others.insert_mut(object.object_id(), object);
     }
 
     /// Takes a sequence or synonym out.
     pub fn remove_other(&mut self, object_id: i32) {
-        if let Some(object) = self.others.remove(&object_id) {
-            self.other_names.remove(&(fold_name(object.schema()), fold_name(object.name())));
-        }
+        let Some(object) = self.others.get(&object_id).cloned() else { return };
+        self.others.remove_mut(&object_id);
+        self.other_names.remove_mut(&(fold_name(object.schema()), fold_name(object.name())));
     }
 
     /// The sequence or synonym with this name; an empty schema is `dbo`.

@@ -75,8 +75,8 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
     let security = Arc::new(crate::security::store::load(trees)?);
     let mut catalog = Catalog { version: 1, security, ..Catalog::default() };
     for (id, name) in &schemas {
-        catalog.schemas.insert(fold_name(name), *id);
-        catalog.schema_names.insert(*id, name.clone());
+        catalog.schemas.insert_mut(fold_name(name), *id);
+        catalog.schema_names.insert_mut(*id, name.clone());
     }
     for (&id, object) in objects.iter().filter(|(_, o)| o.kind == TABLE) {
         let parts = TableRows {
@@ -107,11 +107,11 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         };
         if let Some(alias) = alias::load(id, object, schema.clone())? {
             let name = (fold_name(&alias.schema), fold_name(&alias.name));
-            catalog.types.insert(name, Arc::new(alias));
+            catalog.types.insert_mut(name, Arc::new(alias));
         }
         if let Some(def) = table_type::load(id, object, schema.clone(), &texts)? {
             let name = (fold_name(&def.schema), fold_name(&def.name));
-            catalog.table_types.insert(name, Arc::new(def));
+            catalog.table_types.insert_mut(name, Arc::new(def));
         }
         if other::is_kind(&object.kind) {
             let head = other::Head {

@@ -1,4 +1,4 @@
-//! What is looked for in a catalog less often than tables by name: constraints by id and name, tables in order of name.
+//! What is looked for in a catalog less often than objects by name: constraints by id, tables in order of name.
 //! Made from the tables when it is first asked for. Guarantee: a changed or cloned catalog makes it anew.
 
 use compact_str::CompactString;
@@ -32,16 +32,7 @@ pub struct ConstraintAt {
 impl ConstraintAt {
     /// Its name.
     pub fn name(&self) -> &CompactString {
-        let table = &self.table;
-        let index = |id: i32| table.all_indexes().find(|index| index.index_id == id);
-        let found = match self.kind {
-            ConstraintKind::PrimaryKey(id) | ConstraintKind::Unique(id) => index(id).map(|i| &i.name),
-            ConstraintKind::Default(at) => table.columns[at].default.as_ref().map(|d| &d.name),
-            ConstraintKind::Check(at) => Some(&table.checks[at].name),
-            ConstraintKind::ForeignKey(at) => Some(&table.foreign_keys[at].name),
-        };
-        debug_assert!(found.is_some(), "a constraint of {} is not there", table.name);
-        found.unwrap_or(&table.name)
+        name_of(&self.table, self.kind)
     }
 
     /// sys.objects.type.
@@ -54,6 +45,19 @@ impl ConstraintAt {
             ConstraintKind::ForeignKey(_) => "F ",
         }
     }
+}
+
+/// The name of a table's constraint.
+pub(crate) fn name_of(table: &TableDef, kind: ConstraintKind) -> &CompactString {
+    let index = |id: i32| table.all_indexes().find(|index| index.index_id == id);
+    let found = match kind {
+        ConstraintKind::PrimaryKey(id) | ConstraintKind::Unique(id) => index(id).map(|i| &i.name),
+        ConstraintKind::Default(at) => table.columns[at].default.as_ref().map(|d| &d.name),
+        ConstraintKind::Check(at) => Some(&table.checks[at].name),
+        ConstraintKind::ForeignKey(at) => Some(&table.foreign_keys[at].name),
+    };
+    debug_assert!(found.is_some(), "a constraint of {} is not there", table.name);
+    found.unwrap_or(&table.name)
 }
 
 /// The constraints of a table: object_id, kind.
@@ -78,8 +82,6 @@ pub fn constraints_of(table: &TableDef) -> Vec<(i32, ConstraintKind)> {
 struct Made {
     sorted: Vec<Arc<TableDef>>,
     constraints: HashMap<i32, ConstraintAt>,
-    /// By schema and name, both folded.
-    names: HashMap<(CompactString, CompactString), i32>,
 }
 
 /// The lookups of a catalog.
@@ -98,13 +100,10 @@ impl Lookups {
         self.0.get_or_init(|| {
             let mut sorted: Vec<Arc<TableDef>> = tables().into_iter().cloned().collect();
             sorted.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
-            let mut made = Made { sorted, constraints: HashMap::new(), names: HashMap::new() };
+            let mut made = Made { sorted, constraints: HashMap::new() };
             for table in &made.sorted {
-                let schema = fold_name(&table.schema);
                 for (id, kind) in constraints_of(table) {
-                    let constraint = ConstraintAt { table: table.clone(), kind };
-                    made.names.insert((schema.clone(), fold_name(constraint.name())), id);
-                    made.constraints.insert(id, constraint);
+                    made.constraints.insert(id, ConstraintAt { table: table.clone(), kind });
                 }
             }
             made
@@ -135,6 +134,6 @@ impl crate::Catalog {
     /// The object_id of the constraint with this name; an empty schema is `dbo`.
     pub fn constraint_id(&self, schema: &str, name: &str) -> Option<i32> {
         let schema = if schema.is_empty() { "dbo" } else { schema };
-        self.lookups().names.get(&(fold_name(schema), fold_name(name))).copied()
+        self.constraint_names.get(&(fold_name(schema), fold_name(name))).copied()
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use compact_str::CompactString;
 use syntax::ParseSettings;
@@ -181,6 +182,28 @@ pub struct ModuleDef {
     pub modify_date: Value,
     /// The parsed statement.
     pub stmt: StmtKind,
+    /// Whom it belongs to, as it was found last.
+    pub owner: SeenOwner,
+}
+
+/// The owner of a module as it was found at a version of the principals and permissions.
+#[derive(Debug, Default)]
+pub struct SeenOwner(AtomicU64);
+
+impl SeenOwner {
+    /// The owner, if it was found at this version.
+    #[inline]
+    pub fn at(&self, version: u64) -> Option<i32> {
+        let seen = self.0.load(Relaxed);
+        (seen != 0 && seen >> 32 == version).then_some(seen as u32 as i32)
+    }
+
+    /// It was found; a version that has no room in half a word is not kept.
+    pub fn found(&self, version: u64, owner: i32) {
+        if let Ok(version) = u32::try_from(version) {
+            self.0.store(u64::from(version) << 32 | u64::from(owner as u32), Relaxed);
+        }
+    }
 }
 
 impl std::fmt::Debug for ModuleDef {
@@ -226,6 +249,7 @@ impl ModuleDef {
             create_date: head.create_date,
             modify_date: head.modify_date,
             stmt,
+            owner: SeenOwner::default(),
         })
     }
 

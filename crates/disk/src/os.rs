@@ -371,6 +371,9 @@ impl OsFile {
     }
 
     pub(crate) fn fail(&self, op: Op, offset: u64, errno: Errno) -> DiskError {
+        if matches!(op, Op::Write | Op::Sync) {
+            self.stats.count_failure();
+        }
         failure(op, &self.path, offset, errno)
     }
 

@@ -36,6 +36,7 @@ pub struct FileStats {
     durable_writes: AtomicU64,
     durable_stall_us: AtomicU64,
     rmw_writes: AtomicU64,
+    failed_writes: AtomicU64,
     syncs: AtomicU64,
     sync_stall_us: AtomicU64,
     in_flight: AtomicU64,
@@ -64,6 +65,8 @@ pub struct StatsSnapshot {
     pub durable_stall_us: u64,
     /// How many of the writes begin or end inside a physical sector: the device has to read before it can write.
     pub rmw_writes: u64,
+    /// Writes and syncs that have failed.
+    pub failed_writes: u64,
     pub syncs: u64,
     pub sync_stall_us: u64,
     /// Requests of batches that are in flight now, and the most that were since the file was opened. A difference of two
@@ -138,6 +141,11 @@ impl FileStats {
         self.rmw_writes.fetch_add(1, Relaxed);
     }
 
+    /// Counts a write or sync that has failed.
+    pub fn count_failure(&self) {
+        self.failed_writes.fetch_add(1, Relaxed);
+    }
+
     /// Counts one finished sync.
     pub fn count_sync(&self, time: Duration) {
         let us = micros(time);
@@ -166,6 +174,7 @@ impl FileStats {
             durable_writes: self.durable_writes.load(Relaxed),
             durable_stall_us: self.durable_stall_us.load(Relaxed),
             rmw_writes: self.rmw_writes.load(Relaxed),
+            failed_writes: self.failed_writes.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
             sync_stall_us: self.sync_stall_us.load(Relaxed),
             in_flight: self.in_flight.load(Relaxed),
@@ -206,6 +215,7 @@ impl StatsSnapshot {
             durable_writes: f(self.durable_writes, b.durable_writes),
             durable_stall_us: f(self.durable_stall_us, b.durable_stall_us),
             rmw_writes: f(self.rmw_writes, b.rmw_writes),
+            failed_writes: f(self.failed_writes, b.failed_writes),
             syncs: f(self.syncs, b.syncs),
             sync_stall_us: f(self.sync_stall_us, b.sync_stall_us),
             in_flight: f(self.in_flight, b.in_flight),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use catalog::{Db, errors};
 use types::SqlError;
 
-use crate::instance::files::save_settings;
+use crate::instance::boot_text::save_settings;
 
 /// What a configuration takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -233,3 +233,63 @@ fn modules_survive_a_restart_and_are_listed() {
     check(&mut b);
     b.check("DBCC CHECKDB WITH NO_INFOMSGS", "");
 }
+
+/// What a call was bound to holds only as long as it means that.
+#[test]
+fn a_call_in_a_loop_follows_what_changes_meanwhile() {
+    let mut b = bench();
+    b.check("CREATE PROCEDURE p @x int, @y int = 5, @r int OUTPUT AS SET @r = @x * 10 + @y RETURN @x", "");
+    // Defaults, names, OUTPUT, the status; the value of an argument is of its own time.
+    b.check(
+        "DECLARE @i int = 1, @r int, @s int, @sum int = 0
+         WHILE @i <= 3 BEGIN EXEC @s = p @r = @r OUTPUT, @x = @i SET @sum += @r * 100 + @s SET @i += 1 END
+         SELECT @sum, @r, @s",
+        "7506|35|3",
+    );
+    b.check("DECLARE @i int = 0, @r int WHILE @i < 2 BEGIN EXEC p '7', DEFAULT, @r OUTPUT SET @i += 1 END SELECT @r", "75");
+    // Changed, dropped and made again by the loop that calls it.
+    b.check(
+        "DECLARE @i int = 1, @r int
+         WHILE @i <= 3 BEGIN
+             EXEC p @i, 0, @r OUTPUT
+             SELECT @r
+             IF @i = 1 EXEC ('ALTER PROCEDURE p @x int, @y int, @r int OUTPUT AS SET @r = -@x')
+             IF @i = 2 EXEC ('DROP PROCEDURE p; EXEC (''CREATE PROCEDURE p @r int OUTPUT, @x int, @y int AS SET @r = 1 SET @x = 9'')')
+             SET @i += 1
+         END",
+        "10\n-2\nMsg 8162: The formal parameter \"@y\" was not declared as an OUTPUT parameter, but the actual parameter passed in \
+         requested output.\n-2",
+    );
+    // Errors are found at each run, and a value that does not fit is no error of the next.
+    b.check("CREATE PROCEDURE q @t tinyint AS SELECT @t", "");
+    b.check(
+        "DECLARE @i int = 255 WHILE @i < 258 BEGIN EXEC q @i SET @i += 2 END EXEC q 1",
+        "255\nMsg 220: Arithmetic overflow error for data type tinyint, value = 257.\n1",
+    );
+    for _ in 0..2 {
+        b.check(
+            "EXEC q",
+            "Msg 201: Procedure or function 'q' expects parameter '@t', which was not supplied.",
+        );
+        b.check("EXEC q 1, 2", "Msg 8144: Procedure or function q has too many arguments specified.");
+        b.check("EXEC q @u = 1", "Msg 8145: @u is not a parameter for procedure q.");
+        b.check("EXEC missing 1", "Msg 2812: Could not find stored procedure 'missing'.");
+    }
+    // One that calls itself, each level with values of its own.
+    b.check(
+        "CREATE PROCEDURE f @n int, @r int OUTPUT AS
+         BEGIN IF @n = 0 BEGIN SET @r = 1 RETURN END
+         DECLARE @m int = @n - 1, @below int EXEC f @m, @below OUTPUT SET @r = @n * @below END",
+        "",
+    );
+    b.check("DECLARE @r int EXEC f 6, @r OUTPUT SELECT @r EXEC f 3, @r OUTPUT SELECT @r", "720\n6");
+    b.check("DECLARE @r int EXEC f 33, @r OUTPUT SELECT @r", "Msg 217: Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).\nNULL");
+    // SET options of the procedure end with it.
+    b.check("CREATE PROCEDURE o AS SET XACT_ABORT ON SET NOCOUNT ON", "");
+    b.check("DECLARE @i int = 0 WHILE @i < 3 BEGIN EXEC o SET @i += 1 END SELECT @@OPTIONS & 16896", "0");
+    // A name of another database, and the same text in two.
+    b.check("CREATE DATABASE u", "");
+    run(&b.instance, "USE u; EXEC ('CREATE PROCEDURE q @t int AS SELECT -@t')");
+    b.check("EXEC q 4 EXEC u..q 4", "4\n-4");
+    b.check("EXEC ('USE u EXEC q 4 EXEC t..q 4') EXEC q 4", "Changed database context to 'u'.\n-4\n4\n4");
+}

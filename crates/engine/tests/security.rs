@@ -920,3 +920,25 @@ fn types_are_used_with_permission() {
     assert!(said(&mut ann, column).starts_with("Msg 229"));
     assert_eq!(said(&mut ann, "SELECT COUNT(*) FROM sys.database_permissions WHERE class = 6"), "0");
 }
+
+/// A batch that was run before is bound to the procedure; what the caller may, and whose the procedure is, is of now.
+#[test]
+fn a_call_that_is_bound_asks_for_rights_again() {
+    let instance = new();
+    let mut ann = login(&instance, "ann", "d");
+    let call = "EXEC p";
+    refused(&mut ann, call, &[229]);
+    owner(&instance, &["GRANT EXECUTE ON p TO ann", "CREATE USER carl WITHOUT LOGIN"]);
+    for _ in 0..3 {
+        assert_eq!(allowed(&mut ann, call), "2");
+    }
+    owner(&instance, &["DENY EXECUTE ON p TO ann"]);
+    refused(&mut ann, call, &[229]);
+    owner(&instance, &["GRANT EXECUTE ON p TO ann"]);
+    assert_eq!(allowed(&mut ann, call), "2");
+    // Another's procedure reads with the caller's rights.
+    owner(&instance, &["ALTER AUTHORIZATION ON p TO carl", "GRANT EXECUTE ON p TO ann"]);
+    refused(&mut ann, call, &[229]);
+    owner(&instance, &["ALTER AUTHORIZATION ON p TO SCHEMA OWNER", "GRANT EXECUTE ON p TO ann"]);
+    assert_eq!(allowed(&mut ann, call), "2");
+}

@@ -46,7 +46,9 @@ pub use manage::{FILE_LIST, FileEvent};
 pub use op::{ApplyCtx, Link, PageOp, apply, split_keyed, value_offset};
 pub use open::{DataFileIdentity, DataFiles, NOT_PRIMARY, OTHER_DATABASE, OTHER_TIME, identify};
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, MAX_SLOTS, Page, PageType, SLOT_SIZE};
-pub use pool::{BufferPool, PageMut, PageRef, PoolCounters, PoolOptions};
+pub use pool::{
+    BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, UnitReads, note_run_file,
+};
 pub use read_ahead::Reads;
 pub use record::{
     MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,

@@ -11,7 +11,7 @@
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{PAGE_SIZE, PageId};
-use crate::pool::{Inner, key_of};
+use crate::pool::{Inner, key_of, trace};
 use crate::store::{PREFETCH_PAGES, Store, adopt};
 use disk::{Data, DiskError, Request, transfer};
 use parking_lot::{Condvar, Mutex};
@@ -233,6 +233,7 @@ impl Store {
             return (None, taken);
         }
         tally.state.lock().0 += 1;
+        trace::ahead(claimed.len());
         let (pool, store, open) = (Arc::clone(self.inner_arc()), self.number(), vec![true; claimed.len()]);
         (Some(Claimed { pool, store, files, pages: claimed, open, tally: Arc::clone(tally) }), taken)
     }

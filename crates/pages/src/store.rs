@@ -119,8 +119,10 @@ impl Store {
         self.waits.get().map(|sink| &**sink)
     }
 
+    /// The store's number in its pool: traces of reads name it by this.
+    #[must_use]
     #[inline]
-    pub(crate) fn number(&self) -> u16 {
+    pub fn number(&self) -> u16 {
         self.number.load(Ordering::Relaxed)
     }
 
@@ -399,8 +401,7 @@ impl Store {
             }
             apply(page.page_mut(), op.page, &op.op, &ctx).map_err(|e| at_lsn(lsn, op.page, e))?;
             if op.op.rebuilds_page() {
-                self.inner.mark_formatted(page.frame());
-                page.filled();
+                self.formatted(page);
             }
             touched[last] = true;
         }
@@ -410,6 +411,16 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// A page has been formatted under its latch.
+    fn formatted(&self, page: &mut PageMut<'_>) {
+        self.inner.mark_formatted(page.frame());
+        if page.is_blank() {
+            // It was asked for when it was of no unit yet.
+            self.inner.count_lookup(page.frame());
+            page.filled();
+        }
     }
 
     /// As [`Store::apply_to`], for a record of one page.
@@ -427,8 +438,7 @@ impl Store {
             let ctx = ApplyCtx { lsn, txn: view.txn(), index: op.index };
             apply(page.page_mut(), id, &op.op, &ctx).map_err(|e| at_lsn(lsn, id, e))?;
             if op.op.rebuilds_page() {
-                self.inner.mark_formatted(page.frame());
-                page.filled();
+                self.formatted(page);
             }
             touched = true;
         }

@@ -331,6 +331,7 @@ impl Connection {
         timeout: Option<Duration>,
         waits: &dyn Fn(&mut dyn FnMut()),
     ) -> io::Result<()> {
+        let mut begins = true;
         loop {
             {
                 let mut gate = self.gate.lock();
@@ -339,7 +340,7 @@ impl Connection {
                 }
                 gate.writable = false;
             }
-            let (taken, all) = self.wire.lock().send(&self.socket, bytes)?;
+            let (taken, all) = self.wire.lock().send(&self.socket, bytes, std::mem::take(&mut begins))?;
             bytes = &bytes[taken..];
             if all {
                 return Ok(());

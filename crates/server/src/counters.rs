@@ -1,6 +1,7 @@
 //! What the server counts. Each thread counts in one of several cells, so that cores do not meet at a counter that every
 //! request changes; whoever reads adds the cells up.
 
+use engine::instance::figures::Packets;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Cells of counters.
@@ -19,6 +20,10 @@ pub enum Count {
     Attentions,
     BytesReceived,
     BytesSent,
+    PacketsReceived,
+    PacketsSent,
+    /// A connection broke, or what came on it was no packet.
+    PacketErrors,
     LoginsSucceeded,
     LoginsFailed,
 }
@@ -75,6 +80,20 @@ impl Counters {
     /// Errors that clients were told of, by severity.
     pub fn errors(&self) -> impl Iterator<Item = (u8, u64)> {
         SEVERITIES.map(|severity| (severity, self.sum(EVENTS + usize::from(severity - SEVERITIES.start()))))
+    }
+}
+
+impl Packets for Counters {
+    fn received(&self) -> u64 {
+        self.get(Count::PacketsReceived)
+    }
+
+    fn sent(&self) -> u64 {
+        self.get(Count::PacketsSent)
+    }
+
+    fn errors(&self) -> u64 {
+        self.get(Count::PacketErrors)
     }
 }
 

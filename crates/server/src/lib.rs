@@ -89,6 +89,7 @@ impl Server {
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?;
         let max_workers = options.max_workers;
         let hub = Arc::new(Hub::new(instance, options, tls, shards));
+        hub.instance.set_packets(hub.counters.clone());
         let sockets = Sockets { hub: Arc::downgrade(&hub) };
         let served = Arc::downgrade(&hub);
         hub.set_pool(Pool::new(max_workers, hub.lanes(), sockets, move |connection| {

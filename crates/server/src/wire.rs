@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use rustls::ServerConnection;
+use tds::packet::packets_in;
 use tds::{Event, Message, MessageBuffer, MessageReader, PacketType, TdsError};
 
 use crate::counters::{Count, Counters};
@@ -152,7 +153,10 @@ impl Wire {
                     Ok(n) => n,
                     Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Some(Got::Blocked)),
                     Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(None),
-                    Err(e) => return Err(e.into()),
+                    Err(e) => {
+                        self.counters.add(Count::PacketErrors, 1);
+                        return Err(e.into());
+                    }
                 };
                 self.counters.add(Count::BytesReceived, n as u64);
                 // What comes later is told of.
@@ -174,7 +178,9 @@ impl Wire {
     /// What is complete in the bytes at hand. The reader may have something without any: an attention that has ended a bulk load.
     fn next(&mut self) -> Result<Option<Got>, WireError> {
         let mut input = &self.pending[self.at..];
-        let got = match self.reader.read(&mut input)? {
+        let read = self.reader.read(&mut input);
+        self.counters.add(Count::PacketsReceived, self.reader.take_packets());
+        let got = match read.inspect_err(|_| self.counters.add(Count::PacketErrors, 1))? {
             None => None,
             Some(Event::Message(message)) => Some(Got::Message(message)),
             Some(Event::Bulk { bytes, last, ignored, .. }) => {
@@ -223,6 +229,7 @@ impl Wire {
         if flight.pending() > 0 {
             let mut bytes = Vec::new();
             flight.finish(&mut bytes);
+            self.counters.add(Count::PacketsSent, packets_in(&bytes));
             // The socket's buffer is empty before a login: a flight of some KB fits.
             (&mut &*socket).write_all(&bytes)?;
         }
@@ -238,12 +245,17 @@ impl Wire {
         Ok(())
     }
 
-    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of them.
+    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of them. `begins`: none of these
+    /// packets was begun before.
     ///
     /// # Errors
     /// The connection is broken.
-    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<(usize, bool)> {
-        let sent = self.send_some(socket, bytes)?;
+    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8], begins: bool) -> io::Result<(usize, bool)> {
+        if begins {
+            self.counters.add(Count::PacketsSent, packets_in(bytes));
+        }
+        let sent =
+            self.send_some(socket, bytes).inspect_err(|_| self.counters.add(Count::PacketErrors, 1))?;
         self.counters.add(Count::BytesSent, sent.0 as u64);
         Ok(sent)
     }

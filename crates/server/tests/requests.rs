@@ -401,3 +401,33 @@ impl engine::Sink for Counts {
         panic!("{error:?}")
     }
 }
+
+/// @@PACK_RECEIVED, @@PACK_SENT and @@PACKET_ERRORS are what this server has counted.
+#[test]
+fn packets_are_counted() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    let counts = |client: &mut support::Client| {
+        ["@@pack_received", "@@pack_sent", "@@packet_errors", "@@total_errors"]
+            .map(|name| client.int(&format!("select {name}")))
+    };
+    let [received, sent, errors, failed] = counts(&mut client);
+    assert!(received >= 2 && sent >= 2 && (errors, failed) == (0, 0), "{received} {sent} {errors} {failed}");
+    // One packet asks, and an answer of some 40 KB has several.
+    let before = client.int("select @@pack_sent");
+    client.run("select replicate(cast('x' as varchar(max)), 40000)");
+    let after = client.int("select @@pack_sent");
+    assert!((10..20).contains(&(after - before)), "{before} {after}");
+    let before = client.int("select @@pack_received");
+    client.run(&format!("print '{}'", "y".repeat(20_000)));
+    let after = client.int("select @@pack_received");
+    assert!((9..15).contains(&(after - before)), "{before} {after}");
+    // What is no packet is an error of that connection alone.
+    let mut garbage = std::net::TcpStream::connect(server.address).expect("a connection");
+    std::io::Write::write_all(&mut garbage, &[0xff; 64]).expect("bytes");
+    let mut rest = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut garbage, &mut rest);
+    assert_eq!(client.int("select @@packet_errors"), 1);
+    let said = client.batch("exec sp_monitor");
+    assert_eq!(said.rows().len(), 4);
+}

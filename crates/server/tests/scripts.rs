@@ -332,3 +332,12 @@ fn hierarchies() {
     let sent = on_the_wire(&mut client, "select node, node.GetLevel() from #t");
     assert_eq!(sent, [(0, tds::TypeInfo::Hierarchy), (0, tds::TypeInfo::Int(2))]);
 }
+
+#[test]
+fn statistics_io() {
+    let tables = "create table parent (id int primary key, v varchar(max)); create table child (id int primary key, parent int references parent)";
+    let reads = "set statistics io on; insert parent values (1, replicate(cast('x' as varchar(max)), 50000)), (2, null); insert child values (1, 2)
+        select len(v) from parent; select c.id from child c join parent p on p.id = c.parent; if exists (select * from child) print 'yes'
+        select count(*) from parent where id = 1; set statistics io, time off; select count(*) from child";
+    both_ways("statistics io", &[tables.to_string(), reads.to_string()]);
+}

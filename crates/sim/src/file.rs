@@ -122,6 +122,7 @@ impl SimFile {
                 } else {
                     inode.write(offset, &bytes[..wrote], atom);
                 }
+                self.stats.count_failure();
                 Err(fault_error(fault, Op::Write, &self.path, offset))
             }
         }
@@ -181,6 +182,7 @@ impl BlockFile for SimFile {
                 if fault == Fault::LoseUnsynced {
                     world.inode(self.inode).unsynced.clear();
                 }
+                self.stats.count_failure();
                 Err(fault_error(fault, Op::Sync, &self.path, 0))
             }
         }

@@ -149,6 +149,8 @@ pub struct MessageReader {
     header: [u8; HEADER],
     header_len: usize,
     current: Option<Current>,
+    /// Packets that have begun.
+    packets: u64,
 }
 
 impl MessageReader {
@@ -171,6 +173,7 @@ impl MessageReader {
             header: [0; HEADER],
             header_len: 0,
             current: None,
+            packets: 0,
         }
     }
 
@@ -182,6 +185,11 @@ impl MessageReader {
     /// Largest packet to accept: what the login agreed on. It is never taken below the size before login.
     pub fn set_max_packet(&mut self, size: usize) {
         self.max_packet = size.clamp(DEFAULT_PACKET_SIZE, MAX_PACKET_SIZE);
+    }
+
+    /// Packets that have begun since this was asked last.
+    pub fn take_packets(&mut self) -> u64 {
+        std::mem::take(&mut self.packets)
     }
 
     /// Whether part of a message has arrived.
@@ -284,8 +292,20 @@ impl MessageReader {
             }
         }
         self.header_len = 0;
+        self.packets += 1;
         Ok(None)
     }
+}
+
+/// How many packets begin in bytes that begin with one.
+pub fn packets_in(mut bytes: &[u8]) -> u64 {
+    let mut packets = 0;
+    while let Some(&[_, _, high, low]) = bytes.first_chunk() {
+        packets += 1;
+        let len = usize::from(u16::from_be_bytes([high, low])).max(HEADER);
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    packets
 }
 
 /// The payload of a message that is being written, and what turns it into packets.

@@ -76,6 +76,8 @@ pub struct Env {
     pub pace: Pace,
     /// The instance, and where the database's files are.
     pub home: Home,
+    /// The database is made anew at each start: nobody waits for its log to be durable.
+    pub scratch: bool,
 }
 
 impl std::fmt::Debug for Env {

@@ -220,6 +220,7 @@ mod tests {
             locks: Arc::new(LockManager::new()),
             db: 5,
             pace: Pace { background: false, ..Pace::default() },
+            scratch: false,
         };
         let file = FileSpec {
             id: 1,

@@ -371,7 +371,8 @@ impl Txn {
             self.finish();
             return Ok(Committed { lsn: Lsn::ZERO, durable: true });
         };
-        let durable = self.db.delayed_durability().decide(wanted) == Durability::Full;
+        let scratch = self.db.env().scratch;
+        let durable = !scratch && self.db.delayed_durability().decide(wanted) == Durability::Full;
         let lsn = match self.append_end(&s, RecordKind::Commit) {
             Ok(lsn) => lsn,
             Err(e) => {
@@ -383,10 +384,11 @@ impl Txn {
         self.db.txns().end(s.id, lsn, durable);
         self.finish();
         self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
-        let hard = if durable {
-            self.db.log().flush_to(lsn).map_err(TxnError::from)
-        } else {
-            self.db.flush_delayed(lsn)
+        let hard = match (scratch, durable) {
+            // The log is written when its buffers are full, and before the pages that it describes.
+            (true, _) => Ok(()),
+            (false, true) => self.db.log().flush_to(lsn).map_err(TxnError::from),
+            (false, false) => self.db.flush_delayed(lsn),
         };
         if let Err(e) = hard {
             self.db.fail("commit", &e);

@@ -404,6 +404,11 @@ impl Security {
         }
     }
 
+    /// Whether everything belongs to whom it belongs to there.
+    pub fn has_owners_of(&self, other: &Security) -> bool {
+        self.owners == other.owners
+    }
+
     /// The owner that something has of its own.
     pub fn own_owner(&self, class: Class, major: i32) -> Option<i32> {
         self.owners.get(&(class as u8, major)).copied()

@@ -37,7 +37,22 @@ const SIGHTINGS: usize = 512;
 
 /// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
 /// database, and the database its definitions.
-type Modules = HashMap<(i32, i32), (Weak<ModuleDef>, Arc<ModuleCode>)>;
+type Modules = HashMap<ModuleKey, (Weak<ModuleDef>, Arc<ModuleCode>), BuildHasherDefault<AsIs>>;
+
+/// Of a module.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ModuleKey {
+    db: i32,
+    object_id: i32,
+}
+
+impl Hash for ModuleKey {
+    /// Nobody chooses these numbers: it is enough to spread them over the bits.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let both = u64::from(self.db as u32) << 32 | u64::from(self.object_id as u32);
+        state.write_u64(both.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    }
+}
 
 type Params = [BatchParam];
 
@@ -350,7 +365,7 @@ impl BatchCache {
     /// # Errors
     /// Those of compiling it.
     pub fn module(&self, db: &Db, module: &Arc<ModuleDef>) -> Result<Arc<ModuleCode>, SqlError> {
-        let key = (db.id(), module.object_id);
+        let key = ModuleKey { db: db.id(), object_id: module.object_id };
         if let Some((of, code)) = self.modules.read().get(&key)
             && std::ptr::eq(of.as_ptr(), Arc::as_ptr(module))
         {
@@ -383,7 +398,7 @@ impl BatchCache {
         plans.sort_by_key(|plan| Arc::as_ptr(&plan.batch));
         plans.dedup_by(|a, b| Arc::ptr_eq(&a.batch, &b.batch));
         let modules = self.modules.read();
-        plans.extend(modules.iter().filter_map(|((db, object_id), (module, code))| {
+        plans.extend(modules.iter().filter_map(|(ModuleKey { db, object_id }, (module, code))| {
             let (batch, module) = (code.batch.clone(), Some(module.upgrade()?));
             let hash = u64::from(*object_id as u32);
             Some(KeptPlan { batch, db: *db, hash, options: None, module, prepared: false })

@@ -2,19 +2,18 @@
 //! Guarantee: database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has ended.
 
 use super::cache::BatchCache;
+use super::call::static_type;
 use super::dynamic::Dynamic;
-use super::module::{Arguments, bind_arguments};
+use super::module::{Arguments, ModuleCode, bind_arguments};
 use super::table_param::TableParam;
 use super::trigger::{MAX_NESTING, too_deep};
 use super::{BatchParam, Compiled};
 use crate::arguments::TableArg;
 use crate::instance::OfInstance;
 use compact_str::CompactString;
-use syntax::ast::{
-    Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, Literal, ObjectName, Span,
-};
+use syntax::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
 use types::convert::{Mode, convert, convert_in};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
 use crate::ddl::temps;
@@ -74,7 +73,34 @@ impl Run<'_> {
         args: &[ExecuteArg],
         result: Option<&str>,
     ) -> Result<Flow, Failure> {
-        let (db, called) = self.find_called(name, shown)?;
+        let bound = match self.bound_call(at) {
+            Some(bound) => Ok(bound),
+            None => match self.find_called(name, shown)? {
+                (db, Called::Module(module)) => {
+                    self.bind_call(at, &db, &module, args)?.ok_or((db, Called::Module(module)))
+                }
+                other => Err(other),
+            },
+        };
+        let (flow, status) = match bound {
+            Ok(bound) => self.run_bound_call(at, &bound)?,
+            Err((db, called)) => self.call_anew(at, db, called, args)?,
+        };
+        if let Some(variable) = result {
+            let (slot, ty) = self.batch.program.vars.find(variable)?;
+            self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
+        }
+        Ok(flow)
+    }
+
+    /// Evaluates the arguments and calls.
+    fn call_anew(
+        &mut self,
+        at: usize,
+        db: Arc<Db>,
+        called: Called,
+        args: &[ExecuteArg],
+    ) -> Result<(Flow, i32), Failure> {
         let vars = &self.batch.program.vars;
         let cursor_of = |arg: &ExecuteArg| match &arg.value.kind {
             ExprKind::Variable(name) if vars.is_cursor(name) => Some(name.clone()),
@@ -100,22 +126,11 @@ impl Run<'_> {
                 _ => None,
             };
             let is_default = is_default(&arg.value);
-            let ty = match &arg.value.kind {
-                ExprKind::Literal(Literal::String { national: false, .. }) => DataType::VarChar(Len::Max),
-                ExprKind::Variable(variable) => {
-                    self.batch.program.vars.find(variable).map_or(value.natural_type(), |v| v.1)
-                }
-                _ => value.natural_type(),
-            };
+            let ty = static_type(self, &arg.value).unwrap_or_else(|| value.natural_type());
             let name = arg.name.clone();
             bound.push(Arg { name, ty, value, output, is_default, table, cursor });
         }
-        let (flow, status) = self.run_called(db, called, bound)?;
-        if let Some(variable) = result {
-            let (slot, ty) = self.batch.program.vars.find(variable)?;
-            self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
-        }
-        Ok(flow)
+        self.run_called(db, called, bound)
     }
 
     /// The table variable that an argument is.
@@ -176,7 +191,11 @@ impl Run<'_> {
             Called::Script(script) => self.run_script(&script, args),
         };
         self.core.set_db(caller);
-        let (flow, status) = done?;
+        self.tell_called(done?)
+    }
+
+    /// Tells the client that what its own batch has called has ended.
+    pub(super) fn tell_called(&mut self, (flow, status): (Flow, i32)) -> Result<(Flow, i32), Failure> {
         if self.core.nest_level == 0 && flow == Flow::Next {
             self.core.tell_transactions(self.sink)?;
             self.sink.procedure_done(status)?;
@@ -234,37 +253,59 @@ impl Run<'_> {
         args: Vec<Arg>,
         system: bool,
     ) -> Result<(Flow, i32), Failure> {
-        let instance = self.core.instance().clone();
-        let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
+        let code = self.code_of(module)?;
         let Arguments { values: mut vars, outputs, tables, cursors } =
             bind_arguments(&module.name, &code, args, self.core.options.dialect)?;
         self.check_cursor_arguments(&cursors)?;
-        let settings = module.settings;
         if !system {
             self.enter_module(module)?;
         }
         self.pass_tables(&tables)?;
         self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
-        let of = Some(&**module).filter(|_| !system);
-        let done = self.in_scope(&code.batch, &mut vars, of, |options| {
-            if system {
-                return as_script(options);
-            }
-            options.quoted_identifier = settings.quoted_identifier;
-            options.ansi_nulls = settings.ansi_nulls;
-        });
+        let done = self.procedure_scope(&code, &mut vars, module, system);
         let returned = self.core.cursors.take_returned();
         let done = done?;
         if done.0 == Flow::Next {
-            for (from, slot) in outputs {
-                self.give_back(slot, code.params[from].ty, &vars[from])?;
-            }
+            self.give_outputs(&code, &outputs, &vars)?;
             // A cursor that the procedure has closed is none.
             for ((_, variable), (_, cursor)) in cursors.iter().zip(returned) {
                 self.core.cursors.set_variable(variable, cursor.filter(|cursor| cursor.is_open()));
             }
         }
         Ok(done)
+    }
+
+    /// The code of a procedure of the current database.
+    pub(super) fn code_of(&self, module: &Arc<ModuleDef>) -> Result<Arc<ModuleCode>, SqlError> {
+        BatchCache::of(self.core.instance())?.module(self.core.db(), module)
+    }
+
+    /// Runs a procedure's code in its scope.
+    pub(super) fn procedure_scope(
+        &mut self,
+        code: &ModuleCode,
+        vars: &mut Vec<Value>,
+        module: &ModuleDef,
+        system: bool,
+    ) -> Result<(Flow, i32), Failure> {
+        let settings = module.settings;
+        self.in_scope(&code.batch, vars, Some(module).filter(|_| !system), |options| {
+            if system {
+                return as_script(options);
+            }
+            options.quoted_identifier = settings.quoted_identifier;
+            options.ansi_nulls = settings.ansi_nulls;
+        })
+    }
+
+    /// The values of OUTPUT parameters, when the procedure has ended.
+    pub(super) fn give_outputs(
+        &mut self,
+        code: &ModuleCode,
+        outputs: &[(usize, usize)],
+        vars: &[Value],
+    ) -> Result<(), SqlError> {
+        outputs.iter().try_for_each(|(from, slot)| self.give_back(*slot, code.params[*from].ty, &vars[*from]))
     }
 
     /// 16951: a cursor is given back into a variable that holds none.

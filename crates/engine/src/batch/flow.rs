@@ -341,12 +341,9 @@ impl Run<'_> {
                 for name in names {
                     match name.as_str() {
                         "TIME" => options.statistics_time = *on,
+                        "IO" => options.statistics_io = *on,
                         "PROFILE" => options.statistics_profile = *on,
                         "XML" => options.statistics_xml = *on,
-                        "IO" if *on => {
-                            return Err(errors::not_supported(&format!("SET STATISTICS {name} ON")).into());
-                        }
-                        "IO" => {}
                         _ => return Err(unknown_option(name).into()),
                     }
                 }

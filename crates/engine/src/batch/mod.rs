@@ -2,6 +2,7 @@
 
 mod bindings;
 pub mod cache;
+mod call;
 pub mod counts;
 mod cursor_options;
 mod cursors;
@@ -18,6 +19,7 @@ pub mod module;
 pub mod parameters;
 mod profile;
 pub mod program;
+mod reads;
 mod result_sets;
 pub mod rpc;
 pub mod run;
@@ -41,6 +43,7 @@ use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
 use bindings::Bindings;
+use call::BoundCall;
 use counts::CountsOfBatch;
 use exec::conceal::conceal;
 use exec::dml::DmlPlan;
@@ -75,6 +78,8 @@ pub enum Bound {
     Into(Arc<[(usize, DataType)]>),
     /// The arguments of PRINT, RAISERROR, WAITFOR, EXEC and the like.
     Scalars(Arc<[Arc<Scalar>]>),
+    /// EXEC of a procedure.
+    Call(Arc<BoundCall>),
 }
 
 impl Bound {
@@ -85,7 +90,11 @@ impl Bound {
             Bound::Query(plan) => Some(plan.needs()),
             Bound::Dml(plan) => Some(plan.needs()),
             Bound::Cursor(plan) => Some(plan.needs()),
-            Bound::Assign { .. } | Bound::Condition(_) | Bound::Scalars(_) | Bound::Into(_) => None,
+            Bound::Assign { .. }
+            | Bound::Condition(_)
+            | Bound::Scalars(_)
+            | Bound::Call(_)
+            | Bound::Into(_) => None,
         }
     }
 
@@ -140,6 +149,7 @@ impl Bound {
             | Bound::Condition(_)
             | Bound::Scalars(_)
             | Bound::Cursor(_)
+            | Bound::Call(_)
             | Bound::Into(_) => false,
         }
     }

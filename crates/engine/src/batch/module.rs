@@ -201,6 +201,22 @@ pub fn position(
     }
 }
 
+/// The value of an argument as its parameter's.
+///
+/// # Errors
+/// 8114 it cannot be converted; overflow and the like.
+pub fn convert_argument(
+    value: &Value,
+    ty: DataType,
+    to: DataType,
+    dialect: Dialect,
+) -> Result<Value, SqlError> {
+    convert_in(value, ty, to, 0, Mode::Implicit, dialect).map_err(|e| match e.number {
+        241 | 244 | 245 | 248 | 295 => SqlError::error_converting(ty, to),
+        _ => e,
+    })
+}
+
 /// The values of a procedure's parameters, and which of them go back to which variable of the caller.
 ///
 /// # Errors
@@ -258,13 +274,7 @@ pub fn bind_arguments(
             ));
         }
         if !arg.is_default {
-            values[at] =
-                Some(convert_in(&arg.value, arg.ty, param.ty, 0, Mode::Implicit, dialect).map_err(|e| {
-                    match e.number {
-                        241 | 244 | 245 | 248 | 295 => SqlError::error_converting(arg.ty, param.ty),
-                        _ => e,
-                    }
-                })?);
+            values[at] = Some(convert_argument(&arg.value, arg.ty, param.ty, dialect)?);
         }
     }
     let mut vars = Vec::with_capacity(params.len());

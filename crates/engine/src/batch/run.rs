@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use pages::PageTrace;
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
 use types::convert::{Mode, convert_in};
 use types::{DataType, Dialect, SqlError, Value};
@@ -219,14 +220,39 @@ impl<'a> Run<'a> {
         if !self.core.options.runs() {
             return self.compile_only(at, op).map(|()| Step::Next);
         }
+        if self.core.options.measures() && !self.core.in_function() {
+            return self.measured(at, op);
+        }
+        self.do_step(at, op)
+    }
+
+    /// A step that tells what it took.
+    #[cold]
+    fn measured(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        let timer = self.core.options.statistics_time.then(StatementTimer::start);
+        let step = match self.core.options.statistics_io && !self.makes_table(op) {
+            true => self.with_reads(at, |run| run.do_step(at, op))?,
+            false => self.do_step(at, op)?,
+        };
+        if let Some(timer) = timer
+            && matches!(op, Op::Stmt(_))
+        {
+            let message = self.placed(at, timer.message());
+            self.sink.message(&message)?;
+        }
+        Ok(step)
+    }
+
+    /// Whether a step makes a table: what it reads of that is not told.
+    fn makes_table(&self, op: Op) -> bool {
+        let Op::Stmt(index) = op else { return false };
+        let kind = &self.batch.program.stmts[index as usize].kind;
+        matches!(kind, StmtKind::CreateTable(_) | StmtKind::Declare(_))
+    }
+
+    #[inline]
+    fn do_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
         match op {
-            Op::Stmt(index) if self.core.options.statistics_time => {
-                let timer = StatementTimer::start();
-                let step = self.statement(at, index as usize)?;
-                let message = self.placed(at, timer.message());
-                self.sink.message(&message)?;
-                Ok(step)
-            }
             Op::Stmt(index) => self.statement(at, index as usize),
             Op::Branch { condition, otherwise } => {
                 let holds = self.test(at, condition as usize)?;
@@ -431,6 +457,8 @@ impl<'a> Run<'a> {
         at: usize,
         make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
     ) -> Result<(), Failure> {
+        // Statistics that a plan wants are measured now: not what the statement reads.
+        let _apart = self.core.options.statistics_io.then(PageTrace::begin);
         let mut waited = false;
         loop {
             match Bound::make(self.core, &self.batch.program.vars, self.vars, &make) {
@@ -685,7 +713,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs a bound statement; binds and runs it again when the schema has moved under it.
-    fn with_retry<T>(
+    pub(super) fn with_retry<T>(
         &mut self,
         at: usize,
         mut body: impl FnMut(&mut Self) -> Result<T, SqlError>,

@@ -37,7 +37,7 @@ pub fn run(
             }
             Cause::Event(_) => (0, false),
         };
-        for trigger in &triggers {
+        for trigger in triggers.iter() {
             let id = (trigger.object_id, db.id());
             let again = core.running_triggers.last() == Some(&id) && !instead_of;
             if again && !db.has_recursive_triggers() {

@@ -31,8 +31,8 @@ pub fn copy_rows(
     let before = Arc::new(private(from, OLD));
     let after = Arc::new(private(to, NEW));
     let mut catalog = Catalog { version: u64::MAX, ..Catalog::default() };
-    catalog.schemas.insert("dbo".into(), 1);
-    catalog.schema_names.insert(1, "dbo".into());
+    catalog.schemas.insert_mut("dbo".into(), 1);
+    catalog.schema_names.insert_mut(1, "dbo".into());
     // Both have the object_id of the table: the map by id is not used to compile.
     catalog.insert(before.clone());
     catalog.insert(after.clone());
@@ -58,7 +58,10 @@ pub fn copy_rows(
 pub fn run_dml(work: &mut Work<'_>, text: &str) -> Result<u64, SqlError> {
     let mut catalog = Catalog::clone(&work.db.catalog());
     // It is a part of the statement, not a change that a trigger should see.
-    catalog.modules.retain(|_, module| module.kind != ModuleKind::Trigger);
+    let triggers = catalog.modules.values().filter(|module| module.kind == ModuleKind::Trigger);
+    for id in triggers.map(|module| module.object_id).collect::<Vec<_>>() {
+        catalog.modules.remove_mut(&id);
+    }
     // Nor one that a history should keep.
     let timed = |table: &&Arc<TableDef>| table.period().is_some();
     let plain = |table: &Arc<TableDef>| {

@@ -304,10 +304,7 @@ impl<'a> Work<'a> {
     }
 
     fn is_constraint(&self, schema: &str, name: &str) -> bool {
-        let (schema, folded) = (fold_name(schema), fold_name(name));
-        let catalog = self.db.catalog();
-        let mut tables = catalog.by_id.values().filter(|t| fold_name(&t.schema) == schema);
-        tables.any(|t| constraint_names(t).any(|other| fold_name(other) == folded))
+        self.db.catalog().constraint_id(schema, name).is_some()
     }
 
     /// A filegroup's id by name; 1921 when there is none.

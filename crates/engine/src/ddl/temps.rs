@@ -48,6 +48,7 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
     }
     new.schema = CompactString::default();
     let level = core.nest_level;
+    forget_gone(core, &db);
     if is_local(&name) {
         let folded = fold_name(&name);
         let catalog = db.catalog();
@@ -71,6 +72,18 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
     core.temps.list.push(kept);
     core.temps.changed();
     Ok(table)
+}
+
+/// Takes names off the list whose tables were dropped: without a transaction no rollback brings one back. Now and then, so that it
+/// costs each table little.
+fn forget_gone(core: &mut SessionCore, tempdb: &Db) {
+    if core.trancount() > 0 || core.temps.list.len() < core.temps.most {
+        return;
+    }
+    let catalog = tempdb.catalog();
+    let list = &mut core.temps.list;
+    list.retain(|t| t.name.starts_with('@') || catalog.by_id.contains_key(&t.object_id));
+    core.temps.most = 2 * list.len() + 8;
 }
 
 /// DECLARE @t TABLE. Nothing is done when the scope has it already: a DECLARE in a loop makes one.
@@ -183,14 +196,50 @@ fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
     }
     let keep = (core.rowcount, core.error_number);
     for (db, id) in gone {
-        let Some(table) = db.catalog().by_id.get(&id).cloned() else { continue };
-        let dropped = core.begin_statement(false).and_then(|()| {
-            let result = drop_table(core, &db, &table);
-            core.end_statement(result)
-        });
+        let dropped = match db.catalog().by_id.get(&id).cloned() {
+            None => Ok(()),
+            Some(table) => core.begin_statement(false).and_then(|()| {
+                let result = drop_table(core, &db, &table);
+                core.end_statement(result)
+            }),
+        };
         if dropped.is_ok() && (core.trancount() == 0 || db.is_autonomous()) {
             core.temps.list.retain(|t| t.object_id != id);
         }
     }
     (core.rowcount, core.error_number) = keep;
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Instance, InstanceOptions, Sink};
+    use std::sync::Arc;
+
+    struct Nothing;
+
+    impl Sink for Nothing {
+        fn error(&mut self, error: &types::SqlError) -> Result<(), types::SqlError> {
+            panic!("{error}")
+        }
+    }
+
+    /// The list is walked at each creation and each end of a scope.
+    #[test]
+    fn names_of_dropped_tables_do_not_gather() {
+        let disk = Arc::new(sim::SimDisk::new(3));
+        let options = InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
+        let instance = Instance::open(options).unwrap();
+        let mut session = instance.session().unwrap();
+        let mut run = |sql: &str| {
+            session.execute(sql, &mut Nothing);
+            session.with_core(|core| core.temps.list.len())
+        };
+        assert_eq!(run("create table #kept (n int) declare @v table (n int)"), 1);
+        let gone =
+            "declare @i int = 0 while @i < 100 begin create table #t (n int) drop table #t set @i += 1 end";
+        assert!(run(gone) <= 10);
+        run("exec ('create procedure p as create table #t (n int) drop table #t create table #u (n int)')");
+        assert!(run("declare @i int = 0 while @i < 100 begin exec p set @i += 1 end") <= 10);
+        run("insert #kept values (1)");
+    }
 }

@@ -12,12 +12,13 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{of_statement as f, session};
 use crate::instance::OfInstance;
+use crate::instance::figures::Figures;
 use crate::sysproc::applock;
 use crate::views::devices::files_of;
 use exec::state::SessionCore;
 
 /// Microseconds of a tick.
-const TICK_US: u128 = 31_250;
+const TICK_US: u64 = 31_250;
 
 fn mode_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::NVarChar(Len::N(32)))
@@ -25,21 +26,23 @@ fn mode_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 
 /// The functions of this theme.
 pub const FUNCTIONS: &[Function] = &[
-    f("@@connections", (0, 0), &[], int, |_, cx| Ok(number(session(cx)?.instance().logins().into()))),
-    f("@@cpu_busy", (0, 0), &[], int, |_, _| Ok(number(cpu_time().as_micros() / TICK_US))),
-    f("@@idle", (0, 0), &[], int, idle),
-    f("@@io_busy", (0, 0), &[], int, |_, cx| {
-        Ok(number(u128::from(io(session(cx)?, |io| io.stall_us)) / TICK_US))
-    }),
+    f("@@connections", (0, 0), &[], int, |_, cx| figure(cx, |f| f.connections)),
+    f("@@cpu_busy", (0, 0), &[], int, |_, cx| figure(cx, |f| f.cpu_us / TICK_US)),
+    f("@@idle", (0, 0), &[], int, |_, cx| figure(cx, |f| f.idle_us / TICK_US)),
+    f("@@io_busy", (0, 0), &[], int, |_, cx| figure(cx, |f| f.io_us / TICK_US)),
+    f("@@pack_received", (0, 0), &[], int, |_, cx| figure(cx, |f| f.received)),
+    f("@@pack_sent", (0, 0), &[], int, |_, cx| figure(cx, |f| f.sent)),
+    f("@@packet_errors", (0, 0), &[], int, |_, cx| figure(cx, |f| f.packet_errors)),
     f("@@timeticks", (0, 0), &[], int, |_, _| Ok(number(TICK_US))),
-    f("@@total_read", (0, 0), &[], int, |_, cx| Ok(number(io(session(cx)?, |io| io.reads).into()))),
-    f("@@total_write", (0, 0), &[], int, |_, cx| Ok(number(io(session(cx)?, |io| io.writes).into()))),
+    f("@@total_errors", (0, 0), &[], int, |_, cx| figure(cx, |f| f.errors)),
+    f("@@total_read", (0, 0), &[], int, |_, cx| figure(cx, |f| f.reads)),
+    f("@@total_write", (0, 0), &[], int, |_, cx| figure(cx, |f| f.writes)),
     f("applock_mode", (3, 3), &[A::Name], mode_type, applock_mode),
     f("applock_test", (4, 4), &[A::Name], int, applock_test),
 ];
 
 /// A count as an int, which begins anew where it is too large for one.
-fn number(count: u128) -> Value {
+fn number(count: u64) -> Value {
     Value::Int((count & 0x7fff_ffff) as i32)
 }
 
@@ -50,30 +53,34 @@ fn cpu_time() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Time of all processors since the start that the process has not used.
-fn idle(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u128;
-    let all = session(cx)?.instance().born.elapsed().as_micros() * cpus;
-    Ok(number(all.saturating_sub(cpu_time().as_micros()) / TICK_US))
-}
-
-/// Requests of all files of all databases, added up.
-#[derive(Default)]
-struct Requests {
-    reads: u64,
-    writes: u64,
-    /// Microseconds that they took.
-    stall_us: u64,
-}
-
-fn io(core: &SessionCore, of: fn(&Requests) -> u64) -> u64 {
-    let mut all = Requests::default();
+/// What the server has done since its start.
+pub(crate) fn figures(core: &SessionCore) -> Figures {
+    let instance = core.instance();
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    let (since, cpu_us) = (instance.born.elapsed(), micros(cpu_time()));
+    let packets = instance.packets();
+    let mut figures = Figures {
+        seconds: since.as_secs(),
+        cpu_us,
+        idle_us: micros(since).saturating_mul(cpus).saturating_sub(cpu_us),
+        received: packets.map_or(0, |packets| packets.received()),
+        sent: packets.map_or(0, |packets| packets.sent()),
+        packet_errors: packets.map_or(0, |packets| packets.errors()),
+        connections: instance.logins(),
+        ..Figures::default()
+    };
     for file in core.host().databases().iter().flat_map(files_of) {
-        all.reads += file.stats.reads;
-        all.writes += file.stats.writes;
-        all.stall_us += file.stats.read_stall_us + file.stats.write_stall_us + file.stats.sync_stall_us;
+        figures.reads += file.stats.reads;
+        figures.writes += file.stats.writes;
+        figures.errors += file.stats.failed_writes;
+        figures.io_us += file.stats.read_stall_us + file.stats.write_stall_us + file.stats.sync_stall_us;
     }
-    of(&all)
+    figures
+}
+
+fn figure(cx: &mut CallCx<'_>, of: fn(&Figures) -> u64) -> Result<Value, SqlError> {
+    Ok(number(of(&figures(session(cx)?))))
 }
 
 /// Who owns an application lock of the session or of its transaction; a new owner where it has none yet.

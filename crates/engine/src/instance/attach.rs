@@ -13,7 +13,7 @@ use types::SqlError;
 
 use super::Instance;
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary};
-use super::files::OpenError;
+use super::open_error::OpenError;
 use super::restore::in_use;
 use catalog::db::{Db, DbStatus};
 use catalog::registry::{DbEntry, FileEntry};

@@ -9,7 +9,8 @@ use pages::FileSpec;
 use types::SqlError;
 
 use super::Instance;
-use super::files::{cannot_create, cannot_create_file, data_growth, registry_failed};
+use super::file_errors::{cannot_create, cannot_create_file, registry_failed};
+use super::files::data_growth;
 use super::restore::in_use;
 use crate::instance::file_specs::NewFile;
 use catalog::TEMPDB;

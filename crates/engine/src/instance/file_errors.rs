@@ -123,3 +123,50 @@ pub(crate) fn of_another_instance(shown: &str, owner: &pages::InstanceId) -> Sql
     );
     SqlError::new(1834, 16, 1, text)
 }
+
+pub(super) fn registry_failed(e: &DiskError) -> SqlError {
+    SqlError::new(5120, 16, 101, format!("The list of databases cannot be written: {e}."))
+}
+
+pub(crate) fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
+    match e {
+        DiskError::Exists { .. } => SqlError::new(
+            5170,
+            16,
+            1,
+            format!(
+                "Cannot create file '{shown}' because it already exists. Change the file path or the file name, and \
+                 retry the operation."
+            ),
+        ),
+        e => SqlError::new(
+            5123,
+            16,
+            1,
+            format!(
+                "CREATE FILE encountered operating system error while attempting to open or create the physical \
+                 file '{shown}': {e}."
+            ),
+        ),
+    }
+}
+
+/// The error of the file that was in the way, with the name as it was written.
+pub(super) fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
+    let shown = |path: &Path| {
+        let file = entry.files.iter().find(|f| f.path == path);
+        file.map_or_else(|| path.display().to_string(), |f| f.shown.to_string())
+    };
+    let Some(disk) = disk_error(e) else {
+        return SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {e}."));
+    };
+    match disk {
+        DiskError::Exists { path }
+        | DiskError::NotFound { path }
+        | DiskError::NoSpace { path, .. }
+        | DiskError::FileLimit { path, .. }
+        | DiskError::Locked { path, .. }
+        | DiskError::Io { path, .. } => cannot_create_file(&shown(path), disk),
+        other => cannot_create_file(&entry.name, other),
+    }
+}

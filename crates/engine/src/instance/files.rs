@@ -2,23 +2,24 @@
 //! Guarantees: the registry names a database only when all its files are there; a database that could not be created
 //! leaves no files; what waited to be freed when a database went down is freed when it comes up.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use access::BTree;
 use compact_str::CompactString;
 use disk::DiskError;
-use pages::{FileGrowth, FileSpec, PageId, UnitId};
-use txn::{
-    CreateSpec, Database, DbState, DelayedDurability, Env, ErrorKind, LossWindow, RecoveryModel, TxnError,
-};
+use pages::{FileGrowth, FileSpec, UnitId};
+use txn::{CreateSpec, Database, DbState, DelayedDurability, Env, LossWindow, RecoveryModel, TxnError};
 use types::SqlError;
 use wal::{Alignment, LogOptions};
 
 use super::Instance;
-use super::file_errors::{disk_error, is_unavailable, open_failed};
+use super::boot_text::{
+    DISCARDED, META, added_tree, apply_log_settings, log_growth, make_tree, open_trees, replace_settings,
+    save_settings, settings_text,
+};
+use super::file_errors::{cannot_create, cannot_create_file, disk_error};
+use super::open_error::OpenError;
 use super::waits::FileReports;
 use crate::instance::file_specs::{NewFile, NewFiles};
 use catalog::Growth;
@@ -28,16 +29,9 @@ use catalog::db::{Db, DbStatus, Open};
 use catalog::other::OtherObject;
 use catalog::registry::{ALIGN_TO_DEVICE, DbEntry, FileEntry};
 use catalog::settings::DbSettings;
-use catalog::store::{StoreError, SysTrees};
 use catalog::systables::DISCARDED_UNIT;
 use catalog::{Catalog, pending};
 
-/// First line of the engine's part of the boot page.
-const META: &str = "ringwood 1";
-/// Begin of the line that says where the list of discarded large values is.
-const DISCARDED: &str = "tree_discarded=";
-/// System tables that every database has had from the beginning; the others are added when an older one is opened.
-const FIRST_TABLES: usize = 8;
 /// Trace flag: log writes are aligned to 4096 bytes whatever the device.
 const TRACE_ALIGN_4K: i32 = 1800;
 /// How long a close waits for transactions of background tasks.
@@ -46,67 +40,6 @@ const CLOSE_WAIT: Duration = Duration::from_secs(2);
 const SYSTEM_DATA: u64 = 4 << 20;
 const SYSTEM_LOG: u64 = 1 << 20;
 const SYSTEM_GROWTH: u64 = 8 << 20;
-
-/// Why a database could not be opened.
-pub(super) enum OpenError {
-    Txn(TxnError),
-    Other(String),
-    /// The folder is only read.
-    NeedsRecovery,
-}
-
-impl From<TxnError> for OpenError {
-    fn from(e: TxnError) -> Self {
-        OpenError::Txn(e)
-    }
-}
-
-impl From<StoreError> for OpenError {
-    fn from(e: StoreError) -> Self {
-        match e {
-            StoreError::Txn(e) => OpenError::Txn(e),
-            StoreError::Sql(e) => OpenError::Other(e.message),
-        }
-    }
-}
-
-impl OpenError {
-    pub(super) fn status(&self) -> DbStatus {
-        match self {
-            OpenError::Txn(e) if is_unavailable(e) => DbStatus::RecoveryPending,
-            OpenError::NeedsRecovery => DbStatus::RecoveryPending,
-            _ => DbStatus::Suspect,
-        }
-    }
-
-    pub(super) fn text(&self) -> String {
-        match self {
-            OpenError::Txn(e) if e.kind() == ErrorKind::LogDamaged => format!("error {}: {e}", e.number()),
-            OpenError::Txn(e) => e.to_string(),
-            OpenError::Other(text) => text.clone(),
-            OpenError::NeedsRecovery => "it was not stopped cleanly and needs recovery, which writes to its files:                  open it once where they can be written"
-                .into(),
-        }
-    }
-
-    /// The text for a person who looks for the cause: SQL Server's error where there is one.
-    pub(super) fn explain(&self, entry: &DbEntry) -> String {
-        self.sql(entry).map_or_else(|| self.text(), |e| format!("Error {}: {}", e.number, e.message))
-    }
-
-    /// SQL Server's error for a file of the database.
-    pub(super) fn sql(&self, entry: &DbEntry) -> Option<SqlError> {
-        match self {
-            OpenError::Txn(e) => open_failed(entry, e),
-            OpenError::NeedsRecovery => {
-                let text =
-                    format!("Database '{}' cannot be recovered read-only: {}.", entry.name, self.text());
-                Some(SqlError::new(3415, 16, 3, text))
-            }
-            OpenError::Other(_) => None,
-        }
-    }
-}
 
 pub(super) type Opened = (Open, Catalog, DbSettings);
 
@@ -120,6 +53,7 @@ impl Instance {
             db: u16::try_from(id).unwrap_or(u16::MAX),
             pace: self.pace.clone(),
             home: self.home(entry),
+            scratch: id == catalog::TEMPDB,
         }
     }
 
@@ -601,129 +535,11 @@ impl Instance {
     }
 }
 
-/// Writes a database's settings to its boot page; durable on return.
-pub(crate) fn save_settings(db: &Arc<Db>, settings: &DbSettings) -> Result<(), SqlError> {
-    let storage = db.storage()?;
-    let text = settings_text(settings);
-    let changed = storage.change_settings(|state| replace_settings(state, text));
-    changed.map_err(|e| catalog::errors::db_error(db, &e))?;
-    apply_log_settings(&storage, settings);
-    db.set_settings(settings.clone());
-    Ok(())
-}
-
-/// The log has been given `size` bytes: what DBCC SHRINKFILE stops at. A crash may forget it, so it costs no write of its own.
-pub(crate) fn note_log_size(db: &Arc<Db>, size: u64) -> Result<(), SqlError> {
-    let mut settings = db.settings();
-    if size <= settings.log_min_size {
-        return Ok(());
-    }
-    settings.log_min_size = size;
-    let text = settings_text(&settings);
-    let changed = db.storage()?.note_settings(|state| replace_settings(state, text));
-    changed.map_err(|e| catalog::errors::db_error(db, &e))?;
-    db.set_settings(settings);
-    Ok(())
-}
-
-fn settings_text(settings: &DbSettings) -> String {
-    let mut text = format!("{META}\n");
-    settings.write(&mut text);
-    text
-}
-
-/// Puts other settings in front of the lines that name the system tables.
-fn replace_settings(state: &mut DbState, mut text: String) {
-    let old = String::from_utf8_lossy(&state.meta);
-    for line in old.lines().filter(|line| line.starts_with("tree")) {
-        text.push_str(line);
-        text.push('\n');
-    }
-    state.meta = text.into_bytes();
-}
-
-fn apply_log_settings(storage: &Arc<Database>, settings: &DbSettings) {
-    storage.log().set_growth(settings.vlf_rule(), log_growth(settings.log_growth), settings.log_max_size);
-}
-
-/// The system tables' trees.
-fn open_trees(storage: &Arc<Database>, meta: &mut String) -> Result<SysTrees, OpenError> {
-    let damaged = || OpenError::Other("its boot page does not name the system tables".into());
-    if !meta.starts_with(META) {
-        return Err(damaged());
-    }
-    let mut trees = Vec::new();
-    for i in 0..catalog::systables::ALL.len() {
-        let key = format!("tree{i}=");
-        trees.push(match i {
-            _ if i < FIRST_TABLES => open_tree(storage, meta, &key)?.ok_or_else(damaged)?,
-            _ => added_tree(storage, UnitId(i as u32 + 1), &key, meta)?,
-        });
-    }
-    Ok(SysTrees::new(trees))
-}
-
-/// The tree whose IAM and root page the line of the boot page's text says that begins with `key`.
-fn open_tree(storage: &Arc<Database>, meta: &str, key: &str) -> Result<Option<(BTree, PageId)>, OpenError> {
-    let Some(line) = meta.lines().find_map(|line| line.strip_prefix(key)) else { return Ok(None) };
-    let pages = line.split_once(' ').and_then(|(iam, root)| Some((page_id(iam)?, page_id(root)?)));
-    let Some((iam, root)) = pages else { return Ok(None) };
-    let unit = storage.open_unit(iam)?;
-    Ok(Some((BTree::open(storage.store().clone(), unit, root), iam)))
-}
-
-/// Makes an empty tree in a unit of its own and adds its line to the boot page's text.
-fn make_tree(
-    storage: &Arc<Database>,
-    unit: UnitId,
-    key: &str,
-    meta: &mut String,
-) -> Result<(BTree, PageId), OpenError> {
-    let unit = storage.create_unit(unit, 1)?;
-    let iam = unit.first_iam();
-    let tree = BTree::create(storage.store().clone(), unit).map_err(TxnError::from)?;
-    let root = tree.root();
-    let _ = writeln!(meta, "{key}{}:{} {}:{}", iam.file, iam.page, root.file, root.page);
-    Ok((tree, iam))
-}
-
-/// A tree that the first databases did not have: one that was made before there was one gets it now.
-fn added_tree(
-    storage: &Arc<Database>,
-    unit: UnitId,
-    key: &str,
-    meta: &mut String,
-) -> Result<(BTree, PageId), OpenError> {
-    if let Some(found) = open_tree(storage, meta, key)? {
-        return Ok(found);
-    }
-    // A crash may have come between the tree and its line.
-    if let Some(left) = storage.store().find_unit(unit).map_err(TxnError::from)? {
-        storage.store().free_unit(unit, left.first_iam()).map_err(TxnError::from)?;
-    }
-    let made = make_tree(storage, unit, key, meta)?;
-    storage.change_settings(|state| state.meta = meta.clone().into_bytes())?;
-    Ok(made)
-}
-
-fn page_id(text: &str) -> Option<PageId> {
-    let (file, page) = text.split_once(':')?;
-    Some(PageId { file: file.parse().ok()?, page: page.parse().ok()? })
-}
-
 pub(crate) fn data_growth(growth: Growth) -> FileGrowth {
     match growth {
         Growth::Bytes(0) | Growth::Percent(0) => FileGrowth::None,
         Growth::Bytes(n) => FileGrowth::Bytes(n),
         Growth::Percent(p) => FileGrowth::Percent(p),
-    }
-}
-
-fn log_growth(growth: Growth) -> wal::Growth {
-    match growth {
-        Growth::Bytes(0) | Growth::Percent(0) => wal::Growth::None,
-        Growth::Bytes(n) => wal::Growth::Bytes(n),
-        Growth::Percent(p) => wal::Growth::Percent(p),
     }
 }
 
@@ -742,51 +558,4 @@ fn new_guid() -> [u8; 16] {
     let mut guid = [0; 16];
     fastrand::fill(&mut guid);
     guid
-}
-
-pub(super) fn registry_failed(e: &DiskError) -> SqlError {
-    SqlError::new(5120, 16, 101, format!("The list of databases cannot be written: {e}."))
-}
-
-pub(crate) fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
-    match e {
-        DiskError::Exists { .. } => SqlError::new(
-            5170,
-            16,
-            1,
-            format!(
-                "Cannot create file '{shown}' because it already exists. Change the file path or the file name, and \
-                 retry the operation."
-            ),
-        ),
-        e => SqlError::new(
-            5123,
-            16,
-            1,
-            format!(
-                "CREATE FILE encountered operating system error while attempting to open or create the physical \
-                 file '{shown}': {e}."
-            ),
-        ),
-    }
-}
-
-/// The error of the file that was in the way, with the name as it was written.
-pub(super) fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
-    let shown = |path: &Path| {
-        let file = entry.files.iter().find(|f| f.path == path);
-        file.map_or_else(|| path.display().to_string(), |f| f.shown.to_string())
-    };
-    let Some(disk) = disk_error(e) else {
-        return SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {e}."));
-    };
-    match disk {
-        DiskError::Exists { path }
-        | DiskError::NotFound { path }
-        | DiskError::NoSpace { path, .. }
-        | DiskError::FileLimit { path, .. }
-        | DiskError::Locked { path, .. }
-        | DiskError::Io { path, .. } => cannot_create_file(&shown(path), disk),
-        other => cannot_create_file(&entry.name, other),
-    }
 }

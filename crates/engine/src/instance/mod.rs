@@ -3,13 +3,16 @@
 //! a clean close leaves nothing to recover.
 
 pub(crate) mod attach;
+pub(crate) mod boot_text;
 pub mod credentials;
 mod data_files;
-mod file_errors;
+pub mod figures;
+pub(crate) mod file_errors;
 pub mod file_specs;
 pub mod files;
 mod identity;
 mod of_session;
+mod open_error;
 mod options;
 pub mod paths;
 pub mod restore;
@@ -89,6 +92,10 @@ pub struct Instance {
     next_spid: AtomicI32,
     /// Sessions since the start.
     logins: AtomicU64,
+    /// What the server that clients connect to counts, if there is one.
+    packets: OnceLock<Arc<dyn figures::Packets>>,
+    /// What sp_monitor found last.
+    monitored: Mutex<figures::Figures>,
     batches: OnceLock<Box<dyn BatchTexts>>,
     started: Value,
     pub(crate) born: Instant,
@@ -202,6 +209,8 @@ impl Instance {
             sessions: Mutex::default(),
             next_spid: AtomicI32::new(sessions::FIRST_SPID),
             logins: AtomicU64::new(0),
+            packets: OnceLock::new(),
+            monitored: Mutex::default(),
             batches: OnceLock::new(),
             started: clock::now(),
             born: Instant::now(),

@@ -17,8 +17,8 @@ use wal::LogOptions;
 
 use super::Instance;
 use super::data_files::adopt_files;
+use super::file_errors::cannot_create_file;
 use super::file_errors::{disk_error, of_another_instance, restore_target};
-use super::files::cannot_create_file;
 use catalog::db::{Db, DbStatus};
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
 

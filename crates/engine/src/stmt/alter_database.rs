@@ -11,7 +11,7 @@ use super::StmtCtx;
 use super::option_rules::switch;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
-use crate::instance::files::save_settings;
+use crate::instance::boot_text::save_settings;
 use crate::scoped;
 use catalog::Db;
 use catalog::db::DbStatus;

@@ -8,9 +8,10 @@ use types::SqlError;
 
 use super::StmtCtx;
 use crate::instance::Instance;
+use crate::instance::boot_text::{note_log_size, save_settings};
 use crate::instance::file_specs;
 use crate::instance::file_specs::NewFile;
-use crate::instance::files::{data_growth, note_log_size, save_settings};
+use crate::instance::files::data_growth;
 use crate::instance::restore::in_use;
 use catalog::Growth;
 use catalog::errors::{self, db_error};

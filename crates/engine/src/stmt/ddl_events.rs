@@ -163,6 +163,7 @@ impl StmtCtx<'_> {
             }
             triggers.sort_by_key(|trigger| trigger.object_id);
             let cause = Cause::Event(self.event_data(one, span).into());
+            let triggers = triggers.into();
             self.core.fired.push(FiredTriggers { db: one.db.clone(), triggers, cause });
         }
         self.core.fire_triggers(self.sink, self.catching)

@@ -12,7 +12,7 @@ use super::StmtCtx;
 use super::backup_errors::Place;
 use super::restore::{RestoreOptions, error};
 use crate::instance::Instance;
-use crate::instance::files::cannot_create_file;
+use crate::instance::file_errors::cannot_create_file;
 use crate::instance::restore::in_use;
 use catalog::Db;
 use catalog::fold_name;

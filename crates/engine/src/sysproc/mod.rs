@@ -10,6 +10,7 @@ mod formatting;
 mod help;
 mod languages;
 mod modules;
+mod monitor;
 pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
@@ -150,6 +151,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_readerrorlog", error_log::read),
     ("xp_readerrorlog", error_log::read),
     ("sp_cycle_errorlog", error_log::cycle),
+    ("sp_monitor", monitor::run),
     ("xp_sprintf", formatting::sprintf),
     ("xp_sscanf", formatting::sscanf),
 ];

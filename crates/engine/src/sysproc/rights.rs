@@ -142,6 +142,8 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_readerrorlog", Runs::Server(Permission::ViewServerState)),
     ("xp_readerrorlog", Runs::Server(Permission::ViewServerState)),
     ("sp_cycle_errorlog", Runs::Sysadmin),
+    ("sp_monitor", Runs::Sysadmin),
+    ("sp_depends", Runs::Everyone),
     ("xp_sprintf", Runs::Everyone),
     ("xp_sscanf", Runs::Everyone),
     ("xp_msver", Runs::Everyone),

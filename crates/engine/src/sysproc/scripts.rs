@@ -81,6 +81,16 @@ fn module_of(script: &Script) -> Result<ModuleDef, SqlError> {
     ModuleDef::new(head, script.text)
 }
 
+/// All of them, by name.
+///
+/// # Errors
+/// As [`find`].
+pub fn all() -> Result<Vec<Arc<ModuleDef>>, SqlError> {
+    let mut names: Vec<&str> = table().values().map(|script| script.name).collect();
+    names.sort_unstable();
+    names.into_iter().filter_map(|name| find(name).transpose()).collect()
+}
+
 /// The names of all of them.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

@@ -395,6 +395,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &modules::PROCEDURES,
     &modules::PARAMETERS,
     &modules::ALL_PARAMETERS,
+    &modules::SYSTEM_PARAMETERS,
     &modules::ALL_SQL_MODULES,
     &modules::SYSTEM_SQL_MODULES,
     &modules::TRIGGERS,

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use plan::bind::module::checks_changes;
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, Value};
 
 use super::objects::{Kind, is_made_up, object, object_columns};
-use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
+use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use crate::batch::module::{params_of, result_of};
 use crate::ddl::events;
 use crate::instance::OfInstance;
+use crate::sysproc::scripts;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder, fold_name};
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
@@ -165,10 +166,23 @@ pub(super) const WITH_PARAMETERS: [ModuleKind; 4] = [
     ModuleKind::TableFunction,
 ];
 
-fn parameters(db: &Db, wanted: &Wanted<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
-    let (catalog, mut rows) = (db.catalog(), Vec::new());
-    for module in pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, 0, None) {
-        if let Some(result) = result_of(&module, &catalog)? {
+/// The parameters of the database's own modules.
+fn parameters(db: &Db, wanted: &Wanted<'_>) -> Rows {
+    let catalog = db.catalog();
+    parameters_of(pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, 0, None), &catalog, wanted)
+}
+
+/// Those of the system's procedures whose texts say them.
+fn system_parameters(db: &Db, wanted: &Wanted<'_>) -> Rows {
+    let mut modules = scripts::all()?;
+    modules.retain(|module| wanted.id(0).is_none_or(|id| id == module.object_id));
+    parameters_of(modules, &db.catalog(), wanted)
+}
+
+fn parameters_of(modules: Vec<Arc<ModuleDef>>, catalog: &Catalog, wanted: &Wanted<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for module in modules {
+        if let Some(result) = result_of(&module, catalog)? {
             let mut row = vec![
                 Value::Int(module.object_id),
                 text(""),
@@ -190,7 +204,7 @@ fn parameters(db: &Db, wanted: &Wanted<'_>) -> Result<Vec<Vec<Value>>, SqlError>
             row.resize(PARAMETER_COLUMNS.len(), Value::Null);
             rows.push(wanted.part(row));
         }
-        for (i, param) in params_of(&module, &catalog)?.iter().enumerate() {
+        for (i, param) in params_of(&module, catalog)?.iter().enumerate() {
             let ty = param.ty;
             let mut row = vec![
                 Value::Int(module.object_id),
@@ -230,10 +244,21 @@ pub static PARAMETERS: View =
         parameters(db, wanted)
     });
 
-/// sys.all_parameters: the system's procedures tell none.
+/// sys.system_parameters.
+pub static SYSTEM_PARAMETERS: View = View::seeking(
+    "system_parameters",
+    PARAMETER_COLUMNS,
+    &[0],
+    |_| 200.0,
+    |_, db, wanted| system_parameters(db, wanted),
+);
+
+/// sys.all_parameters.
 pub static ALL_PARAMETERS: View =
     View::seeking("all_parameters", PARAMETER_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
-        parameters(db, wanted)
+        let mut rows = parameters(db, wanted)?;
+        rows.extend(system_parameters(db, wanted)?);
+        Ok(rows)
     });
 
 const TRIGGER_COLUMNS: &[ViewColumn] = &[

@@ -76,7 +76,7 @@ pub fn modules_of(
 
 /// About as many rows as there are tables.
 pub fn per_table(db: &Db) -> f64 {
-    (db.catalog().by_id.len() as f64).max(10.0)
+    (db.catalog().by_id.size() as f64).max(10.0)
 }
 
 /// Some rows for each table.
@@ -91,5 +91,5 @@ pub fn per_column(db: &Db) -> f64 {
 
 /// About as many rows as there are modules.
 pub fn per_module(db: &Db) -> f64 {
-    (db.catalog().modules.len() as f64).max(10.0)
+    (db.catalog().modules.size() as f64).max(10.0)
 }

@@ -96,6 +96,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, Rows::All),
     ("INFORMATION_SCHEMA.SEQUENCES", PUBLIC, Rows::All),
     ("sys.all_parameters", PUBLIC, Rows::Objects("object_id")),
+    ("sys.system_parameters", PUBLIC, Rows::All),
     ("sys.all_views", PUBLIC, Rows::Objects("object_id")),
     ("sys.all_sql_modules", PUBLIC, Rows::Definitions("object_id")),
     ("sys.dm_db_partition_stats", DATABASE_STATE, Rows::All),

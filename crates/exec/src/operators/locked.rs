@@ -126,7 +126,7 @@ impl LockedScan {
         }
         self.whole = is_locked(self.txn(plan, rt)?, plan, self.locks.mode);
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
-        Ok(match (&plan.path, &plan.store.base) {
+        let source = match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => {
                 if self.locks.range && !self.whole {
                     // A heap has no gaps to lock: rows can come anywhere.
@@ -149,7 +149,11 @@ impl LockedScan {
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
-        })
+        };
+        if matches!(source, Source::Heap(_) | Source::Range { .. }) {
+            rt.session().scanned(&plan.db, &plan.store.table);
+        }
+        Ok(source)
     }
 
     /// The first of several ranges; the others are kept.
@@ -202,6 +206,9 @@ impl LockedScan {
                 return Ok((true, next));
             }
             source = self.next_range(tree.clone());
+            if matches!(source, Source::Range { .. }) {
+                rt.session().scanned(&plan.db, &plan.store.table);
+            }
         }
         Ok((false, Source::Done))
     }

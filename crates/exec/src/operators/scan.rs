@@ -87,7 +87,7 @@ impl Scan {
         let place = place.as_deref();
         let point_again = place.is_none_or(|place| place.key.is_none() || place.inclusive);
         let fail = |e| access_error(&plan.db, e);
-        Ok(match (&plan.path, &plan.store.base) {
+        let source = match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => Source::Heap(heap.scan().map_err(fail)?),
             (Path::Base, Base::Tree(tree)) => {
                 let mut all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
@@ -120,7 +120,11 @@ impl Scan {
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
-        })
+        };
+        if !matches!(source, Source::Done) {
+            rt.session().scanned(&plan.db, &plan.store.table);
+        }
+        Ok(source)
     }
 
     /// The first range of a seek; the others are kept.
@@ -207,6 +211,7 @@ impl Scan {
             }
             let Some(range) = self.rest.pop() else { return Ok(false) };
             rt.check_cancel()?;
+            rt.session().scanned(&plan.db, &plan.store.table);
             self.source = tree_of(plan).map(|tree| self.cursor(tree, &range));
         }
     }

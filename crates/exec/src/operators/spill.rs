@@ -250,6 +250,7 @@ impl RunReader {
         let wanted = room.min(self.left.next_multiple_of(BUFFER_ALIGN as u64));
         let target = &mut self.buf[read_at..read_at + wanted as usize];
         spill.file.read_at(self.next, target).map_err(|e| failed(&spill.files, &e))?;
+        pages::note_run_file(wanted.div_ceil(pages::PAGE_SIZE as u64));
         let got = wanted.min(self.left);
         self.next += wanted;
         self.left -= got;

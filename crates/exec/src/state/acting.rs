@@ -108,11 +108,20 @@ impl SessionCore {
     /// # Errors
     /// 15517 whom the module runs as is gone.
     pub fn enter_module_scope(&mut self, db: &Arc<Db>, module: &ModuleDef) -> Result<ModuleScope, SqlError> {
+        let version = db.security_version();
+        // What the transaction itself has changed has no version that others know.
+        let committed = self.transactions.ddl.is_empty();
+        if let (true, None, Some(owner)) = (committed, module.run_as, module.owner.at(version)) {
+            return Ok(self.enter_scope(Chain::Owner(db.id(), owner), None));
+        }
         let security = self.security(db);
         let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
         // A trigger belongs to whom its table belongs to.
         let object = if module.parent != 0 { module.parent } else { module.object_id };
         let owner = security.object_owner(object, schema);
+        if committed {
+            module.owner.found(security.version, owner);
+        }
         let chain = Chain::Owner(db.id(), owner);
         let run_as = module.run_as.map(|id| if id == AS_OWNER { owner } else { id });
         let acting = match run_as.map(|id| (id, security.database.get(id))) {

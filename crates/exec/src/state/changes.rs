@@ -74,7 +74,7 @@ pub struct ChangedRows {
     pub deleted: Arc<KeptRows>,
     pub inserted: Arc<KeptRows>,
     /// Positions of the columns that an UPDATE has set; every column for an INSERT.
-    pub columns: Vec<usize>,
+    pub columns: Arc<[usize]>,
     /// Nothing was changed: a trigger stands in the place of the change.
     pub instead_of: bool,
 }
@@ -91,7 +91,7 @@ impl ChangedRows {
 #[derive(Debug)]
 pub struct FiredTriggers {
     pub db: Arc<catalog::Db>,
-    pub triggers: Vec<Arc<ModuleDef>>,
+    pub triggers: Arc<[Arc<ModuleDef>]>,
     pub cause: Cause,
 }
 

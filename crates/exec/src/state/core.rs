@@ -22,6 +22,7 @@ use super::changes::{ChangedRows, FiredTriggers};
 use super::cursors::{Cursors, SharedCursors};
 use super::handles::Handles;
 use super::profile::Profile;
+use super::scans::Scans;
 use super::transactions::Transactions;
 use crate::host::Host;
 use crate::output::{SessionChange, Sink};
@@ -251,6 +252,8 @@ pub struct SessionCore {
     pub app_locks: AppLocks,
     /// Counters of the running statement, when it is profiled.
     pub profile: Option<Box<Profile>>,
+    /// Its scans, when they are counted.
+    pub scans: Option<Box<Scans>>,
     /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows more.
     pub kept_bindings: Option<Box<dyn Any + Send + Sync>>,
     /// What a statement works in that reads or changes one row.
@@ -324,6 +327,7 @@ impl SessionCore {
             private_tables: Vec::new(),
             app_locks: AppLocks::default(),
             profile: None,
+            scans: None,
             kept_bindings: None,
             point: None,
             app_name: names.app,
@@ -332,6 +336,14 @@ impl SessionCore {
             caller: Caller::system(),
             acting_floor: 0,
             chain: Chain::None,
+        }
+    }
+
+    /// A scan of a table begins.
+    #[inline]
+    pub fn scanned(&mut self, db: &Arc<Db>, table: &Arc<TableDef>) {
+        if let Some(scans) = &mut self.scans {
+            scans.add(db, table);
         }
     }
 
@@ -354,7 +366,14 @@ impl SessionCore {
     }
 
     /// USE.
+    #[inline]
     pub fn set_db(&mut self, db: Arc<Db>) {
+        if !Arc::ptr_eq(&self.db, &db) {
+            self.change_db(db);
+        }
+    }
+
+    fn change_db(&mut self, db: Arc<Db>) {
         self.db.add_user(-1);
         db.add_user(1);
         self.shared.db.store(db.id().into(), Ordering::Relaxed);

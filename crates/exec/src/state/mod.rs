@@ -19,6 +19,7 @@ pub mod names;
 pub mod profile;
 pub mod rights;
 pub mod room;
+pub mod scans;
 mod snapshots;
 pub mod transactions;
 

@@ -215,10 +215,16 @@ impl<'a> Maps<'a> {
 fn iam_runs(page: &Page, iam: Iam) -> Vec<Run> {
     let base = iam.interval * GAM_EXTENTS;
     let mut runs: Vec<Run> = Vec::new();
-    for b in (0..GAM_EXTENTS).filter(|b| page.body()[*b as usize / 8] >> (b % 8) & 1 != 0) {
-        match runs.last_mut() {
-            Some(run) if run.first + run.count == base + b => run.count += 1,
-            _ => runs.push(Run { file: iam.file, first: base + b, count: 1 }),
+    // Mostly there are few bits on the page.
+    for (at, word) in page.body()[..GAM_EXTENTS as usize / 8].chunks(8).enumerate() {
+        let mut bits = word.iter().rev().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+        while bits != 0 {
+            let b = at as u32 * 64 + bits.trailing_zeros();
+            bits &= bits - 1;
+            match runs.last_mut() {
+                Some(run) if run.first + run.count == base + b => run.count += 1,
+                _ => runs.push(Run { file: iam.file, first: base + b, count: 1 }),
+            }
         }
     }
     runs

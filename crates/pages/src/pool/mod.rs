@@ -10,8 +10,10 @@ mod frames;
 mod guard;
 mod sweep;
 mod table;
+pub(crate) mod trace;
 
 pub use guard::{PageMut, PageRef};
+pub use trace::{PageReads, PageTrace, UnitReads, note_run_file};
 
 pub(crate) use frames::{COLD, DIRTY, FORMATTED, FREE, Frame, Frames, LOADING, Mode, WRITING};
 
@@ -307,7 +309,6 @@ impl Inner {
     /// A frame with the page, latched in the mode.
     #[inline]
     pub fn fetch(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<u32, PageError> {
-        self.count_lookup();
         if let Some(i) = self.table.find(&self.frames, key) {
             let frame = self.frames.get(i);
             if frame.try_lock(mode) {
@@ -315,6 +316,7 @@ impl Inner {
                     if !scan {
                         touch(frame);
                     }
+                    self.count_lookup(i);
                     return Ok(i);
                 }
                 frame.unlock(mode);
@@ -323,13 +325,22 @@ impl Inner {
         self.fetch_slow(io, key, mode, scan)
     }
 
+    /// Counts a page that was asked for, whose frame is latched.
     #[inline]
-    fn count_lookup(&self) {
+    pub fn count_lookup(&self, frame: u32) {
         let n = LOOKUPS.get() + 1;
         LOOKUPS.set(n % LOOKUP_STEP);
         if n == LOOKUP_STEP {
-            self.counters.lookups.fetch_add(LOOKUP_STEP.into(), Ordering::Relaxed);
+            self.tell_lookups(frame);
         }
+    }
+
+    #[cold]
+    fn tell_lookups(&self, frame: u32) {
+        let store = key_store(self.frames.get(frame).key.load(Ordering::Relaxed));
+        // Of a thread that is traced each one is told.
+        let step = if trace::note(store, self.frames.page(frame)) { 1 } else { LOOKUP_STEP };
+        self.counters.lookups.fetch_add(step.into(), Ordering::Relaxed);
     }
 
     #[cold]
@@ -341,9 +352,11 @@ impl Inner {
                     if !scan {
                         touch(self.frames.get(i));
                     }
+                    self.count_lookup(i);
                     return Ok(i);
                 }
             } else if let Some(i) = self.load(io, key, mode, scan)? {
+                self.count_lookup(i);
                 return Ok(i);
             }
             // The frame is between two pages for some instructions of another thread.
@@ -400,6 +413,7 @@ impl Inner {
         let wait = if mode == Mode::Shared { PageWait::IoSh } else { PageWait::IoEx };
         self.waits.add(wait, begin.elapsed().as_micros() as u64);
         self.counters.pages_read.fetch_add(1, Ordering::Relaxed);
+        trace::loaded();
         let frame = self.frames.get(i);
         frame.clear(LOADING);
         if let Err(e) = read {
@@ -460,6 +474,7 @@ impl Inner {
         }
         if frame.key.load(Ordering::Acquire) == key {
             touch(frame);
+            self.count_lookup(i);
             return Some(i);
         }
         frame.unlock(mode);

@@ -89,6 +89,8 @@ pub struct TempName {
 #[derive(Debug, Default)]
 pub struct TempTables {
     pub list: Vec<TempName>,
+    /// How long it may become before those that were dropped are taken off.
+    pub most: usize,
     /// Never the same twice, in any session: what a plan over temporary tables was made for.
     pub generation: u64,
     /// Nesting level of the scope that runs: its table variables are the ones in sight.
@@ -99,7 +101,7 @@ pub struct TempTables {
 
 /// For statements that can name no temporary table.
 pub static NO_TEMPS: TempTables =
-    TempTables { list: Vec::new(), generation: 0, level: 0, used: AtomicBool::new(false) };
+    TempTables { list: Vec::new(), most: 0, generation: 0, level: 0, used: AtomicBool::new(false) };
 
 impl TempTables {
     /// The list has changed.

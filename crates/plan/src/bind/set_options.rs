@@ -113,6 +113,8 @@ pub struct SessionOptions {
     /// (database id, object id) of the table that takes explicit identity values.
     pub identity_insert: Option<(i32, i32)>,
     pub statistics_time: bool,
+    /// STATISTICS IO: statements tell what they have read of their tables.
+    pub statistics_io: bool,
     /// STATISTICS PROFILE and XML: statements run and give their plans with what the operators did.
     pub statistics_profile: bool,
     pub statistics_xml: bool,
@@ -149,6 +151,7 @@ impl Default for SessionOptions {
             isolation: Isolation::ReadCommitted,
             identity_insert: None,
             statistics_time: false,
+            statistics_io: false,
             statistics_profile: false,
             statistics_xml: false,
         }
@@ -258,6 +261,12 @@ impl SessionOptions {
         !self.noexec && !self.fmtonly && self.showplan == Showplan::Off
     }
 
+    /// Whether statements tell what they took.
+    #[inline]
+    pub fn measures(&self) -> bool {
+        self.statistics_time | self.statistics_io
+    }
+
     /// Whether statements are profiled.
     #[inline]
     pub fn profiles(&self) -> bool {
@@ -318,7 +327,8 @@ impl SessionOptions {
             "CONCAT_NULL_YIELDS_NULL" => self.concat_null_yields_null = on,
             "CURSOR_CLOSE_ON_COMMIT" => self.cursor_close_on_commit = on,
             "NUMERIC_ROUNDABORT" => self.numeric_roundabort = on,
-            "OFFSETS" => refuse(on)?,
+            // Its tokens are none of TDS 7.2 and later.
+            "OFFSETS" => {}
             "QUOTED_IDENTIFIER" | "PARSEONLY" => {}
             "NOEXEC" => self.noexec = on,
             "FMTONLY" => self.fmtonly = on,

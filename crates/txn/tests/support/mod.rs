@@ -35,6 +35,7 @@ pub fn env(disk: Arc<dyn Disk>, frames: u64, background: bool) -> Env {
         db: 5,
         pace,
         home: Default::default(),
+        scratch: false,
     }
 }
 

@@ -152,3 +152,43 @@ SELECT t.name AS trigger_name, USER_NAME(COALESCE(o.principal_id, s.principal_id
 FROM sys.triggers t JOIN sys.objects o ON o.object_id = t.object_id JOIN sys.schemas s ON s.schema_id = o.schema_id
 WHERE t.parent_id = @id AND (@triggertype IS NULL OR OBJECTPROPERTY(t.object_id, 'ExecIs' + RTRIM(@triggertype) + 'Trigger') = 1)
 RETURN 0
+GO
+CREATE PROCEDURE sp_depends @objname nvarchar(776) AS
+SET NOCOUNT ON
+DECLARE @id int = OBJECT_ID(@objname), @db sysname = DB_NAME()
+IF PARSENAME(@objname, 3) <> @db
+BEGIN
+    RAISERROR(15250, -1, -1)
+    RETURN 1
+END
+IF @id IS NULL
+BEGIN
+    RAISERROR(15009, -1, -1, @objname, @db)
+    RETURN 1
+END
+DECLARE @types TABLE (type char(2) COLLATE DATABASE_DEFAULT, name nvarchar(16) COLLATE DATABASE_DEFAULT)
+INSERT @types VALUES ('U', N'user table'), ('V', N'view'), ('P', N'stored procedure'), ('TR', N'trigger'), ('FN', N'scalar function'),
+    ('IF', N'inline function'), ('TF', N'table function'), ('C', N'check cns'), ('D', N'default'), ('SN', N'synonym'), ('SO', N'sequence object')
+DECLARE @found bit = 0
+IF EXISTS (SELECT * FROM sys.sql_dependencies WHERE object_id = @id AND class < 2)
+BEGIN
+    SET @found = 1
+    RAISERROR(15459, -1, -1)
+    SELECT DISTINCT CONVERT(nvarchar(257), SCHEMA_NAME(o.schema_id) + N'.' + o.name) AS name, t.name AS type,
+        CONVERT(nvarchar(7), CASE WHEN d.is_updated = 1 THEN N'yes' ELSE N'no' END) AS updated,
+        CONVERT(nvarchar(8), CASE WHEN d.is_selected = 1 OR d.is_select_all = 1 THEN N'yes' ELSE N'no' END) AS selected,
+        COL_NAME(d.referenced_major_id, d.referenced_minor_id) AS [column]
+    FROM sys.sql_dependencies d JOIN sys.objects o ON o.object_id = d.referenced_major_id JOIN @types t ON t.type = o.type
+    WHERE d.object_id = @id AND d.class < 2
+END
+IF EXISTS (SELECT * FROM sys.sql_dependencies WHERE referenced_major_id = @id AND class < 2)
+BEGIN
+    SET @found = 1
+    RAISERROR(15460, -1, -1)
+    SELECT DISTINCT CONVERT(nvarchar(257), SCHEMA_NAME(o.schema_id) + N'.' + o.name) AS name, t.name AS type
+    FROM sys.sql_dependencies d JOIN sys.objects o ON o.object_id = d.object_id JOIN @types t ON t.type = o.type
+    WHERE d.referenced_major_id = @id AND d.class < 2
+END
+IF @found = 0
+    RAISERROR(15461, -1, -1)
+RETURN 0

@@ -84,13 +84,13 @@ pub struct ChangePlan {
     db: Arc<Db>,
     table: Arc<TableDef>,
     action: Action,
-    columns: Vec<usize>,
+    columns: Arc<[usize]>,
     checks: Vec<Check>,
     /// What indexed views keep of the rows.
     views: Vec<Cascade>,
     cascades: Vec<Cascade>,
     keys: Vec<KeyTest>,
-    triggers: Vec<Arc<ModuleDef>>,
+    triggers: Arc<[Arc<ModuleDef>]>,
     /// A trigger stands in the place of the change.
     instead: bool,
 }
@@ -139,18 +139,18 @@ pub fn compile(
         db: change.db.clone(),
         table: change.table.clone(),
         action: change.action,
-        columns: change.columns.to_vec(),
+        columns: change.columns.into(),
         checks: Vec::new(),
         views: Vec::new(),
         cascades: Vec::new(),
         keys: Vec::new(),
-        triggers: if change.triggers { triggers_for(&catalog, change) } else { Vec::new() },
+        triggers: if change.triggers { triggers_for(&catalog, change).into() } else { Arc::default() },
         instead: false,
     };
     if change.triggers
         && let Some(trigger) = stands_instead(env, &catalog, change.table.object_id, change.action)
     {
-        plan.triggers = vec![trigger];
+        plan.triggers = [trigger].into();
         plan.instead = true;
         return Ok(plan);
     }
@@ -295,6 +295,10 @@ impl ChangePlan {
         self.cascades.iter().try_for_each(|cascade| cascade.run(ctx))
     }
 
+    fn is_constrained(&self) -> bool {
+        !(self.cascades.is_empty() && self.keys.is_empty())
+    }
+
     fn test_keys(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         self.keys.iter().try_for_each(|key| key.run(ctx))
     }
@@ -321,7 +325,7 @@ fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) ->
     let before = ctx.session.fired.len();
     let steps: [Step; 3] = [ChangePlan::keep_views, ChangePlan::cascade, ChangePlan::test_keys];
     for step in steps {
-        for (plan, rows) in changes.iter().filter(|(_, rows)| !rows.is_empty()) {
+        for (plan, rows) in changes.iter().filter(|(plan, rows)| plan.is_constrained() && !rows.is_empty()) {
             let outer = ctx.session.changes.replace(rows.clone());
             let limit = std::mem::take(&mut ctx.session.options.rowcount);
             let result = step(plan, ctx);
@@ -361,11 +365,11 @@ impl Kept {
             action,
             deleted: Arc::new(self.deleted),
             inserted: Arc::new(self.inserted),
-            columns: columns.to_vec(),
+            columns: columns.into(),
             instead_of: true,
         });
         let cause = Cause::Rows(rows);
-        ctx.session.fired.push(FiredTriggers { db: db.clone(), triggers: vec![trigger.clone()], cause });
+        ctx.session.fired.push(FiredTriggers { db: db.clone(), triggers: [trigger.clone()].into(), cause });
     }
 
     /// How many rows the change has.

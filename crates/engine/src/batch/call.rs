@@ -1,0 +1,162 @@
+//! EXECUTE of a procedure of the current database with values and variables, bound: which procedure the name means, its code, and
+//! which parameter each argument is for are found once, and hold as long as the statement's stamp does.
+//! Guarantees: a call that would be an error is not bound: the general way (`execute`) finds the error at each run. What is bound
+//! keeps no code alive: code holds the bindings of its own calls, which may be calls of itself.
+
+use std::sync::{Arc, Weak};
+
+use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
+use types::{DataType, Dialect, Len, SqlError, Value};
+
+use super::module::{ModuleCode, convert_argument, position};
+use super::run::{Failure, Flow, Run};
+use super::{Bound, Stamp};
+use catalog::{Db, ModuleDef};
+use exec::operators::context::ExecCtx;
+use exec::operators::scalar::Scalar;
+
+/// A call that is bound.
+pub struct BoundCall {
+    module: Arc<ModuleDef>,
+    code: Weak<ModuleCode>,
+    /// By parameter.
+    given: Box<[Given]>,
+    /// OUTPUT: the parameter, and the caller's variable that takes it.
+    outputs: Box<[(usize, usize)]>,
+}
+
+/// A call, and the code that it runs.
+type Ready = (Arc<BoundCall>, Arc<ModuleCode>);
+
+/// What a parameter gets.
+enum Given {
+    /// An argument, of the type of its variable or literal, or of its value.
+    Argument(Arc<Scalar>, Option<DataType>),
+    /// What it is without one.
+    Default(Value),
+}
+
+/// The type of an argument that does not depend on its value.
+pub(super) fn static_type(run: &Run<'_>, value: &Expr) -> Option<DataType> {
+    match &value.kind {
+        ExprKind::Literal(Literal::String { national: false, .. }) => Some(DataType::VarChar(Len::Max)),
+        ExprKind::Variable(variable) => run.batch.program.vars.find(variable).map(|v| v.1).ok(),
+        _ => None,
+    }
+}
+
+impl BoundCall {
+    /// The values of the procedure's variables that are its parameters.
+    fn values(
+        &self,
+        code: &ModuleCode,
+        ctx: &mut ExecCtx<'_>,
+        dialect: Dialect,
+    ) -> Result<Vec<Value>, SqlError> {
+        // Room for the variables that the procedure declares.
+        let mut values = Vec::with_capacity(code.batch.program.vars.len());
+        for (given, param) in self.given.iter().zip(&code.params) {
+            values.push(match given {
+                Given::Default(value) => value.clone(),
+                Given::Argument(scalar, ty) => {
+                    let value = scalar.eval(ctx)?;
+                    let ty = ty.unwrap_or_else(|| value.natural_type());
+                    convert_argument(&value, ty, param.ty, dialect)?
+                }
+            });
+        }
+        Ok(values)
+    }
+}
+
+impl Run<'_> {
+    /// The call that the statement is bound to, with the procedure's code.
+    #[inline]
+    pub(super) fn bound_call(&mut self, at: usize) -> Option<Ready> {
+        if !self.is_bound(at) || !self.core.options.runs() {
+            return None;
+        }
+        let Some((_, Bound::Call(call))) = &self.bound[at] else { return None };
+        Some((call.clone(), call.code.upgrade()?))
+    }
+
+    /// Binds a call whose arguments' values the statement is bound to. Nothing for one that is an error, or has tables or cursors.
+    pub(super) fn bind_call(
+        &mut self,
+        at: usize,
+        db: &Arc<Db>,
+        module: &Arc<ModuleDef>,
+        args: &[ExecuteArg],
+    ) -> Result<Option<Ready>, Failure> {
+        if !Arc::ptr_eq(db, self.core.db()) || !self.core.options.runs() {
+            return Ok(None);
+        }
+        let code = self.code_of(module)?;
+        let mut given: Vec<Option<Given>> =
+            code.params.iter().map(|p| p.default.clone().map(Given::Default)).collect();
+        let mut taken = vec![false; given.len()];
+        let mut outputs = Vec::new();
+        let mut exprs = Vec::new();
+        for (i, arg) in args.iter().enumerate() {
+            let Ok(to) = position(&module.name, &code.params, arg.name.as_deref(), i) else {
+                return Ok(None);
+            };
+            let variable = match &arg.value.kind {
+                ExprKind::Variable(name) => match self.batch.program.vars.find(name) {
+                    Ok((slot, _)) => Some(slot),
+                    // A table, or a cursor.
+                    Err(_) => return Ok(None),
+                },
+                _ => None,
+            };
+            if std::mem::replace(&mut taken[to], true) || (arg.output && !code.params[to].output) {
+                return Ok(None);
+            }
+            if let (true, Some(slot)) = (arg.output, variable) {
+                outputs.push((to, slot));
+            }
+            if !matches!(arg.value.kind, ExprKind::Default) {
+                exprs.push((to, &arg.value));
+            }
+        }
+        if code.params.iter().any(|param| param.cursor || param.table.is_some()) {
+            return Ok(None);
+        }
+        let stamp = Stamp::now(self.core);
+        let values: Vec<&Expr> = exprs.iter().map(|(_, value)| *value).collect();
+        self.bind_scalars(at, &values)?;
+        let Some((_, Bound::Scalars(scalars))) = &self.bound[at] else { return Ok(None) };
+        for ((to, value), scalar) in exprs.iter().zip(scalars.iter()) {
+            given[*to] = Some(Given::Argument(scalar.clone(), static_type(self, value)));
+        }
+        let Some(given) = given.into_iter().collect::<Option<Box<[_]>>>() else { return Ok(None) };
+        let (module, outputs) = (module.clone(), outputs.into());
+        let call = Arc::new(BoundCall { module, code: Arc::downgrade(&code), given, outputs });
+        let bound = Some((stamp, Bound::Call(call.clone())));
+        self.batch.bound.lock()[at].clone_from(&bound);
+        self.bound[at] = bound;
+        Ok(Some((call, code)))
+    }
+
+    /// Calls the procedure.
+    pub(super) fn run_bound_call(&mut self, at: usize, (call, code): &Ready) -> Result<(Flow, i32), Failure> {
+        let db = self.core.db();
+        db.check_usable()?;
+        if !self.core.may_all() {
+            let db = db.clone();
+            self.core.check_access(&db)?;
+        }
+        let mut vars = self.with_retry(at, |run| {
+            let Run { core, vars, .. } = run;
+            let dialect = core.options.dialect;
+            let values = call.values(code, &mut ExecCtx { session: core, vars }, dialect);
+            core.end_expression(values)
+        })?;
+        self.enter_module(&call.module)?;
+        let done = self.procedure_scope(code, &mut vars, &call.module, false)?;
+        if done.0 == Flow::Next {
+            self.give_outputs(code, &call.outputs, &vars)?;
+        }
+        self.tell_called(done)
+    }
+}
