@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use compact_str::CompactString;
 use pages::TxnId;
@@ -85,6 +85,8 @@ pub struct Db {
     settings: RwLock<DbSettings>,
     /// As the settings say, without their lock: every change of rows asks.
     read_only: AtomicBool,
+    /// The number of the settings' collation: asked for in every compilation.
+    collation: AtomicU32,
     entry: RwLock<DbEntry>,
     /// (object, session) of tables that an open transaction has dropped.
     drops: Mutex<Vec<(i32, i32)>>,
@@ -95,6 +97,10 @@ pub struct Db {
     /// The filegroup in which room was not found last; 0 for none.
     full: AtomicU16,
     errors: Arc<ErrorLog>,
+}
+
+fn collation_of(settings: &DbSettings) -> Collation {
+    Collation::from_name(&settings.collation).unwrap_or_default()
 }
 
 impl Db {
@@ -124,6 +130,7 @@ impl Db {
             catalog: RwLock::new(Arc::new(catalog)),
             state: RwLock::new(state),
             read_only: AtomicBool::new(settings.read_only),
+            collation: AtomicU32::new(collation_of(&settings).id()),
             settings: RwLock::new(settings),
             entry: RwLock::new(entry),
             drops: Mutex::default(),
@@ -199,11 +206,12 @@ impl Db {
 
     /// The collation of character columns that name none.
     pub fn default_collation(&self) -> Collation {
-        Collation::from_name(&self.settings.read().collation).unwrap_or_default()
+        Collation::from_id(self.collation.load(Ordering::Relaxed)).unwrap_or_default()
     }
 
     pub fn set_settings(&self, settings: DbSettings) {
         self.read_only.store(settings.read_only, Ordering::SeqCst);
+        self.collation.store(collation_of(&settings).id(), Ordering::Relaxed);
         *self.settings.write() = settings;
     }
 

@@ -227,7 +227,10 @@ fn column(row: &[Value], objects: &HashMap<i32, ObjectRow>) -> Result<ColumnDef,
             Some(DefaultDef { object_id: id, name: object.name.clone(), text, expr })
         }
     };
-    let collation = u8::try_from(bigint(row, 4)?).ok().and_then(Collation::from_id).unwrap_or_default();
+    // Definitions of old databases have the number in one byte.
+    let number = row.get(10).and_then(Value::as_i64).map_or_else(|| bigint(row, 4), Ok)?;
+    let collation = u32::try_from(number).ok().and_then(Collation::from_id);
+    let collation = collation.ok_or_else(|| damaged("collation", 0))?;
     Ok(ColumnDef {
         column_id: int(row, 1)?,
         name: text(row, 2)?,
@@ -326,7 +329,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
                 Value::Int(column.column_id),
                 Value::str(&column.name),
                 Value::str(column.ty.to_string()),
-                Value::TinyInt(column.collation.id()),
+                Value::TinyInt(0),
                 Value::Bit(column.nullable),
                 column.identity.map_or(Value::Null, |(seed, _)| Value::BigInt(seed)),
                 column.identity.map_or(Value::Null, |(_, step)| Value::BigInt(step)),
@@ -336,6 +339,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
                     (None, Some(generated)) => Value::str(temporal::generated_text(generated)),
                     (None, None) => Value::Null,
                 },
+                Value::Int(column.collation.id() as i32),
             ],
         ));
         if let Some(d) = default {

@@ -145,6 +145,8 @@ impl SysTable {
                 (BigInt, true),
                 (Int, true),
                 (TEXT, true),
+                // Of the collation; the byte above has it in old rows.
+                (Int, true),
             ],
             SysTable::Indexes => &[
                 (Int, false),

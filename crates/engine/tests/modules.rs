@@ -284,6 +284,26 @@ fn a_call_in_a_loop_follows_what_changes_meanwhile() {
     );
     b.check("DECLARE @r int EXEC f 6, @r OUTPUT SELECT @r EXEC f 3, @r OUTPUT SELECT @r", "720\n6");
     b.check("DECLARE @r int EXEC f 33, @r OUTPUT SELECT @r", "Msg 217: Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).\nNULL");
+    // A name in a variable is another one each time.
+    b.check("CREATE PROCEDURE plus @x int AS SELECT @x", "");
+    b.check("CREATE PROCEDURE minus @x int AS SELECT -@x", "");
+    b.check(
+        "DECLARE @i int = 0, @p varchar(10)
+         WHILE @i < 4 BEGIN SET @p = IIF(@i % 2 = 0, 'plus', 'minus') EXEC @p @i SET @i += 1 END",
+        "0\n-1\n2\n-3",
+    );
+    // Its code is no longer kept; it is described under FMTONLY.
+    b.check("DECLARE @i int = 1 WHILE @i < 3 BEGIN EXEC plus @i DBCC FREEPROCCACHE WITH NO_INFOMSGS SET @i += 1 END", "1\n2");
+    let mut session = b.instance.session().unwrap();
+    session.use_database("t").unwrap();
+    let mut say = |sql: &str| {
+        let mut out = text::Text::default();
+        session.execute(sql, &mut out);
+        out.out.trim().to_string()
+    };
+    let said =
+        ["EXEC plus 7", "SET FMTONLY ON", "EXEC plus 7", "SET FMTONLY OFF", "EXEC plus 7"].map(&mut say);
+    assert_eq!(said, ["7", "", "", "", "7"]);
     // SET options of the procedure end with it.
     b.check("CREATE PROCEDURE o AS SET XACT_ABORT ON SET NOCOUNT ON", "");
     b.check("DECLARE @i int = 0 WHILE @i < 3 BEGIN EXEC o SET @i += 1 END SELECT @@OPTIONS & 16896", "0");

@@ -3,15 +3,15 @@
 //! operation takes; a conversion of a constant that succeeds is done at compile time.
 
 use crate::eval::compare_values;
-use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Pred, Typed};
+use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Label, Pred, Typed};
 use syntax::ast::{self, BinaryOp, CompareOp, ExprKind, Literal, OdbcKind, UnaryOp};
 use types::convert::Mode;
 use types::datatype::{Conversion, conversion};
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{Collation, DataType, Decimal, Dialect, Len, SqlError, Value};
+use types::{CodePage, Collation, DataType, Decimal, Dialect, Len, SqlError, Value};
 
-/// A constant as written.
-pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
+/// A constant as written, in a database of a collation.
+pub fn literal(literal: &Literal, collation: Collation) -> Result<Typed, SqlError> {
     let constant = |value: Value, ty: DataType| Typed::new(Expr::Const(value), ty, false);
     Ok(match literal {
         Literal::Null => Typed::new(Expr::Const(Value::Null), DataType::Int, true),
@@ -32,7 +32,8 @@ pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
         },
         Literal::Money(text) => money_literal(text)?,
         Literal::String { value, national } => {
-            let units = types::codepage::utf16_len(value);
+            let page = collation.code_page();
+            let units = if *national { types::codepage::utf16_len(value) } else { page.encoded_len(value) };
             let ty = match (national, u16::try_from(units)) {
                 (true, Ok(n)) if n <= 4000 => DataType::NVarChar(Len::N(n.max(1))),
                 (true, _) => DataType::NVarChar(Len::Max),
@@ -43,13 +44,7 @@ pub fn literal(literal: &Literal) -> Result<Typed, SqlError> {
             let value = if *national || value.is_ascii() {
                 Value::Str(value.clone())
             } else {
-                types::convert::convert(
-                    &Value::Str(value.clone()),
-                    DataType::NVarChar(Len::Max),
-                    ty,
-                    0,
-                    Mode::Explicit,
-                )?
+                Value::Str(page.replaced(value).map_or_else(|| value.clone(), Into::into))
             };
             constant(value, ty)
         }
@@ -160,17 +155,17 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     }
     let op = arith_op(op);
     let typing = ops::operand_types(op, left.ty, right.ty)?;
-    let collation =
-        if typing.result.is_string() { collation_of(&left, &right)? } else { (false, Collation::DEFAULT) };
+    let strings = typing.result.is_string();
+    let (label, collation) = if strings { met(&left, &right, "add") } else { (left.label, left.collation) };
     let nullable = left.nullable || right.nullable || left.manner.lenient;
     let dialect = left.dialect.or(right.dialect);
     let manner = left.manner.with(right.manner);
-    let left = implicit(left, typing.left)?;
-    let right = implicit(right, typing.right)?;
-    let ty = typing.result;
-    let expr = Expr::Binary(Box::new(BinaryExpr { op, ty, left, right, lenient: manner.lenient }));
+    let left = implicit_in(left, typing.left, collation)?;
+    let right = implicit_in(right, typing.right, collation)?;
+    let (ty, page) = (typing.result, collation.code_page());
+    let expr = Expr::Binary(Box::new(BinaryExpr { op, ty, left, right, lenient: manner.lenient, page }));
     let mut typed = Typed::new(expr, ty, nullable);
-    (typed.explicit_collation, typed.collation) = collation;
+    (typed.label, typed.collation) = (label, collation);
     (typed.dialect, typed.manner) = (dialect, manner);
     Ok(folded(typed))
 }
@@ -197,7 +192,7 @@ fn operator_name(op: CompareOp) -> &'static str {
 
 /// Both sides in one comparable kind, and the collation that compares them.
 pub fn comparable(left: Typed, right: Typed, operator: &str) -> Result<(Expr, Expr, Collation), SqlError> {
-    let (_, collation) = collation_of(&left, &right)?;
+    let (_, collation) = collation_of(&left, &right, operator)?;
     let ty = match (left.is_null_literal(), right.is_null_literal()) {
         (true, false) => right.ty,
         (false, true) => left.ty,
@@ -248,46 +243,110 @@ pub fn conversion_for_comparison(
     Ok(Some((from, to)))
 }
 
-/// The collation of an operation on two strings: (written with COLLATE, collation). Error: 468 on a conflict.
-pub fn collation_of(left: &Typed, right: &Typed) -> Result<(bool, Collation), SqlError> {
-    if left.collation == right.collation || !right.ty.is_string() {
-        return Ok((left.explicit_collation || right.explicit_collation, left.collation));
+/// The collation that two operands meet in. What is no string has no say.
+pub fn met(left: &Typed, right: &Typed, operator: &'static str) -> (Label, Collation) {
+    match (left.ty.is_string() && !left.is_null_literal(), right.ty.is_string() && !right.is_null_literal()) {
+        (_, false) => return (left.label, left.collation),
+        (false, true) => return (right.label, right.collation),
+        (true, true) => {}
     }
-    if !left.ty.is_string() {
-        return Ok((right.explicit_collation, right.collation));
-    }
-    let coercible = |side: &Typed| {
-        !side.explicit_collation && side.collation == Collation::DEFAULT && !matches!(side.expr, Expr::Col(_))
-    };
-    match (left.explicit_collation, right.explicit_collation) {
-        (true, false) => Ok((true, left.collation)),
-        (false, true) => Ok((true, right.collation)),
-        (false, false) if coercible(right) => Ok((false, left.collation)),
-        (false, false) if coercible(left) => Ok((false, right.collation)),
-        _ => {
-            let text = format!(
-                "Cannot resolve the collation conflict between \"{}\" and \"{}\" in the equal to operation.",
-                left.collation.name(),
-                right.collation.name()
-            );
-            Err(SqlError::new(468, 16, 9, text))
+    match (left.label, right.label) {
+        (Label::Explicit, Label::Explicit) if left.collation != right.collation => {
+            (Label::Conflict(left.collation, right.collation, operator), left.collation)
         }
+        (Label::Explicit, _) => (Label::Explicit, left.collation),
+        (_, Label::Explicit) => (Label::Explicit, right.collation),
+        (Label::Conflict(..), _) | (_, Label::Default) => (left.label, left.collation),
+        (_, Label::Conflict(..)) | (Label::Default, _) => (right.label, right.collation),
+        (Label::Implicit, Label::Implicit) if left.collation != right.collation => {
+            (Label::Conflict(left.collation, right.collation, operator), left.collation)
+        }
+        (Label::Implicit, Label::Implicit) => (Label::Implicit, left.collation),
     }
 }
 
-/// The type and collation that the branches of CASE, COALESCE, UNION meet in; bare NULLs do not count.
-pub fn unified(list: &[&Typed]) -> Result<(DataType, Collation), SqlError> {
-    let mut meet: Option<(DataType, Collation)> = None;
+/// The collation of an operation on two strings, and how strong it is. Error: 468 on a conflict.
+pub fn collation_of(left: &Typed, right: &Typed, operator: &str) -> Result<(Label, Collation), SqlError> {
+    match met(left, right, "") {
+        (Label::Conflict(a, b, ""), _) => Err(conflict(a, b, operator)),
+        (Label::Conflict(a, b, within), _) => Err(conflict(a, b, within)),
+        met => Ok(met),
+    }
+}
+
+fn conflict(left: Collation, right: Collation, operator: &str) -> SqlError {
+    let (left, right) = (left.name(), right.name());
+    let text = format!(
+        "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operator} operation."
+    );
+    SqlError::new(468, 16, 9, text)
+}
+
+/// The type and collation that the branches of an operator meet in; bare NULLs do not count.
+pub fn unified(list: &[&Typed], operator: &'static str) -> Result<(DataType, Label, Collation), SqlError> {
+    let mut meet: Option<Typed> = None;
     for typed in list.iter().filter(|t| !t.is_null_literal()) {
         meet = Some(match meet {
-            None => (typed.ty, typed.collation),
-            Some((ty, collation)) => {
-                let collation = if typed.explicit_collation { typed.collation } else { collation };
-                (types::common_type(ty, typed.ty)?, collation)
+            None => Typed { expr: Expr::Col(0), ..Typed::clone(typed) },
+            Some(so_far) => {
+                let (label, collation) = met(&so_far, typed, operator);
+                let ty = types::common_type(so_far.ty, typed.ty)?;
+                Typed { ty, label, collation, ..so_far }
             }
         });
     }
-    Ok(meet.unwrap_or((DataType::Int, Collation::DEFAULT)))
+    let first = list.first().map_or(Collation::DEFAULT, |typed| typed.collation);
+    Ok(meet.map_or((DataType::Int, Label::Default, first), |t| (t.ty, t.label, t.collation)))
+}
+
+/// As [`unified`], where there must be one collation. Error: 468.
+pub fn unified_in_one(
+    list: &[&Typed],
+    operator: &'static str,
+) -> Result<(DataType, Label, Collation), SqlError> {
+    match unified(list, operator)? {
+        (_, Label::Conflict(a, b, within), _) => Err(conflict(a, b, within)),
+        met => Ok(met),
+    }
+}
+
+/// 451: a column of a result whose collation is not known.
+pub fn check_result_column(typed: &Typed, column: usize) -> Result<(), SqlError> {
+    let Label::Conflict(left, right, operator) = typed.label else { return Ok(()) };
+    let (left, right) = (left.name(), right.name());
+    let text = format!(
+        "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator occurring in SELECT \
+         statement column {column}."
+    );
+    Err(SqlError::new(451, 16, 1, text))
+}
+
+/// An implicit conversion to a type and, of char and varchar, to the code page of a collation.
+pub fn implicit_in(operand: Typed, to: DataType, collation: Collation) -> Result<Expr, SqlError> {
+    let other = operand.is_narrow() && !operand.is_null_literal();
+    if !other || to.is_unicode() || !to.is_string() || operand.collation.code_page() == collation.code_page()
+    {
+        return implicit(operand, to);
+    }
+    Ok(converted(Typed { collation, ..operand }, to, 0, Mode::Implicit, false).expr)
+}
+
+/// The operand in another collation: its char and varchar in that one's code page, as long as they may become there.
+pub fn collated(operand: Typed, collation: Collation) -> Typed {
+    let mut typed = match operand.is_narrow() && operand.collation.code_page() != collation.code_page() {
+        true => {
+            let longer = |n: u16| n.saturating_mul(3).min(8000);
+            let ty = match (operand.ty, collation.code_page() == CodePage::Utf8) {
+                (DataType::Char(n), true) => DataType::VarChar(Len::N(longer(n))),
+                (DataType::VarChar(Len::N(n)), true) => DataType::VarChar(Len::N(longer(n))),
+                (ty, _) => ty,
+            };
+            converted(Typed { collation, ..operand }, ty, 0, Mode::Explicit, false)
+        }
+        false => operand,
+    };
+    (typed.collation, typed.label) = (collation, Label::Explicit);
+    typed
 }
 
 /// An implicit conversion. Errors: 206, 257 when SQL Server has none.
@@ -303,13 +362,29 @@ pub fn implicit(operand: Typed, to: DataType) -> Result<Expr, SqlError> {
 }
 
 /// A conversion to the type of a column or variable that takes the value: too long a string is an error for a
-/// column and is cut for a variable, which is the difference between `Assignment` and `Implicit`.
-pub fn assigned(operand: Typed, to: DataType, mode: Mode) -> Result<Expr, SqlError> {
-    if operand.is_null_literal() || operand.ty == to {
+/// column and is cut for a variable, which is the difference between `Assignment` and `Implicit`. Error: 457, a text of unknown
+/// collation for another code page.
+pub fn assigned(operand: Typed, to: DataType, mode: Mode, collation: Collation) -> Result<Expr, SqlError> {
+    let narrow = to.is_string() && !to.is_unicode();
+    if let (Label::Conflict(left, right, operator), true, true) = (operand.label, narrow, operand.is_narrow())
+    {
+        let (from, to) = (operand.ty.base_name(), to.base_name());
+        let (left, right) = (left.name(), right.name());
+        let text = format!(
+            "Implicit conversion of {from} value to {to} cannot be performed because the collation of the value is \
+             unresolved due to a collation conflict between \"{left}\" and \"{right}\" in {operator} operator."
+        );
+        return Err(SqlError::new(457, 16, 1, text));
+    }
+    let same_page = !narrow || operand.collation.code_page() == collation.code_page();
+    if operand.is_null_literal() || (operand.ty == to && same_page) {
         return Ok(operand.expr);
     }
     match conversion(operand.ty, to) {
-        Conversion::Implicit => Ok(converted(operand, to, 0, mode, false).expr),
+        Conversion::Implicit => {
+            let operand = if narrow { Typed { collation, ..operand } } else { operand };
+            Ok(converted(operand, to, 0, mode, false).expr)
+        }
         Conversion::ExplicitOnly => Err(SqlError::implicit_not_allowed(operand.ty, to)),
         Conversion::None => Err(SqlError::type_clash(operand.ty, to)),
     }
@@ -328,20 +403,14 @@ pub fn explicit(operand: Typed, to: DataType, style: i32, or_null: bool) -> Resu
 
 fn converted(operand: Typed, to: DataType, style: i32, mode: Mode, or_null: bool) -> Typed {
     let nullable = operand.nullable || or_null;
-    let (collation, explicit_collation) = (operand.collation, operand.explicit_collation);
+    let (collation, label) = (operand.collation, operand.label);
+    let page = collation.code_page();
     let (dialect, manner) = (operand.dialect, operand.manner);
     let mode = if manner.cuts && mode == Mode::Assignment { Mode::Implicit } else { mode };
-    let convert = ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null, manner };
+    let convert =
+        ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null, manner, page };
     let expr = Expr::Convert(Box::new(convert));
-    folded(Typed {
-        expr,
-        ty: to,
-        nullable: nullable || manner.lenient,
-        collation,
-        explicit_collation,
-        dialect,
-        manner,
-    })
+    folded(Typed { expr, ty: to, nullable: nullable || manner.lenient, collation, label, dialect, manner })
 }
 
 /// Any type as a string, for LIKE and string functions.

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::like::LikePattern;
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{Collation, DataType, Decimal, Dialect, SqlError, Value};
+use types::{CodePage, Collation, DataType, Decimal, Dialect, SqlError, Value};
 
 impl Expr {
     /// The value over a row.
@@ -24,7 +24,7 @@ impl Expr {
                 let (mut left, mut right) = (Value::Null, Value::Null);
                 let left = b.left.eval_ref(row, rt, &mut left)?;
                 let right = b.right.eval_ref(row, rt, &mut right)?;
-                let result = arithmetic(b.op, b.ty, left, right);
+                let result = arithmetic(b.op, b.ty, b.page, left, right);
                 if b.lenient { null_for(result, rt) } else { result }
             }
             Expr::Negate(e, ty) => {
@@ -133,17 +133,23 @@ fn loses_digits(source: &Value, result: &Value) -> bool {
 
 /// An operator on values of its operand types; integers of one kind take the short way.
 #[inline]
-fn arithmetic(op: ArithOp, ty: DataType, left: &Value, right: &Value) -> Result<Value, SqlError> {
+fn arithmetic(
+    op: ArithOp,
+    ty: DataType,
+    page: CodePage,
+    left: &Value,
+    right: &Value,
+) -> Result<Value, SqlError> {
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
         let result = match op {
             ArithOp::Add => a.checked_add(*b),
             ArithOp::Sub => a.checked_sub(*b),
             ArithOp::Mul => a.checked_mul(*b),
-            _ => return ops::evaluate(op, left, right, ty),
+            _ => return ops::evaluate(op, left, right, ty, page),
         };
         return result.map(Value::Int).ok_or_else(|| SqlError::overflow(DataType::Int));
     }
-    ops::evaluate(op, left, right, ty)
+    ops::evaluate(op, left, right, ty, page)
 }
 
 impl ConvertExpr {
@@ -157,7 +163,7 @@ impl ConvertExpr {
         let mut scratch = Value::Null;
         let value = self.operand.eval_ref(row, rt, &mut scratch)?;
         let dialect = if self.depends_on_dialect() { rt.dialect()? } else { Dialect::DEFAULT };
-        match types::convert_in(value, self.from, self.to, self.style, self.mode, dialect) {
+        match types::convert_with(value, self.from, self.to, self.style, self.mode, dialect, self.page) {
             Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
             result if self.manner == Manner::default() => result,
             result => self.manner.settle(result, value, rt),

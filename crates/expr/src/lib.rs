@@ -25,7 +25,7 @@ use syntax::ast::CompareOp;
 use types::convert::Mode;
 use types::like::LikePattern;
 use types::ops::BinaryOp as ArithOp;
-use types::{Collation, DataType, Dialect, Value};
+use types::{CodePage, Collation, DataType, Dialect, Value};
 
 pub use env::{Constant, Env};
 
@@ -74,6 +74,8 @@ pub struct ConvertExpr {
     /// TRY_CAST: an error becomes NULL.
     pub or_null: bool,
     pub manner: Manner,
+    /// Of the char and varchar that it makes or takes.
+    pub page: CodePage,
 }
 
 /// An operator with two operands.
@@ -86,6 +88,8 @@ pub struct BinaryExpr {
     pub right: Expr,
     /// An arithmetic error becomes NULL.
     pub lenient: bool,
+    /// Of a result of char or varchar.
+    pub page: CodePage,
 }
 
 /// Branches are tried in order.
@@ -239,23 +243,46 @@ pub struct Typed {
     pub ty: DataType,
     pub nullable: bool,
     pub collation: Collation,
-    /// COLLATE was written: it wins over a column's collation.
-    pub explicit_collation: bool,
+    /// Where the collation comes from.
+    pub label: Label,
     /// The dialect of the session that it is compiled for, where it is known: conversions of constants are then computed at once.
     pub dialect: Option<Dialect>,
     /// How the session takes errors of what is computed with it.
     pub manner: Manner,
 }
 
+/// Where an expression's collation comes from, and so how strong it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Label {
+    /// A constant, a variable, what is no text: it has the database's and gives way to any other.
+    Default,
+    /// A column's.
+    Implicit,
+    /// COLLATE was written.
+    Explicit,
+    /// Two columns' collations met in an operator, and neither wins: text cannot be compared by it.
+    Conflict(Collation, Collation, &'static str),
+}
+
 impl Typed {
-    /// An expression of a type, with the default collation.
+    /// The expression as a column's value of a collation is.
+    pub fn of_collation(self, collation: Collation) -> Typed {
+        Typed { collation, label: Label::Implicit, ..self }
+    }
+
+    /// Char or varchar, whose bytes depend on the code page.
+    pub fn is_narrow(&self) -> bool {
+        self.ty.is_string() && !self.ty.is_unicode() && self.ty != DataType::Xml
+    }
+
+    /// An expression of a type, with no collation of its own: the binder gives it that of the database.
     pub fn new(expr: Expr, ty: DataType, nullable: bool) -> Typed {
         Typed {
             expr,
             ty,
             nullable,
             collation: Collation::DEFAULT,
-            explicit_collation: false,
+            label: Label::Default,
             dialect: None,
             manner: Manner::default(),
         }

@@ -220,6 +220,43 @@ fn on_the_wire(client: &mut Client, sql: &str) -> Vec<(u32, tds::TypeInfo)> {
 }
 
 #[test]
+fn collations() {
+    let table = "create table c (id int primary key, p varchar(20) collate Polish_CI_AS, u varchar(20) collate Latin1_General_100_CI_AS_SC_UTF8,
+        j char(6) collate Japanese_BIN2, g varchar(max) collate Greek_CI_AS, t text collate Cyrillic_General_CI_AS, n nvarchar(9) collate French_CI_AI)";
+    let rows = "insert c values (1, N'żółw', N'żółw😀', N'日本', N'αβγ', N'Жук', N'é'), (2, N'Ż', N'я', N'a', N'ł', N'ł', N'e')
+        select * from c order by p
+        select p + 'a', u collate Latin1_General_BIN2, upper(p) from c
+        select count(*) from c where n = N'E' and p <> 'x'
+        select ci = p, datalength(p), datalength(u), datalength(j) from (select p, p as ci, u, j from c) d
+        declare @p varchar(20) = (select top 1 p from c order by id) select @p";
+    let fails = "select p from c union select u from c
+        go
+        select p + u from c
+        go
+        select 'a' collate No_CI_AS
+        go
+        declare @v varchar(9) select @v = p + u from c";
+    let lists = "select count(*) from sys.fn_helpcollations() where name like 'Polish%'
+        select name, description from fn_helpcollations() where name in ('Polish_100_CS_AI_KS_WS_SC_UTF8', 'Polish_BIN', 'SQL_Latin1_General_CP1250_CI_AS')
+        select collationproperty('Polish_100_CI_AS', 'version'), collationproperty('Greek_CS_AI', 'comparisonstyle'), serverproperty('collation')
+        select column_name, character_set_name, collation_name from information_schema.columns where table_name = 'c'";
+    both_ways("collations", &[table, rows, fails, lists].map(str::to_string));
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.batch(table);
+    let types = on_the_wire(&mut client, "select p, u, j, g, n from c");
+    let wires: Vec<_> = types.iter().map(|(_, ty)| ty.collation().expect("a collation").0).collect();
+    let expected = [
+        [0x15, 0x04, 0xD0, 0x00, 0],
+        [0x09, 0x04, 0xD0, 0x24, 0],
+        [0x11, 0x04, 0x00, 0x02, 0],
+        [0x08, 0x04, 0xD0, 0x00, 0],
+        [0x0C, 0x04, 0xF0, 0x00, 0],
+    ];
+    assert_eq!(wires, expected);
+}
+
+#[test]
 fn rowversion() {
     let table = "create table v (id int primary key, n int, v rowversion, index i (v));";
     let changes = "insert v (id, n) output inserted.v values (1, 2), (2, 3); update v set n = 5 where id = 1; select * from v

@@ -111,10 +111,10 @@ fn old_large_object(reader: &mut Reader<'_>, ty: &TypeInfo, place: Place) -> Res
 pub(crate) fn content(bytes: Cow<'_, [u8]>, ty: &TypeInfo) -> Result<Value, TdsError> {
     match *ty {
         TypeInfo::Char(_, collation) | TypeInfo::VarChar(_, collation) | TypeInfo::Text(collation) => {
-            Ok(Value::Str(CompactString::from(collation.code_page()?.decode(&bytes))))
+            Ok(Value::Str(collation.code_page()?.decode(&bytes)))
         }
         TypeInfo::Short(Short::Char | Short::VarChar, _) => {
-            Ok(Value::Str(CompactString::from(WireCollation::DATABASE.code_page()?.decode(&bytes))))
+            Ok(Value::Str(WireCollation::DATABASE.code_page()?.decode(&bytes)))
         }
         TypeInfo::NChar(..) | TypeInfo::NVarChar(..) | TypeInfo::NText(_) | TypeInfo::AsText(..) => {
             utf16(&bytes, ty)

@@ -1,11 +1,9 @@
 //! Text on the wire: UTF-16LE, and char/varchar in the code page of their collation. Guarantees: any bytes decode
 //! (what is no character becomes U+FFFD), any text encodes ('?' for what a code page lacks).
 
-use std::borrow::Cow;
 use std::fmt;
 
-use encoding_rs::Encoding;
-use types::{Collation, codepage};
+use types::{CodePage, Collation, codepage};
 
 use crate::error::TdsError;
 
@@ -18,14 +16,6 @@ impl From<Collation> for WireCollation {
     fn from(collation: Collation) -> WireCollation {
         WireCollation(collation.wire_bytes())
     }
-}
-
-/// How the bytes of char and varchar become characters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum CodePage {
-    Windows1252,
-    Utf8,
-    Other(&'static Encoding),
 }
 
 impl WireCollation {
@@ -52,7 +42,7 @@ impl WireCollation {
         if self == WireCollation::DATABASE {
             return Some(Collation::DEFAULT);
         }
-        Collation::names().filter_map(Collation::from_name).find(|c| c.wire_bytes() == self.0)
+        Collation::all().find(|c| c.wire_bytes() == self.0)
     }
 
     /// The code page of char and varchar. `Unsupported` for the DOS code pages 437 and 850.
@@ -64,24 +54,11 @@ impl WireCollation {
             0 => page_of_locale(self.lcid()),
             sort_id => page_of_sort_id(sort_id),
         };
-        Ok(match page {
-            437 => return Err(TdsError::Unsupported("code page 437")),
-            850 => return Err(TdsError::Unsupported("code page 850")),
-            874 => CodePage::Other(encoding_rs::WINDOWS_874),
-            932 => CodePage::Other(encoding_rs::SHIFT_JIS),
-            936 => CodePage::Other(encoding_rs::GBK),
-            949 => CodePage::Other(encoding_rs::EUC_KR),
-            950 => CodePage::Other(encoding_rs::BIG5),
-            1250 => CodePage::Other(encoding_rs::WINDOWS_1250),
-            1251 => CodePage::Other(encoding_rs::WINDOWS_1251),
-            1253 => CodePage::Other(encoding_rs::WINDOWS_1253),
-            1254 => CodePage::Other(encoding_rs::WINDOWS_1254),
-            1255 => CodePage::Other(encoding_rs::WINDOWS_1255),
-            1256 => CodePage::Other(encoding_rs::WINDOWS_1256),
-            1257 => CodePage::Other(encoding_rs::WINDOWS_1257),
-            1258 => CodePage::Other(encoding_rs::WINDOWS_1258),
-            _ => CodePage::Windows1252,
-        })
+        match page {
+            437 => Err(TdsError::Unsupported("code page 437")),
+            850 => Err(TdsError::Unsupported("code page 850")),
+            page => Ok(CodePage::of_number(page)),
+        }
     }
 }
 
@@ -127,45 +104,6 @@ fn page_of_sort_id(sort_id: u8) -> u16 {
         198 | 199 | 203 => 936,
         204..=206 => 874,
         _ => 1252,
-    }
-}
-
-impl CodePage {
-    /// Appends a text's bytes.
-    pub(crate) fn encode(self, text: &str, out: &mut Vec<u8>) {
-        match self {
-            CodePage::Windows1252 => codepage::encode(text, out),
-            CodePage::Utf8 => out.extend_from_slice(text.as_bytes()),
-            CodePage::Other(_) if codepage::is_ascii(text.as_bytes()) => {
-                out.extend_from_slice(text.as_bytes())
-            }
-            CodePage::Other(encoding) => {
-                let (bytes, _, missing) = encoding.encode(text);
-                if !missing {
-                    out.extend_from_slice(&bytes);
-                    return;
-                }
-                let mut one = [0u8; 4];
-                for c in text.chars() {
-                    match encoding.encode(c.encode_utf8(&mut one)) {
-                        (bytes, _, false) => out.extend_from_slice(&bytes),
-                        _ => out.push(b'?'),
-                    }
-                }
-            }
-        }
-    }
-
-    /// The text of bytes.
-    pub(crate) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
-        if let (true, Ok(text)) = (codepage::is_ascii(bytes), std::str::from_utf8(bytes)) {
-            return Cow::Borrowed(text);
-        }
-        match self {
-            CodePage::Windows1252 => bytes.iter().map(|&b| codepage::decode_byte(b)).collect(),
-            CodePage::Utf8 => String::from_utf8_lossy(bytes),
-            CodePage::Other(encoding) => encoding.decode_without_bom_handling(bytes).0,
-        }
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use compact_str::{CompactString, ToCompactString, format_compact};
 
-use crate::codepage;
+use crate::codepage::{self, CodePage};
 use crate::datatype::{Conversion, DataType, conversion};
 use crate::datetime::{DAY_1900, DAY_TICKS, DAY_TICKS_300, Moment};
 use crate::decimal::{Decimal, ParseDecimalError};
 use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
 use crate::numtext::{self, ParsedInteger};
-use crate::rowcell::{encode_utf16, latin_text, wide_text};
+use crate::rowcell::{encode_utf16, wide_text};
 use crate::value::Value;
 use crate::{convertbin, converthierarchy, convertxml, dateformat, dateparse};
 
@@ -71,12 +71,7 @@ pub fn convert(
     convert_in(value, from, to, style, mode, Dialect::DEFAULT)
 }
 
-/// Converts a value of type `from` to type `to`. `style` is CONVERT's; 0 is the default of every type. The dialect says how dates
-/// are read and written.
-///
-/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such value; 220, 232,
-/// 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does not exist; 2628 a string too
-/// long for a column (see [`fitting_part`]).
+/// [`convert_with`] the code page 1252.
 pub fn convert_in(
     value: &Value,
     from: DataType,
@@ -85,6 +80,24 @@ pub fn convert_in(
     mode: Mode,
     dialect: Dialect,
 ) -> Result<Value, SqlError> {
+    convert_with(value, from, to, style, mode, dialect, CodePage::Latin)
+}
+
+/// Converts a value of type `from` to type `to`. `style` is CONVERT's; 0 is the default of every type. The dialect says how dates
+/// are read and written, the page which bytes char and varchar have: those of `to`, else those of `from`.
+///
+/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such value; 220, 232,
+/// 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does not exist; 2628 a string too
+/// long for a column (see [`fitting_part`]).
+pub fn convert_with(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    style: i32,
+    mode: Mode,
+    dialect: Dialect,
+    page: CodePage,
+) -> Result<Value, SqlError> {
     if value.is_null() {
         return Ok(Value::Null);
     }
@@ -92,20 +105,20 @@ pub fn convert_in(
         return Ok(value.clone());
     }
     if from == DataType::SqlVariant && to != DataType::SqlVariant {
-        return convert_in(value, value.natural_type(), to, style, Mode::Explicit, dialect);
+        return convert_with(value, value.natural_type(), to, style, Mode::Explicit, dialect, page);
     }
     check_conversion(from, to, mode)?;
     if from == DataType::Xml || to == DataType::Xml {
-        return convertxml::convert(value, from, to, style);
+        return convertxml::convert(value, from, to, style, page);
     }
     if from == DataType::HierarchyId || to == DataType::HierarchyId {
         return converthierarchy::convert(value, from, to, mode);
     }
     match to {
         DataType::SqlVariant => Ok(value.clone()),
-        _ if to.is_string() => to_string(value, from, to, style, mode, dialect),
+        _ if to.is_string() => to_string(value, from, to, style, (mode, page), dialect),
         _ if to.is_binary() => {
-            let bytes = convertbin::to_binary(value, from, to, style)?;
+            let bytes = convertbin::to_binary(value, from, to, style, page)?;
             fit_bytes(bytes, to, mode)
         }
         DataType::Bit => to_bit(value, from),
@@ -121,9 +134,9 @@ pub fn convert_in(
 impl Value {
     /// This value as a column of the type stores it: char and binary padded, decimals at the column's scale; the
     /// value must already be of the type's kind. Errors: 2628 too long, 8115 too many digits.
-    pub fn check_and_pad(self, ty: DataType) -> Result<Value, SqlError> {
+    pub fn check_and_pad(self, ty: DataType, page: CodePage) -> Result<Value, SqlError> {
         match (self, ty) {
-            (Value::Str(s), ty) if ty.is_string() => fit_string(s, ty, Mode::Assignment),
+            (Value::Str(s), ty) if ty.is_string() => fit_string(s, ty, Mode::Assignment, page),
             (Value::Bytes(b), ty) if ty.is_binary() => fit_bytes(b, ty, Mode::Assignment),
             (Value::Decimal(d), DataType::Decimal { precision, scale, .. }) => d
                 .rescale(precision, scale)
@@ -135,9 +148,9 @@ impl Value {
 }
 
 /// The beginning of a string or binary value that fits the type: what message 2628 shows.
-pub fn fitting_part(value: &Value, ty: DataType) -> String {
+pub fn fitting_part(value: &Value, ty: DataType, page: CodePage) -> String {
     match (value, ty.length()) {
-        (Value::Str(s), Some(limit)) => s[..cut_at(s, limit, ty)].to_owned(),
+        (Value::Str(s), Some(limit)) => s[..cut_at(s, limit, ty, page)].to_owned(),
         (Value::Str(s), None) => s.to_string(),
         (Value::Bytes(b), limit) => {
             let end = limit.unwrap_or(b.len()).min(b.len());
@@ -149,18 +162,18 @@ pub fn fitting_part(value: &Value, ty: DataType) -> String {
 
 /// The longest beginning of a text that has at most `limit` of the type's units: UTF-16 units of nchar and nvarchar,
 /// bytes of char and varchar.
-pub fn first_units(text: &str, limit: usize, ty: DataType) -> &str {
-    &text[..cut_at(text, limit, ty)]
+pub fn first_units(text: &str, limit: usize, ty: DataType, page: CodePage) -> &str {
+    &text[..cut_at(text, limit, ty, page)]
 }
 
 /// Byte offset of the longest beginning that has at most `limit` of the type's units.
-fn cut_at(text: &str, limit: usize, ty: DataType) -> usize {
+fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> usize {
     if codepage::is_ascii(text.as_bytes()) {
         return limit.min(text.len());
     }
     let mut units = 0;
     for (at, c) in text.char_indices() {
-        units += if ty.is_unicode() { c.len_utf16() } else { 1 };
+        units += if ty.is_unicode() { c.len_utf16() } else { page.char_len(c) };
         if units > limit {
             return at;
         }
@@ -169,20 +182,25 @@ fn cut_at(text: &str, limit: usize, ty: DataType) -> usize {
 }
 
 /// A text as a value of a string type: characters that the code page lacks replaced, cut, padded.
-pub(crate) fn fit_string(text: CompactString, ty: DataType, mode: Mode) -> Result<Value, SqlError> {
+pub(crate) fn fit_string(
+    text: CompactString,
+    ty: DataType,
+    mode: Mode,
+    page: CodePage,
+) -> Result<Value, SqlError> {
     let text = match ty.is_unicode() {
         true => text,
-        false => codepage::replaced(&text).map_or(text, CompactString::from),
+        false => page.replaced(&text).map_or(text, CompactString::from),
     };
     let Some(limit) = ty.length() else {
         return Ok(Value::Str(text));
     };
     let length =
-        |text: &str| if ty.is_unicode() { codepage::utf16_len(text) } else { codepage::encoded_len(text) };
+        |text: &str| if ty.is_unicode() { codepage::utf16_len(text) } else { page.encoded_len(text) };
     let mut text = text;
     let mut units = length(&text);
     if units > limit {
-        let end = cut_at(&text, limit, ty);
+        let end = cut_at(&text, limit, ty, page);
         let blank = text[end..].bytes().all(|b| b == b' ');
         if mode == Mode::Assignment && !blank {
             return Err(SqlError::truncation(&text[..end]));
@@ -223,12 +241,12 @@ fn to_string(
     from: DataType,
     to: DataType,
     style: i32,
-    mode: Mode,
+    (mode, page): (Mode, CodePage),
     dialect: Dialect,
 ) -> Result<Value, SqlError> {
     let text = match value {
-        Value::Str(s) => return fit_string(s.clone(), to, mode),
-        Value::Bytes(b) => return fit_string(bytes_text(b, from, to, style)?, to, mode),
+        Value::Str(s) => return fit_string(s.clone(), to, mode, page),
+        Value::Bytes(b) => return fit_string(bytes_text(b, from, to, style, page)?, to, mode, page),
         Value::Bit(b) => CompactString::const_new(if *b { "1" } else { "0" }),
         Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) => {
             value.as_i64().unwrap_or(0).to_compact_string()
@@ -240,14 +258,21 @@ fn to_string(
         Value::SmallMoney(m) => numtext::money_text(i64::from(*m), style).into(),
         Value::Guid(g) => numtext::guid_text(g).into(),
         // Dates are cut silently, as SQL Server does.
-        _ => return fit_string(dateformat::format(value, from, style, dialect)?.into(), to, Mode::Implicit),
+        _ => {
+            return fit_string(
+                dateformat::format(value, from, style, dialect)?.into(),
+                to,
+                Mode::Implicit,
+                page,
+            );
+        }
     };
     if to.length().is_none_or(|limit| text.len() <= limit) {
-        return fit_string(text, to, mode);
+        return fit_string(text, to, mode, page);
     }
     match value {
         Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) if !to.is_unicode() => {
-            fit_string(CompactString::const_new("*"), to, mode)
+            fit_string(CompactString::const_new("*"), to, mode, page)
         }
         Value::Money(_) | Value::SmallMoney(_) => Err(SqlError::money_space(to)),
         Value::Guid(_) => Err(SqlError::guid_space(to)),
@@ -257,26 +282,32 @@ fn to_string(
 }
 
 /// Binary to text: the bytes themselves, or hexadecimal with (style 1) or without 0x (style 2).
-fn bytes_text(bytes: &[u8], from: DataType, to: DataType, style: i32) -> Result<CompactString, SqlError> {
+fn bytes_text(
+    bytes: &[u8],
+    from: DataType,
+    to: DataType,
+    style: i32,
+    page: CodePage,
+) -> Result<CompactString, SqlError> {
     match style {
         0 if to.is_unicode() => {
             let even = &bytes[..bytes.len() / 2 * 2];
             wide_text(even).ok_or_else(|| SqlError::error_converting(from, to))
         }
-        0 => Ok(latin_text(bytes)),
+        0 => Ok(page.decode(bytes)),
         1 => Ok(numtext::hex_text("0x", bytes).into()),
         2 => Ok(numtext::hex_text("", bytes).into()),
         _ => Err(SqlError::bad_style(style, from)),
     }
 }
 
-/// A text's stored bytes in a string type: code page 1252 or UTF-16LE.
-pub(crate) fn text_bytes(text: &str, ty: DataType) -> Vec<u8> {
+/// A text's stored bytes in a string type: those of the code page, or UTF-16LE.
+pub(crate) fn text_bytes(text: &str, ty: DataType, page: CodePage) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     if ty.is_unicode() {
         encode_utf16(text, &mut bytes);
     } else {
-        codepage::encode(text, &mut bytes);
+        page.encode(text, &mut bytes);
     }
     bytes
 }

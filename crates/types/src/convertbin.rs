@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::codepage::CodePage;
 use crate::convert::text_bytes;
 use crate::datatype::{DataType, decimal_bytes, time_bytes};
 use crate::decimal::{Decimal, POW10};
@@ -16,11 +17,12 @@ pub(crate) fn to_binary(
     from: DataType,
     to: DataType,
     style: i32,
+    page: CodePage,
 ) -> Result<Arc<[u8]>, SqlError> {
     let number = |bytes: &[u8]| Ok(right_aligned(bytes, to));
     match value {
         Value::Bytes(b) => Ok(b.clone()),
-        Value::Str(s) => text_to_binary(s, from, to, style),
+        Value::Str(s) => text_to_binary(s, from, to, style, page),
         Value::Bit(b) => number(&[u8::from(*b)]),
         Value::TinyInt(n) => number(&[*n]),
         Value::SmallInt(n) => number(&n.to_be_bytes()),
@@ -60,10 +62,16 @@ fn right_aligned(bytes: &[u8], to: DataType) -> Arc<[u8]> {
     padded.into()
 }
 
-fn text_to_binary(text: &str, from: DataType, to: DataType, style: i32) -> Result<Arc<[u8]>, SqlError> {
+fn text_to_binary(
+    text: &str,
+    from: DataType,
+    to: DataType,
+    style: i32,
+    page: CodePage,
+) -> Result<Arc<[u8]>, SqlError> {
     let fail = || SqlError::error_converting(from, to);
     let digits = match style {
-        0 => return Ok(text_bytes(text, from).into()),
+        0 => return Ok(text_bytes(text, from, page).into()),
         1 => {
             let trimmed = text.trim_end();
             trimmed.strip_prefix("0x").or_else(|| trimmed.strip_prefix("0X")).ok_or_else(fail)?

@@ -1,5 +1,6 @@
 //! hierarchyid from and to strings and bytes. Guarantee: a value of the type is the bytes of a path.
 
+use crate::codepage::CodePage;
 use crate::convert::{Mode, fit_bytes, fit_string};
 use crate::datatype::DataType;
 use crate::error::SqlError;
@@ -41,7 +42,9 @@ pub(crate) fn convert(value: &Value, from: DataType, to: DataType, mode: Mode) -
             path_of(bytes)?;
             Ok(value.clone())
         }
-        Value::Bytes(bytes) if to.is_string() => fit_string(path_of(bytes)?.to_text().into(), to, mode),
+        Value::Bytes(bytes) if to.is_string() => {
+            fit_string(path_of(bytes)?.to_text().into(), to, mode, CodePage::Latin)
+        }
         Value::Bytes(bytes) if to.is_binary() => fit_bytes(bytes.clone(), to, mode),
         _ => Err(SqlError::explicit_not_allowed(from, to)),
     }

@@ -4,7 +4,7 @@
 use compact_str::CompactString;
 use xml::{Source, Whitespace};
 
-use crate::codepage;
+use crate::codepage::{self, CodePage};
 use crate::convert::{Mode, fit_bytes, fit_string};
 use crate::datatype::DataType;
 use crate::error::SqlError;
@@ -17,9 +17,15 @@ const KEEP_SPACE: i32 = 1;
 const SUBSET: i32 = 2;
 
 /// A conversion with xml on one side at least.
-pub(crate) fn convert(value: &Value, from: DataType, to: DataType, style: i32) -> Result<Value, SqlError> {
+pub(crate) fn convert(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    style: i32,
+    page: CodePage,
+) -> Result<Value, SqlError> {
     match value {
-        Value::Str(text) if from == DataType::Xml => from_xml(text, to),
+        Value::Str(text) if from == DataType::Xml => from_xml(text, to, page),
         Value::Str(text) => {
             let source = if from.is_unicode() { Source::Wide } else { Source::Narrow };
             to_xml(text, source, style)
@@ -29,7 +35,7 @@ pub(crate) fn convert(value: &Value, from: DataType, to: DataType, style: i32) -
     }
 }
 
-fn from_xml(text: &CompactString, to: DataType) -> Result<Value, SqlError> {
+fn from_xml(text: &CompactString, to: DataType, page: CodePage) -> Result<Value, SqlError> {
     if to == DataType::Xml {
         return Ok(Value::Str(text.clone()));
     }
@@ -43,11 +49,11 @@ fn from_xml(text: &CompactString, to: DataType) -> Result<Value, SqlError> {
         }
         return fit_bytes(bytes.into(), to, Mode::Explicit);
     }
-    let units = if to.is_unicode() { codepage::utf16_len(text) } else { codepage::encoded_len(text) };
+    let units = if to.is_unicode() { codepage::utf16_len(text) } else { page.encoded_len(text) };
     if to.length().is_some_and(|limit| units > limit) {
         return Err(small());
     }
-    fit_string(text.clone(), to, Mode::Explicit)
+    fit_string(text.clone(), to, Mode::Explicit, page)
 }
 
 fn to_xml(text: &str, source: Source, style: i32) -> Result<Value, SqlError> {

@@ -27,8 +27,9 @@ pub mod row;
 pub mod rowcell;
 pub mod value;
 
+pub use codepage::CodePage;
 pub use collation::Collation;
-pub use convert::{Mode, convert, convert_in};
+pub use convert::{Mode, convert, convert_in, convert_with};
 pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
 pub use decimal::Decimal;
 pub use display::format_value;

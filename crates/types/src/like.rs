@@ -88,7 +88,7 @@ impl LikePattern {
     /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against it.
     pub fn matches(&self, text: &str, collation: Collation, unicode: bool) -> bool {
         match &self.bytes {
-            Some(items) if text.is_ascii() => {
+            Some(items) if text.is_ascii() && collation.is_plain_for_ascii() => {
                 let fold = collation.is_case_insensitive();
                 matches_ascii(items, text.as_bytes(), fold, unicode)
             }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use compact_str::CompactString;
 
+use crate::codepage::CodePage;
 use crate::collation::Collation;
 use crate::convert::{Mode, fit_bytes, fit_string, narrow_integer};
 use crate::datatype::{DataType, Len, MAX_BYTES, MAX_UNITS};
@@ -223,11 +224,18 @@ fn numeric_types(op: BinaryOp, left: DataType, right: DataType) -> Result<OpType
     Ok(OpTypes { left: exact(l), right: exact(r), result: exact((precision, scale)) })
 }
 
-/// `left op right` on operands that have the types of [`operand_types`]; NULL beside anything gives NULL.
+/// `left op right` on operands that have the types of [`operand_types`]; NULL beside anything gives NULL. The page is that of a
+/// result of char or varchar.
 ///
 /// Errors: 8134 division by zero, 8115 a result outside its type, 3624 operands that were not converted.
 #[inline]
-pub fn evaluate(op: BinaryOp, left: &Value, right: &Value, result: DataType) -> Result<Value, SqlError> {
+pub fn evaluate(
+    op: BinaryOp,
+    left: &Value,
+    right: &Value,
+    result: DataType,
+    page: CodePage,
+) -> Result<Value, SqlError> {
     use Value as V;
     match (left, right) {
         (V::Null, _) | (_, V::Null) => Ok(V::Null),
@@ -245,7 +253,7 @@ pub fn evaluate(op: BinaryOp, left: &Value, right: &Value, result: DataType) -> 
         (V::Real(a), V::Real(b)) => float_op(op, f64::from(*a), f64::from(*b), result),
         (V::Money(a), V::Money(b)) => money_op(op, *a, *b, result),
         (V::SmallMoney(a), V::SmallMoney(b)) => money_op(op, i64::from(*a), i64::from(*b), result),
-        (V::Str(a), V::Str(b)) if op == BinaryOp::Add => concat(a, b, result),
+        (V::Str(a), V::Str(b)) if op == BinaryOp::Add => concat(a, b, result, page),
         (V::Bytes(a), V::Bytes(b)) if op == BinaryOp::Add => {
             let joined: Vec<u8> = a.iter().chain(b.iter()).copied().collect();
             fit_bytes(joined.into(), result, Mode::Implicit)
@@ -345,11 +353,15 @@ fn money_op(op: BinaryOp, a: i64, b: i64, result: DataType) -> Result<Value, Sql
     fits.ok_or_else(|| SqlError::overflow(result))
 }
 
-fn concat(a: &str, b: &str, result: DataType) -> Result<Value, SqlError> {
+fn concat(a: &str, b: &str, result: DataType, page: CodePage) -> Result<Value, SqlError> {
     let mut joined = CompactString::with_capacity(a.len() + b.len());
     joined.push_str(a);
     joined.push_str(b);
-    fit_string(joined, result, Mode::Implicit)
+    // No character takes more bytes in a code page than in UTF-8: what fits as it is fits.
+    if !result.is_unicode() && result.length().is_none_or(|limit| joined.len() <= limit) {
+        return Ok(Value::Str(joined));
+    }
+    fit_string(joined, result, Mode::Implicit, page)
 }
 
 /// Sum or difference of two datetimes counted from 1900-01-01 in units of which `day` make a day.

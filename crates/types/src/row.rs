@@ -6,7 +6,7 @@
 //! ```
 //! The variable part is there only when some variable column is not empty (status A, bit 0x20); an end offset
 //! with its high bit set marks bytes that are a pointer to a value outside the row. Fixed columns take their space
-//! even when NULL; bit columns share bytes; char and varchar are code page 1252, nchar and nvarchar UTF-16LE.
+//! even when NULL; bit columns share bytes; char and varchar are in their collation's code page, nchar and nvarchar UTF-16LE.
 //! Guarantees: what `encode` wrote, `decode` gives back; columns added to the layout later read as NULL from older
 //! rows; no bytes whatever make `decode` panic.
 
@@ -188,7 +188,7 @@ impl RowLayout {
                 layout.fixed_end += usize::from(width);
                 Place::Fixed { offset: offset as u16, width }
             };
-            layout.columns.push(Column { cell: Cell::of(column.ty), place });
+            layout.columns.push(Column { cell: Cell::of(column.ty, column.collation), place });
         }
         layout.find_runs();
         layout

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 
-use crate::codepage;
+use crate::codepage::{self, CodePage};
+use crate::collation::Collation;
 use crate::datatype::{DataType, Len, decimal_bytes};
 use crate::datetime::{DAY_TICKS, DAY_TICKS_300, MAX_DAY};
 use crate::decimal::{Decimal, POW10};
@@ -35,10 +36,17 @@ pub(crate) enum Cell {
         run: u16,
     },
     NChar,
+    /// char of a code page that is not 1252.
+    PageChar(CodePage),
     Binary,
     /// At most this many bytes.
     VarChar {
         limit: u32,
+    },
+    /// varchar of a code page that is not 1252: at most this many bytes.
+    PageVarChar {
+        limit: u32,
+        page: CodePage,
     },
     /// At most this many UTF-16 units.
     NVarChar {
@@ -68,7 +76,14 @@ fn limit(len: Len) -> u32 {
 }
 
 impl Cell {
-    pub(crate) fn of(ty: DataType) -> Cell {
+    pub(crate) fn of(ty: DataType, collation: Collation) -> Cell {
+        match (ty, collation.code_page()) {
+            (DataType::Char(_), page) if page != CodePage::Latin => return Cell::PageChar(page),
+            (DataType::VarChar(len), page) if page != CodePage::Latin => {
+                return Cell::PageVarChar { limit: limit(len), page };
+            }
+            _ => {}
+        }
         match ty {
             DataType::Bit => Cell::Bit { mask: 1 },
             DataType::TinyInt => Cell::TinyInt,
@@ -158,6 +173,7 @@ pub(crate) fn encode_fixed(cell: Cell, value: &Value, slot: &mut [u8]) -> Result
         (Cell::Money, Value::Money(m)) => slot.copy_from_slice(&m.to_le_bytes()),
         (Cell::SmallMoney, Value::SmallMoney(m)) => slot.copy_from_slice(&m.to_le_bytes()),
         (Cell::NChar, Value::Str(s)) => return put_nchar(s, slot),
+        (Cell::PageChar(page), Value::Str(s)) => return put_page_char(s, page, slot),
         (Cell::Binary, Value::Bytes(b)) => {
             let room = slot.get_mut(..b.len()).ok_or_else(|| SqlError::truncation(""))?;
             room.copy_from_slice(b);
@@ -207,6 +223,15 @@ fn put_char(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
         n += 1;
     }
     slot[n..].fill(b' ');
+    Ok(())
+}
+
+fn put_page_char(text: &str, page: CodePage, slot: &mut [u8]) -> Result<(), SqlError> {
+    let mut bytes = Vec::with_capacity(slot.len());
+    page.encode(text, &mut bytes);
+    let used = slot.get_mut(..bytes.len()).ok_or_else(|| SqlError::truncation(text))?;
+    used.copy_from_slice(&bytes);
+    slot[bytes.len()..].fill(b' ');
     Ok(())
 }
 
@@ -262,6 +287,7 @@ pub(crate) fn decode_fixed_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
         }
         Cell::Money => *place = Value::Money(i64::from_le_bytes(*bytes.first_chunk()?)),
         Cell::SmallMoney => *place = Value::SmallMoney(i32::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::PageChar(page) => *place = Value::Str(page.decode(bytes)),
         Cell::NChar => *place = Value::Str(wide_text(bytes)?),
         Cell::Binary => *place = Value::Bytes(Arc::from(bytes)),
         Cell::Guid => *place = Value::Guid(*bytes.first_chunk()?),
@@ -338,6 +364,10 @@ pub(crate) fn encode_bytes(cell: Cell, value: &Value, out: &mut Vec<u8>) -> Resu
             codepage::encode(s, out);
             (out.len() - start, limit)
         }
+        (Cell::PageVarChar { limit, page }, Value::Str(s)) => {
+            page.encode(s, out);
+            (out.len() - start, limit)
+        }
         (Cell::NVarChar { limit }, Value::Str(s)) => {
             encode_utf16(s, out);
             ((out.len() - start) / 2, limit)
@@ -370,6 +400,7 @@ pub(crate) fn decode_bytes(cell: Cell, bytes: &[u8]) -> Option<Value> {
 pub(crate) fn decode_bytes_into(cell: Cell, bytes: &[u8], place: &mut Value) -> Option<()> {
     match cell {
         Cell::VarChar { .. } => set_latin(place, bytes),
+        Cell::PageVarChar { page, .. } => *place = Value::Str(page.decode(bytes)),
         Cell::NVarChar { .. } => *place = Value::Str(wide_text(bytes)?),
         Cell::VarBinary { .. } => *place = Value::Bytes(Arc::from(bytes)),
         Cell::Xml => *place = Value::Str(CompactString::from_utf8(bytes).ok()?),

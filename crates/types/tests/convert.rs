@@ -4,7 +4,7 @@ mod common;
 
 use fastrand::Rng;
 use ringwood_types::convert::{check_conversion, fitting_part};
-use ringwood_types::{DataType as T, Decimal, Len, Mode, SqlError, Value, convert};
+use ringwood_types::{CodePage, DataType as T, Decimal, Len, Mode, SqlError, Value, convert};
 
 fn v(n: u16) -> T {
     T::VarChar(Len::N(n))
@@ -112,7 +112,7 @@ fn strings_and_binaries() {
     assert_eq!(convert(&s, v(10), v(3), 0, Mode::Implicit).unwrap(), Value::str("abc"));
     let error = convert(&s, v(10), v(3), 0, Mode::Assignment).unwrap_err();
     assert_eq!(error.number, 2628);
-    assert_eq!(fitting_part(&s, v(3)), "abc");
+    assert_eq!(fitting_part(&s, v(3), CodePage::Latin), "abc");
     let blanks = Value::str("ab   ");
     assert_eq!(convert(&blanks, v(10), v(3), 0, Mode::Assignment).unwrap(), Value::str("ab "));
     // Characters that code page 1252 lacks become question marks; the euro sign is one byte.
@@ -164,7 +164,7 @@ fn conversions_give_their_type() {
         assert_eq!(convert(&Value::Null, from, to, style, Mode::Explicit).unwrap(), Value::Null);
         if let Ok(converted) = convert(&value, from, to, style, Mode::Explicit) {
             assert!(converted.is_kind_of(to), "seed {seed}: {value:?} {from} {to} {converted:?}");
-            let again = converted.clone().check_and_pad(to).unwrap();
+            let again = converted.clone().check_and_pad(to, CodePage::Latin).unwrap();
             assert_eq!(again, converted, "seed {seed}: {from} {to} fits already");
         }
     }
@@ -206,7 +206,7 @@ proptest::proptest! {
         }
         let pattern = ringwood_types::LikePattern::new(&text, None).unwrap();
         let _ = pattern.matches(&text, ringwood_types::Collation::DEFAULT, rng.bool());
-        let _ = fitting_part(&Value::str(&text), v(rng.u16(1..50)));
+        let _ = fitting_part(&Value::str(&text), v(rng.u16(1..50)), CodePage::Latin);
     }
 }
 

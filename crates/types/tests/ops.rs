@@ -2,7 +2,7 @@
 
 use ringwood_types::ops::{bit_not, evaluate, negate, negate_type, operand_types, result_type};
 use ringwood_types::{
-    BinaryOp as Op, DataType as T, Decimal, Len, Mode, SqlError, Value, convert, format_value,
+    BinaryOp as Op, CodePage, DataType as T, Decimal, Len, Mode, SqlError, Value, convert, format_value,
 };
 
 fn dec(precision: u8, scale: u8) -> T {
@@ -14,7 +14,7 @@ fn run(op: Op, left: (Value, T), right: (Value, T)) -> Result<(Value, T), SqlErr
     let types = operand_types(op, left.1, right.1)?;
     let a = convert(&left.0, left.1, types.left, 0, Mode::Implicit)?;
     let b = convert(&right.0, right.1, types.right, 0, Mode::Implicit)?;
-    evaluate(op, &a, &b, types.result).map(|value| (value, types.result))
+    evaluate(op, &a, &b, types.result, CodePage::Latin).map(|value| (value, types.result))
 }
 
 fn shown(op: Op, left: (Value, T), right: (Value, T)) -> String {
@@ -100,7 +100,10 @@ fn errors() {
     assert_eq!(code(Op::Sub, tiny(1), tiny(2)), 8115);
     assert_eq!(code(Op::Mul, (Value::Float(1e300), T::Float), (Value::Float(1e300), T::Float)), 8115);
     assert_eq!(code(Op::Add, int(1), s("x")), 245);
-    assert_eq!(evaluate(Op::Add, &Value::Int(1), &Value::BigInt(1), T::BigInt).unwrap_err().number, 3624);
+    assert_eq!(
+        evaluate(Op::Add, &Value::Int(1), &Value::BigInt(1), T::BigInt, CodePage::Latin).unwrap_err().number,
+        3624
+    );
 }
 
 #[test]

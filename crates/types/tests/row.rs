@@ -4,7 +4,7 @@ mod common;
 
 use fastrand::Rng;
 use ringwood_types::{
-    Collation, ColumnType, Corrupt, DataType, EncodeValue, Field, Len, MAX_ROW, RowLayout, Value,
+    CodePage, Collation, ColumnType, Corrupt, DataType, EncodeValue, Field, Len, MAX_ROW, RowLayout, Value,
 };
 
 fn layout(types: &[DataType]) -> RowLayout {
@@ -96,7 +96,7 @@ fn pointers_stand_for_values() {
 fn limits() {
     let wide = layout(&[DataType::Int, DataType::Char(8000), DataType::Int]);
     let mut row = Vec::new();
-    let text = Value::str("a").check_and_pad(DataType::Char(8000)).unwrap();
+    let text = Value::str("a").check_and_pad(DataType::Char(8000), CodePage::Latin).unwrap();
     wide.encode(&[Value::Int(1), text, Value::Int(2)], &mut row).unwrap();
     assert_eq!(row.len(), 4 + 8008 + 2 + 1);
     let two = layout(&[DataType::VarChar(Len::N(8000)), DataType::VarChar(Len::N(8000))]);

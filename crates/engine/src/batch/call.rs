@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
-use types::{DataType, Dialect, Len, SqlError, Value};
+use types::{CodePage, DataType, Dialect, Len, SqlError, Value};
 
 use super::module::{ModuleCode, convert_argument, position};
 use super::run::{Failure, Flow, Run};
@@ -19,6 +19,8 @@ use exec::operators::scalar::Scalar;
 pub struct BoundCall {
     module: Arc<ModuleDef>,
     code: Weak<ModuleCode>,
+    /// The arguments that are not DEFAULT.
+    pub(super) arguments: Arc<[Arc<Scalar>]>,
     /// By parameter.
     given: Box<[Given]>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
@@ -51,7 +53,7 @@ impl BoundCall {
         &self,
         code: &ModuleCode,
         ctx: &mut ExecCtx<'_>,
-        dialect: Dialect,
+        manner: (Dialect, CodePage),
     ) -> Result<Vec<Value>, SqlError> {
         // Room for the variables that the procedure declares.
         let mut values = Vec::with_capacity(code.batch.program.vars.len());
@@ -61,7 +63,7 @@ impl BoundCall {
                 Given::Argument(scalar, ty) => {
                     let value = scalar.eval(ctx)?;
                     let ty = ty.unwrap_or_else(|| value.natural_type());
-                    convert_argument(&value, ty, param.ty, dialect)?
+                    convert_argument(&value, ty, param.ty, manner)?
                 }
             });
         }
@@ -125,13 +127,15 @@ impl Run<'_> {
         let stamp = Stamp::now(self.core);
         let values: Vec<&Expr> = exprs.iter().map(|(_, value)| *value).collect();
         self.bind_scalars(at, &values)?;
-        let Some((_, Bound::Scalars(scalars))) = &self.bound[at] else { return Ok(None) };
-        for ((to, value), scalar) in exprs.iter().zip(scalars.iter()) {
+        let Some(arguments) = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars()).cloned() else {
+            return Ok(None);
+        };
+        for ((to, value), scalar) in exprs.iter().zip(arguments.iter()) {
             given[*to] = Some(Given::Argument(scalar.clone(), static_type(self, value)));
         }
         let Some(given) = given.into_iter().collect::<Option<Box<[_]>>>() else { return Ok(None) };
         let (module, outputs) = (module.clone(), outputs.into());
-        let call = Arc::new(BoundCall { module, code: Arc::downgrade(&code), given, outputs });
+        let call = Arc::new(BoundCall { module, code: Arc::downgrade(&code), arguments, given, outputs });
         let bound = Some((stamp, Bound::Call(call.clone())));
         self.batch.bound.lock()[at].clone_from(&bound);
         self.bound[at] = bound;
@@ -148,8 +152,8 @@ impl Run<'_> {
         }
         let mut vars = self.with_retry(at, |run| {
             let Run { core, vars, .. } = run;
-            let dialect = core.options.dialect;
-            let values = call.values(code, &mut ExecCtx { session: core, vars }, dialect);
+            let manner = (core.options.dialect, core.db().default_collation().code_page());
+            let values = call.values(code, &mut ExecCtx { session: core, vars }, manner);
             core.end_expression(values)
         })?;
         self.enter_module(&call.module)?;

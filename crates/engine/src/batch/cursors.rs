@@ -10,7 +10,7 @@ use syntax::ast::{
     CursorDef, CursorName, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, NameOrVariable, SetValue,
     SetVariable, Span,
 };
-use types::convert::{Mode, convert_in};
+use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::Bound;
@@ -401,12 +401,15 @@ impl Run<'_> {
 
     fn assign_row(&mut self, into: &[(usize, DataType)], body: &mut Body) -> Result<(), SqlError> {
         let row = body.fetched.row.iter_mut().zip(&body.plan.columns);
-        let dialect = self.core.options.dialect;
+        let (dialect, page) = (self.core.options.dialect, self.core.db().default_collation().code_page());
         for ((slot, ty), (value, column)) in into.iter().zip(row) {
-            self.vars[*slot] = if column.ty == *ty {
+            let same_page = !ty.is_string() || ty.is_unicode() || column.collation.code_page() == page;
+            self.vars[*slot] = if column.ty == *ty && same_page {
                 std::mem::take(value)
             } else {
-                convert_in(value, column.ty, *ty, 0, Mode::Implicit, dialect).map_err(|e| match e.number {
+                convert_with(value, column.ty, *ty, 0, Mode::Implicit, dialect, page).map_err(|e| match e
+                    .number
+                {
                     206 | 257 => {
                         let text = format!(
                             "Cursor Fetch: Implicit conversion from data type {} to {} is not allowed.",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ast::{Declaration, StmtKind};
-use types::convert::{Mode, convert, convert_in};
+use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::cache::{BatchCache, LastFound};
@@ -252,8 +252,10 @@ impl Run<'_> {
                 return Err(SqlError::new(206, 16, 2, text));
             }
             if !arg.is_default {
-                let dialect = self.core.options.dialect;
-                vars[at] = Some(convert_in(&arg.value, arg.ty, params[at].ty, 0, Mode::Implicit, dialect)?);
+                let (dialect, page) =
+                    (self.core.options.dialect, self.core.db().default_collation().code_page());
+                let ty = params[at].ty;
+                vars[at] = Some(convert_with(&arg.value, arg.ty, ty, 0, Mode::Implicit, dialect, page)?);
             }
             if let Some(slot) = arg.output {
                 copies.push((at, slot));

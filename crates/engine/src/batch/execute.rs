@@ -12,7 +12,7 @@ use crate::arguments::TableArg;
 use crate::instance::OfInstance;
 use compact_str::CompactString;
 use syntax::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
-use types::convert::{Mode, convert, convert_in};
+use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
@@ -54,38 +54,37 @@ impl Run<'_> {
                 }
             }
             ExecuteWhat::Procedure { name, args, .. } => {
-                self.call(at, name, &name.to_string(), args, execute.result.as_deref())
+                let bound = match self.bound_call(at) {
+                    Some(bound) => Ok(bound),
+                    None => {
+                        let (db, called) = self.find_called(name, &name.to_string())?;
+                        match &called {
+                            Called::Module(module) => self.bind_call(at, &db, module, args)?,
+                            _ => None,
+                        }
+                        .ok_or((db, called))
+                    }
+                };
+                let done = match bound {
+                    Ok(bound) => self.run_bound_call(at, &bound)?,
+                    Err((db, called)) => self.call(at, db, called, args)?,
+                };
+                self.set_status(execute.result.as_deref(), done)
             }
+            // The name is another one each time.
             ExecuteWhat::ProcedureVariable { name, args } => {
                 let (slot, _) = self.batch.program.vars.find(name)?;
                 let shown = self.vars[slot].as_str().unwrap_or_default().to_string();
                 let name = object_name(&shown).ok_or_else(|| errors::no_procedure(&shown))?;
-                self.call(at, &name, &shown, args, execute.result.as_deref())
+                let (db, called) = self.find_called(&name, &shown)?;
+                let done = self.call(at, db, called, args)?;
+                self.set_status(execute.result.as_deref(), done)
             }
         }
     }
 
-    fn call(
-        &mut self,
-        at: usize,
-        name: &ObjectName,
-        shown: &str,
-        args: &[ExecuteArg],
-        result: Option<&str>,
-    ) -> Result<Flow, Failure> {
-        let bound = match self.bound_call(at) {
-            Some(bound) => Ok(bound),
-            None => match self.find_called(name, shown)? {
-                (db, Called::Module(module)) => {
-                    self.bind_call(at, &db, &module, args)?.ok_or((db, Called::Module(module)))
-                }
-                other => Err(other),
-            },
-        };
-        let (flow, status) = match bound {
-            Ok(bound) => self.run_bound_call(at, &bound)?,
-            Err((db, called)) => self.call_anew(at, db, called, args)?,
-        };
+    /// EXEC @result = ...: the status of what was called.
+    fn set_status(&mut self, result: Option<&str>, (flow, status): (Flow, i32)) -> Result<Flow, Failure> {
         if let Some(variable) = result {
             let (slot, ty) = self.batch.program.vars.find(variable)?;
             self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
@@ -94,7 +93,7 @@ impl Run<'_> {
     }
 
     /// Evaluates the arguments and calls.
-    fn call_anew(
+    fn call(
         &mut self,
         at: usize,
         db: Arc<Db>,
@@ -254,8 +253,9 @@ impl Run<'_> {
         system: bool,
     ) -> Result<(Flow, i32), Failure> {
         let code = self.code_of(module)?;
+        let manner = (self.core.options.dialect, self.core.db().default_collation().code_page());
         let Arguments { values: mut vars, outputs, tables, cursors } =
-            bind_arguments(&module.name, &code, args, self.core.options.dialect)?;
+            bind_arguments(&module.name, &code, args, manner)?;
         self.check_cursor_arguments(&cursors)?;
         if !system {
             self.enter_module(module)?;
@@ -385,11 +385,12 @@ impl Run<'_> {
     /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.
     pub(super) fn give_back(&mut self, slot: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
         let dialect = self.core.options.dialect;
+        let page = self.core.db().default_collation().code_page();
         match &mut self.outputs {
-            Some(outputs) => outputs.put(slot, ty, value, dialect)?,
+            Some(outputs) => outputs.put(slot, ty, value, (dialect, page))?,
             None => {
                 let to = self.batch.program.vars.get(slot).map_or(DataType::Int, |(_, ty)| ty);
-                self.vars[slot] = convert_in(value, ty, to, 0, Mode::Implicit, dialect)?;
+                self.vars[slot] = convert_with(value, ty, to, 0, Mode::Implicit, dialect, page)?;
             }
         }
         Ok(())

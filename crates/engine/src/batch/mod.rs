@@ -83,6 +83,15 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// The arguments of a statement.
+    fn scalars(&self) -> Option<&Arc<[Arc<Scalar>]>> {
+        match self {
+            Bound::Scalars(scalars) => Some(scalars),
+            Bound::Call(call) => Some(&call.arguments),
+            _ => None,
+        }
+    }
+
     /// What it needs, if it is a plan that may grow old.
     #[inline]
     fn needs(&self) -> Option<&Needs> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{CreateFunction, Declaration, FunctionBody, Param, Span, Stmt, StmtKind};
-use types::convert::{Mode, convert, convert_in};
-use types::{DataType, Dialect, SqlError, Value};
+use types::convert::{Mode, convert, convert_with};
+use types::{CodePage, DataType, Dialect, SqlError, Value};
 
 use super::program::FunctionResult;
 use super::table_param::TableParam;
@@ -201,7 +201,7 @@ pub fn position(
     }
 }
 
-/// The value of an argument as its parameter's.
+/// The value of an argument as its parameter's: dates as the session reads them, in the database's code page.
 ///
 /// # Errors
 /// 8114 it cannot be converted; overflow and the like.
@@ -209,9 +209,9 @@ pub fn convert_argument(
     value: &Value,
     ty: DataType,
     to: DataType,
-    dialect: Dialect,
+    (dialect, page): (Dialect, CodePage),
 ) -> Result<Value, SqlError> {
-    convert_in(value, ty, to, 0, Mode::Implicit, dialect).map_err(|e| match e.number {
+    convert_with(value, ty, to, 0, Mode::Implicit, dialect, page).map_err(|e| match e.number {
         241 | 244 | 245 | 248 | 295 => SqlError::error_converting(ty, to),
         _ => e,
     })
@@ -225,7 +225,7 @@ pub fn bind_arguments(
     name: &str,
     code: &ModuleCode,
     args: Vec<Arg>,
-    dialect: Dialect,
+    manner: (Dialect, CodePage),
 ) -> Result<Arguments, SqlError> {
     let params = &code.params;
     let mut values: Vec<Option<Value>> = vec![None; params.len()];
@@ -274,7 +274,7 @@ pub fn bind_arguments(
             ));
         }
         if !arg.is_default {
-            values[at] = Some(convert_argument(&arg.value, arg.ty, param.ty, dialect)?);
+            values[at] = Some(convert_argument(&arg.value, arg.ty, param.ty, manner)?);
         }
     }
     let mut vars = Vec::with_capacity(params.len());

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use syntax::ast::{ColumnDef, Execute, ObjectName, ResultSetDef, ResultSets, StmtKind, TypeName};
-use types::convert::{Mode, check_conversion, convert_in};
+use types::convert::{Mode, check_conversion, convert_with};
 use types::language::Dialect;
-use types::{Collation, DataType, SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 use super::Bound;
 use super::run::{Effect, Failure, Flow, Run};
@@ -99,8 +99,16 @@ impl Sink for Declared<'_> {
             }
             shaped.push(match *from == to.ty {
                 true => value.clone(),
-                false => convert_in(value, *from, to.ty, 0, Mode::Implicit, self.dialect)
-                    .map_err(|_| conversion_fails(*from, to.ty))?,
+                false => convert_with(
+                    value,
+                    *from,
+                    to.ty,
+                    0,
+                    Mode::Implicit,
+                    self.dialect,
+                    to.collation.code_page(),
+                )
+                .map_err(|_| conversion_fails(*from, to.ty))?,
             });
         }
         self.row = shaped;
@@ -270,8 +278,7 @@ fn declared_column(column: &ColumnDef, db: &Arc<Db>) -> Result<ColumnInfo, SqlEr
     let mut info = ColumnInfo::new(column.name.value.clone(), ty, nullable);
     info.collation = match &column.collation {
         None => db.default_collation(),
-        Some(name) => Collation::from_name(&name.value)
-            .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?,
+        Some(name) => plan::bind::type_names::collation(name, db.default_collation(), 3)?,
     };
     Ok(info)
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use pages::PageTrace;
 use syntax::ast::{Assignment, Expr, ExprKind, SetValue, Span, Stmt, StmtKind};
-use types::convert::{Mode, convert_in};
-use types::{DataType, Dialect, SqlError, Value};
+use types::convert::{Mode, convert_with};
+use types::{CodePage, DataType, Dialect, SqlError, Value};
 
 use super::bindings::{self, Bindings};
 use super::counts::{Counts, worker_time};
@@ -116,10 +116,19 @@ pub struct Outputs {
 
 impl Outputs {
     /// Takes a value, in the client's type as a variable would take it.
-    pub fn put(&mut self, at: usize, ty: DataType, value: &Value, dialect: Dialect) -> Result<(), SqlError> {
+    pub fn put(
+        &mut self,
+        at: usize,
+        ty: DataType,
+        value: &Value,
+        (dialect, page): (Dialect, CodePage),
+    ) -> Result<(), SqlError> {
         let to = self.types.get(at).copied().flatten().unwrap_or(ty);
-        let value =
-            if to == ty { value.clone() } else { convert_in(value, ty, to, 0, Mode::Implicit, dialect)? };
+        let value = if to == ty {
+            value.clone()
+        } else {
+            convert_with(value, ty, to, 0, Mode::Implicit, dialect, page)?
+        };
         self.values.push((at, to, value));
         Ok(())
     }
@@ -585,7 +594,7 @@ impl<'a> Run<'a> {
         self.bind_scalars(at, exprs)?;
         self.with_retry(at, |run| {
             let Run { core, vars, bound, .. } = run;
-            let Some((_, Bound::Scalars(scalars))) = &bound[at] else {
+            let Some(scalars) = bound[at].as_ref().and_then(|(_, bound)| bound.scalars()) else {
                 return Err(SqlError::internal("arguments were expected"));
             };
             let mut ctx = ExecCtx { session: core, vars };
@@ -866,7 +875,7 @@ impl<'s> ToSink<'s> {
         self.cut.extend(row.iter().zip(columns).map(|(value, column)| match (value, is_cut(column.ty)) {
             (Value::Str(text), true) => {
                 let units = if column.ty.is_unicode() { limit / 2 } else { limit };
-                Value::str(types::convert::first_units(text, units, column.ty))
+                Value::str(types::convert::first_units(text, units, column.ty, column.collation.code_page()))
             }
             (Value::Bytes(bytes), true) => Value::bytes(bytes[..limit.min(bytes.len())].to_vec()),
             _ => value.clone(),

@@ -100,7 +100,11 @@ fn typed(kind: Tok, text: &str) -> Option<(Value, DataType)> {
         return Some((Value::Int(n), DataType::Int));
     }
     let literal: Literal = literal_of(kind, text)?;
-    let typed = expr::bind_ops::literal(&literal).ok()?;
+    if matches!(&literal, Literal::String { value, national: false } if !value.is_ascii()) {
+        // What it becomes depends on the database's code page.
+        return None;
+    }
+    let typed = expr::bind_ops::literal(&literal, types::Collation::DEFAULT).ok()?;
     let ty = match typed.ty {
         DataType::VarChar(Len::N(_)) => DataType::VarChar(Len::N(8000)),
         DataType::NVarChar(Len::N(_)) => DataType::NVarChar(Len::N(4000)),

@@ -2,7 +2,7 @@
 
 use expr::Expr;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, text_arg};
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value};
 
 use super::{of_statement as f, session};
 use crate::security::passwords;
@@ -86,11 +86,7 @@ fn variant_property(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
         "precision" => Value::Int(i32::from(ty.precision())),
         "scale" => Value::Int(i32::from(ty.scale())),
         "maxlength" => Value::Int(length),
-        "collation" if ty.is_string() => Value::str(if cx.collation == Collation::DEFAULT {
-            Collation::DEFAULT.name()
-        } else {
-            cx.collation.name()
-        }),
+        "collation" if ty.is_string() => Value::str(cx.collation.name()),
         _ => Value::Null,
     })
 }

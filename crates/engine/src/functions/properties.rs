@@ -217,15 +217,12 @@ fn connection(property: &str, session: &mut SessionCore) -> Result<Value, SqlErr
 }
 
 fn collation_value(collation: Collation, property: &str) -> Value {
-    let name = collation.name();
-    let binary = name.ends_with("_BIN2");
     match property {
-        "codepage" => Value::Int(1252),
-        "lcid" => Value::Int(1033),
-        // IgnoreCase, IgnoreKanaType and IgnoreWidth.
-        "comparisonstyle" if binary => Value::Int(0),
-        "comparisonstyle" => Value::Int(if collation.is_case_insensitive() { 196_609 } else { 196_608 }),
-        "version" => Value::Int(if name.contains("_100_") { 2 } else { 0 }),
+        "codepage" => Value::Int(collation.code_page().number().into()),
+        "lcid" => Value::Int(collation.lcid() as i32),
+        "comparisonstyle" => Value::Int(collation.comparison_style()),
+        "version" => Value::Int(collation.version().into()),
+        "sortid" => Value::Int(collation.sort_id().unwrap_or(0).into()),
         "tdscollation" => Value::bytes(collation.wire_bytes().as_slice()),
         "collationid" => {
             let [a, b, c, d, _] = collation.wire_bytes();

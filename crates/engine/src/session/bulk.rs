@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use syntax::ast::StmtKind;
-use types::convert::{Mode, convert_in};
-use types::{DataType, Dialect, SqlError, Value, codepage};
+use types::convert::{Mode, convert_with};
+use types::{DataType, Dialect, SqlError, Value};
 
 use super::{Outcome, Session};
 use crate::batch::run::End;
@@ -192,8 +192,8 @@ impl BulkRows for Typed<'_> {
         for (value, at) in row.iter_mut().zip(self.columns) {
             let column = &self.table.columns[*at];
             if !is_of(value, column.ty) {
-                *value = into_column(value, column.ty, self.dialect)
-                    .map_err(|e| named(e, self.table, *at, value))?;
+                *value =
+                    into_column(value, column, self.dialect).map_err(|e| named(e, self.table, *at, value))?;
             }
         }
         Ok(true)
@@ -222,13 +222,14 @@ fn is_of(value: &Value, ty: DataType) -> bool {
     )
 }
 
-fn into_column(value: &Value, ty: DataType, dialect: Dialect) -> Result<Value, SqlError> {
+fn into_column(value: &Value, column: &catalog::ColumnDef, dialect: Dialect) -> Result<Value, SqlError> {
+    let (ty, page) = (column.ty, column.collation.code_page());
     if let (Value::Str(text), true, false) = (value, ty.is_string(), ty.is_unicode())
-        && codepage::replaced(text).is_some()
+        && page.replaced(text).is_some()
     {
         return Err(SqlError::new(4864, 16, 1, ""));
     }
-    convert_in(value, value.natural_type(), ty, 0, Mode::Assignment, dialect)
+    convert_with(value, value.natural_type(), ty, 0, Mode::Assignment, dialect, page)
 }
 
 /// An error with the column that it belongs to.
@@ -236,7 +237,7 @@ fn named(e: SqlError, table: &TableDef, at: usize, value: &Value) -> SqlError {
     let column = &table.columns[at];
     match e.number {
         2628 | 8152 => {
-            let part = types::convert::fitting_part(value, column.ty);
+            let part = types::convert::fitting_part(value, column.ty, column.collation.code_page());
             SqlError::truncation_in(&table.full_name(), &column.name, &part)
         }
         4864 => {

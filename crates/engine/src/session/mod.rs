@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use compact_str::CompactString;
-use types::convert::{Mode, convert_in};
+use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
 use crate::batch::cache::{BatchCache, Found};
@@ -239,11 +239,11 @@ impl Session {
         }
         let mut vars = std::mem::take(&mut self.vars);
         vars.clear();
-        let dialect = self.core.options.dialect;
+        let (dialect, page) = (self.core.options.dialect, self.core.db().default_collation().code_page());
         for (value, ty) in values.iter().zip(prepared.params.iter().filter_map(|(_, ty)| *ty)) {
             vars.push(match value.is_plainly(ty) {
                 true => value.clone(),
-                false => convert_in(value, value.natural_type(), ty, 0, Mode::Implicit, dialect)?,
+                false => convert_with(value, value.natural_type(), ty, 0, Mode::Implicit, dialect, page)?,
             });
         }
         // Taken out of the session while it runs.

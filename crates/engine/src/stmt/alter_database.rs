@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{AlterDatabase, AlterDatabaseAction, OptionItem, OptionValue, Termination};
+use syntax::ast::{AlterDatabase, AlterDatabaseAction, Ident, OptionItem, OptionValue, Termination};
 use txn::{DelayedDurability, LossWindow, RecoveryModel};
 use types::{Collation, SqlError};
 
@@ -64,7 +64,7 @@ impl StmtCtx<'_> {
             AlterDatabaseAction::ModifyFilegroup { name, change, .. } => {
                 self.modify_filegroup(instance, db, &name.value, change)
             }
-            AlterDatabaseAction::Collate(name) => self.set_collation(db, &name.value),
+            AlterDatabaseAction::Collate(name) => self.set_collation(db, name),
             AlterDatabaseAction::AddFile { files, filegroup } => {
                 self.add_files(instance, db, files, filegroup.as_ref())
             }
@@ -347,10 +347,9 @@ impl StmtCtx<'_> {
     }
 
     /// The collation of columns that name none. 448 for one that is not known.
-    fn set_collation(&self, db: &Arc<Db>, name: &str) -> Result<(), SqlError> {
-        let known = Collation::from_name(name)
-            .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?;
-        let settings = DbSettings { collation: known.name().to_string(), ..db.settings() };
+    fn set_collation(&self, db: &Arc<Db>, name: &Ident) -> Result<(), SqlError> {
+        let known = plan::bind::type_names::collation(name, Collation::DEFAULT, 3)?;
+        let settings = DbSettings { collation: known.name(), ..db.settings() };
         save_settings(db, &settings)
     }
 

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use syntax::ast::{BulkInsert, OptionItem, OptionValue};
-use types::convert::{Mode, convert_in};
-use types::{DataType, Dialect, Len, SqlError, Value, codepage};
+use types::convert::{Mode, convert_with};
+use types::{DataType, Dialect, Len, SqlError, Value};
 
 use super::bulk_file::{End, Fields, Terminators, terminator};
 use super::{StmtCtx, option_rules, resolve_table};
@@ -207,10 +207,12 @@ fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef, dialect: Dialect) -
     let Ok(text) = std::str::from_utf8(raw) else { return Err(bad_character()) };
     // An empty string is written as a zero byte, or as a pair of quotes.
     let text = if text == "\0" { "" } else { text };
-    if column.ty.is_string() && !column.ty.is_unicode() && codepage::replaced(text).is_some() {
+    let page = column.collation.code_page();
+    if column.ty.is_string() && !column.ty.is_unicode() && page.replaced(text).is_some() {
         return Err(bad_character());
     }
-    convert_in(&Value::str(text), DataType::NVarChar(Len::Max), column.ty, 0, Mode::Assignment, dialect)
+    let from = DataType::NVarChar(Len::Max);
+    convert_with(&Value::str(text), from, column.ty, 0, Mode::Assignment, dialect, page)
 }
 
 fn bad_character() -> SqlError {

@@ -57,9 +57,8 @@ impl StmtCtx<'_> {
             settings.log_min_size = log.size;
         }
         if let Some(collation) = &stmt.collation {
-            let known = Collation::from_name(&collation.value)
-                .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{collation}'.")))?;
-            settings.collation = known.name().to_string();
+            let known = plan::bind::type_names::collation(collation, Collation::DEFAULT, 3)?;
+            settings.collation = known.name();
         }
         let instance = self.core.instance().clone();
         let _turn = instance.changing.lock();

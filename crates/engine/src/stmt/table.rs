@@ -28,7 +28,10 @@ impl StmtCtx<'_> {
         let quoted_identifier = self.core.options.quoted_identifier;
         let defaults = ColumnDefaults {
             db: db.clone(),
-            collation: db.default_collation(),
+            collation: match stmt.name.name.value.starts_with('#') {
+                true => types::Collation::DEFAULT,
+                false => db.default_collation(),
+            },
             nullable,
             catalog: db.catalog(),
             quoted_identifier,

@@ -108,7 +108,7 @@ pub fn new_columns(table: &TableDef) -> Vec<NewColumn> {
 #[derive(Clone, Debug)]
 pub struct ColumnDefaults {
     pub db: Arc<Db>,
-    /// The database's.
+    /// The database's; of a temporary table tempdb's.
     pub collation: Collation,
     /// SET ANSI_NULL_DFLT_ON.
     pub nullable: bool,
@@ -219,8 +219,7 @@ pub fn new_column(
     new.collation = defaults.collation;
     new.generated = column.generated;
     if let Some(name) = &column.collation {
-        new.collation = Collation::from_name(&name.value)
-            .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?;
+        new.collation = plan::bind::type_names::collation(name, defaults.db.default_collation(), 3)?;
     }
     if let Some(identity) = &column.identity {
         new.identity = Some(identity_of(identity, &new, column.nullable)?);

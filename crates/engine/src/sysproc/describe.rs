@@ -1,6 +1,6 @@
 //! sp_describe_first_result_set: the columns of the first result set of a batch, without running it.
 
-use ::types::{Collation, DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value};
 
 use super::params::{NAME, Param};
 use super::{Call, column};
@@ -90,7 +90,7 @@ pub fn wire(ty: DataType) -> (i32, i32) {
 pub fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
     let ty = c.ty;
     let (number, length) = wire(ty);
-    let [a, b, d, e, sort] = Collation::DEFAULT.wire_bytes();
+    let [a, b, d, e, sort] = c.collation.wire_bytes();
     let text = ty.is_string();
     let mut row = vec![
         Value::Bit(false),
@@ -102,7 +102,7 @@ pub fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
         Value::SmallInt(ty.max_length()),
         Value::TinyInt(ty.precision()),
         Value::TinyInt(ty.scale()),
-        if text { Value::str(Collation::DEFAULT.name()) } else { Value::Null },
+        if text { Value::str(c.collation.name()) } else { Value::Null },
     ];
     // Types of users, assemblies and collections.
     row.resize(19, Value::Null);

@@ -19,29 +19,12 @@ pub static COLLATIONS: View = View::function(
     "fn_helpcollations",
     0,
     &[("name", SYSNAME, false), ("description", NVarChar(Len::N(1000)), true)],
-    |_, _, _| Ok(types::Collation::names().map(|name| vec![text(name), text(described(name))]).collect()),
+    |_, _, _| {
+        let mut all: Vec<_> = types::Collation::all().map(|c| (c.name(), c.description())).collect();
+        all.sort_unstable();
+        Ok(all.into_iter().map(|(name, words)| vec![text(name), text(words)]).collect())
+    },
 );
-
-/// A collation in words, as its name has it.
-fn described(name: &str) -> String {
-    let mut words = vec![if name.contains("_100_") { "Latin1-General-100" } else { "Latin1-General" }];
-    if name.ends_with("_BIN2") {
-        words.push("binary code point comparison sort");
-        return words.join(", ");
-    }
-    words.push(if name.contains("_CI_") { "case-insensitive" } else { "case-sensitive" });
-    words.push("accent-sensitive");
-    words.push("kanatype-insensitive");
-    let order = if name.contains("_CI_") { 52 } else { 51 };
-    let rest = if name.starts_with("SQL_") {
-        format!(
-            "width-insensitive for Unicode Data, SQL Server Sort Order {order} on Code Page 1252 for non-Unicode Data"
-        )
-    } else {
-        String::from("width-insensitive")
-    };
-    format!("{}, {rest}", words.join(", "))
-}
 
 const OBJECT_COLUMNS: &[ViewColumn] = &[
     ("name", SYSNAME, false),

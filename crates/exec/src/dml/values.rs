@@ -73,7 +73,7 @@ fn truncated(
         }
         _ => Value::Null,
     };
-    let part = types::convert::fitting_part(&value, ty);
+    let part = types::convert::fitting_part(&value, ty, table.columns[column].collation.code_page());
     SqlError::truncation_in(&full_name(db, table), &table.columns[column].name, &part)
 }
 
@@ -92,7 +92,7 @@ pub fn into_column(typed: Typed, (db, table): (&Db, &TableDef), column: usize) -
                     timestamp column, or insert a DEFAULT into the timestamp column.";
         return Err(SqlError::new(273, 16, 1, text));
     }
-    bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment)
+    bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment, table.columns[column].collation)
 }
 
 /// The value of a column that the statement does not mention.
@@ -107,7 +107,7 @@ pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> R
     let typed = binder.expr(&default.expr);
     binder.scopes.pop();
     let typed = typed?;
-    if let Ok(e) = bind_ops::assigned(typed.clone(), def.ty, Mode::Assignment) {
+    if let Ok(e) = bind_ops::assigned(typed.clone(), def.ty, Mode::Assignment, def.collation) {
         return Ok(e);
     }
     Ok(bind_ops::explicit(typed, def.ty, 0, false)?.expr)

@@ -7,7 +7,7 @@ use crate::operators::rt::Rt;
 use compact_str::CompactString;
 use plan::nodes::{Node, Plan};
 use types::convert::first_units;
-use types::{DataType, Len, SqlError, Value};
+use types::{CodePage, DataType, Len, SqlError, Value};
 
 /// UTF-16 units of a piece.
 const PIECE: usize = 2033;
@@ -50,7 +50,7 @@ impl Document {
 fn split(text: &str) -> VecDeque<Value> {
     let (mut rest, mut out) = (text, VecDeque::new());
     while !rest.is_empty() {
-        let piece = first_units(rest, PIECE, DataType::NVarChar(Len::Max));
+        let piece = first_units(rest, PIECE, DataType::NVarChar(Len::Max), CodePage::Latin);
         out.push_back(Value::Str(CompactString::from(piece)));
         rest = &rest[piece.len()..];
     }

@@ -60,7 +60,7 @@ pub fn compile_scalar(
     })?;
     let Typed { ty, .. } = typed;
     let (expr, ty) = match want {
-        Some(want) => (bind_ops::assigned(typed, want, Mode::Implicit)?, want),
+        Some(want) => (bind_ops::assigned(typed, want, Mode::Implicit, env.db.default_collation())?, want),
         None => (typed.expr, ty),
     };
     Ok(Arc::new(Scalar { expr, ty, needs }))

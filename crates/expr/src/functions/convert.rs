@@ -6,7 +6,7 @@ use crate::Expr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-use types::convert::{Mode, convert, convert_in, depends_on_dialect};
+use types::convert::{Mode, convert, convert_with, depends_on_dialect};
 use types::{DataType, Dialect, SqlError, Value};
 
 const fn f(
@@ -64,7 +64,8 @@ fn styled(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let style = i32::try_from(style).unwrap_or(i32::MAX);
     let dates = depends_on_dialect(cx.types[0], cx.ty);
     let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
-    match convert_in(&args[0], cx.types[0], cx.ty, style, Mode::Explicit, dialect) {
+    match convert_with(&args[0], cx.types[0], cx.ty, style, Mode::Explicit, dialect, cx.collation.code_page())
+    {
         Err(error) if int_arg(args, 3) != 0 && error.severity <= 16 => Ok(Value::Null),
         result => result,
     }

@@ -10,8 +10,8 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
-use types::convert::{Mode, convert};
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::convert::{Mode, convert_with};
+use types::{Collation, DataType, Dialect, Len, SqlError, Value};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, text_arg};
 use crate::key::ValueKey;
@@ -51,7 +51,7 @@ pub const FUNCTIONS: &[Function] = &[
 
 fn checksum(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let one = |(value, ty): (&Value, &DataType)| match value {
-        Value::Str(text) if !ty.is_unicode() => {
+        Value::Str(text) if !ty.is_unicode() && cx.collation.is_dictionary() => {
             let fold = cx.collation.is_case_insensitive();
             rotated(text.trim_end_matches(' ').chars().map(|c| dictionary_code(c, fold)))
         }
@@ -123,13 +123,14 @@ fn of_value(value: &Value, ty: DataType, collation: Collation) -> u32 {
 }
 
 /// A string's stored bytes; binary as it is.
-fn bytes_of(value: &Value, ty: DataType) -> Result<Value, SqlError> {
-    convert(value, ty, DataType::VarBinary(Len::Max), 0, Mode::Explicit)
+fn bytes_of(value: &Value, ty: DataType, cx: &CallCx<'_>) -> Result<Value, SqlError> {
+    let (to, page) = (DataType::VarBinary(Len::Max), cx.collation.code_page());
+    convert_with(value, ty, to, 0, Mode::Explicit, Dialect::DEFAULT, page)
 }
 
 /// NULL for an algorithm that does not exist.
 fn hashbytes(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let input = bytes_of(&args[1], cx.types[1])?;
+    let input = bytes_of(&args[1], cx.types[1], cx)?;
     let input = input.as_bytes().unwrap_or_default();
     Ok(match text_arg(args, 0).trim_end().to_ascii_uppercase().as_str() {
         "MD5" => Value::bytes(md5::Md5::digest(input).to_vec()),
@@ -146,7 +147,7 @@ fn hashbytes(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 
 /// GZIP.
 fn compress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let input = bytes_of(&args[0], cx.types[0])?;
+    let input = bytes_of(&args[0], cx.types[0], cx)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let packed = encoder.write_all(input.as_bytes().unwrap_or_default()).and_then(|()| encoder.finish());
     packed.map(Value::bytes).map_err(|error| SqlError::internal(format!("COMPRESS: {error}")))
@@ -154,7 +155,7 @@ fn compress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 
 /// Reads as it goes, so that a small input cannot take memory that the statement does not have.
 fn decompress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let input = bytes_of(&args[0], cx.types[0])?;
+    let input = bytes_of(&args[0], cx.types[0], cx)?;
     let mut decoder = MultiGzDecoder::new(input.as_bytes().unwrap_or_default());
     let (mut out, mut piece) = (Vec::new(), [0u8; 16 * 1024]);
     loop {

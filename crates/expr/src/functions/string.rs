@@ -1,6 +1,6 @@
 //! String functions. Positions and lengths count UTF-16 code units in every one of them, as SQL Server does under a collation without
 //! supplementary characters: a character beyond the basic plane counts two, and what is left of one that is cut in half is
-//! U+FFFD.
+//! U+FFFD. Under a collation with them (_SC, _UTF8) they count characters.
 
 use super::{
     ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
@@ -33,7 +33,7 @@ const fn f(
 /// The string functions.
 pub const FUNCTIONS: &[Function] = &[
     f("len", (1, 1), &[A::Str], len_type, |a, cx| {
-        let units = types::codepage::utf16_len(text_arg(a, 0).trim_end_matches(' '));
+        let units = units(text_arg(a, 0).trim_end_matches(' '), cx.collation);
         Ok(count_value(units, cx.ty == DataType::BigInt))
     }),
     f("datalength", (1, 1), &[A::Any], len_type, datalength),
@@ -98,8 +98,7 @@ fn datalength(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let bytes = match &args[0] {
         Value::Str(s) if ty == DataType::Xml => s.len(),
         Value::Str(s) if ty.is_unicode() => types::codepage::utf16_len(s) * 2,
-        Value::Str(s) if s.is_ascii() => s.len(),
-        Value::Str(s) => s.chars().count(),
+        Value::Str(s) => cx.collation.code_page().encoded_len(s),
         Value::Bytes(b) => b.len(),
         _ => usize::try_from(ty.max_length()).unwrap_or(0),
     };
@@ -150,19 +149,27 @@ fn bad_length(name: &str) -> SqlError {
 /// What stands for half of a character.
 const HALF: char = '\u{FFFD}';
 
-fn units(text: &str) -> usize {
-    types::codepage::utf16_len(text)
+/// What a character counts.
+fn width(c: char, collation: Collation) -> usize {
+    if collation.counts_characters() { 1 } else { c.len_utf16() }
+}
+
+fn units(text: &str, collation: Collation) -> usize {
+    match collation.counts_characters() {
+        true => text.chars().count(),
+        false => types::codepage::utf16_len(text),
+    }
 }
 
 /// Appends the units `from..to` of a text, as far as it has them.
-fn push_units(out: &mut String, text: &str, from: usize, to: usize) {
+fn push_units(out: &mut String, text: &str, from: usize, to: usize, collation: Collation) {
     if text.is_ascii() {
         out.push_str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
         return;
     }
     let mut at = 0;
     for c in text.chars() {
-        let end = at + c.len_utf16();
+        let end = at + width(c, collation);
         if at >= to {
             break;
         }
@@ -175,25 +182,25 @@ fn push_units(out: &mut String, text: &str, from: usize, to: usize) {
     }
 }
 
-fn units_of(text: &str, from: usize, to: usize) -> Value {
+fn units_of(text: &str, from: usize, to: usize, collation: Collation) -> Value {
     if text.is_ascii() {
         return Value::str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
     }
     let mut out = String::new();
-    push_units(&mut out, text, from, to);
+    push_units(&mut out, text, from, to, collation);
     Value::Str(out.into())
 }
 
-fn left(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+fn left(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("left"))?;
-    Ok(units_of(text_arg(args, 0), 0, n))
+    Ok(units_of(text_arg(args, 0), 0, n, cx.collation))
 }
 
-fn right(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+fn right(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("right"))?;
-    let count = units(text);
-    Ok(units_of(text, count.saturating_sub(n), count))
+    let count = units(text, cx.collation);
+    Ok(units_of(text, count.saturating_sub(n), count, cx.collation))
 }
 
 fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
@@ -213,7 +220,7 @@ fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlErr
     }
 }
 
-fn substring(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+fn substring(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (start, length) = (int_arg(args, 1), int_arg(args, 2));
     if length < 0 {
         return Err(bad_length("substring"));
@@ -224,7 +231,7 @@ fn substring(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
         let end = end.min(bytes.len());
         return Ok(Value::bytes(bytes.get(start..end).unwrap_or(&[]).to_vec()));
     }
-    Ok(units_of(text_arg(args, 0), start, end))
+    Ok(units_of(text_arg(args, 0), start, end, cx.collation))
 }
 
 /// Whether the collation takes a text's beginning for a needle: the bytes that it has there.
@@ -269,8 +276,8 @@ fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if needle.is_empty() {
         return Ok(Value::Int(0));
     }
-    let found = find(haystack, needle, byte_of_unit(haystack, from), cx)?;
-    Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start]) as i32 + 1)))
+    let found = find(haystack, needle, byte_of_unit(haystack, from, cx.collation), cx)?;
+    Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start], cx.collation) as i32 + 1)))
 }
 
 fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -287,21 +294,26 @@ fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         if inner.matches(&text[at..], cx.collation, unicode) {
             return Ok(Value::Int(position + 1));
         }
-        position += c.len_utf16() as i32;
+        position += width(c, cx.collation) as i32;
     }
     Ok(Value::Int(0))
 }
 
 /// Cuts a text to a result type's length.
-fn fitted(text: String, ty: DataType) -> Value {
-    match ty.length() {
-        Some(limit) if text.len() > limit && units(&text) > limit => units_of(&text, 0, limit),
+fn fitted(text: String, cx: &CallCx<'_>) -> Value {
+    match cx.ty.length() {
+        Some(limit) if text.len() > limit && cx.ty.is_unicode() => {
+            units_of(&text, 0, limit, Collation::DEFAULT)
+        }
+        Some(limit) if text.len() > limit => {
+            Value::str(types::convert::first_units(&text, limit, cx.ty, cx.collation.code_page()))
+        }
         _ => Value::Str(text.into()),
     }
 }
 
 /// The byte at which a unit's character begins; the next character's for the second half of one, the end beyond the text.
-fn byte_of_unit(text: &str, unit: usize) -> usize {
+fn byte_of_unit(text: &str, unit: usize, collation: Collation) -> usize {
     if text.is_ascii() {
         return unit.min(text.len());
     }
@@ -310,7 +322,7 @@ fn byte_of_unit(text: &str, unit: usize) -> usize {
         if at >= unit {
             return byte;
         }
-        at += c.len_utf16();
+        at += width(c, collation);
     }
     text.len()
 }
@@ -334,7 +346,7 @@ fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         cx.rt.check_memory(out.len())?;
     }
     out.push_str(&text[copied..]);
-    Ok(fitted(out, cx.ty))
+    Ok(fitted(out, cx))
 }
 
 fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -342,9 +354,9 @@ fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Ok(count) = usize::try_from(int_arg(args, 1)) else { return Ok(Value::Null) };
     // The result is cut to its type; no more than that is ever built.
     let limit = cx.ty.length().unwrap_or(1 << 30);
-    let count = count.min(limit.div_ceil(units(text).max(1)));
+    let count = count.min(limit.div_ceil(types::codepage::utf16_len(text).max(1)));
     cx.rt.check_memory(count.saturating_mul(text.len()))?;
-    Ok(fitted(text.repeat(count), cx.ty))
+    Ok(fitted(text.repeat(count), cx))
 }
 
 fn stuff(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -352,17 +364,17 @@ fn stuff(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     else {
         return Ok(Value::Null);
     };
-    let count = units(text) as i64;
+    let count = units(text, cx.collation) as i64;
     if start < 1 || length < 0 || start > count {
         return Ok(Value::Null);
     }
     let from = (start - 1) as usize;
     let to = (start - 1).saturating_add(length).min(count) as usize;
     let mut out = String::with_capacity(text.len());
-    push_units(&mut out, text, 0, from);
+    push_units(&mut out, text, 0, from, cx.collation);
     out.push_str(text_arg(args, 3));
-    push_units(&mut out, text, to, usize::MAX);
-    Ok(fitted(out, cx.ty))
+    push_units(&mut out, text, to, usize::MAX, cx.collation);
+    Ok(fitted(out, cx))
 }
 
 fn space_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
@@ -398,26 +410,37 @@ fn concat_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 fn concat(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut out = String::new();
     args.iter().filter_map(Value::as_str).for_each(|s| out.push_str(s));
-    Ok(fitted(out, cx.ty))
+    Ok(fitted(out, cx))
 }
 
 fn concat_ws(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let parts: Vec<&str> = args[1..].iter().filter_map(Value::as_str).collect();
-    Ok(fitted(parts.join(text_arg(args, 0)), cx.ty))
+    Ok(fitted(parts.join(text_arg(args, 0)), cx))
 }
 
-fn ascii(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let first = text_arg(args, 0).chars().next();
-    Ok(first.map_or(Value::Null, |c| Value::Int(i32::from(types::codepage::encode_char(c).unwrap_or(b'?')))))
+fn ascii(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let mut bytes = Vec::new();
+    if let Some(c) = text_arg(args, 0).chars().next() {
+        cx.collation.code_page().encode(c.encode_utf8(&mut [0; 4]), &mut bytes);
+    }
+    Ok(bytes.first().map_or(Value::Null, |byte| Value::Int(i32::from(*byte))))
 }
 
-fn unicode(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+fn unicode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    if cx.collation.counts_characters() {
+        let first = text_arg(args, 0).chars().next();
+        return Ok(first.map_or(Value::Null, |c| Value::Int(u32::from(c) as i32)));
+    }
     Ok(text_arg(args, 0).encode_utf16().next().map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
 }
 
-fn char_of(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+fn char_of(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(match u8::try_from(int_arg(args, 0)) {
-        Ok(byte) => Value::Str(types::codepage::decode_byte(byte).to_string().into()),
+        // Of a page with characters of several bytes one byte of those is no character.
+        Ok(byte) => match cx.collation.code_page().decode(&[byte]) {
+            text if text.contains(char::REPLACEMENT_CHARACTER) => Value::Null,
+            text => Value::Str(text),
+        },
         Err(_) => Value::Null,
     })
 }
@@ -464,7 +487,7 @@ fn quotename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
         Some('`') => ('`', '`'),
         _ => return Ok(Value::Null),
     };
-    if units(text) > 128 {
+    if types::codepage::utf16_len(text) > 128 {
         return Ok(Value::Null);
     }
     let mut out = String::with_capacity(text.len() + 2);

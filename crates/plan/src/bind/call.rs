@@ -7,7 +7,7 @@ use catalog::fold_name;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops::{self, folded};
 use expr::functions::{self, ArgRule, Function};
-use expr::{CallExpr, Expr, Pred, Typed};
+use expr::{CallExpr, Expr, Label, Pred, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::{Collation, DataType, Len, SqlError, Value};
 
@@ -80,10 +80,14 @@ impl Binder<'_> {
                                 NULL constant.";
                     return Err(SqlError::new(4127, 16, 1, text));
                 }
-                let (ty, collation) = bind_ops::unified(&args.iter().collect::<Vec<_>>())?;
+                let all: Vec<_> = args.iter().collect();
+                let (ty, label, collation) = bind_ops::unified(&all, "COALESCE")?;
                 let nullable = args.iter().all(|a| a.nullable);
-                let list = args.into_iter().map(|a| bind_ops::implicit(a, ty)).collect::<Result<_, _>>()?;
-                Typed { collation, ..Typed::new(Expr::Coalesce(list), ty, nullable) }
+                let list = args
+                    .into_iter()
+                    .map(|a| bind_ops::implicit_in(a, ty, collation))
+                    .collect::<Result<_, _>>()?;
+                Typed { collation, label, ..Typed::new(Expr::Coalesce(list), ty, nullable) }
             }
             "isnull" => {
                 let mut args = self.args(call, 2..=2)?;
@@ -215,8 +219,8 @@ impl Binder<'_> {
             ));
         };
         let counts = matches!(kind, AggKind::Count | AggKind::CountBig);
-        let mut typed = Typed::new(Expr::Col(aggregate.output), aggregate.ty, !counts);
-        typed.collation = aggregate.collation;
+        let typed = Typed::new(Expr::Col(aggregate.output), aggregate.ty, !counts);
+        let typed = typed.of_collation(aggregate.collation);
         grouping.aggregates.push(aggregate);
         Ok(typed)
     }
@@ -330,13 +334,15 @@ fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
     // The result has the first argument's type: the second is cut to it.
     let ty = first.ty;
     let nullable = first.nullable && second.nullable;
-    let second = bind_ops::implicit(second, ty)?;
-    let expr = match first.expr.clone() {
+    let (label, collation) = bind_ops::collation_of(&first, &second, "isnull")?;
+    let second = bind_ops::implicit_in(second, ty, collation)?;
+    let first_value = bind_ops::implicit_in(first.clone(), ty, collation)?;
+    let expr = match first_value {
         Expr::Const(Value::Null) => second,
         Expr::Const(value) => Expr::Const(value),
         e => Expr::Coalesce(vec![e, second]),
     };
-    Ok(Typed { expr, nullable, ..first })
+    Ok(Typed { expr, nullable, label, collation, ..first })
 }
 
 pub(super) fn wrong_count(name: &str, expected: usize) -> SqlError {
@@ -360,16 +366,21 @@ fn check_count(function: &Function, count: usize) -> Result<(), SqlError> {
 pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, SqlError> {
     let mut exprs = Vec::with_capacity(args.len());
     let mut types = Vec::with_capacity(args.len());
-    let mut collation = Collation::DEFAULT;
+    let nothing = Typed::new(Expr::Const(Value::Null), DataType::Int, true);
+    let first = args.first().map_or(Collation::DEFAULT, |arg| arg.collation);
+    let (label, collation) = args.iter().try_fold((Label::Default, first), |(label, collation), arg| {
+        if !arg.ty.is_string() {
+            return Ok((label, collation));
+        }
+        let so_far = Typed { label, collation, ty: DataType::VarChar(Len::Max), ..nothing.clone() };
+        bind_ops::collation_of(&Typed { expr: Expr::Col(0), ..so_far }, arg, function.name)
+    })?;
     let mut nullable = function.nullable;
     let dialect = args.iter().find_map(|arg| arg.dialect);
     let manner = args.first().map(|arg| arg.manner).unwrap_or_default();
     for (i, mut arg) in args.into_iter().enumerate() {
         let rule = function.args.get(i).or(function.args.last()).copied().unwrap_or(ArgRule::Any);
         nullable |= arg.nullable && function.strict;
-        if arg.ty.is_string() && (collation == Collation::DEFAULT || arg.explicit_collation) {
-            collation = arg.collation;
-        }
         let ty = rule.target(arg.ty, arg.is_null_literal(), function.name, i + 1)?;
         let expr = match ty {
             Some(ty) if arg.ty != ty => {
@@ -393,7 +404,7 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
     let ty = (function.result)(&types, &exprs)?;
     let call = CallExpr { function, args: exprs, types, ty, collation, lenient: manner.lenient };
     let mut typed = Typed::new(Expr::Call(Box::new(call)), ty, nullable);
-    typed.collation = collation;
+    (typed.label, typed.collation) = (label, collation);
     (typed.dialect, typed.manner) = (dialect, manner);
     Ok(folded(typed))
 }

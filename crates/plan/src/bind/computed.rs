@@ -109,7 +109,7 @@ impl Binder<'_> {
             db_id: db.id(),
         };
         let typed = self.over(db.clone(), source, &computed.expr)?;
-        bind_ops::assigned(typed, table.columns[at].ty, Mode::Implicit)
+        bind_ops::assigned(typed, table.columns[at].ty, Mode::Implicit, table.columns[at].collation)
     }
 
     /// Binds an expression over one source and nothing else.

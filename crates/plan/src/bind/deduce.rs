@@ -198,7 +198,7 @@ impl Binder<'_> {
 
     /// A literal while types are tried: as a variable, so that its conversions are not done at once and are seen.
     pub(super) fn tried_literal(&self, literal: &ast::Literal) -> Result<Typed, SqlError> {
-        let typed = expr::bind_ops::literal(literal)?;
+        let typed = expr::bind_ops::literal(literal, self.collation())?;
         Ok(Typed { expr: Expr::Var(usize::MAX), ..typed })
     }
 

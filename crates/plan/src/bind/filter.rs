@@ -8,7 +8,7 @@ use super::scope::Source;
 use catalog::filter::{Constant, FilterTerm, FilterTest};
 use catalog::names::quote;
 use catalog::{Db, NewFilter, fold_name};
-use expr::{Constant as Constants, Expr, Typed, bind_ops};
+use expr::{Constant as Constants, Expr, Label, Typed, bind_ops};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind, Literal, UnaryOp};
@@ -172,7 +172,7 @@ impl Filter<'_, '_, '_> {
         };
         if own.is_string() && ty.is_string() {
             let wide = |ty| matches!(ty, DataType::NChar(_) | DataType::NVarChar(_));
-            let other = typed.explicit_collation && typed.collation != column.collation;
+            let other = typed.label == Label::Explicit && typed.collation != column.collation;
             if other || (wide(ty) && !wide(own)) {
                 return Err(wider());
             }

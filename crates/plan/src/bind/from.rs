@@ -481,10 +481,10 @@ impl Binder<'_> {
         let mut exprs: Vec<Vec<expr::Expr>> = vec![Vec::with_capacity(width); rows.len()];
         for i in 0..width {
             let column: Vec<&Typed> = bound.iter().map(|row| &row[i]).collect();
-            let (ty, collation) = bind_ops::unified(&column)?;
+            let (ty, _, collation) = bind_ops::unified_in_one(&column, "VALUES")?;
             let nullable = column.iter().any(|t| t.nullable);
             for (row, list) in bound.iter().zip(&mut exprs) {
-                list.push(bind_ops::implicit(row[i].clone(), ty)?);
+                list.push(bind_ops::implicit_in(row[i].clone(), ty, collation)?);
             }
             let id = first + i as u32;
             out.push(OutColumn {

@@ -19,7 +19,7 @@ use compact_str::CompactString;
 use expr::{Expr, Routine, RoutineCall, Typed, bind_ops};
 use syntax::ast::{self, ConstraintKind, Declaration, FunctionBody, SetValue, Stmt, StmtKind, TableElement};
 use types::convert::Mode;
-use types::{Collation, DataType, SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 /// Deepest nesting of scalar functions that are bound in place.
 const MAX_INLINE: usize = 8;
@@ -166,9 +166,8 @@ impl Binder<'_> {
         let strict = module.is_strict();
         let routine = Arc::new(CalledFunction { db: db.clone(), module });
         let args = args.into_iter().map(|(_, typed)| typed.expr).collect();
-        let mut typed = Typed::new(Expr::Routine(Box::new(RoutineCall { routine, args, strict })), ty, true);
-        typed.collation = db.default_collation();
-        Ok(typed)
+        let typed = Typed::new(Expr::Routine(Box::new(RoutineCall { routine, args, strict })), ty, true);
+        Ok(typed.of_collation(db.default_collation()))
     }
 
     /// The statement locks the function and needs the right to it.
@@ -225,7 +224,11 @@ impl Binder<'_> {
                     self.expr(arg)?
                 }
             };
-            let expr = bind_ops::folded(Typed::new(bind_ops::assigned(typed, ty, Mode::Implicit)?, ty, true));
+            let expr = bind_ops::folded(Typed::new(
+                bind_ops::assigned(typed, ty, Mode::Implicit, self.collation())?,
+                ty,
+                true,
+            ));
             bound.push((fold_name(&param.name), expr));
         }
         Ok(bound)
@@ -263,9 +266,7 @@ impl Binder<'_> {
         if call.repeats() {
             return Ok(None);
         }
-        let mut typed = Typed::new(value.expr, ty, true);
-        typed.collation = db.default_collation();
-        Ok(Some(typed))
+        Ok(Some(Typed::new(value.expr, ty, true).of_collation(db.default_collation())))
     }
 
     /// The value that statements give: see [`is_simple`].
@@ -276,7 +277,7 @@ impl Binder<'_> {
         match &first.kind {
             StmtKind::Return(Some(e)) => {
                 let typed = self.expr(e)?;
-                let expr = bind_ops::assigned(typed, ty, Mode::Implicit)?;
+                let expr = bind_ops::assigned(typed, ty, Mode::Implicit, self.collation())?;
                 Ok(bind_ops::folded(Typed::new(expr, ty, true)))
             }
             StmtKind::Block(inner) => {
@@ -323,7 +324,7 @@ impl Binder<'_> {
     }
 
     fn set_inline(&mut self, name: &str, value: Typed, ty: DataType) -> Result<(), SqlError> {
-        let expr = bind_ops::assigned(value, ty, Mode::Implicit)?;
+        let expr = bind_ops::assigned(value, ty, Mode::Implicit, self.collation())?;
         let value = bind_ops::folded(Typed::new(expr, ty, true));
         if let Some(call) = &mut self.inline {
             call.variables.push(InlineVariable { name: fold_name(name), value, uses: 0 });
@@ -492,8 +493,7 @@ pub fn table_columns(db: &Db, elements: &[TableElement], first: u32) -> Result<V
             && !column.constraints.iter().any(key);
         let collation = match &column.collation {
             None => db.default_collation(),
-            Some(name) => Collation::from_name(&name.value)
-                .ok_or_else(|| SqlError::new(448, 16, 3, format!("Invalid collation '{name}'.")))?,
+            Some(name) => super::type_names::collation(name, db.default_collation(), 3)?,
         };
         let id = first + out.len() as u32;
         out.push(ScopeColumn::new(&column.name.value, id, ty, nullable, collation));

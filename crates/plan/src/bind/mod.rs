@@ -50,7 +50,7 @@ use catalog::statistics::threshold;
 use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
 use deduce::Wanted;
 use env::CompileEnv;
-use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed};
+use expr::{CaseExpr, ColId, CompareExpr, Expr, InListExpr, Label, LikeExpr, Pred, QuantifiedExpr, Typed};
 use scope::{Clause, Scope};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -296,8 +296,16 @@ impl<'a> Binder<'a> {
 
     /// Binds a value, which is computed with in the session's manner.
     pub fn expr(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
-        let typed = self.value(e)?;
+        let mut typed = self.value(e)?;
+        if typed.label == Label::Default {
+            typed.collation = self.collation();
+        }
         Ok(Typed { manner: self.env.options.manner(), ..typed })
+    }
+
+    /// The collation of constants and variables: the database's.
+    pub fn collation(&self) -> Collation {
+        self.db.default_collation()
     }
 
     fn value(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
@@ -307,7 +315,9 @@ impl<'a> Binder<'a> {
         }
         match &e.kind {
             ExprKind::Literal(literal) if self.trial => self.tried_literal(literal),
-            ExprKind::Literal(literal) => Ok(self.of_session(expr::bind_ops::literal(literal)?)),
+            ExprKind::Literal(literal) => {
+                Ok(self.of_session(expr::bind_ops::literal(literal, self.collation())?))
+            }
             ExprKind::OdbcLiteral { kind, text } => expr::bind_ops::odbc_literal(*kind, text),
             ExprKind::Default => {
                 Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
@@ -505,9 +515,9 @@ impl<'a> Binder<'a> {
         for e in elements.iter().filter(|e| !e.is_null_literal()) {
             ty = expr::bind_ops::comparison_type(ty, e.ty, "equal to")?;
         }
-        let collation = elements
-            .iter()
-            .fold(operand.collation, |c, e| if e.explicit_collation { e.collation } else { c });
+        let mut all = vec![&operand];
+        all.extend(&elements);
+        let (_, _, collation) = expr::bind_ops::unified_in_one(&all, "equal to")?;
         let operand = expr::bind_ops::to_comparison(operand, ty)?;
         let list = elements
             .into_iter()
@@ -526,7 +536,7 @@ impl<'a> Binder<'a> {
         self.deduce_like(operand, pattern)?;
         let operand = self.expr(operand)?;
         let pattern = self.expr(pattern)?;
-        let (_, collation) = expr::bind_ops::collation_of(&operand, &pattern)?;
+        let (_, collation) = expr::bind_ops::collation_of(&operand, &pattern, "like")?;
         let escape = match escape {
             Some(e) => {
                 let e = self.expr(e)?;
@@ -562,7 +572,7 @@ impl<'a> Binder<'a> {
                         introduced with EXISTS.";
             return Err(SqlError::new(116, 16, 1, text));
         };
-        let (_, collation) = expr::bind_ops::collation_of(&operand, column)?;
+        let (_, collation) = expr::bind_ops::collation_of(&operand, column, "equal to")?;
         let ty = expr::bind_ops::comparison_type(operand.ty, column.ty, "equal to")?;
         let operand = expr::bind_ops::to_comparison(operand, ty)?;
         if let Some(convert) = expr::bind_ops::conversion_for_comparison(column.ty, ty)? {
@@ -656,15 +666,13 @@ impl<'a> Binder<'a> {
     }
 
     fn collate(&mut self, operand: &ast::Expr, collation: &ast::Ident) -> Result<Typed, SqlError> {
-        let mut typed = self.expr(operand)?;
+        let typed = self.expr(operand)?;
         if !typed.ty.is_string() {
             let text = format!("Expression type {} is invalid for COLLATE clause.", typed.ty.message_name());
             return Err(SqlError::new(447, 16, 0, text));
         }
-        typed.collation = Collation::from_name(&collation.value)
-            .ok_or_else(|| SqlError::new(448, 16, 1, format!("Invalid collation '{}'.", collation.value)))?;
-        typed.explicit_collation = true;
-        Ok(typed)
+        let known = type_names::collation(collation, self.collation(), 1)?;
+        Ok(expr::bind_ops::collated(typed, known))
     }
 
     /// Resolves a column name, from the innermost block outwards.
@@ -849,15 +857,15 @@ fn may_be_null_value(e: &Typed) -> bool {
 /// CASE from bound branches: all results meet in one type.
 pub fn case_of(branches: Vec<(Pred, Typed)>, otherwise: Typed) -> Result<Typed, SqlError> {
     let results: Vec<&Typed> = branches.iter().map(|(_, then)| then).chain([&otherwise]).collect();
-    let (ty, collation) = expr::bind_ops::unified(&results)?;
+    let (ty, label, collation) = expr::bind_ops::unified(&results, "CASE")?;
     let nullable = results.iter().any(|r| r.nullable);
     let branches = branches
         .into_iter()
-        .map(|(when, then)| Ok((when, expr::bind_ops::implicit(then, ty)?)))
+        .map(|(when, then)| Ok((when, expr::bind_ops::implicit_in(then, ty, collation)?)))
         .collect::<Result<Vec<_>, SqlError>>()?;
-    let otherwise = expr::bind_ops::implicit(otherwise, ty)?;
+    let otherwise = expr::bind_ops::implicit_in(otherwise, ty, collation)?;
     let expr = Expr::Case(Box::new(CaseExpr { branches, otherwise }));
-    Ok(Typed { collation, ..Typed::new(expr, ty, nullable) })
+    Ok(Typed { collation, label, ..Typed::new(expr, ty, nullable) })
 }
 
 /// AND, with constants taken out.

@@ -6,7 +6,7 @@ use crate::logical::WindowCall;
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
-use expr::{ColId, Expr, Manner, Typed};
+use expr::{ColId, Expr, Label, Manner, Typed};
 use syntax::ast;
 use types::{Collation, DataType};
 
@@ -47,7 +47,7 @@ impl ScopeColumn {
             ty: self.ty,
             nullable: self.nullable,
             collation: self.collation,
-            explicit_collation: false,
+            label: Label::Implicit,
             dialect: None,
             manner: Manner::default(),
         }

@@ -163,7 +163,12 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(left.columns.len());
         for (i, (l, r)) in left.columns.iter().zip(&right.columns).enumerate() {
             let (lt, rt) = (out_typed(l), out_typed(r));
-            let (ty, collation) = bind_ops::unified(&[&lt, &rt])?;
+            let operator = match op {
+                SetOp::Union => "UNION",
+                SetOp::Intersect => "INTERSECT",
+                SetOp::Except => "EXCEPT",
+            };
+            let (ty, _, collation) = bind_ops::unified_in_one(&[&lt, &rt], operator)?;
             if !(all && op == SetOp::Union) && ty.check_comparable().is_err() {
                 return Err(no_operand(ty));
             }
@@ -207,12 +212,15 @@ impl Binder<'_> {
         let mut exprs = Vec::new();
         let mut ids = Vec::with_capacity(columns.len());
         for (own, wanted) in bound.columns.iter().zip(columns) {
-            if own.ty == wanted.ty || own.untyped {
+            let same_page = !own.ty.is_string()
+                || own.ty.is_unicode()
+                || own.collation.code_page() == wanted.collation.code_page();
+            if (own.ty == wanted.ty && same_page) || own.untyped {
                 ids.push(own.id);
                 continue;
             }
             let id = self.new_col();
-            exprs.push((id, bind_ops::implicit(own.typed(), wanted.ty)?));
+            exprs.push((id, bind_ops::implicit_in(own.typed(), wanted.ty, wanted.collation)?));
             ids.push(id);
         }
         let logical = if exprs.is_empty() {
@@ -374,7 +382,7 @@ impl Binder<'_> {
         if let Some(op) = compound(op) {
             typed = self.binary(op, Typed::new(Expr::Var(slot), ty, true), typed)?;
         }
-        Ok((slot, bind_ops::assigned(typed, ty, Mode::Implicit)?))
+        Ok((slot, bind_ops::assigned(typed, ty, Mode::Implicit, self.collation())?))
     }
 
     fn wildcard(
@@ -516,7 +524,8 @@ impl Binder<'_> {
     ) -> Result<BoundQuery, SqlError> {
         let mut columns = Vec::with_capacity(items.len());
         let mut exprs = Vec::new();
-        for item in items {
+        for (at, item) in items.into_iter().enumerate() {
+            bind_ops::check_result_column(&item.typed, at + 1)?;
             let untyped = item.typed.is_null_literal();
             let id = match item.typed.expr {
                 Expr::Col(id) => id,

@@ -41,8 +41,7 @@ impl Binder<'_> {
                         subquery.";
             return Err(SqlError::new(130, 15, 1, text));
         }
-        let mut typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);
-        typed.collation = column.collation;
-        Ok(typed)
+        let typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);
+        Ok(typed.of_collation(column.collation))
     }
 }

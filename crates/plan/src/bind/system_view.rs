@@ -38,8 +38,9 @@ impl Binder<'_> {
                 (Logical::View(Box::new(ViewScan { db, view, args, first })), ids)
             }
         };
+        let own = self.collation();
         let columns = view.columns().iter().zip(ids).enumerate().map(|(i, ((name, ty, nullable), id))| {
-            ScopeColumn::new(name, id, *ty, *nullable, view.collation(i))
+            ScopeColumn::new(name, id, *ty, *nullable, collation_in(view, i, own))
         });
         let source = Source {
             name: alias.map_or_else(|| fold_name(view.name()), |a| fold_name(&a.value)),
@@ -74,7 +75,7 @@ impl Binder<'_> {
         }
         let (mut ids, mut exprs) = (Vec::with_capacity(bound.columns.len()), Vec::new());
         for (at, (column, (_, ty, _))) in bound.columns.iter().zip(view.columns()).enumerate() {
-            if is_as_declared(column, *ty, view.collation(at)) {
+            if is_as_declared(column, *ty, collation_in(view, at, column.collation)) {
                 ids.push(column.id);
                 continue;
             }
@@ -91,6 +92,14 @@ impl Binder<'_> {
             false => Logical::Project { input: Box::new(bound.logical), exprs },
         };
         Ok((logical, ids))
+    }
+}
+
+/// The collation of a view's column: names and words are compared as the database's own texts are.
+fn collation_in(view: &dyn ViewDef, column: usize, own: types::Collation) -> types::Collation {
+    match view.collation(column) {
+        types::Collation::DEFAULT => own,
+        special => special,
     }
 }
 

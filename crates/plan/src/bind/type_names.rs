@@ -2,8 +2,8 @@
 
 use catalog::{Catalog, TableTypeDef};
 use std::sync::Arc;
-use syntax::ast::{TypeName, TypeParam};
-use types::{DataType, SqlError};
+use syntax::ast::{Ident, TypeName, TypeParam};
+use types::{Collation, DataType, SqlError};
 
 /// The type that a column, variable or parameter names.
 ///
@@ -80,4 +80,13 @@ fn named_type(name: &TypeName, context: types::NameContext) -> Result<DataType, 
         })
         .collect::<Result<Vec<_>, _>>()?;
     DataType::from_name_in(&name.name.name.value, &args, context)
+}
+
+/// The collation of a name, in a database of a collation. Error: 448.
+pub fn collation(name: &Ident, own: Collation, state: u8) -> Result<Collation, SqlError> {
+    let known = match name.value.eq_ignore_ascii_case("database_default") {
+        true => Some(own),
+        false => Collation::from_name(&name.value),
+    };
+    known.ok_or_else(|| SqlError::new(448, 16, state, format!("Invalid collation '{}'.", name.value)))
 }

@@ -185,8 +185,8 @@ impl Binder<'_> {
                     ));
                 }
                 let aggregate = self.over_aggregate(kind, name, call)?;
-                let mut typed = Typed::new(Expr::Const(Value::Null), aggregate.ty, true);
-                typed.collation = aggregate.collation;
+                let typed = Typed::new(Expr::Const(Value::Null), aggregate.ty, true);
+                let typed = typed.of_collation(aggregate.collation);
                 Ok((WindowKind::Aggregate(aggregate), typed))
             }
         }

@@ -35,7 +35,7 @@ fn range_of(pred: &Pred, input: &Logical) -> Option<[Pred; 2]> {
     let begins = |(first, _): &(usize, bool)| *first == at;
     let indexed = get.table.all_indexes().any(|index| index.key.first().is_some_and(begins));
     let column = &get.table.columns[at];
-    if like.negated || !indexed || column.collation != like.collation {
+    if like.negated || !indexed || column.collation != like.collation || !like.collation.keeps_prefixes() {
         return None;
     }
     bounds(like, longest(column.ty)?)

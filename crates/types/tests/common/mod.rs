@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use fastrand::Rng;
-use ringwood_types::{DataType, Decimal, Len, Value};
+use ringwood_types::{CodePage, DataType, Decimal, Len, Value};
 
 pub fn any_type(rng: &mut Rng) -> DataType {
     let precision = rng.u8(1..=38);
@@ -91,7 +91,7 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         DataType::Money => Value::Money(rng.i64(..)),
         DataType::Char(n) | DataType::NChar(n) => {
             let s = text(rng, usize::from(n), ty.is_unicode());
-            Value::str(s).check_and_pad(ty).unwrap()
+            Value::str(s).check_and_pad(ty, CodePage::Latin).unwrap()
         }
         DataType::VarChar(_) | DataType::NVarChar(_) => {
             Value::str(text(rng, ty.length().unwrap_or(90), ty.is_unicode()))
@@ -99,7 +99,7 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion => {
             let n = rng.usize(0..=ty.length().unwrap_or(90).min(8));
             let bytes: Vec<u8> = (0..n).map(|_| rng.u8(..) % if rng.bool() { 3 } else { 255 }).collect();
-            Value::bytes(bytes).check_and_pad(ty).unwrap()
+            Value::bytes(bytes).check_and_pad(ty, CodePage::Latin).unwrap()
         }
         DataType::Date => Value::Date(rng.i32(0..=3_652_058)),
         DataType::Time(scale) => Value::Time(ticks(rng, scale)),

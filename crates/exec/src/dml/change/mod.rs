@@ -295,8 +295,9 @@ impl ChangePlan {
         self.cascades.iter().try_for_each(|cascade| cascade.run(ctx))
     }
 
-    fn is_constrained(&self) -> bool {
-        !(self.cascades.is_empty() && self.keys.is_empty())
+    /// Whether something but triggers comes after the rows.
+    fn is_followed(&self) -> bool {
+        !(self.views.is_empty() && self.cascades.is_empty() && self.keys.is_empty())
     }
 
     fn test_keys(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
@@ -325,7 +326,7 @@ fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) ->
     let before = ctx.session.fired.len();
     let steps: [Step; 3] = [ChangePlan::keep_views, ChangePlan::cascade, ChangePlan::test_keys];
     for step in steps {
-        for (plan, rows) in changes.iter().filter(|(plan, rows)| plan.is_constrained() && !rows.is_empty()) {
+        for (plan, rows) in changes.iter().filter(|(plan, rows)| plan.is_followed() && !rows.is_empty()) {
             let outer = ctx.session.changes.replace(rows.clone());
             let limit = std::mem::take(&mut ctx.session.options.rowcount);
             let result = step(plan, ctx);

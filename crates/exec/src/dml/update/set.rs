@@ -7,7 +7,7 @@ use super::super::values::{default_of, full_name, into_column};
 use super::write;
 use catalog::TableDef;
 use catalog::statistics::column_bit;
-use expr::{ColId, Expr, Manner, Typed, bind_ops};
+use expr::{ColId, Expr, Label, Manner, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
 use plan::bind::period::{self, TRANSACTION_TIME};
@@ -191,8 +191,8 @@ impl SetClause {
                 self.sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
                 if let Some(variable) = variable {
                     let (slot, ty) = binder.env.vars.find(variable)?;
-                    let new = Typed::new(Expr::Col(0), def.ty, true);
-                    let e = bind_ops::assigned(new, ty, Mode::Implicit)?;
+                    let new = Typed::new(Expr::Col(0), def.ty, true).of_collation(def.collation);
+                    let e = bind_ops::assigned(new, ty, Mode::Implicit, binder.collation())?;
                     self.vars.push((slot, VarValue::Set(self.sets.len() - 1, e)));
                 }
             }
@@ -217,7 +217,7 @@ fn own(get: &Get, at: usize) -> Typed {
         ty: def.ty,
         nullable: def.nullable,
         collation: def.collation,
-        explicit_collation: false,
+        label: Label::Implicit,
         dialect: None,
         manner: Manner::default(),
     }

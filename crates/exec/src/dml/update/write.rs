@@ -34,7 +34,7 @@ pub fn bind(binder: &mut Binder<'_>, column: Typed, args: &[ast::Expr]) -> Resul
         return Err(SqlError::new(258, 15, 1, text));
     }
     let (ty, collation) = (column.ty, column.collation);
-    let value = bind_ops::assigned(binder.expr(value)?, ty, Mode::Assignment)?;
+    let value = bind_ops::assigned(binder.expr(value)?, ty, Mode::Assignment, collation)?;
     let offset = binder.expr_as(offset, DataType::BigInt)?;
     let length = binder.expr_as(length, DataType::BigInt)?;
     let types = vec![ty, ty, DataType::BigInt, DataType::BigInt];
