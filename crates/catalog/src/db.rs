@@ -430,7 +430,7 @@ impl Db {
             }
             let Some(new) = new else { return true };
             let free = match new.is_ddl_trigger() {
-                true => catalog.ddl_trigger(&new.name).is_none(),
+                true => catalog.event_trigger(new.is_server_trigger(), &new.name).is_none(),
                 false => catalog.is_free(&new.schema, &new.name),
             };
             if free {

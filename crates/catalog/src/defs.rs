@@ -458,7 +458,7 @@ pub struct Catalog {
     pub modules: ById<Arc<ModuleDef>>,
     /// Their ids by (schema, name), both folded.
     pub module_names: ByName<i32>,
-    /// Triggers of the database, which have no schema, by object_id.
+    /// Triggers of the database and of the server, which have no schema, by object_id.
     pub ddl_triggers: Vec<i32>,
     /// Sequences and synonyms by object_id.
     pub others: ById<OtherObject>,
@@ -562,14 +562,25 @@ impl Catalog {
         self.modules.get(self.module_names.get(&(fold_name(schema), fold_name(name)))?)
     }
 
+    /// The triggers of the database, or those of the server, which only master has.
+    pub fn event_triggers(&self, of_server: bool) -> impl Iterator<Item = &Arc<ModuleDef>> {
+        let all = self.ddl_triggers.iter().filter_map(|id| self.modules.get(id));
+        all.filter(move |trigger| trigger.is_server_trigger() == of_server)
+    }
+
     /// The triggers of the database.
     pub fn ddl_triggers(&self) -> impl Iterator<Item = &Arc<ModuleDef>> {
-        self.ddl_triggers.iter().filter_map(|id| self.modules.get(id))
+        self.event_triggers(false)
+    }
+
+    /// The trigger of the database, or of the server, with this name.
+    pub fn event_trigger(&self, of_server: bool, name: &str) -> Option<&Arc<ModuleDef>> {
+        self.event_triggers(of_server).find(|trigger| fold_name(&trigger.name) == fold_name(name))
     }
 
     /// The trigger of the database with this name.
     pub fn ddl_trigger(&self, name: &str) -> Option<&Arc<ModuleDef>> {
-        self.ddl_triggers().find(|trigger| fold_name(&trigger.name) == fold_name(name))
+        self.event_trigger(false, name)
     }
 
     /// Adds a sequence or synonym, or puts it in the place of the one with its id.

@@ -11,7 +11,7 @@ use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody, OptionItem, Stmt,
-    StmtKind,
+    StmtKind, TriggerTarget,
 };
 use types::{SqlError, Value};
 
@@ -299,9 +299,14 @@ impl ModuleDef {
         }
     }
 
-    /// Whether it is a trigger of the database, not of a table or view.
+    /// Whether it is a trigger of the database or of the server, not of a table or view.
     pub fn is_ddl_trigger(&self) -> bool {
         self.kind == ModuleKind::Trigger && self.parent == 0
+    }
+
+    /// Whether it is a trigger of the server, which master keeps.
+    pub fn is_server_trigger(&self) -> bool {
+        self.trigger().is_some_and(|trigger| trigger.on == TriggerTarget::Server)
     }
 
     /// The statement, if it is a function.

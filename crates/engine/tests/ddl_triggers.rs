@@ -129,7 +129,7 @@ fn a_trigger_takes_a_statement_back() {
         "Msg 1084: 'NO_SUCH_EVENT' is an invalid event type.",
     );
     says(&mut b, "CREATE TRIGGER x ON DATABASE FOR RENAME AS PRINT 'x'", "Msg 40510");
-    says(&mut b, "CREATE TRIGGER x ON ALL SERVER FOR LOGON AS PRINT 'x'", "Msg 40510");
+    says(&mut b, "CREATE TRIGGER x ON DATABASE FOR LOGON AS PRINT 'x'", "Msg 1098");
 }
 
 #[test]

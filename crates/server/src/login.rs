@@ -198,7 +198,11 @@ fn open_session(
     } else {
         hub.instance.session_in_or_default(&token, database)
     };
-    let (mut session, warning) = opened.map_err(|error| refused(vec![error]))?;
+    let (mut session, warning) = opened.map_err(|error| match error.number {
+        // Of a logon trigger: nothing is said besides.
+        17_892 => Refusal::from(error),
+        _ => refused(vec![error]),
+    })?;
     let mut told = Vec::from_iter(warning);
     if !login.language.is_empty()
         && let Err(error) = session.set_language(&login.language)

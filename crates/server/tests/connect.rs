@@ -243,3 +243,23 @@ fn a_probe_needs_no_login() {
     assert!(client::probe::probe(strict.address, false, second).is_err());
     assert_eq!(client::probe::probe(strict.address, true, second).unwrap()[0], 16);
 }
+
+/// A logon trigger that rolls back refuses the login; the client is told that and nothing else.
+#[test]
+fn a_logon_trigger_refuses_a_client() {
+    let server = TestServer::start();
+    let mut sa = server.client();
+    sa.run(
+        "create login ann with password = 'An-0ther-one'; create login bob with password = 'An-0ther-one'",
+    );
+    sa.run("create trigger gate on all server for logon as if original_login() = 'ann' rollback");
+    let enter = |login: &str| {
+        let mut client = Client::open(server.address);
+        client.prelogin(Encryption::NotSupported);
+        client.log_in(login, "An-0ther-one", "").map(|_| client.int("select @@trancount"))
+    };
+    assert_eq!(enter("ann"), Err(vec![17_892]));
+    assert_eq!(enter("bob"), Ok(0));
+    sa.run("disable trigger gate on all server");
+    assert_eq!(enter("ann"), Ok(0));
+}

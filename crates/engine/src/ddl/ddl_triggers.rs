@@ -1,4 +1,4 @@
-//! Triggers of a database: made, changed, dropped, switched; in the session's transaction, like a change of a module.
+//! Triggers of a database, and of the server, which master keeps: made, changed, dropped, switched; in the session's transaction, like a change of a module.
 //! Guarantee: their names are their own: no schema has them, no object of a schema is in their way.
 
 use std::sync::Arc;
@@ -13,16 +13,17 @@ use super::tables::Work;
 use catalog::module::as_create;
 use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
 
-/// Makes or changes a trigger; `check` looks at the definition before anything is written.
+/// Makes or changes a trigger of the database, or of the server; `check` looks at the definition before anything is written.
 ///
 /// # Errors
 /// 2714 the name is taken, 208 ALTER of nothing; those of `check`.
 pub fn put(
     work: &mut Work<'_>,
     new: &NewModule<'_>,
+    of_server: bool,
     check: impl FnOnce(&Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    let before = work.db.catalog().ddl_trigger(new.name).cloned();
+    let before = work.db.catalog().event_trigger(of_server, new.name).cloned();
     let object_id = match (&before, new.verb) {
         (Some(_), ModuleVerb::Create) => return Err(errors::name_taken(new.name)),
         (Some(before), _) => before.object_id,
@@ -65,8 +66,8 @@ fn lock(work: &mut Work<'_>, object_id: i32, before: Option<&Arc<ModuleDef>>) ->
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn drop_trigger(work: &mut Work<'_>, name: &str) -> Result<bool, SqlError> {
-    let Some(before) = work.db.catalog().ddl_trigger(name).cloned() else { return Ok(false) };
+pub fn drop_trigger(work: &mut Work<'_>, of_server: bool, name: &str) -> Result<bool, SqlError> {
+    let Some(before) = work.db.catalog().event_trigger(of_server, name).cloned() else { return Ok(false) };
     lock(work, before.object_id, Some(&before))?;
     replace(work, Some(before), None)?;
     Ok(true)
@@ -76,9 +77,14 @@ pub fn drop_trigger(work: &mut Work<'_>, name: &str) -> Result<bool, SqlError> {
 ///
 /// # Errors
 /// 1088 no such trigger.
-pub fn switch(work: &mut Work<'_>, names: &[CompactString], enable: bool) -> Result<(), SqlError> {
+pub fn switch(
+    work: &mut Work<'_>,
+    of_server: bool,
+    names: &[CompactString],
+    enable: bool,
+) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
-    if let Some(name) = names.iter().find(|name| catalog.ddl_trigger(name).is_none()) {
+    if let Some(name) = names.iter().find(|name| catalog.event_trigger(of_server, name).is_none()) {
         let text = format!(
             "Cannot find the trigger \"{name}\" because it does not exist or you do not have permissions."
         );
@@ -87,7 +93,7 @@ pub fn switch(work: &mut Work<'_>, names: &[CompactString], enable: bool) -> Res
     let wanted = |m: &&Arc<ModuleDef>| {
         m.disabled == enable && (names.is_empty() || names.iter().any(|n| fold_name(n) == fold_name(&m.name)))
     };
-    for before in catalog.ddl_triggers().filter(wanted) {
+    for before in catalog.event_triggers(of_server).filter(wanted) {
         lock(work, before.object_id, Some(before))?;
         let head = ModuleHead { disabled: !enable, ..before.head() };
         let after = Arc::new(ModuleDef::new(head, &before.text)?);

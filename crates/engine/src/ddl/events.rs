@@ -1,11 +1,29 @@
-//! The events that triggers of a database can watch, and the groups that they are in.
+//! The events that triggers of a database and of the server can watch, and the groups that they are in.
 //! Guarantee: an event that is taken here is raised by every statement that is one.
 
-/// An event, and the groups that hold it besides [`ALL`].
+/// An event, and the groups that hold it besides those of all events of its level.
 type Event = (&'static str, &'static [&'static str]);
+
+/// The beginning of a client's session: for triggers of the server, and in no group.
+pub const LOGON: &str = "LOGON";
 
 /// Groups of all events of a database.
 const ALL: [&str; 2] = ["DDL_EVENTS", "DDL_DATABASE_LEVEL_EVENTS"];
+/// Groups of all events of the server.
+const ALL_OF_SERVER: [&str; 2] = ["DDL_EVENTS", "DDL_SERVER_LEVEL_EVENTS"];
+
+/// Events that only triggers of the server can watch.
+const SERVER_EVENTS: &[Event] = &[
+    ("CREATE_DATABASE", &["DDL_DATABASE_EVENTS"]),
+    ("ALTER_DATABASE", &["DDL_DATABASE_EVENTS"]),
+    ("DROP_DATABASE", &["DDL_DATABASE_EVENTS"]),
+    ("CREATE_LOGIN", &["DDL_LOGIN_EVENTS", "DDL_SERVER_SECURITY_EVENTS"]),
+    ("ALTER_LOGIN", &["DDL_LOGIN_EVENTS", "DDL_SERVER_SECURITY_EVENTS"]),
+    ("DROP_LOGIN", &["DDL_LOGIN_EVENTS", "DDL_SERVER_SECURITY_EVENTS"]),
+    ("CREATE_SERVER_ROLE", &["DDL_SERVER_SECURITY_EVENTS"]),
+    ("ALTER_SERVER_ROLE", &["DDL_SERVER_SECURITY_EVENTS"]),
+    ("DROP_SERVER_ROLE", &["DDL_SERVER_SECURITY_EVENTS"]),
+];
 
 const EVENTS: &[Event] = &[
     ("CREATE_TABLE", &["DDL_TABLE_EVENTS", "DDL_TABLE_VIEW_EVENTS"]),
@@ -47,7 +65,20 @@ const EVENTS: &[Event] = &[
 ];
 
 /// Events and groups of T-SQL that nothing raises here yet, or whose statements are none of a database's.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 25] = [
+    "ALTER_INSTANCE",
+    "ALTER_SERVER_CONFIGURATION",
+    "GRANT_SERVER",
+    "DENY_SERVER",
+    "REVOKE_SERVER",
+    "DDL_GDR_SERVER_EVENTS",
+    "ADD_SERVER_ROLE_MEMBER",
+    "DROP_SERVER_ROLE_MEMBER",
+    "ALTER_AUTHORIZATION_SERVER",
+    "CREATE_CREDENTIAL",
+    "ALTER_CREDENTIAL",
+    "DROP_CREDENTIAL",
+    "DDL_CREDENTIAL_EVENTS",
     "RENAME",
     "GRANT_DATABASE",
     "DENY_DATABASE",
@@ -68,14 +99,18 @@ pub enum Known {
     Raised,
     /// Of T-SQL, and not raised.
     Missing,
+    /// Of another kind of trigger.
+    Elsewhere,
     No,
 }
 
-/// Whether a word is an event or a group.
-pub fn known(word: &str) -> Known {
+/// Whether a word is an event or a group, for a trigger of a database or of the server.
+pub fn known(word: &str, of_server: bool) -> Known {
     let raised = |(event, groups): &Event| *event == word || groups.contains(&word);
     if ALL.contains(&word) || EVENTS.iter().any(raised) {
         Known::Raised
+    } else if word == LOGON || ALL_OF_SERVER.contains(&word) || SERVER_EVENTS.iter().any(raised) {
+        if of_server { Known::Raised } else { Known::Elsewhere }
     } else if OTHERS.contains(&word) {
         Known::Missing
     } else {
@@ -84,15 +119,20 @@ pub fn known(word: &str) -> Known {
 }
 
 /// The events that a word of a trigger means, each with its number in sys.trigger_events.
-pub fn meant(word: &str) -> impl Iterator<Item = (i32, &'static str)> {
-    let all = ALL.contains(&word);
-    let meant = move |event: &&Event| all || event.0 == word || event.1.contains(&word);
-    EVENTS.iter().filter(meant).map(|(event, _)| (number(event), *event))
+pub fn meant(word: &str, of_server: bool) -> impl Iterator<Item = (i32, &'static str)> {
+    let of = move |events: &'static [Event], all: [&'static str; 2]| {
+        let all = all.contains(&word);
+        let meant = move |event: &&Event| all || event.0 == word || event.1.contains(&word);
+        events.iter().filter(meant).map(|(event, _)| (number(event), *event))
+    };
+    let server = if of_server { SERVER_EVENTS } else { &[] };
+    let logon = (of_server && word == LOGON).then_some((147, LOGON));
+    of(EVENTS, ALL).chain(of(server, ALL_OF_SERVER)).chain(logon)
 }
 
 /// Whether a trigger that watches `word` is fired by an event.
 pub fn covers(word: &str, event: &str) -> bool {
-    meant(word).any(|(_, name)| name == event)
+    meant(word, true).any(|(_, name)| name == event)
 }
 
 /// sys.trigger_event_types.type of an event.
@@ -110,6 +150,9 @@ fn number(event: &str) -> i32 {
         ("USER", 131),
         ("ROLE", 134),
         ("SCHEMA", 141),
+        ("LOGIN", 144),
+        ("DATABASE", 201),
+        ("SERVER_ROLE", 300),
         ("SEQUENCE", 303),
     ];
     let (verb, kind) = event.split_once('_').unwrap_or((event, ""));
@@ -125,8 +168,12 @@ fn number(event: &str) -> i32 {
 }
 
 /// Groups: number and name in sys.trigger_event_types, and the number of the group around.
-const GROUPS: [(i32, &str, Option<i32>); 16] = [
+const GROUPS: [(i32, &str, Option<i32>); 20] = [
     (10_001, "DDL_EVENTS", None),
+    (10_002, "DDL_SERVER_LEVEL_EVENTS", Some(10_001)),
+    (10_004, "DDL_DATABASE_EVENTS", Some(10_002)),
+    (10_005, "DDL_SERVER_SECURITY_EVENTS", Some(10_002)),
+    (10_006, "DDL_LOGIN_EVENTS", Some(10_005)),
     (10_016, "DDL_DATABASE_LEVEL_EVENTS", Some(10_001)),
     (10_017, "DDL_TABLE_VIEW_EVENTS", Some(10_016)),
     (10_018, "DDL_TABLE_EVENTS", Some(10_017)),
@@ -156,8 +203,9 @@ pub fn group_number(group: &str) -> Option<i32> {
 pub fn types() -> impl Iterator<Item = (i32, &'static str, Option<i32>)> {
     let of_events = EVENTS
         .iter()
+        .chain(SERVER_EVENTS)
         .map(|(event, groups)| (number(event), *event, groups.first().and_then(|group| group_number(group))));
-    of_events.chain(GROUPS).chain([SEQUENCES])
+    of_events.chain([(147, LOGON, None)]).chain(GROUPS).chain([SEQUENCES])
 }
 
 #[cfg(test)]
@@ -172,13 +220,18 @@ mod tests {
         assert!(covers("CREATE_TABLE", "CREATE_TABLE") && !covers("CREATE_TABLE", "DROP_TABLE"));
         assert!(!covers("DDL_INDEX_EVENTS", "CREATE_TABLE"));
         assert_eq!(
-            (known("DDL_VIEW_EVENTS"), known("RENAME"), known("LOGON")),
-            (Known::Raised, Known::Missing, Known::No)
+            (known("DDL_VIEW_EVENTS", false), known("RENAME", false), known("LOGON", false)),
+            (Known::Raised, Known::Missing, Known::Elsewhere)
         );
-        assert_eq!(meant("DROP_TABLE").next(), Some((23, "DROP_TABLE")));
-        assert_eq!(meant("DDL_EVENTS").count(), EVENTS.len());
+        assert_eq!((known("LOGON", true), known("LOGOFF", true)), (Known::Raised, Known::No));
+        assert_eq!(meant("DROP_TABLE", false).next(), Some((23, "DROP_TABLE")));
+        assert_eq!(meant("DROP_LOGIN", true).next(), Some((146, "DROP_LOGIN")));
+        assert_eq!(meant("DDL_EVENTS", false).count(), EVENTS.len());
+        assert_eq!(meant("DDL_EVENTS", true).count(), EVENTS.len() + SERVER_EVENTS.len());
+        assert_eq!(meant("DDL_SERVER_LEVEL_EVENTS", true).count(), SERVER_EVENTS.len());
         // Each group has its number.
-        for group in EVENTS.iter().flat_map(|(_, groups)| groups.iter()).chain(&ALL) {
+        let groups = EVENTS.iter().chain(SERVER_EVENTS).flat_map(|(_, groups)| groups.iter());
+        for group in groups.chain(&ALL).chain(&ALL_OF_SERVER) {
             assert!(group_number(group).is_some(), "{group}");
         }
     }

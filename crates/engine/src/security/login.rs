@@ -11,6 +11,7 @@ use types::{LANGUAGES, SqlError};
 
 use super::change::Change;
 use super::logins::LoginAudit;
+use super::logon;
 use super::passwords::{self, PASSWORD_MAX};
 use crate::Session;
 use crate::instance::Instance;
@@ -214,10 +215,10 @@ impl Instance {
     }
 
     /// A session of a login, in a database that it names or in the login's own. After an error the client also gets
-    /// [`LoginToken::refused`].
+    /// [`LoginToken::refused`], unless it is 17892.
     ///
     /// # Errors
-    /// 4060 the named database is not there or the login may not use it, 4064 the same of its default database; 6005.
+    /// 4060 the named database is not there or the login may not use it, 4064 the same of its default database; 17892 a logon trigger has refused it; 6005.
     pub fn session_for(
         self: &Arc<Self>,
         token: &LoginToken,
@@ -287,6 +288,7 @@ impl Instance {
                 None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
             });
         }
+        session.with_core(|core| logon::run(core, &token.client))?;
         Ok((session, told))
     }
 }

@@ -5,6 +5,7 @@
 pub mod change;
 pub mod login;
 pub mod logins;
+mod logon;
 pub mod passwords;
 pub mod throttle;
 

@@ -1,26 +1,30 @@
-//! What statements that change definitions tell the triggers of their database: which event, of what object.
-//! Guarantee: a trigger runs in the statement's transaction, when everything else of the statement is done; temporary tables
-//! raise nothing.
+//! What statements that change definitions tell the triggers of their database and of the server: which event, of what object.
+//! Guarantee: a trigger runs in the statement's transaction, when everything else of the statement is done, those of the server before those of
+//! the database; temporary tables raise nothing. Statements about databases have no transaction: CREATE and ALTER run first, DROP last.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use syntax::ast::{DropKind, ModuleVerb, ObjectName, PrincipalKind, Span, StmtKind, TriggerTarget};
+use syntax::ast::{DropKind, ModuleVerb, ObjectName, PrincipalKind, Span, Stmt, StmtKind, TriggerTarget};
 use types::{DataType, SqlError};
 
 use super::{StmtCtx, database_of};
 use crate::ddl::events::covers;
 use crate::functions::properties::SERVER_NAME;
-use catalog::{Db, clock};
+use catalog::{Db, MASTER, ModuleDef, clock};
+use exec::conceal::conceal;
+use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
 
-/// An event of a database.
+/// An event of a database, or of the server.
 pub(super) struct Raised {
-    db: Arc<Db>,
+    /// None for an event of the server.
+    db: Option<Arc<Db>>,
     event: String,
     schema: CompactString,
     name: CompactString,
+    /// `DATABASE` for a database as a whole.
     kind: &'static str,
     /// The table of an index, statistics or a trigger.
     target: Option<(CompactString, &'static str)>,
@@ -31,11 +35,37 @@ impl StmtCtx<'_> {
     pub(super) fn events(&mut self, kind: &StmtKind) -> Vec<Raised> {
         let mut raised = Vec::new();
         self.collect(kind, &mut raised);
-        raised.retain(|one| {
-            let watches = |trigger: &Arc<catalog::ModuleDef>| watches(trigger, &one.event);
-            one.db.catalog().ddl_triggers().any(watches)
-        });
+        raised.retain(|one| !self.triggers_of(one).is_empty());
         raised
+    }
+
+    /// The triggers that watch an event, and the database that keeps them, in the order in which they run.
+    fn triggers_of(&self, raised: &Raised) -> Vec<(Arc<Db>, Vec<Arc<ModuleDef>>)> {
+        let master = self.core.host().db_by_id(MASTER).map(|master| (master, true));
+        let homes = master.into_iter().chain(raised.db.clone().map(|db| (db, false)));
+        let found = homes.map(|(db, of_server)| {
+            let catalog = db.catalog();
+            let of_event =
+                catalog.event_triggers(of_server).filter(|trigger| watches(trigger, &raised.event));
+            let mut triggers: Vec<_> = of_event.cloned().collect();
+            triggers.sort_by_key(|trigger| trigger.object_id);
+            (db, triggers)
+        });
+        found.filter(|(_, triggers)| !triggers.is_empty()).collect()
+    }
+
+    /// Runs the triggers that watch a statement about databases, in a transaction of their own.
+    ///
+    /// # Errors
+    /// Those of the triggers; 3609.
+    pub(super) fn raise_alone(&mut self, stmt: &Stmt) -> Result<(), SqlError> {
+        let raised = self.events(&stmt.kind);
+        if raised.is_empty() {
+            return Ok(());
+        }
+        self.core.begin_statement(true)?;
+        let result = self.raise(&raised, stmt.span);
+        self.core.end_statement(result)
     }
 
     fn collect(&mut self, kind: &StmtKind, out: &mut Vec<Raised>) {
@@ -52,8 +82,21 @@ impl StmtCtx<'_> {
             let schema = of.schema.as_ref().map_or("dbo", |s| s.value.as_str()).into();
             let target = target.map(|target| (target.name.value.clone(), "TABLE"));
             let event = format!("{verb}_{kind}");
-            out.push(Raised { db, event, schema, name: name.name.value.clone(), kind, target });
+            let (db, name) = (Some(db), name.name.value.clone());
+            out.push(Raised { db, event, schema, name, kind, target });
         };
+        if let Some(of_server) = of_server(kind) {
+            let named = of_server.names.into_iter().map(|name| Raised {
+                db: None,
+                event: format!("{}_{}", of_server.verb, of_server.kind.replace(' ', "_")),
+                schema: CompactString::default(),
+                name,
+                kind: of_server.kind,
+                target: None,
+            });
+            out.extend(named);
+            return;
+        }
         let bare = |name: &syntax::ast::Ident| ObjectName {
             server: None,
             database: None,
@@ -155,44 +198,36 @@ impl StmtCtx<'_> {
     /// Those of the triggers; 3609.
     pub(super) fn raise(&mut self, raised: &[Raised], span: Span) -> Result<(), SqlError> {
         for one in raised {
-            let catalog = one.db.catalog();
-            let mut triggers: Vec<_> =
-                catalog.ddl_triggers().filter(|trigger| watches(trigger, &one.event)).cloned().collect();
-            if triggers.is_empty() {
-                continue;
+            let data: Arc<str> = self.event_data(one, span).into();
+            for (db, triggers) in self.triggers_of(one) {
+                let cause = Cause::Event(data.clone());
+                self.core.fired.push(FiredTriggers { db, triggers: triggers.into(), cause });
             }
-            triggers.sort_by_key(|trigger| trigger.object_id);
-            let cause = Cause::Event(self.event_data(one, span).into());
-            let triggers = triggers.into();
-            self.core.fired.push(FiredTriggers { db: one.db.clone(), triggers, cause });
         }
         self.core.fire_triggers(self.sink, self.catching)
     }
 
     /// What EVENTDATA() says of an event.
     fn event_data(&mut self, raised: &Raised, span: Span) -> String {
-        let now = types::display::format_value(&clock::now(), DataType::DateTime).replace(' ', "T");
-        let server = SERVER_NAME;
-        let user = self.core.user_id();
-        let user =
-            self.core.security(&raised.db).database.get(user).map(|u| u.name.clone()).unwrap_or_default();
-        let mut out = String::from("<EVENT_INSTANCE>");
-        let spid = self.core.spid().to_string();
-        let login = self.core.login_name();
-        let db = raised.db.name();
-        for (tag, value) in [
-            ("EventType", raised.event.as_str()),
-            ("PostTime", &now),
-            ("SPID", &spid),
-            ("ServerName", server),
-            ("LoginName", &login),
-            ("UserName", &user),
-            ("DatabaseName", &db),
-            ("SchemaName", &raised.schema),
-            ("ObjectName", &raised.name),
-            ("ObjectType", raised.kind),
-        ] {
+        let mut out = head_of_event(self.core, &raised.event);
+        let mut add = |tag: &str, value: &str| {
             let _ = write!(out, "<{tag}>{}</{tag}>", escaped(value));
+        };
+        match &raised.db {
+            None if raised.kind == "DATABASE" => add("DatabaseName", &raised.name),
+            None => {
+                add("ObjectName", &raised.name);
+                add("ObjectType", raised.kind);
+            }
+            Some(db) => {
+                let user = self.core.user_id();
+                let security = self.core.security(db);
+                add("UserName", &security.database.get(user).map(|u| u.name.clone()).unwrap_or_default());
+                add("DatabaseName", &db.name());
+                add("SchemaName", &raised.schema);
+                add("ObjectName", &raised.name);
+                add("ObjectType", raised.kind);
+            }
         }
         if let Some((name, kind)) = &raised.target {
             let name = escaped(name);
@@ -211,13 +246,68 @@ impl StmtCtx<'_> {
             switch(options.ansi_null_dflt_on),
             switch(options.ansi_padding),
             switch(options.quoted_identifier),
-            escaped(span.text(self.text).trim())
+            escaped(&conceal(span.text(self.text).trim()))
         );
         out
     }
 }
 
-fn watches(trigger: &catalog::ModuleDef, event: &str) -> bool {
+/// What EVENTDATA() begins with.
+pub(crate) fn head_of_event(core: &SessionCore, event: &str) -> String {
+    let now = types::display::format_value(&clock::now(), DataType::DateTime).replace(' ', "T");
+    format!(
+        "<EVENT_INSTANCE><EventType>{event}</EventType><PostTime>{now}</PostTime><SPID>{}</SPID>\
+         <ServerName>{SERVER_NAME}</ServerName><LoginName>{}</LoginName>",
+        core.spid(),
+        escaped(&core.login_name())
+    )
+}
+
+/// What a statement does to something of the server.
+struct OfServer {
+    verb: &'static str,
+    kind: &'static str,
+    names: Vec<CompactString>,
+}
+
+fn of_server(kind: &StmtKind) -> Option<OfServer> {
+    let one = |verb, kind, name: &CompactString| Some(OfServer { verb, kind, names: vec![name.clone()] });
+    match kind {
+        StmtKind::CreateDatabase(create) => one("CREATE", "DATABASE", &create.name.value),
+        StmtKind::AlterDatabase(alter) => one("ALTER", "DATABASE", &alter.name.as_ref()?.value),
+        StmtKind::DropDatabase { names, .. } => {
+            let names = names.iter().map(|name| name.value.clone()).collect();
+            Some(OfServer { verb: "DROP", kind: "DATABASE", names })
+        }
+        StmtKind::CreatePrincipal(s) => one("CREATE", kind_of_server(s.kind)?, &s.name.value),
+        StmtKind::AlterPrincipal(s) => one("ALTER", kind_of_server(s.kind)?, &s.name.value),
+        StmtKind::CreateTrigger(s) if s.on == TriggerTarget::Server => {
+            let verb = if s.verb == ModuleVerb::Alter { "ALTER" } else { "CREATE" };
+            one(verb, "TRIGGER", &s.name.name.value)
+        }
+        StmtKind::Drop(s) => {
+            let kind = match s.kind {
+                DropKind::Login => "LOGIN",
+                DropKind::ServerRole => "SERVER ROLE",
+                DropKind::Trigger if s.on == Some(TriggerTarget::Server) => "TRIGGER",
+                _ => return None,
+            };
+            let names = s.names.iter().map(|name| name.name.value.clone()).collect();
+            Some(OfServer { verb: "DROP", kind, names })
+        }
+        _ => None,
+    }
+}
+
+fn kind_of_server(kind: PrincipalKind) -> Option<&'static str> {
+    match kind {
+        PrincipalKind::Login => Some("LOGIN"),
+        PrincipalKind::ServerRole => Some("SERVER ROLE"),
+        PrincipalKind::User | PrincipalKind::Role => None,
+    }
+}
+
+fn watches(trigger: &ModuleDef, event: &str) -> bool {
     !trigger.disabled && trigger.trigger().is_some_and(|t| t.events.iter().any(|word| covers(word, event)))
 }
 
@@ -242,6 +332,6 @@ fn is_named(db: &Arc<Db>, kind: &str, name: &ObjectName) -> bool {
     }
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

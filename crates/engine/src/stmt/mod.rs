@@ -15,7 +15,7 @@ pub(crate) mod computed_def;
 mod create_database;
 mod credential;
 mod database_files;
-mod ddl_events;
+pub(crate) mod ddl_events;
 pub mod index;
 mod index_options;
 mod insert_bulk;
@@ -82,9 +82,20 @@ impl StmtCtx<'_> {
             StmtKind::CreateDatabase(create) => {
                 self.create_database(create)?;
                 self.own_database_made(&create.name.value)?;
+                if let Err(refused) = self.raise_alone(stmt) {
+                    // A trigger of the server did not want it.
+                    self.drop_databases(std::slice::from_ref(&create.name), true)?;
+                    return Err(refused);
+                }
             }
-            StmtKind::AlterDatabase(alter) => self.alter_database(alter)?,
-            StmtKind::DropDatabase { names, if_exists } => self.drop_databases(names, *if_exists)?,
+            StmtKind::AlterDatabase(alter) => {
+                self.alter_database(alter)?;
+                self.raise_alone(stmt)?;
+            }
+            StmtKind::DropDatabase { names, if_exists } => {
+                self.raise_alone(stmt)?;
+                self.drop_databases(names, *if_exists)?;
+            }
             StmtKind::Backup(backup) => {
                 self.core.instance().check_writable()?;
                 self.backup(backup)?;

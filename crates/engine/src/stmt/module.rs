@@ -50,12 +50,18 @@ impl StmtCtx<'_> {
 
     pub(super) fn create_trigger(&mut self, stmt: &CreateTrigger) -> Result<(), SqlError> {
         check_options("CREATE TRIGGER", &stmt.options, &[])?;
-        let run_as = self.run_as(stmt.execute_as.as_ref())?;
         let target = match &stmt.on {
             TriggerTarget::Table(target) => target,
-            TriggerTarget::Database => return self.create_ddl_trigger(stmt, run_as),
-            TriggerTarget::Server => return Err(errors::not_supported("CREATE TRIGGER ON ALL SERVER")),
+            TriggerTarget::Database => {
+                let run_as = self.run_as(stmt.execute_as.as_ref())?;
+                return self.create_event_trigger(stmt, run_as, false);
+            }
+            TriggerTarget::Server => {
+                self.check_login(stmt.execute_as.as_ref())?;
+                return self.create_event_trigger(stmt, None, true);
+            }
         };
+        let run_as = self.run_as(stmt.execute_as.as_ref())?;
         let (db, parent) = self.trigger_parent(target)?;
         if matches!(parent, Parent::View(_)) && !stmt.instead_of {
             return Err(invalid_parent(target));
@@ -107,12 +113,10 @@ impl StmtCtx<'_> {
         let names: Vec<_> = stmt.names.iter().map(|name| name.name.value.clone()).collect();
         let target = match &stmt.on {
             TriggerTarget::Table(target) => target,
-            TriggerTarget::Database => {
-                let db = self.core.db().clone();
-                return ddl_triggers::switch(&mut Work::begin(self.core, &db)?, &names, stmt.enable);
-            }
-            TriggerTarget::Server => {
-                return Err(errors::not_supported("ENABLE or DISABLE TRIGGER ON ALL SERVER"));
+            TriggerTarget::Database | TriggerTarget::Server => {
+                let (db, of_server) = self.home_of_triggers(&stmt.on)?;
+                let work = &mut Work::begin(self.core, &db)?;
+                return ddl_triggers::switch(work, of_server, &names, stmt.enable);
             }
         };
         let (db, parent) = self.trigger_parent(target)?;
@@ -120,10 +124,45 @@ impl StmtCtx<'_> {
         modules::switch_triggers(&mut work, &parent, &names, stmt.enable)
     }
 
-    /// CREATE TRIGGER ... ON DATABASE.
+    /// Which database keeps the triggers of a database or of the server, and whether they are the server's.
+    fn home_of_triggers(&self, on: &TriggerTarget) -> Result<(Arc<Db>, bool), SqlError> {
+        match on {
+            TriggerTarget::Server => Ok((self.core.host().database("master")?, true)),
+            _ => Ok((self.core.db().clone(), false)),
+        }
+    }
+
+    /// As which login a trigger of the server is to run.
     ///
-    /// Errors: 1094 a schema before the name, 1084 no such event, 40510 one that is not raised.
-    fn create_ddl_trigger(&mut self, stmt: &CreateTrigger, run_as: Option<i32>) -> Result<(), SqlError> {
+    /// Errors: 15151 there is no such login, 40510 SELF and OWNER.
+    fn check_login(&self, execute_as: Option<&ExecuteAs>) -> Result<(), SqlError> {
+        match execute_as {
+            None | Some(ExecuteAs::Caller) => Ok(()),
+            Some(ExecuteAs::Login(_)) => Err(errors::syntax_near("LOGIN")),
+            Some(ExecuteAs::Owner | ExecuteAs::SelfUser) => {
+                Err(errors::not_supported("EXECUTE AS SELF or OWNER of a trigger ON ALL SERVER"))
+            }
+            Some(ExecuteAs::User(name)) => {
+                let master = self.core.host().database("master")?;
+                let known =
+                    self.core.security(&master).server.find(name).is_some_and(|p| p.kind == Kind::User);
+                let text = format!(
+                    "Cannot find the login '{name}', because it does not exist or you do not have permission."
+                );
+                if known { Ok(()) } else { Err(SqlError::new(15_151, 16, 1, text)) }
+            }
+        }
+    }
+
+    /// CREATE TRIGGER ... ON DATABASE and ON ALL SERVER.
+    ///
+    /// Errors: 1094 a schema before the name, 1084 no such event, 1098 one of another kind of trigger, 40510 one that is not raised.
+    fn create_event_trigger(
+        &mut self,
+        stmt: &CreateTrigger,
+        run_as: Option<i32>,
+        of_server: bool,
+    ) -> Result<(), SqlError> {
         if stmt.name.schema.is_some() {
             let text = "Cannot specify a schema name as a prefix to the trigger name for database and server level triggers.";
             return Err(SqlError::new(1094, 15, 1, text));
@@ -132,8 +171,9 @@ impl StmtCtx<'_> {
             return Err(errors::syntax_near("INSTEAD"));
         }
         for event in &stmt.events {
-            match events::known(event) {
+            match events::known(event, of_server) {
                 Known::Raised => {}
+                Known::Elsewhere => return Err(invalid_events()),
                 Known::Missing => return Err(errors::not_supported(&format!("a trigger for {event}"))),
                 Known::No => {
                     let text = format!("'{event}' is an invalid event type.");
@@ -141,19 +181,24 @@ impl StmtCtx<'_> {
                 }
             }
         }
-        let db = self.core.db().clone();
+        if stmt.events.len() > 1 && stmt.events.iter().any(|event| event == events::LOGON) {
+            return Err(invalid_events());
+        }
+        let (db, of_server) = self.home_of_triggers(&stmt.on)?;
         let text = self.module_text(&stmt.text);
         let mut new = self.new_module(ModuleKind::Trigger, stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
         let mut work = Work::begin(self.core, &db)?;
-        ddl_triggers::put(&mut work, &new, |work, module| compile(module, &work.db.catalog()).map(drop))
+        let check = |work: &Work<'_>, module: &Arc<ModuleDef>| compile(module, &work.db.catalog()).map(drop);
+        ddl_triggers::put(&mut work, &new, of_server, check)
     }
 
-    /// DROP TRIGGER ... ON DATABASE.
-    fn drop_ddl_triggers(&mut self, stmt: &DropObjects) -> Result<(), SqlError> {
-        let db = self.core.db().clone();
+    /// DROP TRIGGER ... ON DATABASE and ON ALL SERVER.
+    fn drop_event_triggers(&mut self, stmt: &DropObjects, on: &TriggerTarget) -> Result<(), SqlError> {
+        let (db, of_server) = self.home_of_triggers(on)?;
         for name in &stmt.names {
-            let gone = ddl_triggers::drop_trigger(&mut Work::begin(self.core, &db)?, &name.name.value)?;
+            let work = &mut Work::begin(self.core, &db)?;
+            let gone = ddl_triggers::drop_trigger(work, of_server, &name.name.value)?;
             if !gone && !stmt.if_exists {
                 return Err(errors::cannot_drop("trigger", &name.to_string()));
             }
@@ -182,10 +227,8 @@ impl StmtCtx<'_> {
 
     /// DROP VIEW, PROCEDURE, FUNCTION, TRIGGER.
     pub(super) fn drop_modules(&mut self, stmt: &DropObjects, kind: ModuleKind) -> Result<(), SqlError> {
-        match stmt.on {
-            None | Some(TriggerTarget::Table(_)) => {}
-            Some(TriggerTarget::Database) => return self.drop_ddl_triggers(stmt),
-            Some(TriggerTarget::Server) => return Err(errors::not_supported("DROP TRIGGER ON ALL SERVER")),
+        if let Some(on @ (TriggerTarget::Database | TriggerTarget::Server)) = &stmt.on {
+            return self.drop_event_triggers(stmt, on);
         }
         for name in &stmt.names {
             let db = database_of(self.core, name)?;
@@ -291,6 +334,12 @@ impl StmtCtx<'_> {
             None => Err(missing),
         }
     }
+}
+
+/// 1098.
+fn invalid_events() -> SqlError {
+    let text = "The specified event type(s) is/are not valid on the specified target object.";
+    SqlError::new(1098, 15, 1, text)
 }
 
 /// 8197.

@@ -1,4 +1,4 @@
-//! Views of keys, certificates, policies and triggers of the server, which this server does not have. Their columns are SQL Server's, their
+//! Views of keys, certificates and policies, which this server does not have. Their columns are SQL Server's, their
 //! rows are none: whatever would make one is refused where it is made.
 
 use types::{DataType, Len};
@@ -9,9 +9,6 @@ use DataType::{Bit, Char, DateTime, Int, NVarChar, SqlVariant, TinyInt, UniqueId
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[
-    &SERVER_TRIGGERS,
-    &SERVER_TRIGGER_EVENTS,
-    &SERVER_SQL_MODULES,
     &CERTIFICATES,
     &SYMMETRIC_KEYS,
     &ASYMMETRIC_KEYS,
@@ -22,51 +19,6 @@ pub(super) static ALL: &[&dyn SystemView] = &[
     &SECURITY_PREDICATES,
     &SYSTEM_COMPONENTS_SURFACE_AREA_CONFIGURATION,
 ];
-
-/// sys.server_triggers.
-static SERVER_TRIGGERS: View = View::empty(
-    "server_triggers",
-    &[
-        ("name", SYSNAME, false),
-        ("object_id", Int, false),
-        ("parent_class", TinyInt, false),
-        ("parent_class_desc", NVARCHAR60, true),
-        ("parent_id", Int, false),
-        ("type", Char(2), false),
-        ("type_desc", NVARCHAR60, true),
-        ("create_date", DateTime, false),
-        ("modify_date", DateTime, false),
-        ("is_ms_shipped", Bit, false),
-        ("is_disabled", Bit, false),
-    ],
-);
-
-/// sys.server_trigger_events.
-static SERVER_TRIGGER_EVENTS: View = View::empty(
-    "server_trigger_events",
-    &[
-        ("object_id", Int, false),
-        ("type", Int, false),
-        ("type_desc", NVARCHAR60, true),
-        ("is_first", Bit, true),
-        ("is_last", Bit, true),
-        ("event_group_type", Int, true),
-        ("event_group_type_desc", NVARCHAR60, true),
-        ("is_trigger_event", Bit, true),
-    ],
-);
-
-/// sys.server_sql_modules.
-static SERVER_SQL_MODULES: View = View::empty(
-    "server_sql_modules",
-    &[
-        ("object_id", Int, false),
-        ("definition", NVarChar(Len::Max), true),
-        ("uses_ansi_nulls", Bit, true),
-        ("uses_quoted_identifier", Bit, true),
-        ("execute_as_principal_id", Int, true),
-    ],
-);
 
 /// sys.certificates.
 static CERTIFICATES: View = View::empty(

@@ -39,6 +39,7 @@ pub mod rights;
 mod routines;
 pub mod security;
 pub mod server;
+mod server_triggers;
 pub mod sessions;
 pub mod statistics;
 mod system_info;
@@ -350,6 +351,7 @@ static LISTS: &[&[&dyn SystemView]] = &[
     old_server::ALL,
     absent_parts::ALL,
     absent_keys::ALL,
+    server_triggers::ALL,
     information_rights::ALL,
     lists::ALL,
     referenced::ALL,

@@ -297,11 +297,12 @@ pub static TRIGGERS: View =
                 bit(module.trigger().is_some_and(|t| t.instead_of)),
             ])
         };
-        let list = pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 1, Some(0));
+        let mut list = pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 1, Some(0));
+        list.retain(|module| !module.is_server_trigger());
         Ok(list.iter().filter(|m| wanted.id(4).is_none_or(|parent| parent == m.parent)).map(row).collect())
     });
 
-const EVENT_COLUMNS: &[ViewColumn] = &[
+pub(super) const EVENT_COLUMNS: &[ViewColumn] = &[
     ("object_id", Int, false),
     ("type", Int, false),
     ("type_desc", NVARCHAR60, true),
@@ -317,6 +318,9 @@ pub static TRIGGER_EVENTS: View =
     View::seeking("trigger_events", EVENT_COLUMNS, &[0], pick::per_module, |_, db, wanted| {
         let mut rows = Vec::new();
         for module in pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 0, None) {
+            if module.is_server_trigger() {
+                continue;
+            }
             let words = module.trigger().map_or(&[][..], |trigger| &trigger.events);
             let mut add = |number: i32, event: &str, group: Option<&str>| {
                 rows.push(wanted.part(vec![
@@ -332,7 +336,7 @@ pub static TRIGGER_EVENTS: View =
             };
             if module.is_ddl_trigger() {
                 for word in words {
-                    for (number, event) in events::meant(word) {
+                    for (number, event) in events::meant(word, false) {
                         add(number, event, (word != event).then_some(word));
                     }
                 }
@@ -368,6 +372,7 @@ fn texts(db: &Db, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
         Some(id) => catalog.modules.get(&id).into_iter().collect(),
         None => catalog.modules.values().collect(),
     };
+    list.retain(|module| !module.is_server_trigger());
     list.sort_by_key(|module| module.object_id);
     let recompiled = |module: &ModuleDef| module.has_option("RECOMPILE");
     let row = |module: &&Arc<ModuleDef>| {

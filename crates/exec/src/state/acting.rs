@@ -7,6 +7,7 @@ use catalog::security::{Class, DBO, Kind, Permission, Principal, Securable, Secu
 use catalog::{Db, ModuleDef, fold_name};
 use compact_str::CompactString;
 use plan::rights::Chain;
+use syntax::ast::ExecuteAs;
 use types::SqlError;
 
 use super::caller::Acting;
@@ -111,7 +112,10 @@ impl SessionCore {
         let version = db.security_version();
         // What the transaction itself has changed has no version that others know.
         let committed = self.transactions.ddl.is_empty();
-        if let (true, None, Some(owner)) = (committed, module.run_as, module.owner.at(version)) {
+        // A trigger of the server may run as a login.
+        if let (true, None, Some(owner)) = (committed, module.run_as, module.owner.at(version))
+            && !module.is_ddl_trigger()
+        {
             return Ok(self.enter_scope(Chain::Owner(db.id(), owner), None));
         }
         let security = self.security(db);
@@ -125,7 +129,7 @@ impl SessionCore {
         let chain = Chain::Owner(db.id(), owner);
         let run_as = module.run_as.map(|id| if id == AS_OWNER { owner } else { id });
         let acting = match run_as.map(|id| (id, security.database.get(id))) {
-            None => None,
+            None => self.login_of(module)?,
             Some((_, Some(user))) => {
                 let Principal { id, name, sid, .. } = Principal::clone(user);
                 Some(Acting::User { db: db.id(), id, name, sid })
@@ -139,6 +143,27 @@ impl SessionCore {
             }
         };
         Ok(self.enter_scope(chain, acting))
+    }
+
+    /// As which login a trigger of the server runs, if it says one.
+    ///
+    /// # Errors
+    /// 15406 the login is gone.
+    fn login_of(&self, module: &ModuleDef) -> Result<Option<Acting>, SqlError> {
+        let Some(ExecuteAs::User(name)) = module.execute_as().filter(|_| module.is_server_trigger()) else {
+            return Ok(None);
+        };
+        let security = self.security(&*self.host().database("master")?);
+        let login = security.server.find(name).filter(|p| p.kind == Kind::User);
+        let text = || {
+            format!(
+                "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of \
+                 principal cannot be impersonated, or you do not have permission."
+            )
+        };
+        let login = login.ok_or_else(|| SqlError::new(15_406, 16, 1, text()))?;
+        let Principal { id, name, sid, .. } = Principal::clone(login);
+        Ok(Some(Acting::Login { id, name, sid }))
     }
 
     /// Statements begin that are bound in a name.
