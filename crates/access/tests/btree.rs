@@ -4,7 +4,9 @@ extern crate ringwood_access as access;
 
 mod support;
 
-use access::{BTree, Change, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch, Wish, Writer};
+use access::{
+    BTree, Change, Cursor, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch, Wish, Writer,
+};
 use pages::Unit;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -24,7 +26,13 @@ fn read_range(
     upper: Bound<&[u8]>,
     direction: Direction,
 ) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut cursor = tree.cursor(lower, upper, direction);
+    let rows = rows_of(tree.cursor(lower, upper, direction), mode);
+    // However few are read of a leaf at once.
+    assert_eq!(rows_of(tree.cursor(lower, upper, direction).beginning_with(1), mode), rows);
+    rows
+}
+
+fn rows_of(mut cursor: Cursor, mode: ReadMode<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut batch = RowBatch::new();
     let mut rows = Vec::new();
     while cursor.next_batch(mode, &mut batch).unwrap() {
@@ -529,7 +537,8 @@ fn nodes_leave_a_tall_tree_under_writers_and_readers() {
                 let mut batch = RowBatch::new();
                 while !stop.load(Ordering::Relaxed) {
                     let snapshot = db.snapshot(pages::TxnId(0));
-                    let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, direction);
+                    let mut cursor =
+                        tree.cursor(Bound::Unbounded, Bound::Unbounded, direction).beginning_with(3);
                     let mut last: Option<Vec<u8>> = None;
                     while cursor.next_batch(snapshot.mode(), &mut batch).unwrap() {
                         for i in 0..batch.len() {

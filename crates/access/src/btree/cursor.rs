@@ -48,7 +48,12 @@ pub struct Cursor {
     ahead: LeafAhead,
     /// Searches by key in a row that found no further row.
     misses: u32,
+    /// Most slots that are read of a leaf at once.
+    most: u16,
 }
+
+/// How many times as many slots are read of a leaf when those before were not enough.
+const GROWTH: u16 = 8;
 
 /// Searches by key that may find a leaf whose neighbour is changing at that moment; beyond, the links are damaged.
 const MISSES_MAX: u32 = 10_000;
@@ -64,7 +69,15 @@ impl Cursor {
             route: Route::default(),
             ahead: LeafAhead::new(direction),
             misses: 0,
+            most: u16::MAX,
         }
+    }
+
+    /// A few rows are probably all that is wanted: the next batches have no more slots than this, then more and more.
+    #[must_use]
+    pub fn beginning_with(mut self, few: u16) -> Cursor {
+        self.most = few.max(1);
+        self
     }
 
     /// Fills `batch` with the rows of the next leaf that has visible rows in the range; false at the end.
@@ -119,9 +132,13 @@ impl Cursor {
         };
         self.tree.space.store.note_ghosts(&page);
         let begin = first_slot(&page, &self.lower)?;
-        let (end, last) = end_slot(&page, begin, &self.upper)?;
+        let (rest, last) = end_slot(&page, begin, &self.upper)?;
+        let end = begin + portion(&mut self.most, rest - begin);
         copy_rows(&page, begin, end, mode, batch)?;
-        self.state = if last || page.next().is_none() {
+        self.state = if end < rest {
+            // The rest of the leaf is found by key.
+            State::Seek
+        } else if last || page.next().is_none() {
             State::End
         } else {
             State::Next { page: page.next(), from: page.id() }
@@ -143,12 +160,18 @@ impl Cursor {
         };
         let page = self.tree.descend_read(target, Some(&mut self.route))?;
         self.tree.space.store.note_ghosts(&page);
-        let begin = first_slot(&page, &self.lower)?;
-        let (end, _) = end_slot(&page, begin, &self.upper)?;
+        let rest = first_slot(&page, &self.lower)?;
+        let (end, _) = end_slot(&page, rest, &self.upper)?;
+        let begin = end - portion(&mut self.most, end - rest);
         copy_rows(&page, begin, end, mode, batch)?;
         batch.reverse();
         self.state = State::End;
-        if begin == 0
+        if begin > rest {
+            let key =
+                leaf_key(page.slot(begin)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
+            move_bound(&mut self.upper, key);
+            self.state = State::Seek;
+        } else if begin == 0
             && let Some(low) = self.route.low.get()
         {
             move_bound(&mut self.upper, low);
@@ -156,6 +179,13 @@ impl Cursor {
         }
         Ok(())
     }
+}
+
+/// How many slots of a leaf are read, of so many in the range; the next time it may be more.
+fn portion(most: &mut u16, slots: u16) -> u16 {
+    let portion = slots.min(*most);
+    *most = most.saturating_mul(GROWTH);
+    portion
 }
 
 /// The leaf where the rest of the range begins.

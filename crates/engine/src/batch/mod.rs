@@ -180,8 +180,12 @@ impl Stamp {
     /// Whether what was bound then means the same in this session now.
     #[inline]
     fn is_of(&self, core: &SessionCore) -> bool {
-        self.temps.is_none_or(|generation| generation == core.temps.generation)
-            && Stamp { temps: None, ..*self } == Stamp::now(core)
+        // Field by field: the options are put together only where the numbers are the same.
+        let db = core.db();
+        self.version == db.schema_version()
+            && self.db == db.id()
+            && self.temps.is_none_or(|generation| generation == core.temps.generation)
+            && self.options == core.options.compile_options()
     }
 
     /// Of this moment, without temporary tables.

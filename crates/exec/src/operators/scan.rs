@@ -16,6 +16,9 @@ use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value}
 use txn::SnapshotGuard;
 use types::{Corrupt, KeyPart, SqlError, Value};
 
+/// Fewest rows that are copied of a leaf at once: some do not satisfy the condition.
+const FIRST: usize = 4;
+
 enum Source {
     Heap(HeapScan),
     Tree(Cursor),
@@ -154,7 +157,10 @@ impl Scan {
     fn cursor(&self, tree: &BTree, range: &seek::Range) -> Source {
         let direction = if self.backward { Direction::Backward } else { Direction::Forward };
         let (lower, upper) = (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
-        Source::Tree(tree.cursor(lower, upper, direction))
+        let cursor = tree.cursor(lower, upper, direction);
+        // A sample counts whole leaves.
+        let few = self.most < BATCH && self.sample.0 == 0;
+        Source::Tree(if few { cursor.beginning_with(self.most.max(FIRST) as u16) } else { cursor })
     }
 
     /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
