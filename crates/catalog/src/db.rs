@@ -414,7 +414,7 @@ impl Db {
                 catalog.remove(old.object_id);
             }
             let Some(new) = new else { return true };
-            let free = catalog.is_free(&new.schema, &new.name);
+            let free = new.of_view.is_some() || catalog.is_free(&new.schema, &new.name);
             if free {
                 catalog.insert(new);
             }

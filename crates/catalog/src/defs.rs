@@ -404,6 +404,8 @@ pub struct TableDef {
     pub lock_escalation: LockEscalation,
     /// Whether its rows have a history, or are one.
     pub temporal: Temporal,
+    /// The view whose rows it keeps: then it has the view's name, and nobody finds it by that.
+    pub of_view: Option<i32>,
     /// Creation time, as days/ticks of datetime.
     pub create_date: types::Value,
     /// Shared run-time state.
@@ -446,6 +448,8 @@ pub struct Catalog {
     pub version: u64,
     /// Tables by (schema, name), both folded to lower case.
     pub tables: ByName<Arc<TableDef>>,
+    /// The tables that keep the rows of indexed views, by the view's object_id.
+    pub view_rows: ById<i32>,
     /// Tables by object_id.
     pub by_id: ById<Arc<TableDef>>,
     /// The ids of constraints by (schema, name), both folded.
@@ -481,7 +485,10 @@ impl Catalog {
     pub fn insert(&mut self, table: Arc<TableDef>) {
         self.lookups = Lookups::default();
         let schema = fold_name(&table.schema);
-        self.tables.insert_mut((schema.clone(), fold_name(&table.name)), table.clone());
+        match table.of_view {
+            Some(view) => self.view_rows.insert_mut(view, table.object_id),
+            None => self.tables.insert_mut((schema.clone(), fold_name(&table.name)), table.clone()),
+        }
         for key in &table.foreign_keys {
             let mut list = self.referenced_by.get(&key.parent).cloned().unwrap_or_default();
             list.push(table.object_id);
@@ -500,7 +507,10 @@ impl Catalog {
         let Some(table) = self.by_id.get(&object_id).cloned() else { return };
         let schema = fold_name(&table.schema);
         self.by_id.remove_mut(&object_id);
-        self.tables.remove_mut(&(schema.clone(), fold_name(&table.name)));
+        match table.of_view {
+            Some(view) => drop(self.view_rows.remove_mut(&view)),
+            None => drop(self.tables.remove_mut(&(schema.clone(), fold_name(&table.name)))),
+        }
         for key in &table.foreign_keys {
             if let Some(list) = self.referenced_by.get_mut(&key.parent)
                 && let Some(at) = list.iter().position(|id| *id == object_id)
@@ -511,6 +521,11 @@ impl Catalog {
         for (_, kind) in constraints_of(&table) {
             self.constraint_names.remove_mut(&(schema.clone(), fold_name(name_of(&table, kind))));
         }
+    }
+
+    /// The rows of an indexed view.
+    pub fn rows_of_view(&self, view: i32) -> Option<&Arc<TableDef>> {
+        self.view_rows.get(&view).and_then(|id| self.by_id.get(id))
     }
 
     /// The table with this name; an empty schema is `dbo`.
@@ -652,6 +667,11 @@ impl TableDef {
         self.columns.iter().position(|c| c.ty == DataType::RowVersion)
     }
 
+    /// The object whose indexes its indexes are: a view, or itself.
+    pub fn shown_id(&self) -> i32 {
+        self.of_view.unwrap_or(self.object_id)
+    }
+
     /// The columns of its period, start and end.
     pub fn period(&self) -> Option<(usize, usize)> {
         let column = |end| self.columns.iter().position(|c| c.generated.is_some_and(|g| g.end == end));
@@ -679,6 +699,7 @@ impl TableDef {
             foreign_keys: Vec::new(),
             lock_escalation: LockEscalation::default(),
             temporal: Temporal::default(),
+            of_view: None,
             create_date: view.create_date.clone(),
             state: Arc::default(),
             seen: SeenCurrent::default(),

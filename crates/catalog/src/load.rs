@@ -29,6 +29,8 @@ pub const FIRST_USER_SCHEMA: i32 = 5;
 
 /// What an object is, as sys.objects.type shows it.
 pub const TABLE: &str = "U ";
+/// What is kept of a table that has the rows of a view: this and the view's object_id.
+const OF_VIEW: &str = "VIEW:";
 pub const PRIMARY_KEY: &str = "PK";
 pub const UNIQUE: &str = "UQ";
 pub const DEFAULT: &str = "D ";
@@ -180,6 +182,7 @@ fn table(
         foreign_keys: rows.foreign_keys,
         lock_escalation: said(object, LockEscalation::of),
         temporal: said(object, Temporal::of),
+        of_view: said(object, |word| word.strip_prefix(OF_VIEW).map(|id| id.parse().ok())),
         create_date: object.create_date.clone(),
         state: Arc::new(state),
         seen: Default::default(),
@@ -195,7 +198,8 @@ fn said<T: Default>(object: &ObjectRow, of: impl Fn(&str) -> Option<T>) -> T {
 fn words(table: &TableDef) -> Option<String> {
     let escalation = Some(table.lock_escalation).filter(|escalation| *escalation != LockEscalation::Table);
     let escalation = escalation.map(|escalation| escalation.word().to_string());
-    let all: Vec<String> = escalation.into_iter().chain(table.temporal.word()).collect();
+    let of_view = table.of_view.map(|view| format!("{OF_VIEW}{view}"));
+    let all: Vec<String> = escalation.into_iter().chain(table.temporal.word()).chain(of_view).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 

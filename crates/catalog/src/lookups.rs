@@ -118,6 +118,11 @@ impl crate::Catalog {
 
     /// Tables in order of schema and name.
     pub fn sorted(&self) -> Vec<&Arc<TableDef>> {
+        self.stored().into_iter().filter(|table| table.of_view.is_none()).collect()
+    }
+
+    /// The same, with those that keep the rows of views.
+    pub fn stored(&self) -> Vec<&Arc<TableDef>> {
         self.lookups().sorted.iter().collect()
     }
 

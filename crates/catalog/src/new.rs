@@ -26,6 +26,8 @@ pub struct NewTable {
     pub filegroup: CompactString,
     /// DATA_COMPRESSION of its heap or clustered index.
     pub compression: Option<Compression>,
+    /// The view whose rows it is to keep.
+    pub of_view: Option<i32>,
 }
 
 /// A column to create.

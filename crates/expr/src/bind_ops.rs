@@ -404,11 +404,10 @@ pub fn explicit(operand: Typed, to: DataType, style: i32, or_null: bool) -> Resu
 fn converted(operand: Typed, to: DataType, style: i32, mode: Mode, or_null: bool) -> Typed {
     let nullable = operand.nullable || or_null;
     let (collation, label) = (operand.collation, operand.label);
-    let page = collation.code_page();
     let (dialect, manner) = (operand.dialect, operand.manner);
     let mode = if manner.cuts && mode == Mode::Assignment { Mode::Implicit } else { mode };
     let convert =
-        ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null, manner, page };
+        ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null, manner, collation };
     let expr = Expr::Convert(Box::new(convert));
     folded(Typed { expr, ty: to, nullable: nullable || manner.lenient, collation, label, dialect, manner })
 }

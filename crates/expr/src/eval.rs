@@ -162,8 +162,19 @@ impl ConvertExpr {
     fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         let mut scratch = Value::Null;
         let value = self.operand.eval_ref(row, rt, &mut scratch)?;
+        if self.to == DataType::SqlVariant {
+            return Ok(types::variant::of(value.clone(), self.from, self.collation));
+        }
         let dialect = if self.depends_on_dialect() { rt.dialect()? } else { Dialect::DEFAULT };
-        match types::convert_with(value, self.from, self.to, self.style, self.mode, dialect, self.page) {
+        match types::convert_with(
+            value,
+            self.from,
+            self.to,
+            self.style,
+            self.mode,
+            dialect,
+            self.collation.code_page(),
+        ) {
             Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
             result if self.manner == Manner::default() => result,
             result => self.manner.settle(result, value, rt),
@@ -193,7 +204,10 @@ impl CallExpr {
             args.push(value);
         }
         let mut cx = CallCx { rt, ty: self.ty, types: &self.types, collation: self.collation };
-        let result = (self.function.eval)(&args, &mut cx);
+        let mut result = (self.function.eval)(&args, &mut cx);
+        if self.ty == DataType::SqlVariant {
+            result = result.map(|value| types::variant::of(value, DataType::SqlVariant, Collation::DEFAULT));
+        }
         if self.lenient { null_for(result, cx.rt) } else { result }
     }
 }

@@ -78,6 +78,10 @@ pub fn encode(value: &Value, collation: Collation, out: &mut Vec<u8>) {
             out.push(8);
             out.extend_from_slice(g);
         }
+        Value::Variant(_) => {
+            out.push(16);
+            types::variant::key(value, out);
+        }
         other => encode_moment(other, out),
     }
 }

@@ -74,8 +74,8 @@ pub struct ConvertExpr {
     /// TRY_CAST: an error becomes NULL.
     pub or_null: bool,
     pub manner: Manner,
-    /// Of the char and varchar that it makes or takes.
-    pub page: CodePage,
+    /// Of the text that it makes or takes.
+    pub collation: Collation,
 }
 
 /// An operator with two operands.

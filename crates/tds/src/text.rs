@@ -42,7 +42,7 @@ impl WireCollation {
         if self == WireCollation::DATABASE {
             return Some(Collation::DEFAULT);
         }
-        Collation::all().find(|c| c.wire_bytes() == self.0)
+        Collation::from_wire(self.0)
     }
 
     /// The code page of char and varchar. `Unsupported` for the DOS code pages 437 and 850.

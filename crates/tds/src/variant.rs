@@ -1,10 +1,10 @@
-//! sql_variant: a value with its type in front. Guarantees: what is written is the value's own type; a value that was
-//! read has lost nothing but the declared length and collation, which [`Value`] does not carry.
+//! sql_variant: a value with its type in front. Guarantees: what is written is the value's own type, with its length and collation;
+//! a value that was read has them.
 
 use std::borrow::Cow;
 
-use types::datatype::{decimal_bytes, time_bytes};
-use types::{Collation, Value};
+use types::datatype::{DecimalName, decimal_bytes, time_bytes};
+use types::{DataType, Value};
 
 use crate::decode;
 use crate::encode;
@@ -17,13 +17,15 @@ use crate::typewire::byte;
 /// Most bytes of data in a sql_variant.
 const MAX_DATA: usize = 8000;
 
-/// Appends a value as sql_variant: total, base type, length of properties, properties, data.
+/// Appends a value as sql_variant: total, base type, length of properties, properties, data. A bare value is of its natural type.
 pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
+    let bare = !matches!(value, Value::Variant(_));
+    let (value, ty, collation) = types::variant::parts(value);
     let fixed = |fixed: Fixed, out: &mut Vec<u8>| out.extend_from_slice(&[fixed.wire().0, 0]);
     match value {
-        Value::Null => return Ok(()),
+        Value::Null | Value::Variant(_) => return Ok(()),
         Value::Bit(b) => {
             fixed(Fixed::Bit, out);
             out.push(u8::from(*b));
@@ -51,8 +53,15 @@ pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
         Value::DateTime { .. } => other_fixed(value, Fixed::DateTime, out)?,
         Value::SmallDateTime { .. } => other_fixed(value, Fixed::SmallDateTime, out)?,
         Value::Decimal(d) => {
-            out.extend_from_slice(&[byte::NUMERIC, 2, d.precision(), d.scale()]);
-            encode::decimal(value, d.precision(), d.scale(), out)?;
+            let (precision, scale, decimal) = match ty {
+                DataType::Decimal { precision, scale, name } => {
+                    (precision, scale, !bare && name == DecimalName::Decimal)
+                }
+                _ => (d.precision(), d.scale(), false),
+            };
+            let id = if decimal { byte::DECIMAL } else { byte::NUMERIC };
+            out.extend_from_slice(&[id, 2, precision, scale]);
+            encode::decimal(value, precision, scale, out)?;
         }
         Value::Guid(guid) => {
             out.extend_from_slice(&[byte::GUID, 0]);
@@ -63,28 +72,40 @@ pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
             encode::date(*days, out);
         }
         Value::Time(ticks) => {
-            out.extend_from_slice(&[byte::TIME, 1, 7]);
-            encode::time(*ticks, 7, out);
+            out.extend_from_slice(&[byte::TIME, 1, ty.scale()]);
+            encode::time(*ticks, ty.scale(), out);
         }
         Value::DateTime2 { days, ticks } => {
-            out.extend_from_slice(&[byte::DATETIME2, 1, 7]);
-            encode::time(*ticks, 7, out);
+            out.extend_from_slice(&[byte::DATETIME2, 1, ty.scale()]);
+            encode::time(*ticks, ty.scale(), out);
             encode::date(*days, out);
         }
         Value::DateTimeOffset { days, ticks, offset } => {
-            out.extend_from_slice(&[byte::DATETIMEOFFSET, 1, 7]);
-            encode::time(*ticks, 7, out);
+            out.extend_from_slice(&[byte::DATETIMEOFFSET, 1, ty.scale()]);
+            encode::time(*ticks, ty.scale(), out);
             encode::date(*days, out);
             out.extend_from_slice(&offset.to_le_bytes());
         }
         Value::Str(text) => {
-            out.extend_from_slice(&[byte::NVARCHAR, 7]);
-            out.extend_from_slice(&WireCollation::from(Collation::DEFAULT).0);
-            sized(out, |out| push_utf16(text, out))?;
+            let id = match ty {
+                DataType::Char(_) => byte::CHAR,
+                DataType::VarChar(_) => byte::VARCHAR,
+                DataType::NChar(_) => byte::NCHAR,
+                _ => byte::NVARCHAR,
+            };
+            out.extend_from_slice(&[id, 7]);
+            let wire = WireCollation::from(collation);
+            out.extend_from_slice(&wire.0);
+            let page = wire.code_page()?;
+            sized(declared(ty, bare), out, |out| match ty.is_unicode() {
+                true => push_utf16(text, out),
+                false => page.encode(text, out),
+            })?;
         }
         Value::Bytes(bytes) => {
-            out.extend_from_slice(&[byte::VARBINARY, 2]);
-            sized(out, |out| out.extend_from_slice(bytes))?;
+            let id = if matches!(ty, DataType::Binary(_)) { byte::BINARY } else { byte::VARBINARY };
+            out.extend_from_slice(&[id, 2]);
+            sized(declared(ty, bare), out, |out| out.extend_from_slice(bytes))?;
         }
     }
     let total = (out.len() - at - 4) as u32;
@@ -92,13 +113,19 @@ pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
     Ok(())
 }
 
+/// Bytes of the declared length; `None` for a bare value, which has none but the data's own.
+fn declared(ty: DataType, bare: bool) -> Option<u16> {
+    let length = ty.length().filter(|_| !bare)?;
+    u16::try_from(if ty.is_unicode() { 2 * length } else { length }).ok()
+}
+
 fn other_fixed(value: &Value, fixed: Fixed, out: &mut Vec<u8>) -> Result<(), TdsError> {
     out.extend_from_slice(&[fixed.wire().0, 0]);
     encode::encode_value(value, &TypeInfo::Fixed(fixed), out)
 }
 
-/// The declared length, which is the data's own, and the data.
-fn sized(out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) -> Result<(), TdsError> {
+/// The declared length, the data's own where none is given, and the data.
+fn sized(declared: Option<u16>, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) -> Result<(), TdsError> {
     let at = out.len();
     out.extend_from_slice(&[0; 2]);
     data(out);
@@ -106,7 +133,7 @@ fn sized(out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) -> Result<(), TdsEr
     if len > MAX_DATA {
         return Err(TdsError::ValueTooLong { len, limit: MAX_DATA });
     }
-    out[at..at + 2].copy_from_slice(&(len as u16).to_le_bytes());
+    out[at..at + 2].copy_from_slice(&declared.unwrap_or(len as u16).to_le_bytes());
     Ok(())
 }
 
@@ -131,6 +158,8 @@ pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Value, TdsError> {
         return Err(metadata());
     }
     let data = inner.rest();
+    let (base, collation) =
+        (ty.data_type(), ty.collation().and_then(WireCollation::known).unwrap_or_default());
     let too_long = |size: u16| data.len() > usize::from(size);
     match ty {
         TypeInfo::Char(size, _)
@@ -150,6 +179,7 @@ pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Value, TdsError> {
         TypeInfo::Fixed(fixed) => decode::scalar(data, &fixed.nullable()),
         scalar => decode::scalar(data, &scalar),
     }
+    .map(|value| types::variant::of(value, base.unwrap_or(DataType::SqlVariant), collation))
     .map_err(|error| match error {
         TdsError::TypeLength(_) => TdsError::TypeLength(byte::VARIANT),
         other => other,

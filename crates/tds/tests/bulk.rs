@@ -29,7 +29,10 @@ fn rows() -> Vec<Vec<Value>> {
             if i % 2 == 0 { Value::Null } else { Value::str("caf\u{e9}") },
             if i % 3 == 0 { Value::Null } else { Value::bytes(vec![i as u8; 700]) },
             if i % 5 == 0 { Value::Null } else { Value::str("text") },
-            if i % 7 == 0 { Value::Null } else { Value::Int(i) },
+            match i % 7 {
+                0 => Value::Null,
+                _ => types::variant::of(Value::Int(i), types::DataType::Int, types::Collation::DEFAULT),
+            },
             Value::BigInt(i64::from(i)),
         ]
     };

@@ -233,21 +233,33 @@ fn old_large_objects() {
 #[test]
 fn variants() {
     let variant = TypeInfo::Variant;
+    let of = |value: Value| types::variant::of(value, DataType::SqlVariant, Collation::DEFAULT);
     let info = "62 491f0000";
     let null = Some("00000000");
-    check(variant, info, &Value::Int(42), "06000000 38 00 2a000000", null);
-    check(variant, info, &Value::Bit(true), "03000000 32 00 01", null);
+    check(variant, info, &of(Value::Int(42)), "06000000 38 00 2a000000", null);
+    check(variant, info, &of(Value::Bit(true)), "03000000 32 00 01", null);
     let text = "0d000000 e7 07 0904d00034 0400 61006200";
-    check(variant, info, &Value::str("ab"), text, null);
+    check(variant, info, &of(Value::str("ab")), text, null);
     let number = Value::Decimal(Decimal::new(-15, 3, 1).unwrap());
-    check(variant, info, &number, "09000000 6c 02 03 01 00 0f000000", null);
+    check(variant, info, &of(number), "09000000 6a 02 03 01 00 0f000000", null);
     let time = Value::DateTime2 { days: 1, ticks: 2 };
-    check(variant, info, &time, "0b000000 2a 01 07 0200000000 010000", null);
-    check(variant, info, &Value::bytes([1, 2]), "06000000 a5 02 0200 0102", null);
-    // varchar, which the writer does not make.
+    check(variant, info, &of(time), "0b000000 2a 01 07 0200000000 010000", null);
+    check(variant, info, &of(Value::bytes([1, 2])), "06000000 a5 02 0200 0102", null);
+    // What a value is declared as goes both ways.
     let bytes = hex("0b000000 a7 07 0904d00034 0300 e92f");
     let value = tds::decode_value(&mut Reader::new(&bytes, "value"), &variant, Place::Row).unwrap();
-    assert_eq!(value.as_str(), Some("\u{e9}/"));
+    let (inner, ty, collation) = types::variant::parts(&value);
+    assert_eq!((inner.as_str(), ty), (Some("\u{e9}/"), DataType::VarChar(types::Len::N(3))));
+    assert_eq!(collation, Collation::DEFAULT);
+    let polish = Collation::from_name("Polish_CI_AS").unwrap();
+    let value = types::variant::of(Value::str("\u{142}"), DataType::VarChar(types::Len::N(9)), polish);
+    check(variant, info, &value, "0a000000 a7 07 1504d00000 0900 b3", null);
+    let value = types::variant::of(Value::Time(20_000_000), DataType::Time(0), Collation::DEFAULT);
+    check(variant, info, &value, "06000000 29 01 00 020000", null);
+    // A bare one is of its natural type.
+    let mut out = Vec::new();
+    tds::encode_value(&Value::Int(42), &variant, &mut out).unwrap();
+    assert_eq!(out, hex("06000000 38 00 2a000000"));
 }
 
 #[test]

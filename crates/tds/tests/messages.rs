@@ -369,7 +369,11 @@ fn sample_call(version: TdsVersion) -> RpcRequest {
         RpcParam::new("@a", TypeInfo::NText(WireCollation::DATABASE), Value::str("old")),
         RpcParam::new("@b", TypeInfo::Int(4), Value::Null).output(),
         RpcParam::new("@c", TypeInfo::Null, Value::Null),
-        RpcParam::new("@d", TypeInfo::Variant, Value::str("v")),
+        RpcParam::new(
+            "@d",
+            TypeInfo::Variant,
+            types::variant::of(Value::str("v"), types::DataType::SqlVariant, types::Collation::DEFAULT),
+        ),
     ];
     if version >= TdsVersion::V7_3A {
         let column = |ty, default| TableColumn { user_type: 0, flags: ColumnFlags::NULLABLE, ty, default };

@@ -39,7 +39,12 @@ fn typed() -> impl Strategy<Value = (TypeInfo, Value)> {
             0 => TypeInfo::NVarChar(Size::Bytes(8000), COLL),
             1 => TypeInfo::NVarChar(Size::Max, COLL),
             2 => TypeInfo::NText(COLL),
-            _ => TypeInfo::Variant,
+            _ => {
+                return (
+                    TypeInfo::Variant,
+                    types::variant::of(value, types::DataType::SqlVariant, types::Collation::DEFAULT),
+                );
+            }
         };
         (ty, value)
     });
@@ -48,7 +53,16 @@ fn typed() -> impl Strategy<Value = (TypeInfo, Value)> {
             0 => TypeInfo::VarBinary(Size::Bytes(100)),
             1 => TypeInfo::VarBinary(Size::Max),
             2 => TypeInfo::Image,
-            _ => TypeInfo::Variant,
+            _ => {
+                return (
+                    TypeInfo::Variant,
+                    types::variant::of(
+                        Value::bytes(bytes),
+                        types::DataType::SqlVariant,
+                        types::Collation::DEFAULT,
+                    ),
+                );
+            }
         };
         (ty, Value::bytes(bytes))
     });

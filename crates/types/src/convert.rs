@@ -7,6 +7,7 @@ use std::sync::Arc;
 use compact_str::{CompactString, ToCompactString, format_compact};
 
 use crate::codepage::{self, CodePage};
+use crate::collation::Collation;
 use crate::datatype::{Conversion, DataType, conversion};
 use crate::datetime::{DAY_1900, DAY_TICKS, DAY_TICKS_300, Moment};
 use crate::decimal::{Decimal, ParseDecimalError};
@@ -14,7 +15,7 @@ use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
 use crate::numtext::{self, ParsedInteger};
 use crate::rowcell::{encode_utf16, wide_text};
-use crate::value::Value;
+use crate::value::{Value, of_variant};
 use crate::{convertbin, converthierarchy, convertxml, dateformat, dateparse};
 
 /// Who asks for a conversion.
@@ -102,7 +103,17 @@ pub fn convert_with(
         return Ok(Value::Null);
     }
     if from == to && !to.is_string() && !to.is_binary() {
+        if to == DataType::SqlVariant {
+            return Ok(of_variant(value.clone(), to, Collation::DEFAULT));
+        }
         return Ok(value.clone());
+    }
+    if let Value::Variant(variant) = value
+        && to != DataType::SqlVariant
+    {
+        // Its bytes are those of its own code page.
+        let page = if to.is_binary() { variant.collation().code_page() } else { page };
+        return convert_with(variant.value(), variant.ty(), to, style, Mode::Explicit, dialect, page);
     }
     if from == DataType::SqlVariant && to != DataType::SqlVariant {
         return convert_with(value, value.natural_type(), to, style, Mode::Explicit, dialect, page);
@@ -115,7 +126,7 @@ pub fn convert_with(
         return converthierarchy::convert(value, from, to, mode);
     }
     match to {
-        DataType::SqlVariant => Ok(value.clone()),
+        DataType::SqlVariant => Ok(of_variant(value.clone(), from, Collation::DEFAULT)),
         _ if to.is_string() => to_string(value, from, to, style, (mode, page), dialect),
         _ if to.is_binary() => {
             let bytes = convertbin::to_binary(value, from, to, style, page)?;

@@ -397,6 +397,16 @@ impl DataType {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
+    /// Bytes of a column that is not stored with its own length.
+    pub(crate) fn fixed_width(self) -> u16 {
+        match self {
+            DataType::Decimal { precision, .. } => u16::from(decimal_bytes(precision)),
+            DataType::Time(scale) => u16::from(time_bytes(scale)),
+            DataType::Bit => 1,
+            other => u16::try_from(other.max_length()).unwrap_or(0),
+        }
+    }
+
     /// MAX types, text, ntext, image and xml: their values may live outside the row.
     pub fn is_lob(self) -> bool {
         self.is_variable() && self.length().is_none()

@@ -10,7 +10,11 @@ use crate::value::Value;
 
 /// A value of a type as sqlcmd prints it; NULL is `NULL`.
 pub fn format_value(value: &Value, ty: DataType) -> String {
-    let ty = if ty == DataType::SqlVariant { value.natural_type() } else { ty };
+    let (value, ty) = match value {
+        Value::Variant(v) => (v.value(), v.ty()),
+        _ if ty == DataType::SqlVariant => (value, value.natural_type()),
+        _ => (value, ty),
+    };
     match value {
         Value::Null => "NULL".to_owned(),
         Value::Bit(b) => u8::from(*b).to_string(),
@@ -26,6 +30,8 @@ pub fn format_value(value: &Value, ty: DataType) -> String {
         Value::Str(s) => s.to_string(),
         Value::Bytes(b) => numtext::hex_text("0x", b),
         Value::Guid(g) => numtext::guid_text(g),
+        // Unwrapped above, and there is none in another.
+        Value::Variant(_) => String::new(),
         Value::Date(_)
         | Value::Time(_)
         | Value::DateTime { .. }

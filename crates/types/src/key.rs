@@ -115,8 +115,14 @@ fn encode_value(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
             put_i32(*days, out);
             out.extend_from_slice(&ticks.to_be_bytes());
         }
-        Value::Guid(g) => out.extend(GUID_ORDER.iter().map(|&i| g[i])),
+        Value::Guid(g) => put_guid(g, out),
+        Value::Variant(_) => crate::variant::key(value, out),
     }
+}
+
+/// The bytes of a GUID in their order.
+pub(crate) fn put_guid(g: &[u8; 16], out: &mut Vec<u8>) {
+    out.extend(GUID_ORDER.iter().map(|&i| g[i]));
 }
 
 #[inline]
@@ -124,7 +130,7 @@ fn ordered_i32(n: i32) -> [u8; 4] {
     ((n as u32) ^ 0x8000_0000).to_be_bytes()
 }
 
-fn put_i32(n: i32, out: &mut Vec<u8>) {
+pub(crate) fn put_i32(n: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(&ordered_i32(n));
 }
 
@@ -148,7 +154,7 @@ fn put_decimal(d: Decimal, ty: DataType, out: &mut Vec<u8>) {
 }
 
 /// A decimal as 0.ddd * 10^e: sign, e, 38 digits, so that 1.0 and 1.00 are one key.
-fn put_any_decimal(d: Decimal, out: &mut Vec<u8>) {
+pub(crate) fn put_any_decimal(d: Decimal, out: &mut Vec<u8>) {
     let mantissa = d.mantissa();
     let magnitude = mantissa.unsigned_abs();
     let digits = magnitude.checked_ilog10().map_or(0, |n| n + 1);
@@ -167,7 +173,7 @@ fn put_any_decimal(d: Decimal, out: &mut Vec<u8>) {
     turn(mantissa < 0, &mut out[start..]);
 }
 
-fn put_float(f: f64, out: &mut Vec<u8>) {
+pub(crate) fn put_float(f: f64, out: &mut Vec<u8>) {
     // -0.0 equals 0.0
     let bits = if f == 0.0 { 0 } else { f.to_bits() };
     let ordered = if bits >> 63 == 1 { !bits } else { bits ^ (1 << 63) };
@@ -175,7 +181,7 @@ fn put_float(f: f64, out: &mut Vec<u8>) {
 }
 
 /// Binary values compare as if padded with zeros: trailing zeros go, 0 and 1 are escaped, 0 ends.
-fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     for &byte in crate::ops::without_trailing_zeros(bytes) {
         match byte {
             0 | 1 => out.extend_from_slice(&[1, byte + 1]),

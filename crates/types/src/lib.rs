@@ -26,6 +26,8 @@ pub mod packed;
 pub mod row;
 pub mod rowcell;
 pub mod value;
+pub mod variant;
+mod variantcell;
 
 pub use codepage::CodePage;
 pub use collation::Collation;

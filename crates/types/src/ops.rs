@@ -48,6 +48,7 @@ pub fn compare(a: &Value, b: &Value, collation: Collation) -> Option<Ordering> {
             (a, s).cmp(&(b, t))
         }
         (V::Guid(a), V::Guid(b)) => compare_guids(a, b),
+        (V::Variant(_), _) | (_, V::Variant(_)) => crate::variant::compare(a, b)?,
         // Integers of several sizes meet in sql_variant.
         _ => a.as_i64()?.cmp(&b.as_i64()?),
     })
@@ -432,6 +433,7 @@ impl PartialEq for Value {
         match (self, other) {
             (Value::Null, Value::Null) => true,
             (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Variant(a), Value::Variant(b)) => a == b,
             (Value::DateTimeOffset { offset: a, .. }, Value::DateTimeOffset { offset: b, .. }) if a != b => {
                 false
             }

@@ -29,6 +29,7 @@ const SMALL_DATE_TIME: u8 = 18;
 const DATE_TIME_2: u8 = 19;
 const DATE_TIME_OFFSET: u8 = 20;
 const GUID: u8 = 21;
+const VARIANT: u8 = 22;
 
 /// Appends a row.
 pub fn pack_row(values: &[Value], out: &mut Vec<u8>) {
@@ -73,6 +74,12 @@ fn pack(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&offset.to_le_bytes());
         }
         Value::Guid(g) => put(GUID, *g, out),
+        Value::Variant(_) => {
+            // As a column stores it: what is one can be stored, or reading it back says what is wrong.
+            let mut bytes = Vec::new();
+            let _ = crate::variantcell::encode(value, &mut bytes);
+            put_long(VARIANT, &bytes, out);
+        }
     }
 }
 
@@ -169,6 +176,7 @@ fn unpack(rest: &mut &[u8], place: &mut Value) -> Option<()> {
             offset: i16::from_le_bytes(take(rest)?),
         },
         GUID => Value::Guid(take(rest)?),
+        VARIANT => crate::variantcell::decode(take_long(rest)?)?,
         _ => return None,
     };
     Some(())

@@ -11,7 +11,7 @@
 //! rows; no bytes whatever make `decode` panic.
 
 use crate::collation::Collation;
-use crate::datatype::{DataType, decimal_bytes, time_bytes};
+use crate::datatype::DataType;
 use crate::error::{Corrupt, SqlError};
 use crate::rowcell::{
     Cell, decode_bytes, decode_bytes_into, decode_fixed_into, encode_bytes, encode_fixed, set_text,
@@ -183,7 +183,7 @@ impl RowLayout {
                 });
                 continue;
             } else {
-                let width = fixed_width(column.ty);
+                let width = column.ty.fixed_width();
                 let offset = layout.fixed_end;
                 layout.fixed_end += usize::from(width);
                 Place::Fixed { offset: offset as u16, width }
@@ -585,14 +585,5 @@ impl RowLayout {
     pub fn value_from_bytes(&self, i: usize, bytes: &[u8]) -> Result<Value, Corrupt> {
         let column = self.columns.get(i).ok_or(Corrupt::NoColumn { column: i })?;
         decode_bytes(column.cell, bytes).ok_or(Corrupt::Value { column: i })
-    }
-}
-
-/// Stored bytes of a fixed type.
-fn fixed_width(ty: DataType) -> u16 {
-    match ty {
-        DataType::Decimal { precision, .. } => u16::from(decimal_bytes(precision)),
-        DataType::Time(scale) => u16::from(time_bytes(scale)),
-        other => u16::try_from(other.max_length()).unwrap_or(0),
     }
 }

@@ -64,7 +64,7 @@ pub(crate) enum Cell {
     Guid,
     /// UTF-8.
     Xml,
-    /// Not storable; encoding it is an error.
+    /// A value with its type in front.
     Variant,
 }
 
@@ -376,6 +376,7 @@ pub(crate) fn encode_bytes(cell: Cell, value: &Value, out: &mut Vec<u8>) -> Resu
             out.extend_from_slice(b);
             (b.len(), limit)
         }
+        (Cell::Variant, value) => return crate::variantcell::encode(value, out),
         (Cell::Xml, Value::Str(s)) => {
             out.extend_from_slice(s.as_bytes());
             return Ok(());
@@ -404,6 +405,7 @@ pub(crate) fn decode_bytes_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
         Cell::NVarChar { .. } => *place = Value::Str(wide_text(bytes)?),
         Cell::VarBinary { .. } => *place = Value::Bytes(Arc::from(bytes)),
         Cell::Xml => *place = Value::Str(CompactString::from_utf8(bytes).ok()?),
+        Cell::Variant => *place = crate::variantcell::decode(bytes)?,
         _ => return None,
     }
     Some(())

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 pub use compact_str::CompactString;
 
+use crate::collation::Collation;
 use crate::datatype::{DataType, Len};
 use crate::decimal::Decimal;
 
@@ -62,9 +63,62 @@ pub enum Value {
     },
     /// In stored order: the first three groups little-endian.
     Guid([u8; 16]),
+    /// A value of sql_variant with its base type.
+    Variant(Arc<Variant>),
 }
 
 const _: () = assert!(std::mem::size_of::<Value>() <= 32);
+
+/// A value with its base type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Never a variant itself, never NULL.
+    value: Value,
+    ty: DataType,
+    collation: Collation,
+}
+
+impl Variant {
+    /// The value itself.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The base type.
+    pub fn ty(&self) -> DataType {
+        self.ty
+    }
+
+    /// Of a text.
+    pub fn collation(&self) -> Collation {
+        self.collation
+    }
+
+    /// Bytes beside the type's own: for memory accounting.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Variant>() + self.value.heap_bytes()
+    }
+}
+
+/// A value of a type as sql_variant. The value is of the type's kind; NULL stays NULL.
+pub fn of_variant(value: Value, ty: DataType, collation: Collation) -> Value {
+    match value {
+        Value::Null | Value::Variant(_) => value,
+        value if ty == DataType::SqlVariant => {
+            let ty = value.natural_type();
+            Value::Variant(Arc::new(Variant { value, ty, collation }))
+        }
+        value => Value::Variant(Arc::new(Variant { value, ty, collation })),
+    }
+}
+
+/// The value, its base type and collation; of a bare value its natural type.
+pub fn parts(value: &Value) -> (&Value, DataType, Collation) {
+    match value {
+        Value::Variant(v) => (&v.value, v.ty, v.collation),
+        bare => (bare, bare.natural_type(), Collation::DEFAULT),
+    }
+}
 
 impl Value {
     /// A string value.
@@ -146,6 +200,7 @@ impl Value {
             Value::DateTime2 { .. } => DataType::DateTime2(7),
             Value::DateTimeOffset { .. } => DataType::DateTimeOffset(7),
             Value::Guid(_) => DataType::UniqueIdentifier,
+            Value::Variant(v) => v.ty(),
         }
     }
 
@@ -171,6 +226,7 @@ impl Value {
             Value::Null => true,
             Value::Str(_) => ty.is_string() || ty == DataType::Xml || ty == DataType::SqlVariant,
             Value::Bytes(_) => ty.is_binary() || matches!(ty, DataType::HierarchyId | DataType::SqlVariant),
+            Value::Variant(_) => ty == DataType::SqlVariant,
             other => ty == DataType::SqlVariant || other.natural_type().is_kind_of(ty),
         }
     }
@@ -186,6 +242,7 @@ impl Value {
         match self {
             Value::Str(s) if s.is_heap_allocated() => s.capacity(),
             Value::Bytes(b) => b.len(),
+            Value::Variant(v) => v.heap_bytes(),
             _ => 0,
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckRep
     lock_catalog(core, db, LockMode::S)?;
     let catalog = db.catalog();
     let mut report = CheckReport::default();
-    let tables: Vec<Arc<TableDef>> = catalog.sorted().into_iter().cloned().collect();
+    let tables: Vec<Arc<TableDef>> = catalog.stored().into_iter().cloned().collect();
     let mut stores = Vec::with_capacity(tables.len());
     for table in &tables {
         core.lock_table(db, table, TableLock::of(LockMode::S))?;

@@ -67,7 +67,7 @@ impl<'c> Vacate<'c> {
         for _ in 0..PASSES {
             let before = self.behind_bar()?;
             self.move_system()?;
-            let tables: Vec<Arc<TableDef>> = self.db.catalog().sorted().into_iter().cloned().collect();
+            let tables: Vec<Arc<TableDef>> = self.db.catalog().stored().into_iter().cloned().collect();
             for table in &tables {
                 match self.table(table) {
                     // It was dropped or changed: what it is now is for the next pass.

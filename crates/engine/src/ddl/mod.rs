@@ -5,6 +5,7 @@ pub mod build;
 pub mod constraints;
 pub mod ddl_triggers;
 pub mod events;
+pub mod indexed_views;
 pub mod modules;
 pub mod moves;
 pub mod others;

@@ -9,8 +9,8 @@ use syntax::ast::ModuleVerb;
 use txn::LockMode;
 use types::SqlError;
 
-use super::schemabinding;
 use super::tables::Work;
+use super::{indexed_views, schemabinding};
 use catalog::change::DdlChange;
 use catalog::module::{as_create, rows_of};
 use catalog::{
@@ -122,6 +122,9 @@ pub fn put(
     }
     schemabinding::check(&after)?;
     check(work, &after)?;
+    if let Some(before) = &before {
+        indexed_views::drop_rows(work, before)?;
+    }
     replace(work, before, Some(after))?;
     renew(work, new.parent.as_ref())
 }
@@ -208,6 +211,7 @@ pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), S
     }
     if module.kind == ModuleKind::View {
         drop_triggers(work, module.object_id)?;
+        indexed_views::drop_rows(work, module)?;
     }
     replace(work, Some(module.clone()), None)?;
     renew(work, parent.as_ref())
@@ -226,6 +230,7 @@ pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Resul
     }
     let head = ModuleHead { name: name.into(), modify_date: clock::now(), ..module.head() };
     let after = Arc::new(ModuleDef::new(head, &module.text)?);
+    indexed_views::rename(work, module, name)?;
     replace(work, Some(module.clone()), Some(after))?;
     renew(work, parent.as_ref())
 }

@@ -81,7 +81,9 @@ fn run(
     private: Vec<Arc<TableDef>>,
 ) -> Result<u64, SqlError> {
     let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
-    let Some(stmt) = stmts.first().filter(|s| matches!(s.kind, StmtKind::Insert(_) | StmtKind::Update(_)))
+    let Some(stmt) = stmts
+        .first()
+        .filter(|s| matches!(s.kind, StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_)))
     else {
         return Err(SqlError::internal("a rebuild is not DML"));
     };
@@ -136,6 +138,7 @@ fn private(table: &TableDef, name: &str) -> TableDef {
         copy.storage = Arc::new(catalog::IndexDef { options, ..catalog::IndexDef::clone(&copy.storage) });
     }
     copy.temporal = Temporal::None;
+    copy.of_view = None;
     copy.checks.clear();
     copy.foreign_keys.clear();
     copy.state = Arc::new(TableState::default());

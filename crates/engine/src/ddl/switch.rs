@@ -6,8 +6,10 @@ use std::sync::Arc;
 use types::SqlError;
 
 use super::constraints::reference_from_outside;
+use super::indexed_views;
 use super::tables::Work;
 use crate::ddl::rebuild::run_dml;
+use catalog::errors;
 use catalog::names::quote;
 use catalog::{IndexDef, TableDef, fold_name};
 
@@ -30,6 +32,10 @@ pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef
         return Err(failed(4941, " because the source and target tables are the same."));
     }
     pair.check_versioning()?;
+    let catalog = work.db.catalog();
+    if [source, target].into_iter().any(|table| indexed_views::over(&catalog, table).is_some()) {
+        return Err(errors::not_supported("ALTER TABLE SWITCH under an indexed view"));
+    }
     pair.check_columns()?;
     let indexes = pair.matching_indexes()?;
     pair.check_constraints()?;

@@ -10,7 +10,7 @@ use txn::locks::LockMode;
 use txn::locks::What;
 use types::{SqlError, Value};
 
-use super::{constraints, modules, temporal};
+use super::{constraints, indexed_views, modules, temporal};
 use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
 use catalog::db::Open;
@@ -35,7 +35,9 @@ const MAX_FIXED_ROW: usize = 8060;
 pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Result<Arc<TableDef>, SqlError> {
     let mut work = Work::begin(core, db)?;
     let schema = work.schema(&new.schema)?;
-    work.check_name(&schema, &new.name)?;
+    if new.of_view.is_none() {
+        work.check_name(&schema, &new.name)?;
+    }
     let filegroup = work.filegroup(&new.filegroup)?;
     let object_id = work.object_id()?;
     work.lock(object_id, LockMode::SchM)?;
@@ -79,6 +81,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         foreign_keys: Vec::new(),
         lock_escalation: Default::default(),
         temporal: Default::default(),
+        of_view: new.of_view,
         create_date: catalog::clock::now(),
         state: Arc::new(TableState::default()),
         seen: Default::default(),
@@ -117,11 +120,28 @@ pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -
     work.publish(Some(table.clone()), None)
 }
 
+/// Drops the table that keeps the rows of a view.
+pub fn drop_hidden(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+    work.lock_current(table)?;
+    work.delete_rows(table)?;
+    work.forget_count(table)?;
+    work.drop_units(units_of(table))?;
+    work.publish(Some(table.clone()), None)
+}
+
 /// Empties a table by giving it new storage; an identity column starts over.
 pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
     temporal::check_free(db, table, true)?;
+    if let Some(view) = indexed_views::over(&work.db.catalog(), table) {
+        let text = format!(
+            "Cannot TRUNCATE TABLE '{}' because it is being referenced by object '{}'.",
+            table.full_name(),
+            view.name
+        );
+        return Err(SqlError::new(3729, 16, 1, text));
+    }
     if constraints::reference_from_outside(&work.db.catalog(), table).is_some() {
         let text = format!(
             "Cannot truncate table '{}' because it is being referenced by a FOREIGN KEY constraint.",

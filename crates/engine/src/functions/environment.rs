@@ -2,7 +2,7 @@
 
 use expr::Expr;
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, text_arg};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, variant};
 
 use super::{of_statement as f, session};
 use crate::security::passwords;
@@ -76,17 +76,16 @@ fn crypt_gen_random(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlErro
 }
 
 fn variant_property(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let ty = match cx.types[0] {
-        DataType::SqlVariant => args[0].natural_type(),
-        ty => ty,
-    };
-    let length = i32::from(ty.max_length());
-    Ok(match text_arg(args, 1).trim_end().to_ascii_lowercase().as_str() {
+    let value = variant::of(args[0].clone(), cx.types[0], cx.collation);
+    let (_, ty, collation) = variant::parts(&value);
+    let name = text_arg(args, 1).trim_end().to_ascii_lowercase();
+    Ok(match name.as_str() {
         "basetype" => Value::str(ty.base_name()),
         "precision" => Value::Int(i32::from(ty.precision())),
         "scale" => Value::Int(i32::from(ty.scale())),
-        "maxlength" => Value::Int(length),
-        "collation" if ty.is_string() => Value::str(cx.collation.name()),
+        "maxlength" => Value::Int(i32::from(ty.max_length())),
+        "totalbytes" => Value::Int(variant::total_bytes(&value) as i32),
+        "collation" if ty.is_string() => Value::str(collation.name()),
         _ => Value::Null,
     })
 }

@@ -7,8 +7,10 @@ use syntax::ast::{AlterIndex, AlterIndexAction, OptionItem};
 use types::SqlError;
 
 use super::index::{constraint_kind, no_table, renew_changed};
-use super::{StmtCtx, index_options, option_rules, resolve_table};
+use super::view_index::{Indexed, resolve_indexed};
+use super::{StmtCtx, index_options, option_rules};
 use crate::ddl::tables::Work;
+use catalog::errors;
 use catalog::{Db, IndexDef, IndexOptions, TableDef, fold_name};
 
 /// The table of the statement, and which of its indexes is meant; `None` is ALL.
@@ -85,7 +87,13 @@ impl Meant<'_> {
 
 impl StmtCtx<'_> {
     pub(super) fn alter_index(&mut self, stmt: &AlterIndex) -> Result<(), SqlError> {
-        let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
+        let (db, table) = match resolve_indexed(self.core, &stmt.table).map_err(no_table)? {
+            Indexed::Table(db, table) => (db, table),
+            Indexed::View(..) => return Err(no_table(errors::invalid_object(&stmt.table.to_string()))),
+        };
+        if table.of_view.is_some() && matches!(stmt.action, AlterIndexAction::Disable) {
+            return Err(errors::not_supported("ALTER INDEX DISABLE on a view"));
+        }
         let only = match &stmt.name {
             None => None,
             Some(name) => {

@@ -69,7 +69,7 @@ pub fn new_filter(
 }
 
 /// Runs `f` with a binder for definitions.
-fn with_binder<T>(
+pub fn with_binder<T>(
     db: &Arc<Db>,
     f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {

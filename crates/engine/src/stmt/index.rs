@@ -8,8 +8,10 @@ use types::SqlError;
 use super::computed_def;
 use super::statistics::check_free_index_name;
 use super::table_def::{self, key_columns};
-use super::{StmtCtx, index_options, option_rules, resolve_table};
+use super::view_index::{Indexed, resolve_indexed};
+use super::{StmtCtx, index_options, option_rules};
 use crate::ddl::build::build_index;
+use crate::ddl::indexed_views;
 use crate::ddl::rebuild::{copy_rows, duplicate_key};
 use crate::ddl::tables::{Work, duplicate_index};
 use catalog::errors;
@@ -28,7 +30,19 @@ impl StmtCtx<'_> {
         let shown = stmt.table.to_string();
         let filtered = stmt.filter.as_ref().map(|_| (stmt.name.value.as_str(), shown.as_str()));
         let (fill_factor, options) = index_options::of_new(&stmt.options, stmt.unique, filtered)?;
-        let (db, table) = resolve_table(self.core, &stmt.table).map_err(no_table)?;
+        let (db, table) = match resolve_indexed(self.core, &stmt.table).map_err(no_table)? {
+            Indexed::Table(db, table) => (db, table),
+            Indexed::View(db, view) => return self.index_view(stmt, &db, &view),
+        };
+        if table.of_view.is_some() && stmt.filter.is_some() {
+            let text = format!(
+                "Filtered index '{}' cannot be created on object '{shown}' because it is not a user table. Filtered indexes are \
+                 only supported on tables. If you are trying to create a filtered index on a view, consider creating an indexed \
+                 view with the filter expression incorporated in the view definition.",
+                stmt.name
+            );
+            return Err(SqlError::new(10610, 16, 1, text));
+        }
         let columns = table_def::new_columns(&table);
         let mut included = Vec::new();
         for name in &stmt.include {
@@ -101,9 +115,10 @@ impl StmtCtx<'_> {
     fn drop_one(&mut self, item: &DropIndexItem, if_exists: bool) -> Result<(), SqlError> {
         option_rules::check("DROP INDEX", &item.options, option_rules::DROP_INDEX)?;
         let shown = format!("{}.{}", item.table, item.index);
-        let found = resolve_table(self.core, &item.table);
-        let (db, table) = match found {
-            Ok(found) => found,
+        let (db, table) = match resolve_indexed(self.core, &item.table) {
+            Ok(Indexed::Table(db, table)) => (db, table),
+            Ok(Indexed::View(..)) if if_exists => return Ok(()),
+            Ok(Indexed::View(..)) => return Err(errors::cannot_drop("index", &shown)),
             Err(e) if e.number == 208 && if_exists => return Ok(()),
             Err(e) if e.number == 208 => return Err(errors::cannot_drop("index", &shown)),
             Err(e) => return Err(e),
@@ -121,6 +136,12 @@ impl StmtCtx<'_> {
             return Err(SqlError::new(3723, 16, 4, text));
         }
         let mut work = Work::begin(self.core, &db)?;
+        if index.index_id == 1
+            && let Some(view) = table.of_view.and_then(|id| db.catalog().modules.get(&id).cloned())
+        {
+            // The others are indexes of the rows that it keeps.
+            return indexed_views::drop_rows(&mut work, &view);
+        }
         work.lock_current(&table)?;
         drop_from(&mut work, &table, &index).map(drop)
     }
@@ -188,9 +209,11 @@ pub(super) fn add_index(
     if new.clustered {
         if table.storage.index_id == 1 {
             let text = format!(
-                "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index '{}' \
+                "Cannot create more than one clustered index on {} '{}'. Drop the existing clustered index '{}' \
                  before creating another.",
-                table.name, table.storage.name
+                if table.of_view.is_some() { "view" } else { "table" },
+                table.name,
+                table.storage.name
             );
             return Err(SqlError::new(1902, 16, 3, text));
         }

@@ -36,6 +36,7 @@ pub mod table_def;
 pub(crate) mod temporal;
 mod transfer;
 pub(crate) mod user;
+mod view_index;
 
 pub(crate) use create_database::{attach, new_log};
 pub(crate) use module::refresh as refresh_module;

@@ -210,9 +210,6 @@ pub fn new_column(
             return Err(SqlError::new(173, 15, 1, text));
         }
     };
-    if ty == DataType::SqlVariant {
-        return Err(errors::not_supported("sql_variant column"));
-    }
     let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
     let nullable = nullable && (column.generated.is_none() || column.nullable.is_some());
     let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);

@@ -74,7 +74,8 @@ fn named(call: &mut Call<'_>, procedure: &str, given: &Given, first: usize) -> R
 
 /// The value of a call, if it is not too long: texts count two bytes a character unless the caller's type has one.
 fn value(call: &Call<'_>, given: &Given) -> Result<Value, SqlError> {
-    let value = given.value(1);
+    // The value by itself: it is kept under its natural type.
+    let value = ::types::variant::parts(&given.value(1)).0.clone();
     let own = call.args.iter().enumerate();
     let ty = own.filter(|(at, arg)| match &arg.name {
         Some(name) => name.eq_ignore_ascii_case("@value"),

@@ -352,12 +352,12 @@ const INDEX_KINDS: [&str; 3] = ["HEAP", "CLUSTERED", "NONCLUSTERED"];
 pub static INDEXES: View =
     View::seeking("indexes", INDEX_COLUMNS_OF, &[0], pick::some_per_table, |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
-        for table in pick::tables(&catalog, wanted, 0, None) {
+        for table in pick::indexed(&catalog, wanted, 0) {
             for index in table.all_indexes() {
                 let kind = index.index_id.clamp(0, 2);
                 let off = bit(false);
                 rows.push(wanted.part(vec![
-                    Value::Int(table.object_id),
+                    Value::Int(table.shown_id()),
                     if index.name.is_empty() { Value::Null } else { text(&index.name) },
                     Value::Int(index.index_id),
                     Value::TinyInt(kind as u8),
@@ -402,7 +402,7 @@ const INDEX_COLUMN_COLUMNS: &[ViewColumn] = &[
 pub static INDEX_COLUMNS: View =
     View::seeking("index_columns", INDEX_COLUMN_COLUMNS, &[0], pick::some_per_table, |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
-        for table in pick::tables(&catalog, wanted, 0, None) {
+        for table in pick::indexed(&catalog, wanted, 0) {
             for index in table.all_indexes() {
                 let keys = index
                     .key
@@ -412,7 +412,7 @@ pub static INDEX_COLUMNS: View =
                 let included = index.included.iter().map(|at| (*at, 0, false, true));
                 for (i, (at, ordinal, descending, included)) in keys.chain(included).enumerate() {
                     rows.push(wanted.part(vec![
-                        Value::Int(table.object_id),
+                        Value::Int(table.shown_id()),
                         Value::Int(index.index_id),
                         Value::Int(i as i32 + 1),
                         Value::Int(table.columns[at].column_id),
@@ -520,12 +520,12 @@ pub(super) fn partition_id(index: &IndexDef) -> Value {
 pub static PARTITIONS: View =
     View::seeking("partitions", PARTITION_COLUMNS, &[1], pick::some_per_table, |session, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
-        for table in pick::tables(&catalog, wanted, 1, None) {
+        for table in pick::indexed(&catalog, wanted, 1) {
             let count = table_rows(session, db, table)?;
             for index in table.stored_indexes() {
                 rows.push(wanted.part(vec![
                     partition_id(index),
-                    Value::Int(table.object_id),
+                    Value::Int(table.shown_id()),
                     Value::Int(index.index_id),
                     Value::Int(1),
                     partition_id(index),
@@ -553,7 +553,7 @@ const UNIT_COLUMNS: &[ViewColumn] = &[
 /// sys.allocation_units.
 pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, |_, db, _| {
     let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
+    for table in db.catalog().stored() {
         let base = (table.storage.clone(), 2, "LOB_DATA");
         let units = table.stored_indexes().map(|i| (i.unit, i.first_iam, i.clone(), 1, "IN_ROW_DATA"));
         let lob = table.lob.map(|(unit, iam)| (unit, iam, base.0.clone(), base.1, base.2));
@@ -599,7 +599,7 @@ pub static PARTITION_STATS: View = View::seeking(
     pick::some_per_table,
     |session, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
-        for table in pick::tables(&catalog, wanted, 1, None) {
+        for table in pick::indexed(&catalog, wanted, 1) {
             let count = table_rows(session, db, table)?;
             for index in table.stored_indexes() {
                 let (reserved, used) = super::files::unit_pages(db, index.first_iam)?;
@@ -611,7 +611,7 @@ pub static PARTITION_STATS: View = View::seeking(
                 };
                 rows.push(wanted.part(vec![
                     partition_id(index),
-                    Value::Int(table.object_id),
+                    Value::Int(table.shown_id()),
                     Value::Int(index.index_id),
                     Value::Int(1),
                     big(used.saturating_sub(1)),

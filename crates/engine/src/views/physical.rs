@@ -35,7 +35,8 @@ fn number(args: &[Value], at: usize) -> Option<i64> {
 fn parts(db: &Db, object: Option<i64>, index: Option<i64>) -> Vec<Part> {
     let catalog = db.catalog();
     let mut list = Vec::new();
-    for table in catalog.sorted().into_iter().filter(|t| object.is_none_or(|id| id == i64::from(t.object_id)))
+    for table in
+        catalog.stored().into_iter().filter(|t| object.is_none_or(|id| id == i64::from(t.shown_id())))
     {
         for own in table.stored_indexes().filter(|i| index.is_none_or(|id| id == i64::from(i.index_id))) {
             let part =

@@ -13,11 +13,22 @@ pub fn tables<'c>(
     name: Option<usize>,
 ) -> Vec<&'c Arc<TableDef>> {
     match wanted.id(id) {
-        Some(id) => catalog.by_id.get(&id).into_iter().collect(),
+        Some(id) => catalog.by_id.get(&id).filter(|table| table.of_view.is_none()).into_iter().collect(),
         None => {
             let all = catalog.sorted().into_iter();
             all.filter(|t| name.is_none_or(|at| wanted.may_be(at, &t.name))).collect()
         }
+    }
+}
+
+/// The tables, and those that keep the rows of views, with the wanted id of what their indexes are shown to belong to.
+pub fn indexed<'c>(catalog: &'c Catalog, wanted: &Wanted<'_>, id: usize) -> Vec<&'c Arc<TableDef>> {
+    match wanted.id(id) {
+        Some(object) => match catalog.rows_of_view(object) {
+            Some(rows) => vec![rows],
+            None => tables(catalog, wanted, id, None),
+        },
+        None => catalog.stored(),
     }
 }
 

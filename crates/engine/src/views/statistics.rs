@@ -32,10 +32,10 @@ const STATS_COLUMNS: &[ViewColumn] = &[
 /// sys.stats.
 pub static STATS: View = View::sys("stats", STATS_COLUMNS, |_, db, _| {
     let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
+    for table in db.catalog().stored() {
         for statistics in statistics::all(table) {
             rows.push(vec![
-                Value::Int(table.object_id),
+                Value::Int(table.shown_id()),
                 text(&statistics.name),
                 Value::Int(statistics.stats_id),
                 bit(statistics.origin == Origin::Auto),
@@ -65,11 +65,11 @@ const STATS_COLUMNS_OF: &[ViewColumn] = &[
 /// sys.stats_columns.
 pub static STATS_COLUMN_LIST: View = View::sys("stats_columns", STATS_COLUMNS_OF, |_, db, _| {
     let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
+    for table in db.catalog().stored() {
         for statistics in statistics::all(table) {
             for (at, id) in statistics.columns.iter().enumerate() {
                 rows.push(vec![
-                    Value::Int(table.object_id),
+                    Value::Int(table.shown_id()),
                     Value::Int(statistics.stats_id),
                     Value::Int(at as i32 + 1),
                     Value::Int(*id),
@@ -109,7 +109,7 @@ const PROPERTIES: &[ViewColumn] = &[
 pub static STATS_PROPERTIES: View =
     View::function("dm_db_stats_properties", 2, PROPERTIES, |_, db, args| -> Rows {
         let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
-        let mut row = vec![Value::Int(table.object_id), Value::Int(statistics.stats_id)];
+        let mut row = vec![Value::Int(table.shown_id()), Value::Int(statistics.stats_id)];
         row.resize(PROPERTIES.len(), Value::Null);
         if let Some(measured) = &statistics.measured {
             let number = |f: f64| Value::BigInt(f.round() as i64);
@@ -143,7 +143,7 @@ pub static STATS_HISTOGRAM: View = View::function("dm_db_stats_histogram", 2, ST
     let rows = measured.histogram.steps.iter().enumerate().map(|(at, step)| {
         let average = if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
         vec![
-            Value::Int(table.object_id),
+            Value::Int(table.shown_id()),
             Value::Int(statistics.stats_id),
             Value::Int(at as i32 + 1),
             step.value.clone(),

@@ -5,7 +5,7 @@ use crate::operators::rt::Rt;
 use plan::nodes::{Node, Plan};
 use plan::view::RowSource;
 use smallvec::SmallVec;
-use types::{SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 /// One row without columns.
 #[derive(Default)]
@@ -84,7 +84,15 @@ impl Operator for View {
                 None => return Ok(false),
             }
         }
+        let columns = scan.view.columns();
+        let is_variant = |(_, at): &(usize, &usize)| columns[**at].1 == DataType::SqlVariant;
+        let variants: SmallVec<[usize; 4]> =
+            keep.iter().enumerate().filter(is_variant).map(|(i, _)| i).collect();
         for mut row in self.rows.by_ref().take(BATCH) {
+            for at in &variants {
+                let value = std::mem::take(&mut row[*at]);
+                row[*at] = types::variant::of(value, DataType::SqlVariant, types::Collation::DEFAULT);
+            }
             out.push_row().swap_with_slice(&mut row);
         }
         Ok(true)

@@ -35,6 +35,9 @@ fn fit_other(value: Value, ty: DataType) -> Fit {
     if value.is_null() {
         return Fit::Null;
     }
+    if ty == DataType::SqlVariant {
+        return Fit::Exact(types::variant::of(value, ty, types::Collation::DEFAULT));
+    }
     let own = value.natural_type();
     let same_family = (own.is_string() && ty.is_string()) || (own.is_binary() && ty.is_binary());
     if same_family || own == ty {

@@ -163,7 +163,13 @@ pub fn declarations<'n>(
 
 /// A value as XML writes it, nothing escaped yet.
 pub(super) fn value_text(value: &Value, ty: DataType) -> Result<String, SqlError> {
-    let ty = if ty == DataType::SqlVariant { value.natural_type() } else { ty };
+    let (value, ty) = match ty {
+        DataType::SqlVariant => {
+            let (value, ty, _) = types::variant::parts(value);
+            (value, ty)
+        }
+        ty => (value, ty),
+    };
     let text = |style| convert(value, ty, DataType::NVarChar(Len::Max), style, Mode::Explicit);
     Ok(match value {
         Value::Str(text) => text.to_string(),

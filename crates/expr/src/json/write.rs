@@ -25,7 +25,13 @@ pub fn write_string(text: &str, out: &mut String) {
 
 /// Appends a value; `json` says that a string is JSON text already. NULL is `null`.
 pub fn value_text(value: &Value, ty: DataType, json: bool, out: &mut String) -> Result<(), SqlError> {
-    let ty = if ty == DataType::SqlVariant { value.natural_type() } else { ty };
+    let (value, ty) = match ty {
+        DataType::SqlVariant => {
+            let (value, ty, _) = types::variant::parts(value);
+            (value, ty)
+        }
+        ty => (value, ty),
+    };
     let text = |style| convert(value, ty, DataType::VarChar(Len::Max), style, Mode::Explicit);
     match value {
         Value::Null => out.push_str("null"),

@@ -171,10 +171,10 @@ impl Binder<'_> {
             );
             return Err(SqlError::new(1759, 16, 0, text));
         }
-        let mut found = Found { deterministic: true, reads: false };
-        found.expr(&typed.expr);
+        let mut found = Nature::default();
+        nature(&typed.expr, &mut found);
         let ty = if typed.is_null_literal() { DataType::Int } else { typed.ty };
-        let Found { deterministic, reads } = found;
+        let (deterministic, reads) = (found.varies.is_none(), found.reads.is_some());
         Ok(Computed { ty, nullable: typed.nullable, collation: typed.collation, deterministic, reads })
     }
 }
@@ -184,20 +184,34 @@ fn plain_columns(table: &TableDef, first: ColId) -> Vec<ScopeColumn> {
     columns.map(|(i, c)| ScopeColumn::of_table(c, first + i as ColId)).collect()
 }
 
-/// Looks through an expression.
-struct Found {
-    deterministic: bool,
-    reads: bool,
+/// What expressions depend on besides the rows: names of functions.
+#[derive(Clone, Debug, Default)]
+pub struct Nature {
+    /// One that may give another value each time.
+    pub varies: Option<String>,
+    /// A user's, which may read tables.
+    pub reads: Option<String>,
 }
 
-impl Found {
+/// Looks through an expression.
+pub fn nature(e: &Expr, found: &mut Nature) {
+    found.expr(e);
+}
+
+impl Nature {
+    fn varying(&mut self, name: &str) {
+        self.varies.get_or_insert_with(|| name.to_string());
+    }
+
     fn expr(&mut self, e: &Expr) {
         match e {
             Expr::Const(_) | Expr::Col(_) | Expr::Param(_) => {}
             // @@names are functions; a variable cannot stand in a definition.
-            Expr::Var(_) | Expr::Subquery(_) => self.deterministic = false,
+            Expr::Var(_) | Expr::Subquery(_) => self.varying(""),
             Expr::Convert(c) => {
-                self.deterministic &= types::convert::is_deterministic(c.from, c.to, c.style);
+                if !types::convert::is_deterministic(c.from, c.to, c.style) {
+                    self.varying("convert");
+                }
                 self.expr(&c.operand);
             }
             Expr::Binary(b) => {
@@ -214,19 +228,25 @@ impl Found {
             }
             Expr::Coalesce(list) => list.iter().for_each(|e| self.expr(e)),
             Expr::Call(c) => {
-                self.deterministic &= c.function.stability == Stability::Pure;
+                if c.function.stability != Stability::Pure {
+                    self.varying(c.function.name);
+                }
                 c.args.iter().for_each(|e| self.expr(e));
             }
             Expr::Routine(c) => {
                 let called = c.routine.as_any().downcast_ref::<CalledFunction>();
-                self.deterministic &= called.is_some_and(|f| f.module.has_option("SCHEMABINDING"));
-                self.reads = true;
+                let name = called.map_or(String::new(), |f| format!("{}.{}", f.module.schema, f.module.name));
+                if !called.is_some_and(|f| f.module.has_option("SCHEMABINDING")) {
+                    self.varying(&name);
+                }
+                self.reads.get_or_insert(name);
                 c.args.iter().for_each(|e| self.expr(e));
             }
         }
     }
 
-    fn pred(&mut self, p: &Pred) {
+    /// Looks through a condition.
+    pub fn pred(&mut self, p: &Pred) {
         match p {
             Pred::Const(_) => {}
             Pred::Compare(c) | Pred::Distinct(c, _) => {
@@ -238,7 +258,7 @@ impl Found {
             Pred::IsNull(e, _) => self.expr(e),
             Pred::Like(l) => [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| self.expr(e)),
             Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| self.expr(e)),
-            Pred::Exists(_) | Pred::Quantified(_) => self.deterministic = false,
+            Pred::Exists(_) | Pred::Quantified(_) => self.varying(""),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::system_time::{Mention, not_versioned};
 use crate::bind::updatable::Origin;
+use crate::bind::view_rows::NOEXPAND;
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn};
@@ -192,6 +193,9 @@ impl Binder<'_> {
                 self.system_view(db, view, Vec::new(), name, alias)
             }
             Named::Module(db, module) if module.view().is_some() => match moments {
+                None if hints.iter().any(|hint| hint.name == NOEXPAND) => {
+                    self.kept_view((db, &module), &mention)
+                }
                 None => self.user_view(db, &module, name, alias),
                 Some(moments) => self.view_at((db, &module), &mention, moments),
             },
@@ -223,6 +227,9 @@ impl Binder<'_> {
     /// Through a synonym, or where that has led.
     fn resolve_through(&self, name: &ast::ObjectName, synonyms: bool) -> Result<Named, SqlError> {
         let missing = || errors::invalid_object(&name.to_string());
+        if let Some(table) = self.view_rows(name) {
+            return Ok(Named::Table(self.db.clone(), table));
+        }
         if let Some(server) = &name.server {
             return Err(errors::no_server(&server.value));
         }

@@ -34,6 +34,7 @@ pub mod table_hints;
 pub mod type_names;
 pub mod undeclared;
 pub mod updatable;
+pub mod view_rows;
 pub mod window;
 pub mod xml;
 

@@ -151,11 +151,15 @@ pub fn random_value(rng: &mut Rng, ty: &TypeInfo) -> Value {
         TypeInfo::Hierarchy => Value::bytes(bytes(rng, 892)),
         TypeInfo::VarBinary(Size::Max) | TypeInfo::Image => Value::bytes(bytes(rng, 3000)),
         _ => {
-            // sql_variant: a value of any type without properties that get lost.
+            // sql_variant: a value of any type.
             let base =
                 [TypeInfo::Int(4), TypeInfo::Float(8), TypeInfo::Guid, TypeInfo::Money(8), TypeInfo::Date];
             let base = base[rng.usize(..base.len())];
-            random_value(rng, &base)
+            types::variant::of(
+                random_value(rng, &base),
+                types::DataType::SqlVariant,
+                types::Collation::DEFAULT,
+            )
         }
     }
 }

@@ -185,6 +185,11 @@ pub(super) fn exists(c: Collation) -> bool {
     FAMILIES.iter().any(|family| family.has(c))
 }
 
+/// The collations of these flags, of all families.
+pub(super) fn with_flags(flags: u32) -> impl Iterator<Item = Collation> {
+    FAMILIES.iter().map(move |family| Collation(family.number | flags)).filter(|c| exists(*c))
+}
+
 /// All collations, the default first.
 pub(super) fn all() -> impl Iterator<Item = Collation> {
     FAMILIES.iter().flat_map(Family::all)

@@ -232,6 +232,27 @@ impl Collation {
         [a, b, c, d, self.sort_id().unwrap_or(0)]
     }
 
+    /// The collation of five bytes of the protocol. They do not tell families of one locale apart, nor whether
+    /// supplementary characters count: it is the first one with these bytes.
+    pub fn from_wire(bytes: [u8; 5]) -> Option<Collation> {
+        let [a, b, c, d, _] = bytes;
+        let info = u32::from_le_bytes([a, b, c, d]);
+        let set = |bit: u32| info >> bit & 1 == 1;
+        let mut flags = (info >> 28 & 3) << VERSION_SHIFT;
+        match (set(24), set(25)) {
+            (true, _) => flags |= BIN,
+            (_, true) => flags |= BIN2,
+            _ => {
+                let own = [(!set(20), CS), (set(21), AI), (!set(22), KS), (!set(23), WS)];
+                flags |= own.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag).sum::<u32>();
+            }
+        }
+        if set(26) {
+            flags |= if set(25) { UTF8 } else { UTF8 | SC };
+        }
+        family::with_flags(flags).find(|c| c.wire_bytes() == bytes)
+    }
+
     /// Whether 'a' equals 'A'.
     pub fn is_case_insensitive(self) -> bool {
         !self.has(CS | BIN | BIN2)

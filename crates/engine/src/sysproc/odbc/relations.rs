@@ -92,7 +92,7 @@ pub fn find(catalog: &Catalog, schemas: &Names, names: &Names) -> Vec<Relation> 
             found.push(Relation::View(view.clone()));
         }
     } else {
-        let tables = catalog.by_id.values().filter(|t| wanted(&t.schema, &t.name));
+        let tables = catalog.tables.values().filter(|t| wanted(&t.schema, &t.name));
         found.extend(tables.cloned().map(Relation::Table));
         let views = catalog.modules.values().filter(|m| m.kind == ModuleKind::View);
         found.extend(views.filter(|m| wanted(&m.schema, &m.name)).cloned().map(Relation::View));
@@ -115,7 +115,7 @@ pub fn table(catalog: &Catalog, schema: Option<&str>, name: &str) -> Result<Opti
         return Ok(None);
     }
     let folded = fold_name(name);
-    let mut same = catalog.by_id.values().filter(|t| fold_name(&t.name) == folded);
+    let mut same = catalog.tables.values().filter(|t| fold_name(&t.name) == folded);
     Ok(match (same.next(), same.next()) {
         (Some(table), None) => Some(table.clone()),
         _ => None,

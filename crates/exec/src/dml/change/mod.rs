@@ -3,7 +3,7 @@
 //! a plan without any of these steps costs nothing.
 //!
 //! ```text
-//! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► cascades, history ─► foreign keys ─► AFTER triggers
+//! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► indexed views ─► cascades, history ─► foreign keys ─► AFTER triggers
 //! ```
 //! Guarantees: rows are kept only where a later step reads them; cascades come before the tests of foreign keys; a failure
 //! undoes the whole statement.
@@ -11,6 +11,7 @@
 mod checks;
 mod history;
 mod keys;
+pub mod view_rows;
 
 use std::sync::Arc;
 
@@ -85,6 +86,8 @@ pub struct ChangePlan {
     action: Action,
     columns: Arc<[usize]>,
     checks: Vec<Check>,
+    /// What indexed views keep of the rows.
+    views: Vec<Cascade>,
     cascades: Vec<Cascade>,
     keys: Vec<KeyTest>,
     triggers: Arc<[Arc<ModuleDef>]>,
@@ -138,6 +141,7 @@ pub fn compile(
         action: change.action,
         columns: change.columns.into(),
         checks: Vec::new(),
+        views: Vec::new(),
         cascades: Vec::new(),
         keys: Vec::new(),
         triggers: if change.triggers { triggers_for(&catalog, change).into() } else { Arc::default() },
@@ -162,6 +166,7 @@ pub fn compile(
         let keys = keys::compile(env, &catalog, change, compile_cascade)?;
         (plan.cascades, plan.keys) = (keys.cascades, keys.tests);
     }
+    plan.views = view_rows::compile(env, &catalog, change, compile_cascade)?;
     if let Some(history) = history::compile(env, &catalog, change, compile_cascade)? {
         plan.cascades.push(history.writes);
         plan.keys.push(history.test);
@@ -211,7 +216,10 @@ impl ChangePlan {
 
     /// Whether a step comes after the rows.
     pub fn keeps_rows(&self) -> bool {
-        !(self.cascades.is_empty() && self.keys.is_empty() && self.triggers.is_empty())
+        !(self.views.is_empty()
+            && self.cascades.is_empty()
+            && self.keys.is_empty()
+            && self.triggers.is_empty())
     }
 
     /// Whether nothing is written: a trigger gets the rows and does what is to be done.
@@ -279,12 +287,17 @@ impl ChangePlan {
         })
     }
 
+    fn keep_views(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        self.views.iter().try_for_each(|view| view.run(ctx))
+    }
+
     fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         self.cascades.iter().try_for_each(|cascade| cascade.run(ctx))
     }
 
-    fn is_constrained(&self) -> bool {
-        !(self.cascades.is_empty() && self.keys.is_empty())
+    /// Whether something but triggers comes after the rows.
+    fn is_followed(&self) -> bool {
+        !(self.views.is_empty() && self.cascades.is_empty() && self.keys.is_empty())
     }
 
     fn test_keys(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
@@ -307,12 +320,13 @@ pub fn finish_all(
 /// What comes after the rows of a change.
 type Step = fn(&ChangePlan, &mut ExecCtx<'_>) -> Result<(), SqlError>;
 
-/// Cascades come before tests of keys: what they take along breaks no key.
+/// Views come first: what they say of the rows follows from the other tables as they were beside them. Cascades come before tests of
+/// keys: what they take along breaks no key.
 fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) -> Result<(), SqlError> {
     let before = ctx.session.fired.len();
-    let steps: [Step; 2] = [ChangePlan::cascade, ChangePlan::test_keys];
+    let steps: [Step; 3] = [ChangePlan::keep_views, ChangePlan::cascade, ChangePlan::test_keys];
     for step in steps {
-        for (plan, rows) in changes.iter().filter(|(plan, rows)| plan.is_constrained() && !rows.is_empty()) {
+        for (plan, rows) in changes.iter().filter(|(plan, rows)| plan.is_followed() && !rows.is_empty()) {
             let outer = ctx.session.changes.replace(rows.clone());
             let limit = std::mem::take(&mut ctx.session.options.rowcount);
             let result = step(plan, ctx);
