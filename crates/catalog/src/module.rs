@@ -26,6 +26,7 @@ const PART: usize = 3000;
 const QUOTED_OFF: &str = "quoted_identifier_off";
 const NULLS_OFF: &str = "ansi_nulls_off";
 const DISABLED: &str = "disabled";
+const STARTUP: &str = "startup";
 /// Before the number of whom it runs as.
 const RUN_AS: &str = "execute_as=";
 /// Before the actions for which a trigger is the first or the last.
@@ -174,6 +175,8 @@ pub struct ModuleDef {
     pub settings: ModuleSettings,
     /// DISABLE TRIGGER.
     pub disabled: bool,
+    /// sp_procoption: it runs when the instance has started.
+    pub startup: bool,
     /// EXECUTE AS: the principal_id of whom it runs as, [`AS_OWNER`], or none for the caller.
     pub run_as: Option<i32>,
     /// sp_settriggerorder.
@@ -222,6 +225,7 @@ pub struct ModuleHead {
     pub parent: i32,
     pub settings: ModuleSettings,
     pub disabled: bool,
+    pub startup: bool,
     pub run_as: Option<i32>,
     pub order: TriggerOrder,
     pub create_date: Value,
@@ -244,6 +248,7 @@ impl ModuleDef {
             text: text.into(),
             settings: head.settings,
             disabled: head.disabled,
+            startup: head.startup,
             run_as: head.run_as,
             order: head.order,
             create_date: head.create_date,
@@ -263,6 +268,7 @@ impl ModuleDef {
             parent: self.parent,
             settings: self.settings,
             disabled: self.disabled,
+            startup: self.startup,
             run_as: self.run_as,
             order: self.order,
             create_date: self.create_date.clone(),
@@ -409,6 +415,7 @@ pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)
         (!module.settings.quoted_identifier, QUOTED_OFF),
         (!module.settings.ansi_nulls, NULLS_OFF),
         (module.disabled, DISABLED),
+        (module.startup, STARTUP),
     ];
     let mut words: Vec<String> =
         flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
@@ -481,6 +488,7 @@ pub(crate) fn load(
         parent: object.parent,
         settings: ModuleSettings { quoted_identifier: !has(QUOTED_OFF), ansi_nulls: !has(NULLS_OFF) },
         disabled: has(DISABLED),
+        startup: has(STARTUP),
         run_as: words.split(' ').find_map(|w| w.strip_prefix(RUN_AS)).and_then(|id| id.parse().ok()),
         order: TriggerOrder { first: bits(FIRST), last: bits(LAST) },
         create_date: object.create_date.clone(),

@@ -18,6 +18,7 @@ mod properties;
 mod scoped;
 pub mod security;
 pub mod session;
+mod startup;
 pub mod stmt;
 pub mod sysproc;
 pub mod views;

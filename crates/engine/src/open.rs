@@ -1,10 +1,11 @@
-//! Opening an instance: its databases, then what is made by running T-SQL in it.
+//! Opening an instance: its databases, then what is made by running T-SQL in it, then the procedures that run at a start.
 
 use std::sync::Arc;
 
 use crate::above::Engine;
 use crate::instance::{Instance, InstanceError, InstanceOptions, PageMemory};
 use crate::msdb;
+use crate::startup;
 
 impl Instance {
     /// Opens the instance of a folder and all its databases; makes it when the folder is empty.
@@ -30,6 +31,7 @@ impl Instance {
         let instance = Instance::open_databases(options, memory, &Engine)?;
         if !instance.is_read_only() {
             msdb::ensure(&instance);
+            startup::launch(&instance);
         }
         Ok(instance)
     }

@@ -64,7 +64,8 @@ impl Options {
         self
     }
 
-    /// A trace flag at start, e.g. 1800 (log blocks aligned to 4,096 bytes whatever the device says).
+    /// A trace flag at start, e.g. 1800 (log blocks aligned to 4,096 bytes whatever the device says) or 4022 (no
+    /// procedure runs by itself at the start).
     pub fn trace_flag(mut self, flag: i32) -> Options {
         self.trace_flags.push(flag);
         self
@@ -108,7 +109,8 @@ pub fn url_devices() -> Option<Arc<dyn engine::UrlDevices>> {
     None
 }
 
-/// What handles and sessions share. The last of them closes the instance; the thread that lets others look in has ended before.
+/// What handles and sessions share. The last of them closes the instance; the thread that lets others look in and the procedures
+/// that started with it have ended before.
 #[derive(Debug)]
 struct Owner {
     instance: Arc<engine::Instance>,
@@ -117,6 +119,7 @@ struct Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         self.instance.close_to_view();
+        self.instance.end_launched();
     }
 }
 

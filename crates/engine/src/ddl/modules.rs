@@ -110,6 +110,8 @@ pub fn put(
         parent: new.parent.as_ref().map_or(0, Parent::id),
         settings: new.settings,
         disabled: before.as_ref().is_some_and(|before| before.disabled),
+        // It runs as sa then: what it does is not for others to choose.
+        startup: before.as_ref().is_some_and(|before| before.startup) && work.core.is_sysadmin(),
         run_as: new.run_as,
         order: TriggerOrder::default(),
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
@@ -298,6 +300,17 @@ pub fn order_trigger(
     let after = Arc::new(ModuleDef::new(ModuleHead { order, ..trigger.head() }, &trigger.text)?);
     replace(work, Some(trigger.clone()), Some(after))?;
     renew(work, parent.as_ref())
+}
+
+/// Whether a procedure runs when the instance has started.
+///
+/// # Errors
+/// 1205, 1222; what the storage says.
+pub fn run_at_start(work: &mut Work<'_>, procedure: &Arc<ModuleDef>, startup: bool) -> Result<(), SqlError> {
+    work.lock(procedure.object_id, LockMode::SchM)?;
+    check_current(work, &procedure.schema, &procedure.name, Some(procedure))?;
+    let after = Arc::new(ModuleDef::new(ModuleHead { startup, ..procedure.head() }, &procedure.text)?);
+    replace(work, Some(procedure.clone()), Some(after))
 }
 
 /// What a trigger stands on.

@@ -527,9 +527,8 @@ fn module_value(module: &ModuleDef, property: &str) -> Value {
         "execisaftertrigger" => flag(module.trigger().is_some_and(|t| !t.instead_of)),
         "execisinsteadoftrigger" => flag(module.trigger().is_some_and(|t| t.instead_of)),
         "isschemabound" => flag(module.has_option("SCHEMABINDING")),
-        "execisstartup" | "execistriggernotforrepl" | "execiswithnativecompilation" | "isdeterministic" => {
-            flag(false)
-        }
+        "execisstartup" => flag(module.startup),
+        "execistriggernotforrepl" | "execiswithnativecompilation" | "isdeterministic" => flag(false),
         "isindexable" | "isindexed" if module.kind == ModuleKind::View => flag(false),
         _ => Value::Null,
     }

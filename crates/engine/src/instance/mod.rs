@@ -16,7 +16,7 @@ mod open_error;
 mod options;
 pub mod paths;
 pub mod restore;
-mod sessions;
+pub(crate) mod sessions;
 pub mod waits;
 
 use std::any::Any;
@@ -102,6 +102,8 @@ pub struct Instance {
     /// Where others look in.
     /// The thread that lets other processes look in, until the instance is closed.
     pub(crate) watch: Mutex<Option<Box<dyn Send>>>,
+    /// Procedures that were started with it.
+    launched: Mutex<Vec<sessions::Launched>>,
     closed: AtomicBool,
     /// Held while it is closed.
     closing: Mutex<()>,
@@ -215,6 +217,7 @@ impl Instance {
             started: clock::now(),
             born: Instant::now(),
             watch: Mutex::new(None),
+            launched: Mutex::default(),
             closed: AtomicBool::new(false),
             closing: Mutex::new(()),
             shutdown: AtomicBool::new(false),
@@ -298,6 +301,7 @@ impl Instance {
             return Ok(());
         }
         self.close_to_view();
+        self.end_launched();
         self.error_log().write("Server", "Ringwood is shutting down.");
         let mut first = None;
         for db in self.databases() {

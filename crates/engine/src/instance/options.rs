@@ -63,7 +63,8 @@ pub struct InstanceOptions {
     pub statement_bytes: Option<usize>,
     /// Drive letter to folder, for Windows paths in statements.
     pub volumes: HashMap<char, PathBuf>,
-    /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves.
+    /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves, 4022 keeps
+    /// the procedures of a start from running.
     pub trace_flags: Vec<i32>,
     /// Where the files are.
     pub disk: Arc<dyn Disk>,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
 
 use types::SqlError;
 
@@ -14,7 +15,34 @@ use exec::state::core::SessionShared;
 /// session_ids up to here are the system's.
 pub(super) const FIRST_SPID: i32 = 51;
 
+/// A procedure that was started with the instance: its session and its thread.
+pub(crate) struct Launched {
+    pub session: Weak<SessionShared>,
+    pub thread: JoinHandle<()>,
+}
+
 impl Instance {
+    /// A procedure was started that ends with the instance at the latest.
+    pub(crate) fn add_launched(&self, launched: Launched) {
+        self.launched.lock().push(launched);
+    }
+
+    /// Ends the procedures that were started with the instance and that still run: afterwards they hold it no more.
+    pub fn end_launched(&self) {
+        let launched = std::mem::take(&mut *self.launched.lock());
+        launched
+            .iter()
+            .filter_map(|one| one.session.upgrade())
+            .for_each(|session| self.end_session(&session));
+        for one in launched {
+            // It can be the last to hold the instance, and so close it.
+            if one.thread.thread().id() != std::thread::current().id() {
+                // A panic of the thread has been written down by itself.
+                let _ = one.thread.join();
+            }
+        }
+    }
+
     /// A number and the public part of a new session, which begins in the returned database: master.
     ///
     /// # Errors

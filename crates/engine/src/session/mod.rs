@@ -157,6 +157,16 @@ impl Session {
         self.core.spid()
     }
 
+    /// What others see of the session.
+    pub(crate) fn shared(&self) -> Arc<SessionShared> {
+        self.shared.clone()
+    }
+
+    /// Where its errors go when nobody reads them.
+    pub(crate) fn error_log(&self) -> Arc<catalog::errorlog::ErrorLog> {
+        self.core.instance().error_log().clone()
+    }
+
     /// Name of the current database.
     pub fn database(&self) -> CompactString {
         self.core.db().name()

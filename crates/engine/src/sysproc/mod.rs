@@ -148,6 +148,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_refreshview", modules::refresh_view),
     ("sp_refreshsqlmodule", modules::refresh_sql_module),
     ("sp_settriggerorder", modules::set_trigger_order),
+    ("sp_procoption", modules::procedure_option),
     ("sp_readerrorlog", error_log::read),
     ("xp_readerrorlog", error_log::read),
     ("sp_cycle_errorlog", error_log::cycle),

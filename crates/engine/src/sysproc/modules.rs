@@ -1,4 +1,4 @@
-//! sp_recompile, sp_refreshview, sp_refreshsqlmodule, sp_settriggerorder.
+//! sp_recompile, sp_refreshview, sp_refreshsqlmodule, sp_settriggerorder, sp_procoption.
 
 use std::sync::Arc;
 
@@ -6,15 +6,16 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::Param;
-use crate::ddl::modules::order_trigger;
+use crate::ddl::modules::{order_trigger, run_at_start};
 use crate::ddl::tables::Work;
 use crate::functions::metadata::name_parts;
 use crate::instance::OfInstance;
 use crate::messages::error;
+use crate::startup;
 use crate::stmt::refresh_module;
 use crate::stmt::rights::not_permitted;
 use catalog::security::{Class, Permission, Securable};
-use catalog::{ModuleDef, ModuleKind, errors, fold_name};
+use catalog::{MASTER, ModuleDef, ModuleKind, errors, fold_name};
 use exec::state::SessionCore;
 
 const OBJECT: DataType = DataType::NVarChar(Len::N(776));
@@ -113,5 +114,45 @@ pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     may_alter(call.core, &trigger.schema, trigger.parent)?;
     order_trigger(&mut Work::begin(call.core, &db)?, &trigger, &place, action)?;
+    Ok(0)
+}
+
+/// sp_procoption procedure, 'startup', value: whether it runs when the instance has started.
+pub fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[
+        ("@ProcName", OBJECT),
+        ("@OptionName", DataType::VarChar(Len::N(35))),
+        ("@OptionValue", DataType::VarChar(Len::N(12))),
+    ];
+    let given = call.given("sp_procoption", 3, PARAMS)?;
+    let name = given.text(0).unwrap_or_default();
+    let folded = |at: usize| fold_name(given.text(at).unwrap_or_default().trim());
+    if call.core.trancount() > 0 {
+        return Err(error(15_002, &["sys.sp_procoption"]));
+    }
+    let on = match folded(2).as_str() {
+        "1" | "on" | "yes" | "true" => true,
+        "0" | "off" | "no" | "false" => false,
+        _ => return Err(error(15_600, &["sys.sp_procoption"])),
+    };
+    if folded(1) != "startup" {
+        return Err(error(15_600, &["sys.sp_procoption"]));
+    }
+    let db = call.core.db().clone();
+    let parts = name_parts(name).filter(|parts| match parts.get(2) {
+        Some(database) => parts.len() == 3 && fold_name(database) == fold_name(&db.name()),
+        None => true,
+    });
+    let parts = parts.ok_or_else(|| missing(name))?;
+    let schema = parts.get(1).map_or("", String::as_str);
+    let procedure = db.catalog().find_module(schema, &parts[0]).cloned();
+    let procedure = procedure.filter(|m| m.kind == ModuleKind::Procedure).ok_or_else(|| missing(name))?;
+    if db.id() != MASTER || !startup::may_run(&db.catalog(), &call.core.security(&db), &procedure) {
+        return Err(error(15_398, &[]));
+    }
+    if procedure.procedure().is_some_and(|p| !p.params.is_empty()) {
+        return Err(error(15_399, &[]));
+    }
+    run_at_start(&mut Work::begin(call.core, &db)?, &procedure, on)?;
     Ok(0)
 }

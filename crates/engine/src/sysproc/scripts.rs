@@ -73,6 +73,7 @@ fn module_of(script: &Script) -> Result<ModuleDef, SqlError> {
         parent: 0,
         settings: ModuleSettings { quoted_identifier: true, ansi_nulls: true },
         disabled: false,
+        startup: false,
         run_as: None,
         order: TriggerOrder::default(),
         create_date: Value::Null,

@@ -129,6 +129,7 @@ pub static PROCEDURES: View =
         let catalog = db.catalog();
         let row = |module: &Arc<ModuleDef>| {
             let mut row = module_object(&catalog, module);
+            row.push(bit(module.startup));
             row.resize(PROCEDURE_COLUMNS.len(), bit(false));
             wanted.part(row)
         };

@@ -26,27 +26,6 @@ BEGIN
 END
 RETURN 0
 GO
-CREATE PROCEDURE sp_procoption @ProcName nvarchar(776), @OptionName varchar(35), @OptionValue varchar(12) AS
-SET NOCOUNT ON
-DECLARE @db sysname = DB_NAME()
-IF OBJECTPROPERTY(OBJECT_ID(@ProcName), 'IsProcedure') IS NULL OR OBJECTPROPERTY(OBJECT_ID(@ProcName), 'IsProcedure') = 0
-BEGIN
-    RAISERROR(15165, -1, -1, @ProcName)
-    RETURN 1
-END
-IF LOWER(@OptionName) <> 'startup' OR LOWER(@OptionValue) NOT IN ('on', 'off', 'true', 'false')
-BEGIN
-    RAISERROR(15600, -1, -1, 'sys.sp_procoption')
-    RETURN 1
-END
--- No procedure runs by itself at a start.
-IF LOWER(@OptionValue) IN ('on', 'true')
-BEGIN
-    RAISERROR(40510, -1, -1, 'sp_procoption ''startup''')
-    RETURN 1
-END
-RETURN 0
-GO
 CREATE PROCEDURE sp_validname @name sysname, @raise_error bit = 1 AS
 SET NOCOUNT ON
 IF @name IS NULL

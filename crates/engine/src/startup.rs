@@ -1,0 +1,87 @@
+//! Procedures that run when the instance has started (sp_procoption).
+//! Guarantees: each has a session and a thread of its own, as `sa`, so that one that never ends keeps nothing from being opened; none
+//! runs under trace flag 4022, in a folder that is only read, or when it is not dbo's in master any more; what fails is in
+//! the error log. The close of the instance ends those that still run.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use catalog::errorlog::ErrorLog;
+use catalog::security::{DBO, Security};
+use catalog::{Catalog, MASTER, ModuleDef, ModuleKind, fold_name};
+use exec::output::Sink;
+use types::SqlError;
+
+use crate::instance::Instance;
+use crate::instance::sessions::Launched;
+use crate::messages;
+use crate::session::Session;
+
+/// Trace flag: nothing runs at the start.
+const TRACE_NOTHING_AT_START: i32 = 4022;
+
+/// Whether it is dbo's, in the schema dbo, so that nobody who is not trusted with everything can have chosen what it does.
+pub(crate) fn may_run(catalog: &Catalog, security: &Security, procedure: &ModuleDef) -> bool {
+    let schema = catalog.schemas.get(&fold_name(&procedure.schema)).copied().unwrap_or(0);
+    fold_name(&procedure.schema) == "dbo" && security.object_owner(procedure.object_id, schema) == DBO
+}
+
+/// Starts them, in the order in which they were made.
+pub(crate) fn launch(instance: &Arc<Instance>) {
+    let Some(master) = instance.db_by_id(MASTER) else { return };
+    if instance.has_trace_flag(TRACE_NOTHING_AT_START) {
+        return;
+    }
+    let (catalog, security) = (master.catalog(), master.security());
+    let mut procedures: Vec<&Arc<ModuleDef>> = catalog
+        .modules
+        .values()
+        .filter(|m| m.startup && m.kind == ModuleKind::Procedure && may_run(&catalog, &security, m))
+        .collect();
+    procedures.sort_unstable_by_key(|m| m.object_id);
+    for procedure in procedures {
+        let name = procedure.name.as_str();
+        let text = match start(instance, name) {
+            Ok(()) => messages::error(17_135, &[name]).message,
+            Err(why) => format!("{} {why}", messages::error(17_133, &[name]).message),
+        };
+        instance.error_log().write("Server", &text);
+    }
+}
+
+fn start(instance: &Arc<Instance>, name: &str) -> Result<(), String> {
+    let mut session = instance.session().map_err(|e| e.message)?;
+    let (shared, call) =
+        (Arc::downgrade(&session.shared()), format!("EXEC [dbo].[{}]", name.replace(']', "]]")));
+    let thread = std::thread::Builder::new().name("startup".into());
+    let thread = thread.spawn(move || run(&mut session, &call)).map_err(|e| e.to_string())?;
+    instance.add_launched(Launched { session: shared, thread });
+    Ok(())
+}
+
+fn run(session: &mut Session, call: &str) {
+    let mut errors = Errors { log: session.error_log(), source: format!("spid{}s", session.spid()) };
+    if catch_unwind(AssertUnwindSafe(|| session.execute(call, &mut errors))).is_err() {
+        errors.write(&format!("Error: 3624. {call} has panicked; its session is closed."));
+    }
+}
+
+/// Takes results, keeps errors in the error log.
+struct Errors {
+    log: Arc<ErrorLog>,
+    source: String,
+}
+
+impl Errors {
+    fn write(&self, text: &str) {
+        self.log.write(&self.source, text);
+    }
+}
+
+impl Sink for Errors {
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        let SqlError { number, severity, state, message, .. } = error;
+        self.write(&format!("Error: {number}, Severity: {severity}, State: {state}. {message}"));
+        Ok(())
+    }
+}
