@@ -466,3 +466,26 @@ fn types_of_columns_that_are_being_made_stay() {
     let dropped = say(&b.instance, "USE t; DROP TYPE code");
     assert!(dropped.contains("Msg 3732"), "{dropped}");
 }
+
+#[test]
+fn columns_are_named_by_their_temporary_table() {
+    let mut b = Bench::new();
+    b.check("SET NOCOUNT ON; CREATE TABLE #x (a int); CREATE TABLE t (a int, b int); INSERT #x VALUES (1), (2); INSERT t VALUES (1, 0), (3, 0)", "");
+    for (sql, rows) in [
+        ("SELECT t.a FROM t JOIN #x ON t.a = #x.a", "1"),
+        ("SELECT #X.a FROM #x ORDER BY #x.a", "1\n2"),
+        ("SELECT #x.* FROM t, #x WHERE t.a = #x.a", "1"),
+        ("SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM #x WHERE t.a = #x.a)", "3"),
+        ("SELECT #x.a, COUNT(*) FROM tempdb..#x GROUP BY #x.a ORDER BY 1", "1|1\n2|1"),
+        ("SELECT tempdb..#x.a FROM tempdb..#x WHERE #x.a = 2", "2"),
+        ("UPDATE t SET b = #x.a + 5 FROM t JOIN #x ON t.a = #x.a; SELECT a, b FROM t ORDER BY a", "1|6\n3|0"),
+        ("UPDATE #x SET a = #x.a + 10 WHERE #x.a = 2; SELECT MAX(a) FROM #x", "12"),
+        // In a new database the two tables have the same object_id.
+        ("UPDATE #x SET a = #x.a + t.b FROM t WHERE t.a = #x.a; SELECT a FROM #x ORDER BY a", "7\n12"),
+        ("DELETE #x FROM t WHERE t.b = #x.a - 1; SELECT a FROM #x; SELECT COUNT(*) FROM t", "12\n2"),
+        ("DELETE FROM #x WHERE #x.a = 12; SELECT COUNT(*) FROM #x", "0"),
+    ] {
+        b.check(sql, rows);
+    }
+    assert!(b.run("SELECT #x.a FROM #x AS y").starts_with("Msg 4104: "));
+}

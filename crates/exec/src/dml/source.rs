@@ -137,7 +137,7 @@ pub fn dml_source(
         }
         None => {
             let (db, table) = target_table(binder, rows.target)?;
-            match source_of(binder, &table, rows.from.is_empty()) {
+            match source_of(binder, (db.id(), &table), rows.from.is_empty()) {
                 Some(first) => first,
                 None => {
                     let hints = Hints::parse(&table, rows.hints)?;
@@ -179,12 +179,12 @@ pub fn dml_source(
 }
 
 /// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
-fn source_of(binder: &mut Binder<'_>, table: &TableDef, alone: bool) -> Option<ColId> {
+fn source_of(binder: &mut Binder<'_>, (db_id, table): (i32, &TableDef), alone: bool) -> Option<ColId> {
     if alone {
         return None;
     }
     let scope = binder.scopes.last()?;
-    let mut same = scope.sources.iter().filter(|s| s.object_id == table.object_id);
+    let mut same = scope.sources.iter().filter(|s| (s.db_id, s.object_id) == (db_id, table.object_id));
     let first = same.next()?.columns.first()?.id;
     same.next().is_none().then_some(first)
 }

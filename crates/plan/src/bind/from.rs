@@ -591,8 +591,10 @@ impl Binder<'_> {
 pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident>) -> Source {
     let columns = get.table.columns.iter().enumerate();
     let columns = columns.map(|(i, c)| ScopeColumn::of_table(c, get.first + i as u32));
+    // A temporary table's own name is a longer one, which nobody writes.
+    let called = if name.name.value.starts_with('#') { &name.name.value } else { &get.table.name };
     Source {
-        name: alias.map_or_else(|| fold_name(&get.table.name), |a| fold_name(&a.value)),
+        name: fold_name(alias.map_or(called, |alias| &alias.value)),
         aliased: alias.is_some(),
         schema: Some(fold_name(&get.table.schema)),
         database: Some(
