@@ -402,7 +402,7 @@ fn with_clauses() {
         ("create table u (a int) with (data_compression = row)", 0),
         ("create table w (a int) with (data_compresion = row)", 155),
         ("create table w (a int) with (durability = schema_only)", 102),
-        ("create table w (a int) with (system_versioning = on)", 40510),
+        ("create table w (a int) with (system_versioning = on)", 13510),
         ("create table w (a int primary key with (ignore_dup_key = on))", 0),
         ("truncate table t with (partitions (1))", 40510),
         ("create statistics s on t (b) with fullscan", 0),

@@ -8,7 +8,7 @@ use catalog::TableDef;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
-use expr::{ColId, Expr, Pred, Routine};
+use expr::{ColId, Expr, Label, Pred, Routine};
 use std::sync::Arc;
 use storage::TableMode;
 use types::{Collation, DataType, Value};
@@ -284,6 +284,8 @@ pub struct OutColumn {
     pub ty: DataType,
     pub nullable: bool,
     pub collation: Collation,
+    /// How strong the collation is where a set operation meets another.
+    pub label: Label,
     /// A bare NULL: its type is open.
     pub untyped: bool,
     /// IDENTITY of the base column that it is, for SELECT INTO.

@@ -10,6 +10,7 @@ use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::memory::{QueryMemory, row_bytes};
 use crate::operators::rt::RunState;
 use crate::state::changes::KeptRows;
+use expr::Label;
 use plan::bind::Binder;
 use plan::bind::nested_change::{ChangeRows, of_query};
 use plan::logical::OutColumn;
@@ -49,6 +50,7 @@ pub fn compile(
         ty: column.ty,
         nullable: column.nullable,
         collation: column.collation,
+        label: Label::Implicit,
         untyped: false,
         identity: None,
         base: false,

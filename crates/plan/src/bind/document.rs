@@ -11,7 +11,7 @@ use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
     XmlPath, declarations, xml_name,
 };
-use expr::{Expr, Typed, bind_ops};
+use expr::{Expr, Label, Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{
     self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
@@ -152,6 +152,7 @@ impl Binder<'_> {
             ty,
             nullable: true,
             collation: Collation::DEFAULT,
+            label: Label::Implicit,
             untyped: false,
             identity: None,
             base: false,

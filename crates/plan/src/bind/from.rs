@@ -481,7 +481,7 @@ impl Binder<'_> {
         let mut exprs: Vec<Vec<expr::Expr>> = vec![Vec::with_capacity(width); rows.len()];
         for i in 0..width {
             let column: Vec<&Typed> = bound.iter().map(|row| &row[i]).collect();
-            let (ty, _, collation) = bind_ops::unified_in_one(&column, "VALUES")?;
+            let (ty, label, collation) = bind_ops::unified_in_one(&column, "VALUES")?;
             let nullable = column.iter().any(|t| t.nullable);
             for (row, list) in bound.iter().zip(&mut exprs) {
                 list.push(bind_ops::implicit_in(row[i].clone(), ty, collation)?);
@@ -493,6 +493,7 @@ impl Binder<'_> {
                 ty,
                 nullable,
                 collation,
+                label,
                 untyped: false,
                 identity: None,
                 base: false,

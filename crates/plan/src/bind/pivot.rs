@@ -7,7 +7,7 @@ use super::scope::{Clause, ScopeColumn};
 use crate::logical::{GroupCol, JoinKind, Logical, OutColumn};
 use catalog::fold_name;
 use expr::aggregate::AggKind;
-use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
+use expr::{CaseExpr, ColId, Expr, Label, Pred, Typed, bind_ops};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::convert::{Mode, convert_in};
 use types::{Collation, DataType, Dialect, Len, SqlError, Value};
@@ -20,6 +20,7 @@ fn out(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation
         ty,
         nullable,
         collation,
+        label: Label::Implicit,
         untyped: false,
         identity: None,
         base: false,

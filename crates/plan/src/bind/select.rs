@@ -168,7 +168,7 @@ impl Binder<'_> {
                 SetOp::Intersect => "INTERSECT",
                 SetOp::Except => "EXCEPT",
             };
-            let (ty, _, collation) = bind_ops::unified_in_one(&[&lt, &rt], operator)?;
+            let (ty, label, collation) = bind_ops::unified_in_one(&[&lt, &rt], operator)?;
             if !(all && op == SetOp::Union) && ty.check_comparable().is_err() {
                 return Err(no_operand(ty));
             }
@@ -178,6 +178,7 @@ impl Binder<'_> {
                 ty,
                 nullable: l.nullable || r.nullable,
                 collation,
+                label,
                 untyped: l.untyped && r.untyped,
                 identity: None,
                 base: false,
@@ -535,7 +536,7 @@ impl Binder<'_> {
                     id
                 }
             };
-            let Typed { ty, nullable, collation, .. } = item.typed;
+            let Typed { ty, nullable, collation, label, .. } = item.typed;
             let (base, identity) = (self.is_base(id), self.identity_of(id));
             let table = if ty.is_old_lob() { self.table_of(id) } else { None };
             if select.distinct && ty.check_comparable().is_err() {
@@ -547,6 +548,7 @@ impl Binder<'_> {
                 ty,
                 nullable,
                 collation,
+                label,
                 untyped,
                 identity,
                 base,
@@ -706,7 +708,7 @@ pub fn compound(op: ast::AssignOp) -> Option<ast::BinaryOp> {
 }
 
 fn out_typed(column: &OutColumn) -> Typed {
-    let mut typed = column.typed();
+    let mut typed = Typed { label: column.label, ..column.typed() };
     if column.untyped {
         typed.expr = Expr::Const(Value::Null);
     }
