@@ -1,4 +1,4 @@
-//! Numbers that are never given twice: object ids, allocation units and row versions. They are reserved in blocks in a system
+//! Numbers that are never given twice: ids of objects and alias types, allocation units and row versions. They are reserved in blocks in a system
 //! table, so that a crash skips some and repeats none.
 
 use std::collections::HashMap;
@@ -11,7 +11,9 @@ use txn::{Database, Durability};
 use types::Value;
 
 use crate::store::{StoreError, SysTrees};
-use crate::systables::{COUNTER_OBJECTS, COUNTER_ROW_VERSIONS, COUNTER_UNITS, FIRST_USER_UNIT, SysTable};
+use crate::systables::{
+    COUNTER_OBJECTS, COUNTER_ROW_VERSIONS, COUNTER_TYPES, COUNTER_UNITS, FIRST_USER_UNIT, SysTable,
+};
 
 /// Numbers reserved at a time.
 const BLOCK: i64 = 64;
@@ -25,6 +27,8 @@ const KEPT_TXNS: usize = 64;
 const FIRST_OBJECT_ID: i64 = 245_575_913;
 const OBJECT_ID_STEP: i64 = 16_000_057;
 const OBJECT_IDS: i64 = i32::MAX as i64;
+/// user_type_ids of alias types begin above sysname's: old views show them as smallint.
+const FIRST_TYPE_ID: i64 = 257;
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Counter {
@@ -37,6 +41,7 @@ struct Counter {
 pub struct Counters {
     units: Mutex<Counter>,
     objects: Mutex<Counter>,
+    types: Mutex<Counter>,
     row_versions: Mutex<RowVersions>,
 }
 
@@ -53,6 +58,7 @@ impl Counters {
     pub fn load(trees: &SysTrees) -> Result<Counters, StoreError> {
         let counters = Counters::default();
         *counters.units.lock() = Counter { next: FIRST_USER_UNIT, reserved: FIRST_USER_UNIT };
+        *counters.types.lock() = Counter { next: FIRST_TYPE_ID, reserved: FIRST_TYPE_ID };
         counters.row_versions.lock().counter =
             Counter { next: FIRST_ROW_VERSION, reserved: FIRST_ROW_VERSION };
         for row in trees.rows(SysTable::Counters, &[], ReadMode::Dirty)? {
@@ -61,6 +67,7 @@ impl Counters {
             match row[0].as_i64() {
                 Some(id) if id == i64::from(COUNTER_UNITS) => *counters.units.lock() = counter,
                 Some(id) if id == i64::from(COUNTER_OBJECTS) => *counters.objects.lock() = counter,
+                Some(id) if id == i64::from(COUNTER_TYPES) => *counters.types.lock() = counter,
                 Some(id) if id == i64::from(COUNTER_ROW_VERSIONS) => {
                     counters.row_versions.lock().counter = counter;
                 }
@@ -84,6 +91,13 @@ impl Counters {
         let id = (FIRST_OBJECT_ID + n * OBJECT_ID_STEP) % OBJECT_IDS;
         // 0 is no object, and small numbers are the schemas'.
         Ok(i32::try_from(id.max(100)).unwrap_or(100))
+    }
+
+    /// A new alias type's user_type_id.
+    pub fn next_type(&self, storage: &Arc<Database>, trees: &SysTrees) -> Result<i32, StoreError> {
+        let n = next(&mut self.types.lock(), COUNTER_TYPES, storage, trees)?;
+        i32::try_from(n)
+            .map_err(|_| StoreError::Sql(types::SqlError::internal("numbers of types are used up")))
     }
 
     /// The first of `count` new row versions for a transaction.

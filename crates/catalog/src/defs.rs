@@ -45,9 +45,16 @@ pub struct ColumnDef {
     pub computed: Option<Arc<ComputedDef>>,
     /// Of a column of the table's period: which.
     pub generated: Option<Generated>,
+    /// user_type_id of the alias type that it was declared with.
+    pub alias: Option<i32>,
 }
 
 impl ColumnDef {
+    /// sys.columns.user_type_id.
+    pub fn user_type_id(&self) -> i32 {
+        self.alias.unwrap_or_else(|| self.ty.user_type_id())
+    }
+
     /// Whether it is a computed column whose value no row has: it is computed where it is named.
     pub fn is_virtual(&self) -> bool {
         self.computed.as_ref().is_some_and(|computed| !computed.stored)
@@ -617,6 +624,11 @@ impl Catalog {
     pub fn find_type(&self, schema: &str, name: &str) -> Option<&Arc<AliasDef>> {
         let schema = if schema.is_empty() { "dbo" } else { schema };
         self.types.get(&(fold_name(schema), fold_name(name)))
+    }
+
+    /// The alias type with this user_type_id.
+    pub fn alias(&self, type_id: i32) -> Option<&Arc<AliasDef>> {
+        self.types.values().find(|alias| alias.type_id == type_id)
     }
 
     /// The table type with this name; an empty schema is `dbo`.

@@ -209,6 +209,7 @@ mod tests {
             identity: None,
             computed: None,
             generated: None,
+            alias: None,
         }
     }
 

@@ -241,6 +241,7 @@ fn column(row: &[Value], objects: &HashMap<i32, ObjectRow>) -> Result<ColumnDef,
         identity: row[6].as_i64().zip(row[7].as_i64()),
         generated: row[9].as_str().and_then(temporal::generated),
         computed: computed(&row[9])?,
+        alias: row[11].as_i64().and_then(|id| i32::try_from(id).ok()),
     })
 }
 
@@ -340,6 +341,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
                     (None, None) => Value::Null,
                 },
                 Value::Int(column.collation.id() as i32),
+                column.alias.map_or(Value::Null, Value::Int),
             ],
         ));
         if let Some(d) = default {

@@ -30,6 +30,13 @@ pub struct NewTable {
     pub of_view: Option<i32>,
 }
 
+impl NewTable {
+    /// Its columns are of their base types: it is kept in another database than the alias types.
+    pub fn forget_types(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.alias = None);
+    }
+}
+
 /// A column to create.
 #[derive(Clone, Debug)]
 pub struct NewColumn {
@@ -42,6 +49,8 @@ pub struct NewColumn {
     pub identity: Option<(i64, i64)>,
     pub computed: Option<Arc<crate::ComputedDef>>,
     pub generated: Option<crate::temporal::Generated>,
+    /// user_type_id of the alias type that it is declared with.
+    pub alias: Option<i32>,
 }
 
 impl NewColumn {
@@ -56,6 +65,7 @@ impl NewColumn {
             identity: None,
             computed: None,
             generated: None,
+            alias: None,
         }
     }
 }

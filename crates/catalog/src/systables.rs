@@ -77,6 +77,8 @@ pub const COUNTER_UNITS: i32 = 1;
 pub const COUNTER_OBJECTS: i32 = 2;
 /// Counter of row versions.
 pub const COUNTER_ROW_VERSIONS: i32 = 3;
+/// Counter of alias types.
+pub const COUNTER_TYPES: i32 = 4;
 /// The unit of the list of discarded large values: a tree of the storage engine, without columns.
 pub const DISCARDED_UNIT: u32 = 99;
 /// First unit id of user objects; the system tables' units are below.
@@ -146,6 +148,8 @@ impl SysTable {
                 (Int, true),
                 (TEXT, true),
                 // Of the collation; the byte above has it in old rows.
+                (Int, true),
+                // Of the alias type; old rows end before it.
                 (Int, true),
             ],
             SysTable::Indexes => &[
@@ -304,6 +308,21 @@ mod tests {
         for table in ALL {
             assert!(table.key_columns() <= table.columns().len());
         }
+    }
+
+    /// A column's row from before alias types were kept.
+    #[test]
+    fn rows_of_old_databases_are_read() {
+        let columns = SysTable::Columns.columns();
+        let of = |&(ty, nullable): &(DataType, bool)| ColumnType { ty, nullable, collation: Collation::BIN2 };
+        let old: Vec<ColumnType> = columns[..11].iter().map(of).collect();
+        let mut row =
+            vec![Value::Int(7), Value::Int(1), Value::str("a"), Value::str("int"), Value::TinyInt(0)];
+        row.extend([Value::Bit(false), Value::Null, Value::Null, Value::Null, Value::Null, Value::Int(3)]);
+        let mut bytes = Vec::new();
+        RowLayout::new(&old).encode(&row, &mut bytes).unwrap();
+        row.push(Value::Null);
+        assert_eq!(SysTable::Columns.decode(&bytes).unwrap(), row);
     }
 
     #[test]

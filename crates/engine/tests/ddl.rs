@@ -368,9 +368,101 @@ fn alias_types_stand_for_their_base() {
         "CREATE TYPE code FROM int",
         "Msg 219: The type 'dbo.code' already exists, or you do not have permission to create it.",
     );
+    b.check("DROP PROCEDURE p; DROP TABLE a", "");
     b.check("DROP TYPE code; DROP TYPE IF EXISTS code; EXEC sp_droptype money_amount", "");
     assert!(b.run("DECLARE @c code").starts_with("Msg 2715: "));
     assert!(b.run("CREATE TABLE z (c money_amount)").starts_with("Msg 2715: "));
     b.check("BEGIN TRAN; CREATE TYPE t FROM int; ROLLBACK", "");
     assert!(b.run("CREATE TABLE z (c t)").starts_with("Msg 2715: "));
+}
+
+/// The types of columns by the names that they were declared with.
+const DECLARED: &str = "SELECT c.name, t.name, c.system_type_id, t.is_user_defined FROM sys.columns c JOIN sys.types t \
+                        ON t.user_type_id = c.user_type_id WHERE c.object_id = OBJECT_ID('a') ORDER BY c.column_id";
+
+#[test]
+fn columns_keep_their_alias_types() {
+    let mut b = Bench::new();
+    b.check("EXEC ('CREATE SCHEMA s'); CREATE TYPE s.code FROM varchar(5) NOT NULL; CREATE TYPE amount FROM decimal(9,2)", "");
+    b.check("CREATE TABLE a (id int PRIMARY KEY, c s.code, m amount, n sysname, v varchar(5))", "");
+    let declared = "id|int|56|0\nc|code|167|1\nm|amount|106|1\nn|sysname|231|0\nv|varchar|167|0";
+    b.check(DECLARED, declared);
+    b = b.restart();
+    b.check(DECLARED, declared);
+    b.check(
+        "SELECT OBJECT_NAME(object_id), column_id, TYPE_NAME(user_type_id) FROM sys.column_type_usages ORDER BY column_id",
+        "a|2|code\na|3|amount",
+    );
+    b.check(
+        "SELECT * FROM INFORMATION_SCHEMA.COLUMN_DOMAIN_USAGE ORDER BY COLUMN_NAME",
+        "t|s|code|t|dbo|a|c\nt|dbo|amount|t|dbo|a|m",
+    );
+    b.check(
+        "SELECT COLUMN_NAME, DATA_TYPE, DOMAIN_CATALOG, DOMAIN_SCHEMA, DOMAIN_NAME FROM INFORMATION_SCHEMA.COLUMNS \
+         WHERE TABLE_NAME = 'a' ORDER BY ORDINAL_POSITION",
+        "id|int|NULL|NULL|NULL\nc|varchar|t|s|code\nm|decimal|t|dbo|amount\nn|nvarchar|NULL|NULL|NULL\nv|varchar|NULL|NULL|NULL",
+    );
+    b.check(
+        "SET NOCOUNT ON; DECLARE @t TABLE (q sysname, o sysname, t sysname, c sysname, dt int, ty sysname, p int, l int, s int, r int, n int, re \
+         varchar(9), d varchar(99), sd int, su int, ol int, op int, i varchar(9), ss int); INSERT @t EXEC sp_columns 'a'; SELECT c, dt, ty FROM @t",
+        "id|4|int\nc|12|code\nm|3|amount\nn|-9|sysname\nv|12|varchar",
+    );
+    b.check("SELECT name, xtype, xusertype FROM syscolumns WHERE id = OBJECT_ID('a') AND colid < 4 ORDER BY colid; SELECT name, xusertype, usertype FROM systypes WHERE name = 'code'", "id|56|56\nc|167|257\nm|106|258\ncode|257|257");
+    // Renamed, in another schema, changed and added.
+    b.check(
+        "EXEC sp_rename 'amount', 'money_amount', 'USERDATATYPE'; ALTER SCHEMA dbo TRANSFER TYPE::s.code",
+        "Caution: Changing any part of an object name could break scripts and stored procedures.",
+    );
+    b.check("ALTER TABLE a ALTER COLUMN c varchar(5) NOT NULL; ALTER TABLE a ALTER COLUMN v code NULL; ALTER TABLE a ADD x code NULL", "");
+    let declared =
+        "id|int|56|0\nc|varchar|167|0\nm|money_amount|106|1\nn|sysname|231|0\nv|code|167|1\nx|code|167|1";
+    b.check(DECLARED, declared);
+    b.check(&format!("BEGIN TRAN; ALTER TABLE a DROP COLUMN x; ALTER TABLE a ALTER COLUMN m decimal(9,2); ROLLBACK; {DECLARED}"), declared);
+    // What has its rows in tempdb keeps none: its types are in another database.
+    b.check(
+        "CREATE TABLE #a (c code); SELECT user_type_id FROM tempdb.sys.columns WHERE object_id = OBJECT_ID('tempdb..#a')",
+        "167",
+    );
+    b.check("ALTER TABLE a DROP COLUMN x; DROP TABLE #a; CHECKPOINT", "");
+    assert!(b.instance.check_database("t").unwrap().is_clean());
+}
+
+#[test]
+fn alias_types_in_use_stay() {
+    let mut b = Bench::new();
+    let refused = |by: &str| {
+        format!(
+            "Msg 3732: Cannot drop type 'dbo.code' because it is being referenced by object '{by}'. There may be other objects that \
+             reference this type."
+        )
+    };
+    b.check("CREATE TYPE code FROM varchar(5); CREATE TABLE a (c code)", "");
+    b.check("DROP TYPE code", &refused("a"));
+    b.check("EXEC sp_droptype 'code'", &refused("a"));
+    b.check("DROP TABLE a; EXEC ('CREATE PROCEDURE p @n int, @c code OUTPUT AS SELECT 1')", "");
+    b.check("DROP TYPE code", &refused("p"));
+    b.check("EXEC ('CREATE FUNCTION f (@n int) RETURNS code AS BEGIN RETURN 1 END')", "");
+    let parameters = "SELECT OBJECT_NAME(object_id), parameter_id, TYPE_NAME(user_type_id) FROM sys.parameter_type_usages ORDER BY 1";
+    b.check(parameters, "f|0|code\np|2|code");
+    b.check("DROP PROCEDURE p", "");
+    b.check("DROP TYPE code", &refused("f"));
+    b.check("DROP FUNCTION f; CREATE TYPE codes AS TABLE (c code)", "");
+    b.check("SELECT TYPE_NAME(user_type_id) FROM sys.columns", "code");
+    b.check("DROP TYPE code", &refused("codes"));
+    b.check("EXEC ('CREATE FUNCTION g (@c codes READONLY) RETURNS int AS BEGIN RETURN 1 END')", "");
+    assert!(b.run("DROP TYPE codes").starts_with("Msg 3732: "));
+    b.check("DROP FUNCTION g; DROP TYPE codes; DROP TYPE code; SELECT TYPE_ID('code')", "NULL");
+}
+
+/// A type stays while a transaction that has made a column of it may still commit.
+#[test]
+fn types_of_columns_that_are_being_made_stay() {
+    let mut b = Bench::new();
+    b.check("CREATE TYPE code FROM varchar(5)", "");
+    b.check("BEGIN TRAN; CREATE TABLE a (c code)", "");
+    let dropped = say(&b.instance, "USE t; SET LOCK_TIMEOUT 0; DROP TYPE code");
+    assert!(dropped.contains("Msg 1222"), "{dropped}");
+    b.check("COMMIT", "");
+    let dropped = say(&b.instance, "USE t; DROP TYPE code");
+    assert!(dropped.contains("Msg 3732"), "{dropped}");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ParseSettings;
-use syntax::ast::{CreateFunction, Declaration, FunctionBody, Param, Span, Stmt, StmtKind};
+use syntax::ast::{CreateFunction, Declaration, FunctionBody, Param, Span, Stmt, StmtKind, TypeName};
 use types::convert::{Mode, convert, convert_with};
 use types::{CodePage, DataType, Dialect, SqlError, Value};
 
@@ -92,12 +92,19 @@ fn compile_function(
 /// # Errors
 /// As [`compile`].
 pub fn params_of(module: &ModuleDef, catalog: &Catalog) -> Result<Vec<ParamCode>, SqlError> {
-    let params = match (module.procedure(), module.function()) {
-        (Some(procedure), _) => &procedure.params[..],
-        (_, Some(function)) => &function.params[..],
-        _ => &[],
-    };
-    params.iter().map(|p| param(p, catalog)).collect()
+    declared_types(module).0.iter().map(|p| param(p, catalog)).collect()
+}
+
+/// The parameters as they are declared, and the type that a scalar function says it returns.
+pub fn declared_types(module: &ModuleDef) -> (&[Param], Option<&TypeName>) {
+    match (module.procedure(), module.function()) {
+        (Some(procedure), _) => (&procedure.params, None),
+        (_, Some(function)) => match &function.body {
+            FunctionBody::Scalar { returns, .. } => (&function.params, Some(returns)),
+            FunctionBody::Inline(_) | FunctionBody::Table { .. } => (&function.params, None),
+        },
+        _ => (&[], None),
+    }
 }
 
 /// The type of what a scalar function returns.
@@ -105,12 +112,8 @@ pub fn params_of(module: &ModuleDef, catalog: &Catalog) -> Result<Vec<ParamCode>
 /// # Errors
 /// 2715 no such type.
 pub fn result_of(module: &ModuleDef, catalog: &Catalog) -> Result<Option<DataType>, SqlError> {
-    match module.function().map(|function| &function.body) {
-        Some(FunctionBody::Scalar { returns, .. }) => {
-            crate::stmt::table_def::data_type(returns, catalog).map(Some)
-        }
-        _ => Ok(None),
-    }
+    let returns = declared_types(module).1;
+    returns.map(|returns| crate::stmt::table_def::data_type(returns, catalog)).transpose()
 }
 
 fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
+use syntax::ast::{TableElement, TypeName};
 use types::{DataType, SqlError};
 
 use super::tables::Work;
@@ -11,8 +13,10 @@ use catalog::alias::row_of;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
-use catalog::{AliasDef, Catalog, Db, errors};
+use catalog::{AliasDef, Catalog, ColumnDef, Db, errors};
 use exec::state::SessionCore;
+use plan::bind::type_names::alias_id;
+use txn::locks::LockMode;
 
 /// Makes an alias type.
 ///
@@ -29,7 +33,7 @@ pub fn create(
     let work = &mut Work::begin(core, db)?;
     let schema = work.schema(schema)?;
     check_name(&db.catalog(), &schema, name)?;
-    let type_id = work.object_id()?;
+    let type_id = work.type_id()?;
     let alias = Arc::new(AliasDef { type_id, schema, name: name.into(), base, nullable });
     change(work, &alias, true)
 }
@@ -51,7 +55,7 @@ pub fn check_name(catalog: &Catalog, schema: &str, name: &str) -> Result<(), Sql
 /// Drops an alias type or a table type.
 ///
 /// # Errors
-/// 218 there is none, 3732 a parameter is of the table type.
+/// 218 there is none, 3732 a column or parameter is of it.
 pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str) -> Result<(), SqlError> {
     if let Some(def) = db.catalog().find_table_type(schema, name).cloned() {
         return super::table_types::drop_type(core, db, &def);
@@ -63,12 +67,33 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str)
         );
         return Err(SqlError::new(218, 16, 1, text));
     };
+    work.lock(alias.type_id, LockMode::SchM)?;
+    if let Some(user) = user_of(&db.catalog(), &alias) {
+        return Err(super::table_types::in_use(&alias.schema, &alias.name, &user));
+    }
     change(work, &alias, false)?;
     forget(work.core, db, Class::Type, alias.type_id)?;
     crate::properties::forget(work.core, db, PropertyClass::Type, alias.type_id)?;
     // Batches that were compiled with it hold what it stood for.
     work.core.instance().forget_batches();
     Ok(())
+}
+
+/// Name of the first object that has a column or parameter of an alias type.
+fn user_of(catalog: &Catalog, alias: &AliasDef) -> Option<CompactString> {
+    let named = |name: &TypeName| alias_id(name, catalog) == Some(alias.type_id);
+    let has = |columns: &[ColumnDef]| columns.iter().any(|column| column.alias == Some(alias.type_id));
+    let declares = |element: &TableElement| match element {
+        TableElement::Column(column) => column.data_type.as_ref().is_some_and(named),
+        TableElement::Constraint(_) | TableElement::Index(_) | TableElement::Period { .. } => false,
+    };
+    let tables = catalog.tables.values().filter(|table| has(&table.columns));
+    let tables = tables.map(|table| (table.object_id, &table.name));
+    let types = catalog.table_types.values().filter(|def| def.elements.iter().any(declares));
+    let types = types.map(|def| (def.type_id, &def.name));
+    let module =
+        super::table_types::module_with(catalog, named).map(|module| (module.object_id, &module.name));
+    tables.chain(types).chain(module).min().map(|(_, name)| name.clone())
 }
 
 /// Gives an alias type another name, which is free.
@@ -97,6 +122,8 @@ pub fn transfer(work: &mut Work<'_>, alias: &Arc<AliasDef>, schema: &str) -> Res
 
 fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
+    // Nobody makes a column of it meanwhile.
+    work.lock(alias.type_id, LockMode::SchM)?;
     let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);
     let (system, values) = row_of(alias, schema_id);
     let txn = work.core.txn(&db)?;

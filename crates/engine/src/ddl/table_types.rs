@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use syntax::ast::TypeName;
 use types::SqlError;
 
 use super::alias_types::check_name;
 use super::tables::Work;
+use crate::batch::module::declared_types;
 use crate::instance::OfInstance;
 use crate::security::change::forget;
 use catalog::change::DdlChange;
@@ -14,6 +16,7 @@ use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
 use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::state::SessionCore;
+use plan::bind::type_names::table_type;
 
 /// A table type to make.
 pub struct NewTableType<'a> {
@@ -52,18 +55,14 @@ pub fn create(core: &mut SessionCore, db: &Arc<Db>, new: &NewTableType<'_>) -> R
 /// Drops a table type.
 ///
 /// # Errors
-/// 3732 a procedure has a parameter of the type.
+/// 3732 a module has a parameter of the type.
 pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
     let catalog = db.catalog();
-    let users = catalog.modules.values().filter(|module| uses(module, def, &catalog));
-    if let Some(user) = users.min_by_key(|module| module.object_id) {
-        let text = format!(
-            "Cannot drop type '{}.{}' because it is being referenced by object '{}'. There may be other objects that \
-             reference this type.",
-            def.schema, def.name, user.name
-        );
-        return Err(SqlError::new(3732, 16, 1, text));
+    let named =
+        |name: &TypeName| table_type(name, &catalog).is_some_and(|found| found.type_id == def.type_id);
+    if let Some(user) = module_with(&catalog, named) {
+        return Err(in_use(&def.schema, &def.name, &user.name));
     }
     change(work, def, false)?;
     forget(work.core, db, Class::Type, def.type_id)?;
@@ -73,14 +72,22 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) 
     Ok(())
 }
 
-/// Whether a module has a parameter of a table type.
-fn uses(module: &ModuleDef, def: &TableTypeDef, catalog: &Catalog) -> bool {
-    let params = module.procedure().map_or(&[][..], |procedure| &procedure.params);
-    params.iter().any(|param| {
-        let name = &param.data_type.name;
-        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
-        catalog.find_table_type(schema, &name.name.value).is_some_and(|found| found.type_id == def.type_id)
-    })
+/// The first module with a parameter of a type, or that returns one.
+pub(super) fn module_with(catalog: &Catalog, is: impl Fn(&TypeName) -> bool) -> Option<&Arc<ModuleDef>> {
+    let uses = |module: &&Arc<ModuleDef>| {
+        let (params, returns) = declared_types(module);
+        params.iter().map(|param| &param.data_type).chain(returns).any(&is)
+    };
+    catalog.modules.values().filter(uses).min_by_key(|module| module.object_id)
+}
+
+/// 3732.
+pub(super) fn in_use(schema: &str, name: &str, user: &str) -> SqlError {
+    let text = format!(
+        "Cannot drop type '{schema}.{name}' because it is being referenced by object '{user}'. There may be other objects that \
+         reference this type."
+    );
+    SqlError::new(3732, 16, 1, text)
 }
 
 fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<(), SqlError> {

@@ -24,6 +24,7 @@ use catalog::{
     TableDef, TableState, pending,
 };
 use exec::state::SessionCore;
+use plan::bind::type_names::SYSNAME;
 use plan::hints::TableLock;
 
 /// Longest row that the declared fixed columns may need.
@@ -325,8 +326,24 @@ impl<'a> Work<'a> {
         self.store(self.open.counters.next_object(&self.open.storage, &self.open.trees))
     }
 
+    /// A new alias type's user_type_id.
+    pub fn type_id(&self) -> Result<i32, SqlError> {
+        self.store(self.open.counters.next_type(&self.open.storage, &self.open.trees))
+    }
+
+    /// Keeps the alias type of a column from going until the transaction ends.
+    pub fn hold_type(&mut self, alias: Option<i32>) -> Result<(), SqlError> {
+        let Some(type_id) = alias.filter(|id| *id != SYSNAME) else { return Ok(()) };
+        self.lock(type_id, LockMode::SchS)?;
+        match self.db.catalog().alias(type_id) {
+            Some(_) => Ok(()),
+            None => Err(errors::schema_changed()),
+        }
+    }
+
     /// A column's definition with its DEFAULT.
-    pub fn column(&self, table: &str, column_id: i32, new: &NewColumn) -> Result<ColumnDef, SqlError> {
+    pub fn column(&mut self, table: &str, column_id: i32, new: &NewColumn) -> Result<ColumnDef, SqlError> {
+        self.hold_type(new.alias)?;
         let default = match &new.default {
             None => None,
             Some(default) => {
@@ -345,6 +362,7 @@ impl<'a> Work<'a> {
             identity: new.identity,
             computed: new.computed.clone(),
             generated: new.generated,
+            alias: new.alias,
         })
     }
 

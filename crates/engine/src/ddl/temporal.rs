@@ -358,7 +358,11 @@ fn past_column(column: &ColumnDef) -> NewColumn {
         DataType::RowVersion => DataType::Binary(8),
         ty => ty,
     };
-    NewColumn { collation: column.collation, ..NewColumn::new(column.name.clone(), ty, column.nullable) }
+    NewColumn {
+        collation: column.collation,
+        alias: column.alias,
+        ..NewColumn::new(column.name.clone(), ty, column.nullable)
+    }
 }
 
 /// A history for a table, clustered by the ends of its periods.

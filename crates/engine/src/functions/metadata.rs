@@ -62,7 +62,7 @@ pub const FUNCTIONS: &[Function] = &[
             (None, 256) => Value::str("sysname"),
             (None, _) => {
                 let catalog = session(cx)?.db().catalog();
-                let alias = catalog.types.values().find(|alias| i64::from(alias.type_id) == id);
+                let alias = i32::try_from(id).ok().and_then(|id| catalog.alias(id));
                 let table = catalog.table_types.values().find(|def| i64::from(def.type_id) == id);
                 let name = alias.map(|alias| &alias.name).or(table.map(|def| &def.name));
                 name.map_or(Value::Null, |name| Value::Str(name.clone()))

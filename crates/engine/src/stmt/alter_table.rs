@@ -761,6 +761,7 @@ fn alter_column(
     }
     check_not_computed_from(table, at)?;
     let new = table_def::new_column(column, &table.name, text, &column_defaults(work))?;
+    work.hold_type(new.alias)?;
     if new.ty == DataType::RowVersion {
         let text = format!("Cannot alter column '{}' to be data type timestamp.", new.name);
         return Err(SqlError::new(4927, 16, 1, text));
@@ -769,7 +770,7 @@ fn alter_column(
         // The rows are as they were.
         check_no_statistics(table, table.columns[at].column_id)?;
         let mut next = TableDef::clone(table);
-        next.columns[at].ty = new.ty;
+        (next.columns[at].ty, next.columns[at].alias) = (new.ty, new.alias);
         next.layout = layout_of(&next.columns);
         return work.replace(table, next).map(drop);
     }
@@ -790,7 +791,7 @@ fn alter_column(
         table.state.statistics.forget_column(table.columns[at].column_id);
     }
     let mut next = TableDef::clone(table);
-    next.columns[at].ty = new.ty;
+    (next.columns[at].ty, next.columns[at].alias) = (new.ty, new.alias);
     next.columns[at].nullable = new.nullable;
     next.columns[at].collation = new.collation;
     // As an assignment: what does not fit is an error.

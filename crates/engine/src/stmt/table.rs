@@ -135,6 +135,7 @@ impl StmtCtx<'_> {
         }
         let variables = self.core.host().variables_db()?;
         new.schema = Default::default();
+        new.forget_types();
         new.name = format!("#type {}", new.name).into();
         let table = tables::create_table(self.core, &variables, new)?;
         tables::drop_table(self.core, &variables, &table)

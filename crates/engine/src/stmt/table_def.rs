@@ -25,7 +25,7 @@ use plan::bind::filter::FilteredIndex;
 const MAX_COLUMNS: usize = 1024;
 const MAX_KEY_COLUMNS: usize = 32;
 
-pub use plan::bind::type_names::{built_in, data_type, table_type};
+pub use plan::bind::type_names::{alias_id, built_in, data_type, table_type};
 
 /// The table of a variable of a table type.
 ///
@@ -99,6 +99,7 @@ pub fn new_columns(table: &TableDef) -> Vec<NewColumn> {
         .map(|c| NewColumn {
             collation: c.collation,
             computed: c.computed.clone(),
+            alias: c.alias,
             ..NewColumn::new(c.name.clone(), c.ty, c.nullable)
         })
         .collect()
@@ -153,6 +154,9 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
             TableElement::Index(index) => add_inline_index(&mut table, index, None, defaults)?,
             TableElement::Period { .. } => {}
         }
+    }
+    if table.name.starts_with(['#', '@']) {
+        table.forget_types();
     }
     super::temporal::check_period(&table, &stmt.elements)?;
     check_clustered(stmt)?;
@@ -213,6 +217,8 @@ pub fn new_column(
     let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
     let nullable = nullable && (column.generated.is_none() || column.nullable.is_some());
     let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);
+    let declared = column.data_type.as_ref();
+    new.alias = declared.and_then(|name| alias_id(name, &defaults.catalog));
     new.collation = defaults.collation;
     new.generated = column.generated;
     if let Some(name) = &column.collation {

@@ -99,7 +99,7 @@ impl Column<'_> {
             1 => text(self.name),
             2 => Value::Int(self.column_id),
             3 => Value::TinyInt(ty.system_type_id()),
-            4 => Value::Int(ty.user_type_id()),
+            4 => Value::Int(self.def.map_or_else(|| ty.user_type_id(), ColumnDef::user_type_id)),
             5 => Value::SmallInt(ty.max_length()),
             6 => Value::TinyInt(ty.precision()),
             7 => Value::TinyInt(ty.scale()),
@@ -155,6 +155,7 @@ fn user_columns(
                 identity: c.identity,
                 computed: c.computed.clone(),
                 generated: None,
+                alias: c.alias,
             };
             let (object_id, column_id, ty) = (def.type_id, column.column_id, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });

@@ -7,7 +7,8 @@ use super::{SYSNAME, SystemView, View};
 use DataType::VarChar;
 
 /// The views of this file.
-pub(super) static ALL: &[&dyn SystemView] = &[&DOMAIN_CONSTRAINTS, &TABLE_PRIVILEGES, &COLUMN_PRIVILEGES];
+pub(super) static ALL: &[&dyn SystemView] =
+    &[&DOMAIN_CONSTRAINTS, &TABLE_PRIVILEGES, &COLUMN_PRIVILEGES, &COLUMN_DOMAIN_USAGE];
 
 /// INFORMATION_SCHEMA.DOMAIN_CONSTRAINTS: rules that are bound to types; there are no rules.
 static DOMAIN_CONSTRAINTS: View = View::information_empty(
@@ -60,3 +61,22 @@ static COLUMN_PRIVILEGES: View = View::information_defined("COLUMN_PRIVILEGES", 
      JOIN sys.database_principals AS u ON u.principal_id = p.grantee_principal_id
      JOIN sys.columns AS c ON c.object_id = o.object_id AND (p.minor_id = 0 OR p.minor_id = c.column_id)
      WHERE p.class = 1 AND p.state IN ('G', 'W') AND o.type IN ('U', 'V') AND p.type IN ('IN', 'RF', 'SL', 'UP')");
+
+/// INFORMATION_SCHEMA.COLUMN_DOMAIN_USAGE: columns of alias types.
+static COLUMN_DOMAIN_USAGE: View = View::information_defined(
+    "COLUMN_DOMAIN_USAGE",
+    &[
+        ("DOMAIN_CATALOG", SYSNAME, true),
+        ("DOMAIN_SCHEMA", SYSNAME, true),
+        ("DOMAIN_NAME", SYSNAME, false),
+        ("TABLE_CATALOG", SYSNAME, true),
+        ("TABLE_SCHEMA", SYSNAME, true),
+        ("TABLE_NAME", SYSNAME, false),
+        ("COLUMN_NAME", SYSNAME, true),
+    ],
+    "\
+     SELECT DB_NAME(), SCHEMA_NAME(t.schema_id), t.name, DB_NAME(), SCHEMA_NAME(o.schema_id), o.name, c.name
+     FROM sys.columns AS c JOIN sys.objects AS o ON o.object_id = c.object_id
+     JOIN sys.types AS t ON t.user_type_id = c.user_type_id
+     WHERE t.is_user_defined = 1 AND o.type IN ('U', 'V')",
+);

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use types::{Collation, DataType, Len, Value};
 
 use super::{SYSNAME, View, ViewColumn, pick, text};
-use catalog::{ConstraintAt, ConstraintKind, ModuleKind, TableDef, constraints_of};
+use catalog::{
+    AliasDef, Catalog, ColumnDef, ConstraintAt, ConstraintKind, Db, ModuleKind, TableDef, constraints_of,
+};
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 
@@ -60,11 +63,22 @@ const COLUMN_COLUMNS: &[ViewColumn] = &[
 pub(super) struct TypeParts {
     ty: DataType,
     collation: Collation,
+    /// The alias type that it was declared with, and its database.
+    domain: Option<(Arc<AliasDef>, CompactString)>,
 }
 
 impl TypeParts {
     pub(super) fn of(ty: DataType, collation: Collation) -> TypeParts {
-        TypeParts { ty, collation }
+        TypeParts { ty, collation, domain: None }
+    }
+
+    /// Of a table's column.
+    fn of_column(column: &ColumnDef, catalog: &Catalog, db: &Db) -> TypeParts {
+        let alias = column.alias.and_then(|id| catalog.alias(id)).cloned();
+        TypeParts {
+            domain: alias.map(|alias| (alias, db.name())),
+            ..TypeParts::of(column.ty, column.collation)
+        }
     }
 
     /// The value of a column with this name; NULL for columns that do not speak of the type.
@@ -91,7 +105,12 @@ impl TypeParts {
             "CHARACTER_SET_NAME" if ty.is_unicode() => text("UNICODE"),
             "CHARACTER_SET_NAME" if ty.is_string() => text("iso_1"),
             "COLLATION_NAME" if ty.is_string() => text(self.collation.name()),
-            _ => Value::Null,
+            _ => self.domain.as_ref().map_or(Value::Null, |(alias, db)| match column {
+                "DOMAIN_CATALOG" => text(db),
+                "DOMAIN_SCHEMA" => text(&alias.schema),
+                "DOMAIN_NAME" => text(&alias.name),
+                _ => Value::Null,
+            }),
         }
     }
 }
@@ -119,7 +138,7 @@ pub static COLUMNS: View =
         for t in pick::tables(&catalog, wanted, usize::MAX, Some(2)) {
             for (i, c) in t.columns.iter().enumerate() {
                 let default = c.default.as_ref().map(|d| d.text.as_str());
-                let parts = TypeParts::of(c.ty, c.collation);
+                let parts = TypeParts::of_column(c, &catalog, db);
                 add((&t.schema, &t.name), (i, &c.name, c.nullable), default, parts);
             }
         }

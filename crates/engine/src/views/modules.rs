@@ -8,7 +8,7 @@ use types::{DataType, Len, Value};
 
 use super::objects::{Kind, is_made_up, object, object_columns};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
-use crate::batch::module::{params_of, result_of};
+use crate::batch::module::{declared_types, params_of, result_of};
 use crate::ddl::events;
 use crate::instance::OfInstance;
 use crate::sysproc::scripts;
@@ -17,8 +17,9 @@ use exec::output::ColumnInfo;
 use exec::state::SessionCore;
 use plan::bind::function::table_columns;
 use plan::bind::scope::ScopeColumn;
+use plan::bind::type_names::alias_id;
 use plan::logical::OutColumn;
-use syntax::ast::{FunctionBody, ReferentialAction};
+use syntax::ast::{FunctionBody, ReferentialAction, TypeName};
 
 use DataType::{Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
@@ -183,13 +184,16 @@ fn system_parameters(db: &Db, wanted: &Wanted<'_>) -> Rows {
 fn parameters_of(modules: Vec<Arc<ModuleDef>>, catalog: &Catalog, wanted: &Wanted<'_>) -> Rows {
     let mut rows = Vec::new();
     for module in modules {
+        let (params, returns) = declared_types(&module);
+        let alias = |name: &TypeName| alias_id(name, catalog);
+        let returns = returns.and_then(alias);
         if let Some(result) = result_of(&module, catalog)? {
             let mut row = vec![
                 Value::Int(module.object_id),
                 text(""),
                 Value::Int(0),
                 Value::TinyInt(result.system_type_id()),
-                Value::Int(result.user_type_id()),
+                Value::Int(returns.unwrap_or_else(|| result.user_type_id())),
                 Value::SmallInt(result.max_length()),
                 Value::TinyInt(result.precision()),
                 Value::TinyInt(result.scale()),
@@ -212,7 +216,7 @@ fn parameters_of(modules: Vec<Arc<ModuleDef>>, catalog: &Catalog, wanted: &Wante
                 text(&param.name),
                 Value::Int(i as i32 + 1),
                 Value::TinyInt(ty.system_type_id()),
-                Value::Int(ty.user_type_id()),
+                Value::Int(alias(&params[i].data_type).unwrap_or_else(|| ty.user_type_id())),
                 Value::SmallInt(ty.max_length()),
                 Value::TinyInt(ty.precision()),
                 Value::TinyInt(ty.scale()),

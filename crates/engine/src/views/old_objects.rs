@@ -18,6 +18,7 @@ pub(super) static ALL: &[&dyn SystemView] = &[
     &SYSFOREIGNKEYS,
     &SYSCONSTRAINTS,
     &PARAMETER_TYPE_USAGES,
+    &COLUMN_TYPE_USAGES,
     &EVENTS,
 ];
 
@@ -319,6 +320,16 @@ static PARAMETER_TYPE_USAGES: View = View::defined(
     "\
      SELECT p.object_id, p.parameter_id, p.user_type_id
      FROM sys.parameters AS p JOIN sys.types AS t ON t.user_type_id = p.user_type_id
+     WHERE t.is_user_defined = 1",
+);
+
+/// sys.column_type_usages: columns of types that users have made.
+static COLUMN_TYPE_USAGES: View = View::defined(
+    "column_type_usages",
+    &[("object_id", Int, false), ("column_id", Int, false), ("user_type_id", Int, false)],
+    "\
+     SELECT c.object_id, c.column_id, c.user_type_id
+     FROM sys.columns AS c JOIN sys.types AS t ON t.user_type_id = c.user_type_id
      WHERE t.is_user_defined = 1",
 );
 

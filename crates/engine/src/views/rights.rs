@@ -171,6 +171,8 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.sysforeignkeys", PUBLIC, Rows::All),
     ("sys.sysconstraints", PUBLIC, Rows::All),
     ("sys.parameter_type_usages", PUBLIC, Rows::All),
+    ("sys.column_type_usages", PUBLIC, Rows::All),
+    ("INFORMATION_SCHEMA.COLUMN_DOMAIN_USAGE", PUBLIC, Rows::All),
     ("sys.events", PUBLIC, Rows::All),
     ("sys.sysusers", PUBLIC, Rows::All),
     ("sys.sysmembers", PUBLIC, Rows::All),

@@ -164,6 +164,7 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
         identity: None,
         computed: None,
         generated: None,
+        alias: None,
     });
     Arc::new(TableDef::of_view(view, columns.collect()))
 }

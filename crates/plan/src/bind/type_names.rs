@@ -31,6 +31,16 @@ pub fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<b
     }
 }
 
+/// user_type_id of sysname.
+pub const SYSNAME: i32 = 256;
+
+/// user_type_id of a name that stands for another type: an alias type, or sysname, which every database has.
+pub fn alias_id(name: &TypeName, catalog: &Catalog) -> Option<i32> {
+    let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
+    let alias = catalog.find_type(schema, &name.name.name.value).map(|alias| alias.type_id);
+    alias.or_else(|| name.name.name.is("sysname").then_some(SYSNAME))
+}
+
 /// The table type that a variable or parameter names.
 pub fn table_type<'c>(name: &TypeName, catalog: &'c Catalog) -> Option<&'c Arc<TableTypeDef>> {
     let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());

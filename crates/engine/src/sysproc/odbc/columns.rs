@@ -114,7 +114,7 @@ fn list(
                 text(relation.name()),
                 Value::Str(c.name),
                 Value::SmallInt(ty.data_type),
-                text(type_name(c.ty, c.identity)),
+                text(type_name(c.ty, c.identity, c.alias.as_deref())),
                 Value::Int(ty.precision),
                 Value::Int(ty.length),
                 small(ty.scale),

@@ -186,9 +186,10 @@ pub(super) fn odbc_type(ty: DataType, nullable: bool, version: i64, level: Level
     out
 }
 
-/// TYPE_NAME of a column.
-pub(super) fn type_name(ty: DataType, identity: bool) -> String {
+/// TYPE_NAME of a column: the alias type's name where it was declared with one.
+pub(super) fn type_name(ty: DataType, identity: bool, alias: Option<&str>) -> String {
     match (ty, identity) {
+        _ if let Some(alias) = alias => alias.to_owned(),
         (DataType::Decimal { .. }, true) => format!("{}() identity", ty.base_name()),
         (_, true) => format!("{} identity", ty.base_name()),
         (_, false) => ty.base_name().to_owned(),

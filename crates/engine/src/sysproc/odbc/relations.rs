@@ -9,6 +9,7 @@ use super::Names;
 use crate::views::{self, SystemView};
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use exec::state::SessionCore;
+use plan::bind::type_names::SYSNAME;
 
 /// What has columns.
 pub enum Relation {
@@ -25,6 +26,8 @@ pub struct Column {
     /// The text of its default.
     pub default: Option<CompactString>,
     pub identity: bool,
+    /// Name of the alias type that it was declared with.
+    pub alias: Option<CompactString>,
 }
 
 impl Relation {
@@ -56,12 +59,14 @@ impl Relation {
     pub fn columns(&self, session: &SessionCore, db: &Arc<Db>) -> Vec<Column> {
         match self {
             Relation::Table(table) => {
+                let catalog = db.catalog();
                 let column = |c: &catalog::ColumnDef| Column {
                     name: c.name.clone(),
                     ty: c.ty,
                     nullable: c.nullable,
                     default: c.default.as_ref().map(|d| d.text.clone()),
                     identity: c.identity.is_some(),
+                    alias: alias_name(c, &catalog),
                 };
                 table.columns.iter().map(column).collect()
             }
@@ -78,7 +83,15 @@ impl Relation {
 }
 
 fn plain(name: &str, ty: DataType, nullable: bool) -> Column {
-    Column { name: name.into(), ty, nullable, default: None, identity: false }
+    Column { name: name.into(), ty, nullable, default: None, identity: false, alias: None }
+}
+
+/// Name of the alias type that a column was declared with.
+pub fn alias_name(column: &catalog::ColumnDef, catalog: &Catalog) -> Option<CompactString> {
+    match column.alias? {
+        SYSNAME => Some("sysname".into()),
+        id => catalog.alias(id).map(|alias| alias.name.clone()),
+    }
 }
 
 /// The relations of these names, in order of schema and name.

@@ -4,6 +4,7 @@ use ::types::{DataType, SqlError, Value};
 
 use super::super::params::{NAME, Param};
 use super::super::{Call, column};
+use super::relations::alias_name;
 use super::{Level, check_qualifier, odbc_type, relations, small, text, type_name};
 use catalog::{IndexDef, TableDef};
 
@@ -58,7 +59,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
                 },
                 text(&c.name),
                 Value::SmallInt(ty.data_type),
-                text(type_name(c.ty, c.identity.is_some())),
+                text(type_name(c.ty, c.identity.is_some(), alias_name(c, &db.catalog()).as_deref())),
                 Value::Int(ty.precision),
                 Value::Int(ty.length),
                 small(ty.scale),
