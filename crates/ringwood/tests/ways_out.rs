@@ -292,3 +292,30 @@ fn shutdown_at_a_pipe_does_not_wait_for_its_end() {
     assert_eq!(rows(folder.path()), ROWS);
     drop(input);
 }
+
+#[test]
+fn a_procedure_of_the_start_that_never_ends() {
+    let folder = scene();
+    let open = || Options::new(folder.path()).memory(64 << 20).open().unwrap();
+    let db = open();
+    let mut session = db.session().unwrap();
+    session.execute("create procedure dbo.turns as while 1 = 1 waitfor delay '00:00:01'").unwrap();
+    session.execute("exec sp_procoption 'turns', 'startup', 'on'").unwrap();
+    drop(session);
+    db.close().unwrap();
+    // The program reads its input to the end.
+    let mut command = sql(folder.path());
+    command.args(["-Q", &script("")]).stdout(Stdio::null());
+    assert_eq!(ended(&mut command.spawn().unwrap()).code(), Some(0));
+    // The last handle goes, without a close: the folder is free at once.
+    let db = open();
+    let running = "select count(*) from sys.dm_exec_requests where session_id <> @@spid";
+    let begin = std::time::Instant::now();
+    while db.session().unwrap().query(running).unwrap().rows[0][0] != Value::Int(1) {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(30), "it does not run");
+    }
+    drop(db);
+    assert_eq!(rows(folder.path()), ROWS);
+    let quiet = Options::new(folder.path()).memory(64 << 20).trace_flag(4022).open().unwrap();
+    assert_eq!(quiet.session().unwrap().query(running).unwrap().rows[0][0], Value::Int(0));
+}
