@@ -313,3 +313,18 @@ fn a_call_in_a_loop_follows_what_changes_meanwhile() {
     b.check("EXEC q 4 EXEC u..q 4", "4\n-4");
     b.check("EXEC ('USE u EXEC q 4 EXEC t..q 4') EXEC q 4", "Changed database context to 'u'.\n-4\n4\n4");
 }
+
+#[test]
+fn defaults_of_parameters_are_in_the_page_of_their_database() {
+    let mut b = Bench::new();
+    b.check("CREATE DATABASE ru COLLATE Cyrillic_General_CI_AS", "");
+    run(
+        &b.instance,
+        "USE ru; EXEC ('CREATE PROCEDURE p @s varchar(10) = N''привет'', @n varchar(2) = ''я'' AS SELECT @s, @n')",
+    );
+    // The first call is bound, the second one is not: its name is in a variable.
+    b.check(
+        "EXEC ('USE ru EXEC p DECLARE @p varchar(9) = ''p'' EXEC @p')",
+        "Changed database context to 'ru'.\nпривет|я\nпривет|я",
+    );
+}

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
 use types::{CodePage, DataType, Dialect, Len, SqlError, Value};
 
-use super::module::{ModuleCode, convert_argument, position};
+use super::module::{ModuleCode, ParamCode, convert_argument, position};
 use super::run::{Failure, Flow, Run};
 use super::{Bound, Stamp};
 use catalog::{Db, ModuleDef};
@@ -94,8 +94,9 @@ impl Run<'_> {
             return Ok(None);
         }
         let code = self.code_of(module)?;
-        let mut given: Vec<Option<Given>> =
-            code.params.iter().map(|p| p.default.clone().map(Given::Default)).collect();
+        let page = db.default_collation().code_page();
+        let default = |param: &ParamCode| Ok::<_, SqlError>(param.default_in(page)?.map(Given::Default));
+        let mut given: Vec<Option<Given>> = code.params.iter().map(default).collect::<Result<_, _>>()?;
         let mut taken = vec![false; given.len()];
         let mut outputs = Vec::new();
         let mut exprs = Vec::new();

@@ -21,12 +21,30 @@ pub struct ParamCode {
     /// With its `@`.
     pub name: CompactString,
     pub ty: DataType,
-    pub default: Option<Value>,
+    /// The constant as it is written, which is known to become a value of the type.
+    default: Option<Value>,
     pub output: bool,
     /// CURSOR VARYING: the procedure gives a cursor back.
     pub cursor: bool,
     /// The type of a READONLY parameter, which is a table; `ty` means nothing then.
     pub table: Option<Arc<TableTypeDef>>,
+}
+
+impl ParamCode {
+    pub fn has_default(&self) -> bool {
+        self.default.is_some()
+    }
+
+    /// What it is without an argument, in the code page of the module's database.
+    ///
+    /// # Errors
+    /// None but for text that the page makes longer than the type allows.
+    pub fn default_in(&self, page: CodePage) -> Result<Option<Value>, SqlError> {
+        let convert = |value: &Value| {
+            convert_with(value, value.natural_type(), self.ty, 0, Mode::Implicit, Dialect::default(), page)
+        };
+        self.default.as_ref().map(convert).transpose()
+    }
 }
 
 /// Compiled code of a module. Its parameters are its first variables.
@@ -140,7 +158,8 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
         None => None,
         Some(expr) => {
             let value = plan::bind::literal::literal(expr)?;
-            Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
+            convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?;
+            Some(value)
         }
     };
     Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false, table: None })
@@ -288,7 +307,11 @@ pub fn bind_arguments(
             vars.push(Value::Null);
             continue;
         }
-        vars.push(value.or_else(|| param.default.clone()).ok_or_else(|| {
+        let value = match value {
+            Some(value) => Some(value),
+            None => param.default_in(manner.1)?,
+        };
+        vars.push(value.ok_or_else(|| {
             let text = format!(
                 "Procedure or function '{name}' expects parameter '{}', which was not supplied.",
                 param.name

@@ -22,7 +22,7 @@ fn error(number: i32, text: String) -> SqlError {
     SqlError::new(number, 16, 1, text)
 }
 
-/// What stands behind `Cannot create index on view "v" because it`, and its end.
+/// `Cannot create index on view "v" because it ...`: `what` is the rest of the text.
 fn because(view: &ModuleDef, number: i32, what: &str) -> SqlError {
     error(number, format!("Cannot create index on view \"{}\" because it {what}", shown(view)))
 }

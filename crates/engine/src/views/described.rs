@@ -113,7 +113,7 @@ fn of_object(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let args: Vec<String> = params
         .iter()
         .map(|param| {
-            let value = if param.table.is_some() || param.default.is_some() { "DEFAULT" } else { "NULL" };
+            let value = if param.table.is_some() || param.has_default() { "DEFAULT" } else { "NULL" };
             format!("{} = {value}", param.name)
         })
         .collect();

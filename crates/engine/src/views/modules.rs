@@ -266,7 +266,8 @@ pub static ALL_PARAMETERS: View =
         Ok(rows)
     });
 
-const TRIGGER_COLUMNS: &[ViewColumn] = &[
+/// Columns of sys.triggers; sys.server_triggers has the first eleven.
+pub(super) const TRIGGER_COLUMNS: &[ViewColumn] = &[
     ("name", SYSNAME, false),
     ("object_id", Int, false),
     ("parent_class", TinyInt, false),
@@ -282,25 +283,35 @@ const TRIGGER_COLUMNS: &[ViewColumn] = &[
     ("is_instead_of_trigger", Bit, false),
 ];
 
+/// What sys.triggers and sys.server_triggers say of a trigger: the first eleven columns.
+pub(super) fn trigger_row(module: &Arc<ModuleDef>) -> Vec<Value> {
+    let (class, class_name) = match (module.is_server_trigger(), module.is_ddl_trigger()) {
+        (true, _) => (100, "SERVER"),
+        (false, true) => (0, "DATABASE"),
+        (false, false) => (1, "OBJECT_OR_COLUMN"),
+    };
+    vec![
+        text(&module.name),
+        Value::Int(module.object_id),
+        Value::TinyInt(class),
+        text(class_name),
+        Value::Int(module.parent),
+        text(module.kind.code()),
+        text(module.kind.description()),
+        module.create_date.clone(),
+        module.modify_date.clone(),
+        bit(false),
+        bit(module.disabled),
+    ]
+}
+
 /// sys.triggers.
 pub static TRIGGERS: View =
     View::seeking("triggers", TRIGGER_COLUMNS, &[0, 1, 4], pick::per_module, |_, db, wanted| {
         let row = |module: &Arc<ModuleDef>| {
-            wanted.part(vec![
-                text(&module.name),
-                Value::Int(module.object_id),
-                Value::TinyInt(u8::from(!module.is_ddl_trigger())),
-                text(if module.is_ddl_trigger() { "DATABASE" } else { "OBJECT_OR_COLUMN" }),
-                Value::Int(module.parent),
-                text(module.kind.code()),
-                text(module.kind.description()),
-                module.create_date.clone(),
-                module.modify_date.clone(),
-                bit(false),
-                bit(module.disabled),
-                bit(false),
-                bit(module.trigger().is_some_and(|t| t.instead_of)),
-            ])
+            let mut row = trigger_row(module);
+            row.extend([bit(false), bit(module.trigger().is_some_and(|t| t.instead_of))]);
+            wanted.part(row)
         };
         let mut list = pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 1, Some(0));
         list.retain(|module| !module.is_server_trigger());

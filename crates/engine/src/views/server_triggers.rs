@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::modules::EVENT_COLUMNS;
-use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, bit, text};
+use super::modules::{EVENT_COLUMNS, TRIGGER_COLUMNS, trigger_row};
+use super::{Rows, SystemView, View, bit, text};
 use crate::ddl::events;
-use catalog::{ModuleDef, ModuleKind};
+use catalog::ModuleDef;
 use exec::state::SessionCore;
 use syntax::ast::ExecuteAs;
 
-use DataType::{Bit, Char, DateTime, Int, NVarChar, TinyInt};
+use DataType::{Bit, Int, NVarChar};
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[&TRIGGERS, &EVENTS, &MODULES];
@@ -24,40 +24,9 @@ fn triggers(session: &SessionCore) -> Result<Vec<Arc<ModuleDef>>, SqlError> {
 }
 
 /// sys.server_triggers.
-static TRIGGERS: View = View::sys(
-    "server_triggers",
-    &[
-        ("name", SYSNAME, false),
-        ("object_id", Int, false),
-        ("parent_class", TinyInt, false),
-        ("parent_class_desc", NVARCHAR60, true),
-        ("parent_id", Int, false),
-        ("type", Char(2), false),
-        ("type_desc", NVARCHAR60, true),
-        ("create_date", DateTime, false),
-        ("modify_date", DateTime, false),
-        ("is_ms_shipped", Bit, false),
-        ("is_disabled", Bit, false),
-    ],
-    |session, _, _| {
-        let row = |trigger: &Arc<ModuleDef>| {
-            vec![
-                text(&trigger.name),
-                Value::Int(trigger.object_id),
-                Value::TinyInt(100),
-                text("SERVER"),
-                Value::Int(0),
-                text(ModuleKind::Trigger.code()),
-                text(ModuleKind::Trigger.description()),
-                trigger.create_date.clone(),
-                trigger.modify_date.clone(),
-                bit(false),
-                bit(trigger.disabled),
-            ]
-        };
-        Ok(triggers(session)?.iter().map(row).collect())
-    },
-);
+static TRIGGERS: View = View::sys("server_triggers", TRIGGER_COLUMNS.split_at(11).0, |session, _, _| {
+    Ok(triggers(session)?.iter().map(trigger_row).collect())
+});
 
 /// sys.server_trigger_events.
 static EVENTS: View = View::sys("server_trigger_events", EVENT_COLUMNS, |session, _, _| -> Rows {

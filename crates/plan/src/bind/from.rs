@@ -7,7 +7,7 @@ use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::system_time::{Mention, not_versioned};
 use crate::bind::updatable::Origin;
-use crate::bind::view_rows::NOEXPAND;
+use crate::bind::view_rows::{NOEXPAND, keeps_no_rows};
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn};
@@ -180,6 +180,7 @@ impl Binder<'_> {
         let alias = alias.or(Some(&name.name).filter(|_| renamed));
         let mention = Mention { name, alias, hints };
         match found {
+            Named::Table(..) if hints.iter().any(|hint| hint.name == NOEXPAND) => Err(keeps_no_rows(name)),
             Named::Table(db, table) => match self.moments_of_view(&table, moments.is_some())?.or(moments) {
                 None => self.base_table(db, table, name, alias, hints),
                 Some(moments) => self.versions((db, table), &mention, &moments),

@@ -20,6 +20,10 @@ const MAX_VIEWS: usize = 32;
 const CHANGED_ROWS: f64 = 10.0;
 /// The hidden column that pairs a row of `deleted` with its row of `inserted`.
 pub const ROW_NUMBER: &str = "$row";
+/// `deleted` and `inserted` in the place of their table, in a statement of the engine: they go by the table's own name, schema and
+/// database, as in `dbo.t.c`.
+pub const DELETED_IN_PLACE: &str = "$deleted";
+pub const INSERTED_IN_PLACE: &str = "$inserted";
 
 /// The rows that a statement changes, which `inserted` and `deleted` name.
 #[derive(Clone, Debug)]
@@ -141,9 +145,12 @@ impl Binder<'_> {
         alias: Option<&ast::Ident>,
     ) -> Result<Option<Logical>, SqlError> {
         let Some(changes) = self.changes.clone().filter(|_| name.is_bare()) else { return Ok(None) };
-        let source = match fold_name(&name.name.value).as_str() {
-            "inserted" => WorkSource::Inserted,
-            "deleted" => WorkSource::Deleted,
+        let trusted = self.rights.chain == Chain::Trusted;
+        let (source, in_place) = match fold_name(&name.name.value).as_str() {
+            "inserted" => (WorkSource::Inserted, false),
+            "deleted" => (WorkSource::Deleted, false),
+            INSERTED_IN_PLACE if trusted => (WorkSource::Inserted, true),
+            DELETED_IN_PLACE if trusted => (WorkSource::Deleted, true),
             _ => return Ok(None),
         };
         let there = if source == WorkSource::Inserted { changes.inserted } else { changes.deleted };
@@ -161,11 +168,13 @@ impl Binder<'_> {
         number.hidden = true;
         columns.push(number);
         columns.extend(self.time_column(&changes.table)?);
+        let table = &changes.table;
+        let own = if in_place { table.name.as_str() } else { name.name.value.as_str() };
         let source_of = Source {
-            name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
+            name: fold_name(alias.map_or(own, |a| a.value.as_str())),
             aliased: alias.is_some(),
-            schema: None,
-            database: None,
+            schema: in_place.then(|| fold_name(&table.schema)),
+            database: in_place.then(|| fold_name(&db.name())),
             columns,
             object_id: 0,
             db_id: 0,

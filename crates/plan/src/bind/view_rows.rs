@@ -21,6 +21,11 @@ pub fn rows_name(table: &TableDef) -> String {
     format!("[{PREFIX}{}]", table.object_id)
 }
 
+/// 8171: NOEXPAND on a table, or on a view that keeps no rows.
+pub(super) fn keeps_no_rows(name: &ast::ObjectName) -> SqlError {
+    SqlError::new(8171, 16, 2, format!("Hint 'noexpand' on object '{name}' is invalid."))
+}
+
 impl Binder<'_> {
     /// The table of such a name, in a statement of the engine.
     pub(super) fn view_rows(&self, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
@@ -40,8 +45,7 @@ impl Binder<'_> {
     ) -> Result<Logical, SqlError> {
         let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
         let Some(rows) = catalog.rows_of_view(view.object_id).cloned() else {
-            let text = format!("Hint 'noexpand' on object '{}' is invalid.", mention.name);
-            return Err(SqlError::new(8171, 16, 2, text));
+            return Err(keeps_no_rows(mention.name));
         };
         self.rights.need_object(&db, (&view.schema, &view.name), view.object_id, Permission::Select, &[]);
         let hints: Vec<ast::OptionItem> =

@@ -16,7 +16,7 @@ use crate::state::changes::Action;
 use catalog::names::quote;
 use catalog::{Catalog, ModuleDef, TableDef, fold_name};
 use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::ChangedTable;
+use plan::bind::module::{ChangedTable, DELETED_IN_PLACE, INSERTED_IN_PLACE};
 use plan::bind::set_options::{Isolation, SessionOptions};
 use plan::bind::view_rows::rows_name;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, StmtKind, TableRefKind};
@@ -141,10 +141,10 @@ fn of_view(
     };
     let text = Texts { rows, kept: grouped(select) };
     if deleted {
-        add(&text.taken(), "deleted")?;
+        add(&text.taken(), DELETED_IN_PLACE)?;
     }
     if inserted {
-        add(&text.added(), "inserted")?;
+        add(&text.added(), INSERTED_IN_PLACE)?;
     }
     Ok(())
 }
@@ -232,9 +232,8 @@ impl Texts<'_> {
 fn put(source: &mut ast::TableRef, table: &TableDef, changed: &str) {
     let span = source.span;
     match &mut source.kind {
-        TableRefKind::Named { name, alias, hints, .. } => {
+        TableRefKind::Named { name, hints, .. } => {
             if is_of(name, table) {
-                alias.get_or_insert_with(|| name.name.clone());
                 let bare = ast::Ident { value: changed.into(), quoted: false, span };
                 *name = ast::ObjectName::bare(bare);
                 return;
