@@ -99,7 +99,7 @@ fn prepared_statements_run_again_and_again() {
     }
     assert_eq!(error(client.call(&insert.with([int("", 1), text("", "again")]))).0, 2627);
     assert_eq!(client.call(&select.with([int("", 9)])).unwrap().into_rows().count(), 0);
-    assert_eq!(error(client.prepare("@a int", "selekt @a")).0, 102);
+    assert_eq!(error(client.prepare("@a int", "select @a +")).0, 102);
 }
 
 #[test]
