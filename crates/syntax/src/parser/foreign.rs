@@ -4,7 +4,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AlterDatabaseAction, ColumnRef, ConstraintKind, Expr, ExprKind, Foreign, Ident, ObjectName, StmtKind, TableRefKind,
+    AlterDatabaseAction, ColumnRef, ConstraintKind, Expr, ExprKind, Foreign, Ident, ObjectName, StmtKind,
+    TableRefKind,
 };
 use crate::lexer::Tok;
 use compact_str::CompactString;

@@ -140,8 +140,7 @@ impl Parser<'_> {
         }
         let name = self.upper_word()?;
         // The few options of two words.
-        for (first, second) in
-            [
+        for (first, second) in [
             ("SERVER", "CERTIFICATE"),
             ("SERVER", "ASYMMETRIC"),
             ("EXECUTE", "AS"),
@@ -224,7 +223,8 @@ impl Parser<'_> {
             item.nested.push(self.nest(Self::option)?);
         } else if item.name == "PASSWORD" {
             while self.at_any(&["MUST_CHANGE", "HASHED", "OLD_PASSWORD", "UNLOCK"]) {
-                let nested = if self.at("OLD_PASSWORD") { self.nest(Self::option)? } else { self.table_hint()? };
+                let nested =
+                    if self.at("OLD_PASSWORD") { self.nest(Self::option)? } else { self.table_hint()? };
                 item.nested.push(nested);
             }
         } else if item.name == "QUERY_STORE" && self.at("ALL") {

@@ -182,8 +182,9 @@ impl Parser<'_> {
         if !self.at_ident() || self.peek_at(1).kind == Tok::Colon {
             return false;
         }
-        let statement =
-            self.at("THROW") || self.at_foreign() || (self.at_any(&["ENABLE", "DISABLE"]) && self.at_word(1, "TRIGGER"));
+        let statement = self.at("THROW")
+            || self.at_foreign()
+            || (self.at_any(&["ENABLE", "DISABLE"]) && self.at_word(1, "TRIGGER"));
         !statement
     }
 
