@@ -204,6 +204,7 @@ pub const STATISTICS: Rules = &[
 pub const DBCC: Rules = &[
     ("NO_INFOMSGS", Takes::Nothing),
     ("ALL_ERRORMSGS", Takes::Nothing),
+    ("ALL_CONSTRAINTS", Takes::Nothing),
     ("EXTENDED_LOGICAL_CHECKS", Takes::Nothing),
     ("PHYSICAL_ONLY", Takes::Nothing),
     ("DATA_PURITY", Takes::Nothing),
