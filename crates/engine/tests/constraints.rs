@@ -405,7 +405,10 @@ fn rows_that_a_constraint_would_refuse_are_found() {
     b.check("DBCC CHECKCONSTRAINTS WITH NO_INFOMSGS", &lines(&[positive, small, key]));
     b.check("DBCC CHECKCONSTRAINTS ('child') WITH NO_INFOMSGS", &lines(&[positive, small, key]));
     b.check("DBCC CHECKCONSTRAINTS ('dbo.of_parent') WITH NO_INFOMSGS", key);
-    b.check("DECLARE @id int = OBJECT_ID('positive'); DBCC CHECKCONSTRAINTS (@id) WITH NO_INFOMSGS", positive);
+    b.check(
+        "DECLARE @id int = OBJECT_ID('positive'); DBCC CHECKCONSTRAINTS (@id) WITH NO_INFOMSGS",
+        positive,
+    );
     let said = b.run("DBCC CHECKCONSTRAINTS ('nowhere')");
     assert!(said.starts_with("Msg 2501"), "{said}");
     // What is switched off is asked for by name or with ALL_CONSTRAINTS.
@@ -414,7 +417,10 @@ fn rows_that_a_constraint_would_refuse_are_found() {
     b.check("DBCC CHECKCONSTRAINTS WITH ALL_CONSTRAINTS, NO_INFOMSGS", &lines(&[positive, small, key]));
     b.check("DBCC CHECKCONSTRAINTS ('of_parent') WITH NO_INFOMSGS", key);
     // A constraint that is trusted is not looked at without being named.
-    b.check("UPDATE child SET n = 5 WHERE n < 0; ALTER TABLE child WITH CHECK CHECK CONSTRAINT positive", "(1)");
+    b.check(
+        "UPDATE child SET n = 5 WHERE n < 0; ALTER TABLE child WITH CHECK CHECK CONSTRAINT positive",
+        "(1)",
+    );
     b.check("DBCC CHECKCONSTRAINTS WITH NO_INFOMSGS", "");
     // Two hundred rows, or all.
     b.check(
