@@ -33,7 +33,7 @@ pub(super) fn check_constraints(command: &mut Command<'_, '_>) -> Result<(), Sql
         };
         for row in query_rows(command.ctx.core, &db, &text)? {
             let at = row.into_iter().next().unwrap_or(Value::Null);
-            found.push(vec![Value::str(&shown(&table)), Value::str(&quote(&name)), at]);
+            found.push(vec![Value::str(shown(&table)), Value::str(quote(&name)), at]);
         }
     }
     if found.is_empty() {
