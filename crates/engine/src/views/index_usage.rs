@@ -22,8 +22,11 @@ use DataType::{BigInt, DateTime, Float, Int, NVarChar, SmallInt, VarChar};
 pub(super) static ALL: &[&dyn SystemView] =
     &[&USAGE, &MISSING_DETAILS, &MISSING_GROUPS, &MISSING_STATS, &MISSING_COLUMNS];
 
+/// A table of a database.
+type Table = (Arc<Db>, Arc<TableDef>);
+
 /// The tables of all databases, their uses added up to this moment.
-fn tables(session: &SessionCore) -> Result<Vec<(Arc<Db>, Arc<TableDef>)>, SqlError> {
+fn tables(session: &SessionCore) -> Result<Vec<Table>, SqlError> {
     settle(session.instance())?;
     let mut all = Vec::new();
     for db in session.host().databases() {
