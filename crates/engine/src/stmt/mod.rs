@@ -250,7 +250,7 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         let Err(reason) = made else { return Ok(()) };
         let (number, state, text) = match (reason.number, action) {
-            (5074, AlterTableAction::AlterColumn(column)) => {
+            (5074, AlterTableAction::AlterColumn { column, .. }) => {
                 (4922, 9, failed_column("ALTER COLUMN", &column.name.value))
             }
             (5074, AlterTableAction::Drop(elements)) => {

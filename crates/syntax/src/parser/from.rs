@@ -171,6 +171,14 @@ impl Parser<'_> {
         }
         let kind = match self.kind() {
             Tok::LParen => return self.nest(Self::parenthesised_source),
+            Tok::LBrace => {
+                // `{oj a LEFT OUTER JOIN b ON ...}`
+                self.bump();
+                self.expect("OJ")?;
+                let inner = self.table_source()?;
+                self.expect_tok(Tok::RBrace)?;
+                return Ok(inner);
+            }
             Tok::Variable => self.variable_source()?,
             Tok::DoubleColon => {
                 self.bump();
@@ -199,6 +207,11 @@ impl Parser<'_> {
         let file = self.string()?;
         let options = if self.eat_tok(Tok::Comma) { self.list(Self::option)? } else { Vec::new() };
         self.expect_tok(Tok::RParen)?;
+        if self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
+            self.mark_foreign("OPENROWSET(BULK ...) WITH");
+            self.bump();
+            self.skip_parentheses()?;
+        }
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableRefKind::Bulk { file, options, alias, columns })
     }
@@ -293,6 +306,9 @@ impl Parser<'_> {
     fn named_source(&mut self, name: ObjectName) -> P<TableRefKind> {
         if self.at_tok(Tok::LParen) && !self.at_bare_hints() {
             return self.function_source(name);
+        }
+        if self.eat_seq(&["FOR", "PATH"]) {
+            self.mark_foreign("FOR PATH of graphs");
         }
         let system_time = self.opt_system_time()?.map(Box::new);
         let mut hints = self.opt_table_hints()?;
@@ -409,7 +425,13 @@ impl Parser<'_> {
         let mut schema = Vec::new();
         if self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
             self.bump();
-            schema = self.paren_list(Self::function_column)?;
+            if name.name.is("OPENXML") && matches!(self.peek_at(2).kind, Tok::RParen | Tok::Dot) {
+                // The columns of a table.
+                self.mark_foreign("OPENXML ... WITH (table)");
+                self.skip_parentheses()?;
+            } else {
+                schema = self.paren_list(Self::function_column)?;
+            }
         }
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableRefKind::Function { name, args, schema, alias, columns })

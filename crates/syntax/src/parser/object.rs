@@ -195,6 +195,8 @@ impl Parser<'_> {
         let kind = if self.eat("FROM") {
             let base = self.type_name()?;
             TypeKind::Alias { base, nullable: self.nullability() }
+        } else if self.foreign_body()? {
+            TypeKind::Table { elements: Vec::new(), options: Vec::new() }
         } else {
             self.expect_seq(&["AS", "TABLE"])?;
             let elements = self.table_elements()?;
