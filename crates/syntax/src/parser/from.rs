@@ -2,7 +2,7 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, Span, SystemTime, TableRef,
+    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, RowSchema, Span, SystemTime, TableRef,
     TableRefKind, TableSample,
 };
 use crate::lexer::Tok;
@@ -422,15 +422,15 @@ impl Parser<'_> {
             }
             return Err(self.unexpected());
         }
-        let mut schema = Vec::new();
+        let mut schema = RowSchema::Own;
         if self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
             self.bump();
             if name.name.is("OPENXML") && matches!(self.peek_at(2).kind, Tok::RParen | Tok::Dot) {
-                // The columns of a table.
-                self.mark_foreign("OPENXML ... WITH (table)");
-                self.skip_parentheses()?;
+                self.bump();
+                schema = RowSchema::Table(self.object_name()?);
+                self.expect_tok(Tok::RParen)?;
             } else {
-                schema = self.paren_list(Self::function_column)?;
+                schema = RowSchema::Columns(self.paren_list(Self::function_column)?);
             }
         }
         let (alias, columns) = self.alias_and_columns()?;
