@@ -427,7 +427,11 @@ fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result<(), SqlErr
                 continue;
             }
             // Where they are carried out.
-            DropKind::Login | DropKind::User | DropKind::Role | DropKind::ServerRole => continue,
+            DropKind::Login
+            | DropKind::User
+            | DropKind::Role
+            | DropKind::ServerRole
+            | DropKind::ApplicationRole => continue,
         };
         let db = database_of(core, name)?;
         db.check_usable()?;

@@ -793,6 +793,8 @@ pub enum DropKind {
     Role,
     /// `SERVER ROLE`.
     ServerRole,
+    /// `APPLICATION ROLE`.
+    ApplicationRole,
     /// `CREDENTIAL`.
     Credential,
     /// `DATABASE SCOPED CREDENTIAL`.

@@ -13,7 +13,6 @@ use compact_str::CompactString;
 /// Kinds of objects behind CREATE, ALTER and DROP.
 const OBJECTS: &[&str] = &[
     "AGGREGATE",
-    "APPLICATION ROLE",
     "ASSEMBLY",
     "ASYMMETRIC KEY",
     "AVAILABILITY GROUP",

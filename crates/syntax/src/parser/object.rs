@@ -93,6 +93,8 @@ impl Parser<'_> {
             Ok(PrincipalKind::Role)
         } else if self.eat_seq(&["SERVER", "ROLE"]) {
             Ok(PrincipalKind::ServerRole)
+        } else if self.eat_seq(&["APPLICATION", "ROLE"]) {
+            Ok(PrincipalKind::ApplicationRole)
         } else {
             Err(self.unexpected())
         }
@@ -152,6 +154,9 @@ impl Parser<'_> {
         ];
         if self.eat_seq(&["SERVER", "ROLE"]) {
             return Ok(DropKind::ServerRole);
+        }
+        if self.eat_seq(&["APPLICATION", "ROLE"]) {
+            return Ok(DropKind::ApplicationRole);
         }
         for (word, kind) in KINDS {
             if self.eat(word) {
