@@ -1,4 +1,5 @@
-//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, and as whom the statements of a module run.
+//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, application roles, and as whom the statements of a
+//! module run.
 
 use std::sync::Arc;
 
@@ -190,6 +191,27 @@ impl SessionCore {
         (self.chain, self.acting_floor) = (scope.chain, scope.floor);
     }
 
+    /// The rights of an application role instead of the caller's, until its cookie comes back or the session ends.
+    ///
+    /// # Errors
+    /// 217 too many.
+    pub fn take_role(&mut self, db: &Db, role: &Principal, cookie: Option<Vec<u8>>) -> Result<(), SqlError> {
+        self.check_depth()?;
+        self.caller.act(Acting::Role { db: db.id(), id: role.id, sid: role.sid.clone(), cookie });
+        Ok(())
+    }
+
+    /// The rights that the caller had before an application role. Error: 15592.
+    pub fn leave_role(&mut self, cookie: &[u8]) -> Result<(), SqlError> {
+        let depth = self.caller.depth();
+        if depth > self.acting_floor && self.caller.in_role_of(cookie) {
+            self.caller.return_to(depth - 1);
+            return Ok(());
+        }
+        let text = "Cannot unset application role because none was set or the cookie is invalid.";
+        Err(SqlError::new(15_592, 16, 1, text))
+    }
+
     fn check_depth(&self) -> Result<(), SqlError> {
         match self.caller.depth() < MAX_DEPTH {
             true => Ok(()),
@@ -203,7 +225,7 @@ impl SessionCore {
     /// REVERT: back to whom acted before, at most to whom acted when the scope began.
     pub fn revert(&mut self) {
         let depth = self.caller.depth();
-        if depth > self.acting_floor {
+        if depth > self.acting_floor && !self.caller.in_role() {
             self.caller.return_to(depth - 1);
         }
     }

@@ -15,7 +15,9 @@ impl Parser<'_> {
         if self.at_word(1, "AS") {
             self.bump();
             self.bump();
-            return Ok(StmtKind::ExecuteAs(self.execute_as()?));
+            let whom = self.execute_as()?;
+            self.foreign_context("EXECUTE AS ... WITH")?;
+            return Ok(StmtKind::ExecuteAs(whom));
         }
         Ok(StmtKind::Execute(Box::new(self.execute()?)))
     }
@@ -105,6 +107,9 @@ impl Parser<'_> {
         }
         let at = if self.at("AT") && self.is_ident(1) {
             self.bump();
+            if self.at("DATA_SOURCE") && self.is_ident(1) {
+                self.bump();
+            }
             Some(self.ident()?)
         } else {
             None

@@ -107,6 +107,7 @@ impl Parser<'_> {
             }
             "REVERT" => {
                 self.bump();
+                self.foreign_context("REVERT WITH")?;
                 return Ok(StmtKind::Revert);
             }
             "GRANT" => PermissionVerb::Grant,
@@ -134,7 +135,7 @@ impl Parser<'_> {
         let start = self.peek().span;
         let ctes = if self.at("WITH") {
             let ctes = self.opt_ctes()?;
-            if ctes.is_empty() && self.prolog.is_empty() {
+            if ctes.is_empty() && self.prolog.is_empty() && self.foreign.is_none() {
                 return Err(self.unexpected());
             }
             ctes
@@ -181,8 +182,9 @@ impl Parser<'_> {
         if !self.at_ident() || self.peek_at(1).kind == Tok::Colon {
             return false;
         }
-        let statement =
-            self.at("THROW") || (self.at_any(&["ENABLE", "DISABLE"]) && self.at_word(1, "TRIGGER"));
+        let statement = self.at("THROW")
+            || self.at_foreign()
+            || (self.at_any(&["ENABLE", "DISABLE"]) && self.at_word(1, "TRIGGER"));
         !statement
     }
 
