@@ -28,6 +28,7 @@ pub mod names;
 pub mod new;
 pub mod other;
 pub mod pending;
+pub mod policy;
 pub mod properties;
 pub mod registry;
 pub mod row_counts;

@@ -9,6 +9,7 @@ pub mod indexed_views;
 pub mod modules;
 pub mod moves;
 pub mod others;
+pub mod policies;
 pub mod rebuild;
 #[cfg(test)]
 pub(crate) mod roots_tests;

@@ -33,6 +33,7 @@ mod permissions;
 mod physical;
 mod pick;
 mod plans;
+mod policies;
 mod properties;
 mod referenced;
 pub mod rights;
@@ -476,6 +477,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &messages::MESSAGES,
     &messages::SYSMESSAGES,
     &others::SEQUENCES,
+    &policies::SECURITY_POLICIES,
+    &policies::SECURITY_PREDICATES,
     &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,
     &absent::ASSEMBLIES,
