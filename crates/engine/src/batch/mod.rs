@@ -31,6 +31,7 @@ pub mod table_param;
 pub mod trigger;
 pub mod undeclared;
 mod unrun;
+pub mod usage;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
