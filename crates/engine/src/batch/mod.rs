@@ -10,6 +10,7 @@ pub mod declared;
 pub mod dynamic;
 pub mod errors_text;
 pub mod execute;
+mod execute_as;
 pub mod flow;
 pub mod function;
 mod function_body;

@@ -70,8 +70,8 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         // Where they are carried out: USE, EXECUTE, EXECUTE AS, principals, permissions.
         | StmtKind::Use(_)
         | StmtKind::Execute(_)
-        | StmtKind::ExecuteAs(_)
-        | StmtKind::Revert
+        | StmtKind::ExecuteAs { .. }
+        | StmtKind::Revert { .. }
         | StmtKind::Foreign(_)
         | StmtKind::CreatePrincipal(_)
         | StmtKind::AlterPrincipal(_)
