@@ -30,6 +30,7 @@ pub mod other;
 pub mod pending;
 pub mod policy;
 pub mod properties;
+pub mod query_store;
 pub mod registry;
 pub mod row_counts;
 pub mod row_version;

@@ -11,6 +11,7 @@ pub mod moves;
 pub mod others;
 pub mod policies;
 pub mod rebuild;
+pub mod retention;
 #[cfg(test)]
 pub(crate) mod roots_tests;
 pub mod schemabinding;

@@ -25,6 +25,7 @@ mod module;
 pub(crate) mod option_rules;
 mod permission;
 mod policy;
+mod query_store;
 mod restore;
 mod restore_lists;
 mod restore_places;
