@@ -10,6 +10,7 @@ pub mod declared;
 pub mod dynamic;
 pub mod errors_text;
 pub mod execute;
+mod execute_as;
 pub mod flow;
 pub mod function;
 mod function_body;
@@ -26,6 +27,7 @@ pub mod run;
 mod server_cursors;
 pub mod shape;
 pub mod shown_plan;
+pub mod statement_text;
 pub mod table_args;
 pub mod table_param;
 pub mod trigger;
@@ -127,6 +129,7 @@ impl Bound {
         let mut stamp = Stamp::now(core);
         core.temps.used.store(false, Relaxed);
         let env = CompileEnv {
+            predicate_of: None,
             chain: core.chain,
             names: &**core.host(),
             db: core.db(),
@@ -210,6 +213,8 @@ pub struct Compiled {
     pub source: Arc<str>,
     /// The procedure or trigger that it is the body of; else empty.
     pub procedure: CompactString,
+    /// Its object_id; 0 of a text.
+    pub object_id: i32,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
     pub program: Program,
     /// How many of its variables are parameters; they come first.
@@ -326,7 +331,8 @@ impl Compiled {
         let concealed = conceal(text);
         let text = if *source == *concealed { source.clone() } else { concealed.into() };
         let counts = CountsOfBatch::new(program.stmts.len());
-        Compiled { text, source, procedure, program, parameters, settings, bound, counts }
+        let object_id = 0;
+        Compiled { text, source, procedure, object_id, program, parameters, settings, bound, counts }
     }
 }
 
@@ -389,6 +395,7 @@ mod tests {
         instance.session().unwrap().with_core(|core| {
             let counters = plan::counters::OptimizerCounters::default();
             let env = CompileEnv {
+                predicate_of: None,
                 chain: core.chain,
                 names: &**core.host(),
                 db: core.db(),

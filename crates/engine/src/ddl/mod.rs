@@ -9,7 +9,9 @@ pub mod indexed_views;
 pub mod modules;
 pub mod moves;
 pub mod others;
+pub mod policies;
 pub mod rebuild;
+pub mod retention;
 #[cfg(test)]
 pub(crate) mod roots_tests;
 pub mod schemabinding;

@@ -22,9 +22,6 @@ const SET: &[Param] = &[
 const COOKIE: usize = 4;
 const UNSET: &[Param] = &[("@cookie", DataType::VarBinary(Len::N(8000)))];
 
-/// Bytes of a cookie.
-const COOKIE_LEN: usize = 50;
-
 /// EXEC sp_setapprole.
 pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_setapprole", 2, SET)?;
@@ -71,11 +68,7 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     }
     let role = role.ok_or_else(refused)?;
     authentication.throttle.succeeded(&role_key, &login);
-    let cookie = (given.number(3, 0) != 0).then(|| {
-        let mut cookie = vec![0; COOKIE_LEN];
-        passwords::fill(&mut cookie);
-        cookie
-    });
+    let cookie = (given.number(3, 0) != 0).then(passwords::cookie);
     call.core.take_role(&db, role, cookie.clone())?;
     if let Some(cookie) = cookie {
         let is_cookie = |(i, arg): &(usize, &super::Arg)| match &arg.name {

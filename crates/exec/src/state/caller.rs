@@ -28,8 +28,18 @@ pub(super) enum Acting {
         db: i32,
         id: i32,
         sid: Arc<[u8]>,
-        cookie: Option<Vec<u8>>,
     },
+}
+
+/// What ends it, besides the end of the module, the text or the session that it began in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// REVERT.
+    Revert,
+    /// Nothing.
+    End,
+    /// Whoever has the cookie.
+    Cookie(Vec<u8>),
 }
 
 /// Whose session it is.
@@ -40,7 +50,7 @@ pub struct Caller {
     name: CompactString,
     sid: Arc<[u8]>,
     /// EXECUTE AS and application roles, the innermost last.
-    acting: Vec<Acting>,
+    acting: Vec<(Acting, Until)>,
     /// Neither the program itself, or acting as another.
     powerful: bool,
     /// What was worked out for the one that acts now, one for each database.
@@ -87,7 +97,7 @@ impl Caller {
 
     /// Name and sid of EXECUTE AS: in an application role one is still called what one was called before.
     fn known_as(&self) -> Option<(&CompactString, &Arc<[u8]>)> {
-        self.acting.iter().rev().find_map(|acting| match acting {
+        self.acting.iter().rev().find_map(|(acting, _)| match acting {
             Acting::Login { name, sid, .. } | Acting::User { name, sid, .. } => Some((name, sid)),
             Acting::Role { .. } => None,
         })
@@ -101,7 +111,7 @@ impl Caller {
 
     /// The login whose rights of the server count.
     pub(super) fn acting_login(&self) -> Option<i32> {
-        match self.acting.last() {
+        match self.innermost() {
             None => Some(self.login),
             Some(Acting::Login { id, .. }) => Some(*id),
             Some(Acting::User { .. } | Acting::Role { .. }) => None,
@@ -110,7 +120,7 @@ impl Caller {
 
     /// The user that EXECUTE AS USER names in a database, or the application role: its principal_id and its sid.
     pub(super) fn acting_user(&self, db: i32) -> Option<(i32, &[u8])> {
-        match self.acting.last() {
+        match self.innermost() {
             Some(Acting::User { db: of, id, sid, .. } | Acting::Role { db: of, id, sid, .. })
                 if *of == db =>
             {
@@ -120,14 +130,18 @@ impl Caller {
         }
     }
 
-    /// Whether it acts in an application role, which REVERT does not leave.
-    pub(super) fn in_role(&self) -> bool {
-        matches!(self.acting.last(), Some(Acting::Role { .. }))
+    fn innermost(&self) -> Option<&Acting> {
+        self.acting.last().map(|(acting, _)| acting)
     }
 
-    /// Whether it acts in the application role that was given this cookie.
-    pub(super) fn in_role_of(&self, given: &[u8]) -> bool {
-        matches!(self.acting.last(), Some(Acting::Role { cookie: Some(cookie), .. }) if *cookie == given)
+    /// Whether it acts in an application role, which REVERT does not leave.
+    pub(super) fn in_role(&self) -> bool {
+        matches!(self.innermost(), Some(Acting::Role { .. }))
+    }
+
+    /// What ends what began last.
+    pub(super) fn until(&self) -> Option<&Until> {
+        self.acting.last().map(|(_, until)| until)
     }
 
     /// How deep EXECUTE AS is nested.
@@ -143,8 +157,8 @@ impl Caller {
         }
     }
 
-    pub(super) fn act(&mut self, acting: Acting) {
-        self.acting.push(acting);
+    pub(super) fn act(&mut self, acting: Acting, until: Until) {
+        self.acting.push((acting, until));
         self.changed();
     }
 

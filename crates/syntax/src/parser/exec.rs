@@ -3,8 +3,8 @@
 use super::types::literal_expr;
 use super::{P, Parser};
 use crate::ast::{
-    ColumnDef, Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Literal, ResultSetDef,
-    ResultSets, StmtKind,
+    ColumnDef, Execute, ExecuteArg, ExecuteAs, ExecuteAsUntil, ExecuteWhat, Expr, ExprKind, Literal,
+    ResultSetDef, ResultSets, StmtKind,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -16,8 +16,14 @@ impl Parser<'_> {
             self.bump();
             self.bump();
             let whom = self.execute_as()?;
-            self.foreign_context("EXECUTE AS ... WITH")?;
-            return Ok(StmtKind::ExecuteAs(whom));
+            let until = if self.eat_seq(&["WITH", "NO", "REVERT"]) {
+                ExecuteAsUntil::End
+            } else if self.eat_seq(&["WITH", "COOKIE", "INTO"]) {
+                ExecuteAsUntil::Cookie(self.variable()?)
+            } else {
+                ExecuteAsUntil::Revert
+            };
+            return Ok(StmtKind::ExecuteAs { whom, until });
         }
         Ok(StmtKind::Execute(Box::new(self.execute()?)))
     }

@@ -43,7 +43,6 @@ const OBJECTS: &[&str] = &[
     "ROUTE",
     "RULE",
     "SEARCH PROPERTY LIST",
-    "SECURITY POLICY",
     "SELECTIVE XML INDEX",
     "SERVER AUDIT",
     "SERVER CONFIGURATION",
@@ -394,20 +393,6 @@ impl Parser<'_> {
         }
         self.assign_op()?;
         self.scalar().map(|_| ())
-    }
-
-    /// What may stand behind EXECUTE AS and REVERT.
-    pub(super) fn foreign_context(&mut self, what: &str) -> P<()> {
-        if self.eat_seq(&["WITH", "NO", "REVERT"]) {
-            self.mark_foreign(what);
-        } else if self.eat_seq(&["WITH", "COOKIE"]) {
-            self.mark_foreign(what);
-            if !self.eat("INTO") {
-                self.expect_tok(Tok::Eq)?;
-            }
-            self.variable()?;
-        }
-        Ok(())
     }
 
     /// `WITH CHANGE_TRACKING_CONTEXT (x)` in front of a change, with the comma before what follows.

@@ -107,8 +107,12 @@ impl Parser<'_> {
             }
             "REVERT" => {
                 self.bump();
-                self.foreign_context("REVERT WITH")?;
-                return Ok(StmtKind::Revert);
+                let mut cookie = None;
+                if self.eat_seq(&["WITH", "COOKIE"]) {
+                    self.expect_tok(Tok::Eq)?;
+                    cookie = Some(self.variable()?);
+                }
+                return Ok(StmtKind::Revert { cookie });
             }
             "GRANT" => PermissionVerb::Grant,
             "REVOKE" => PermissionVerb::Revoke,
