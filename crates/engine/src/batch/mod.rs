@@ -25,6 +25,7 @@ pub mod rpc;
 pub mod run;
 mod server_cursors;
 pub mod shape;
+pub mod short;
 pub mod shown_plan;
 pub mod table_args;
 pub mod table_param;
@@ -235,6 +236,12 @@ impl BatchView for Compiled {
 }
 
 impl Compiled {
+    /// An error or message of an operation with its place, unless it has one.
+    fn placed(&self, at: usize, error: SqlError) -> SqlError {
+        let line = self.program.lines.get(at).copied().unwrap_or(0);
+        error.in_procedure(&self.procedure).at_line(line)
+    }
+
     /// Bytes of text and program.
     pub fn size(&self) -> usize {
         let program = &self.program;
