@@ -10,6 +10,7 @@ use crate::row_counts;
 use crate::security::Security;
 use crate::statistics::TableStatistics;
 use crate::temporal::{Generated, Temporal};
+use crate::usage::TableUsage;
 use crate::{AliasDef, CheckDef, ForeignKeyDef, ModuleDef, ModuleKind, TableTypeDef};
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
@@ -280,6 +281,8 @@ pub struct TableState {
     pub statistics: TableStatistics,
     /// Next identity value and the value up to which the catalog has reserved.
     pub identity: Mutex<IdentityState>,
+    /// How its indexes were used; an emptied table goes on with it.
+    pub usage: Arc<TableUsage>,
     /// Open storage handles by unit and root page (heap, trees), made on first use.
     pub handles: Mutex<HashMap<(UnitId, PageId), Arc<dyn std::any::Any + Send + Sync>>>,
 }
@@ -298,7 +301,11 @@ impl TableState {
 
     /// Of an emptied table: its users' statistics are still wanted.
     pub fn emptied(&self) -> TableState {
-        TableState { statistics: self.statistics.emptied(), ..TableState::default() }
+        TableState {
+            statistics: self.statistics.emptied(),
+            usage: self.usage.clone(),
+            ..TableState::default()
+        }
     }
 
     /// A statement has added rows.

@@ -41,6 +41,7 @@ pub mod systables;
 pub mod table_type;
 pub mod temporal;
 pub mod type_text;
+pub mod usage;
 
 pub use alias::AliasDef;
 pub use constraint::{CheckDef, ForeignKeyDef};

@@ -148,11 +148,49 @@ impl Connection {
     /// # Errors
     /// The connection is of no more use. What goes wrong with the batch are tokens.
     pub fn batch(&mut self, text: &str, each: &mut dyn FnMut(Token) -> bool) -> Result<(), ClientError> {
+        let message = self.codec.batch(text);
+        self.request(&message, each)
+    }
+
+    /// What requests are made with.
+    pub(crate) fn codec(&self) -> &ClientCodec {
+        &self.codec
+    }
+
+    /// Sends a part of a message whose end [`Connection::request`] or [`Connection::withdraw`] sends.
+    pub(crate) fn send(&self, part: &[u8]) -> Result<(), ClientError> {
+        Ok(self.wire.send(part)?)
+    }
+
+    /// Sends a message, or its end, and hands over the answer as [`Connection::batch`] does.
+    pub(crate) fn request(
+        &mut self,
+        message: &[u8],
+        each: &mut dyn FnMut(Token) -> bool,
+    ) -> Result<(), ClientError> {
         *self.cancel.running.lock() = Running { runs: true, attention: false };
+        let sent = self.wire.send(message).map_err(ClientError::from);
+        self.finish(sent, each)
+    }
+
+    /// Sends the end of a message that the server is not to carry out, and waits until it knows.
+    pub(crate) fn withdraw(&mut self, end: &[u8]) -> Result<(), ClientError> {
+        *self.cancel.running.lock() = Running { runs: true, attention: false };
+        let sent = self.wire.send(end).map_err(ClientError::from);
+        self.cancel.cancel();
+        self.finish(sent, &mut |_| true)
+    }
+
+    /// Reads the answer of what was sent, to its end and until every attention is acknowledged.
+    fn finish(
+        &mut self,
+        sent: Result<(), ClientError>,
+        each: &mut dyn FnMut(Token) -> bool,
+    ) -> Result<(), ClientError> {
         let mut wanted = true;
         let cancel = self.cancel.clone();
-        let mut run = || -> Result<(), ClientError> {
-            self.wire.send(&self.codec.batch(text))?;
+        let run = || -> Result<(), ClientError> {
+            sent?;
             let mut acknowledged = false;
             loop {
                 self.answer(&mut |token| {
@@ -233,6 +271,7 @@ fn open(options: &Options, until: Instant) -> io::Result<TcpStream> {
 /// PRELOGIN and the handshake that it leads to; whether only the login is encrypted.
 fn prelogin(wire: &mut Wire, codec: &ClientCodec, options: &Options) -> Result<bool, ClientError> {
     let asked = match options.encryption {
+        Encryption::None => prelogin::Encryption::NotSupported,
         Encryption::Optional => prelogin::Encryption::Off,
         Encryption::Mandatory => prelogin::Encryption::On,
         Encryption::Strict => prelogin::Encryption::Required,
@@ -243,6 +282,8 @@ fn prelogin(wire: &mut Wire, codec: &ClientCodec, options: &Options) -> Result<b
     match (options.encryption, answered) {
         // All is encrypted already.
         (Encryption::Strict, _) => return Ok(false),
+        (Encryption::None, None | Some(prelogin::Encryption::NotSupported)) => return Ok(false),
+        (Encryption::None, Some(_)) => return Err(ClientError::OnlyEncrypted),
         (Encryption::Mandatory, Some(prelogin::Encryption::On | prelogin::Encryption::Required)) => {
             wire.shake_hands(tls::begin(&options.host, &options.trust, false)?)?;
             return Ok(false);

@@ -13,6 +13,8 @@ const PORT: u16 = 1433;
 /// What is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
+    /// Nothing, whoever may listen: not even the login.
+    None,
     /// The login alone, or everything if the server wants it. The certificate is not checked.
     Optional,
     /// Everything.
@@ -118,11 +120,23 @@ pub enum ClientError {
     /// One side wants encryption, the other does not have it.
     #[error("the server does not encrypt")]
     NoEncryption,
+    #[error("the server takes encrypted connections only")]
+    OnlyEncrypted,
+    /// A request that has failed, where its answer is kept whole: its first error.
+    #[error("{}", text(.0))]
+    Server(ServerMessage),
+    /// A request that was not sent.
+    #[error("the request cannot be sent: {0}")]
+    Request(TdsError),
     /// The file of trusted certificates.
     #[error("{}: {why}", .file.display())]
     Certificates { file: PathBuf, why: String },
     #[error("{0:?} is no name that a certificate can have")]
     Name(String),
+}
+
+fn text(e: &ServerMessage) -> String {
+    format!("Msg {}, Level {}, State {}, Line {}\n{}", e.number, e.severity, e.state, e.line, e.message)
 }
 
 fn texts(errors: &[ServerMessage]) -> String {

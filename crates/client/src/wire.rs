@@ -13,8 +13,8 @@ use tds::{PacketType, client};
 
 use crate::options::ClientError;
 
-/// Bytes read from a socket at a time.
-const READ: usize = 32 << 10;
+/// Bytes read from a socket at a time: at first, and where answers are long. A connection that is idle should take little.
+const READ: (usize, usize) = (4 << 10, 32 << 10);
 /// How long a server may take to read a request. It reads while it runs one, so this is no limit for requests.
 const SEND: Duration = Duration::from_secs(60);
 
@@ -46,7 +46,7 @@ impl Shared {
     ///
     /// # Errors
     /// The connection has ended, is broken, or nothing came in time.
-    fn receive(&self, room: &mut [u8], to: &mut Vec<u8>) -> Result<(), ClientError> {
+    fn receive(&self, room: &mut Vec<u8>, to: &mut Vec<u8>) -> Result<(), ClientError> {
         let before = to.len();
         while to.len() == before {
             // Without the lock, so that others can send while this thread waits.
@@ -60,6 +60,9 @@ impl Shared {
             match &mut *self.tls.lock() {
                 None => to.extend_from_slice(&room[..n]),
                 Some(tls) => feed(tls, &room[..n], to)?,
+            }
+            if n == room.len() && n < READ.1 {
+                room.resize(2 * n, 0);
             }
         }
         Ok(())
@@ -108,7 +111,7 @@ impl Wire {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(SEND))?;
         let shared = Arc::new(Shared { socket, tls: Mutex::new(None) });
-        Ok(Wire { shared, room: vec![0; READ], received: Vec::new(), used: 0, until: Some(until) })
+        Ok(Wire { shared, room: vec![0; READ.0], received: Vec::new(), used: 0, until: Some(until) })
     }
 
     /// From now on an answer may take as long as it likes.

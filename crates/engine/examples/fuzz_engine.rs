@@ -1,5 +1,5 @@
 //! Fuzzes the binder and the evaluator for a while: `cargo run --release -p ringwood-engine --example fuzz_engine -- [--seconds N]
-//! [--seed S]`. Prints what went wrong with its seed, and goes on; exits with 1 if anything did. `--seed S --seconds 0` runs one.
+//! [--seed S]`. Prints what went wrong with its seed, and goes on, and every ten seconds how far it is; exits with 1 if anything did. `--seed S --seconds 0` runs one.
 
 extern crate ringwood_engine as engine;
 
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     let mut target = random_sql::Target::new();
     let (start, first) = (Instant::now(), seed);
     let (mut good, mut bad) = (0_u64, 0_u64);
+    let mut told = start;
     loop {
         match target.try_one(seed) {
             Ok(succeeded) => good += u64::from(succeeded),
@@ -35,6 +36,14 @@ fn main() -> ExitCode {
             }
         }
         seed += 1;
+        if told.elapsed() >= Duration::from_secs(10) {
+            told = Instant::now();
+            eprintln!(
+                "{} s: {} statements, {good} succeed, {bad} are faults",
+                start.elapsed().as_secs(),
+                seed - first
+            );
+        }
         if start.elapsed() >= Duration::from_secs(seconds) {
             break;
         }

@@ -382,3 +382,52 @@ fn names_of_constraints_are_those_of_their_schema() {
     b.check("ALTER TABLE s.t DROP CONSTRAINT ck; INSERT s.t VALUES (1, NULL, -1)", "(1)");
     b.check("ALTER TABLE s.t ADD CONSTRAINT free CHECK (n < 0)", "");
 }
+
+#[test]
+fn rows_that_a_constraint_would_refuse_are_found() {
+    let mut b = Bench::new();
+    b.check("DBCC CHECKCONSTRAINTS WITH NO_INFOMSGS", "");
+    b.check(
+        "CREATE TABLE parent (a int, b varchar(5), PRIMARY KEY (a, b)); INSERT parent VALUES (1, 'x');
+         CREATE TABLE child (id int PRIMARY KEY, a int, b varchar(5), bits varbinary(4), n int);
+         INSERT child VALUES (1, 1, 'x', 0xFF, 5), (2, 2, 'it''s', 0x0A, 5), (3, NULL, 'y', NULL, -5), (4, 1, NULL, 0x01, NULL)",
+        "(1)\n(4)",
+    );
+    b.check(
+        "ALTER TABLE child WITH NOCHECK ADD CONSTRAINT of_parent FOREIGN KEY (a, b) REFERENCES parent,
+             CONSTRAINT positive CHECK (n > 0), CONSTRAINT small CHECK (bits < 0x10 OR n IS NULL)",
+        "",
+    );
+    let key = "[dbo].[child]|[of_parent]|[a] = '2' AND [b] = 'it''s'";
+    let positive = "[dbo].[child]|[positive]|[n] = '-5'";
+    let small = "[dbo].[child]|[small]|[bits] = '0xFF' AND [n] = '5'";
+    let lines = |found: &[&str]| found.join("\n");
+    b.check("DBCC CHECKCONSTRAINTS WITH NO_INFOMSGS", &lines(&[positive, small, key]));
+    b.check("DBCC CHECKCONSTRAINTS ('child') WITH NO_INFOMSGS", &lines(&[positive, small, key]));
+    b.check("DBCC CHECKCONSTRAINTS ('dbo.of_parent') WITH NO_INFOMSGS", key);
+    b.check(
+        "DECLARE @id int = OBJECT_ID('positive'); DBCC CHECKCONSTRAINTS (@id) WITH NO_INFOMSGS",
+        positive,
+    );
+    let said = b.run("DBCC CHECKCONSTRAINTS ('nowhere')");
+    assert!(said.starts_with("Msg 2501"), "{said}");
+    // What is switched off is asked for by name or with ALL_CONSTRAINTS.
+    b.check("ALTER TABLE child NOCHECK CONSTRAINT of_parent, small", "");
+    b.check("DBCC CHECKCONSTRAINTS ('child') WITH NO_INFOMSGS", positive);
+    b.check("DBCC CHECKCONSTRAINTS WITH ALL_CONSTRAINTS, NO_INFOMSGS", &lines(&[positive, small, key]));
+    b.check("DBCC CHECKCONSTRAINTS ('of_parent') WITH NO_INFOMSGS", key);
+    // A constraint that is trusted is not looked at without being named.
+    b.check(
+        "UPDATE child SET n = 5 WHERE n < 0; ALTER TABLE child WITH CHECK CHECK CONSTRAINT positive",
+        "(1)",
+    );
+    b.check("DBCC CHECKCONSTRAINTS WITH NO_INFOMSGS", "");
+    // Two hundred rows, or all.
+    b.check(
+        "CREATE TABLE many (n int); INSERT many SELECT -value FROM GENERATE_SERIES(1, 300);
+         ALTER TABLE many WITH NOCHECK ADD CONSTRAINT up CHECK (n > 0)",
+        "(300)",
+    );
+    assert_eq!(b.run("DBCC CHECKCONSTRAINTS ('many') WITH NO_INFOMSGS").lines().count(), 200);
+    assert_eq!(b.run("DBCC CHECKCONSTRAINTS ('many') WITH ALL_ERRORMSGS, NO_INFOMSGS").lines().count(), 300);
+}

@@ -721,6 +721,47 @@ fn execute_as_and_back() {
 }
 
 #[test]
+fn execute_as_that_a_cookie_or_nothing_ends() {
+    let instance = new();
+    owner(&instance, &["CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl"]);
+    owner(&instance, &["GRANT IMPERSONATE ON USER::carl TO ann"]);
+    owner(
+        &instance,
+        &["CREATE PROCEDURE never WITH EXECUTE AS CALLER AS EXECUTE AS USER = 'carl' WITH NO REVERT"],
+    );
+    owner(&instance, &["GRANT EXECUTE ON never TO ann"]);
+    let mut ann = login(&instance, "ann", "d");
+    allowed(&mut ann, "CREATE TABLE #c (c varbinary(8000))");
+    let begin = "DECLARE @c varbinary(8000); EXECUTE AS USER = 'carl' WITH COOKIE INTO @c; INSERT #c VALUES (@c); SELECT USER_NAME()";
+    let end = "DECLARE @c varbinary(8000) = (SELECT TOP (1) c FROM #c); REVERT WITH COOKIE = @c; SELECT USER_NAME()";
+    assert_eq!(allowed(&mut ann, begin), "(1)\ncarl");
+    refused(&mut ann, "REVERT", &[15_591]);
+    refused(&mut ann, "DECLARE @c varbinary(8000) = 0x00; REVERT WITH COOKIE = @c", &[15_589]);
+    refused(&mut ann, "DECLARE @c varbinary(8000); REVERT WITH COOKIE = @c", &[15_589]);
+    // Not from a text inside.
+    allowed(&mut ann, &format!("EXEC sp_executesql N'{}'", end.replace("; SELECT USER_NAME()", "")));
+    assert_eq!(allowed(&mut ann, "SELECT USER_NAME()"), "carl");
+    assert_eq!(allowed(&mut ann, end), "ann");
+    // What had no cookie wants none.
+    allowed(&mut ann, "EXECUTE AS USER = 'carl'");
+    refused(&mut ann, &end.replace("; SELECT USER_NAME()", ""), &[15_591]);
+    assert_eq!(allowed(&mut ann, "REVERT; SELECT USER_NAME()"), "ann");
+    // A module cannot, nor can CALLER; what may not be acted as gives no cookie.
+    refused(&mut ann, "EXEC never", &[15_590]);
+    refused(&mut ann, "EXECUTE AS CALLER WITH NO REVERT", &[40_510]);
+    refused(&mut ann, "DECLARE @c varbinary(9); EXECUTE AS USER = 'dbo' WITH COOKIE INTO @c", &[15_517]);
+    refused(&mut ann, "EXECUTE AS USER = 'carl' WITH COOKIE INTO @nowhere", &[137]);
+    // Nothing leads out of NO REVERT but the end of the session.
+    allowed(&mut ann, "EXECUTE AS USER = 'carl' WITH NO REVERT");
+    refused(&mut ann, "REVERT", &[15_591]);
+    refused(&mut ann, &end.replace("; SELECT USER_NAME()", ""), &[15_591]);
+    allowed(&mut ann, "EXEC ('REVERT')");
+    assert_eq!(allowed(&mut ann, "SELECT USER_NAME()"), "carl");
+    ann.reset(&mut Text::default()).unwrap();
+    assert_eq!(allowed(&mut ann, "SELECT SUSER_SNAME()"), "ann");
+}
+
+#[test]
 fn metadata_is_shown_to_whom_it_concerns() {
     let instance = new();
     owner(

@@ -305,7 +305,15 @@ fn open_xml() {
         "SELECT id FROM OPENXML(77, '/r', 1) WITH (id int)",
         "Msg 8179: Could not find prepared statement with handle 77.",
     );
+    // The columns of a table: each its attribute, or its element.
+    b.check(
+        "CREATE TABLE goods (id int, name varchar(10), price money);
+         DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, N'<r><g id=\"1\" name=\"pen\"><price>2.5</price></g><g id=\"2\"/></r>';
+         SELECT * FROM OPENXML(@h, '/r/g', 3) WITH (dbo.goods); SELECT name FROM OPENXML(@h, '/r/g') WITH (goods) AS g WHERE g.id = 1",
+        "1|pen|2.5000\n2|NULL|NULL\npen",
+    );
     let i = b.instance.clone();
+    fails(&i, "USE t; DECLARE @h int; SELECT * FROM OPENXML(@h, '/r/g', 3) WITH (nowhere)", &[208]);
     fails(&i, "DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, '<a><b></a>'", &[6602]);
 }
 

@@ -3,14 +3,22 @@
 /// What is starred out after which word, in texts that have one of some other words.
 const SECRETS: [(&str, &[&str]); 2] = [("secret", &["credential"]), ("password", &["login", "user", "role"])];
 
+/// Procedures whose arguments are passwords, and may stand in any form.
+const PROCEDURES: [&str; 5] =
+    ["sp_setapprole", "sp_addapprole", "sp_approlepassword", "sp_addlogin", "sp_password"];
+
 /// A batch's text as views may show it: what follows `SECRET =` in a text about credentials, and `PASSWORD =` in one about logins
-/// or users, is starred out, byte by byte, so that places in the text stay what they are.
+/// or users, and everything behind the name of a procedure that takes a password, is starred out, byte by byte, so that places in the text stay what they are.
 pub fn conceal(text: &str) -> String {
     let mut out = text.to_string();
     for (secret, about) in SECRETS {
         if has(text, secret) && about.iter().any(|word| has(text, word)) {
             star_out(text, secret, &mut out);
         }
+    }
+    let lower = text.to_ascii_lowercase();
+    for end in PROCEDURES.iter().filter_map(|name| Some(lower.find(name)? + name.len())) {
+        out.replace_range(end.., &"*".repeat(text.len() - end));
     }
     out
 }
@@ -80,6 +88,10 @@ mod tests {
             "ALTER LOGIN x WITH PASSWORD = N'***' OLD_PASSWORD = '***', NAME = y"
         );
         assert_eq!(conceal("select password = 'x'"), "select password = 'x'");
+        assert_eq!(
+            conceal("select 1 exec SP_setapprole 'r', 'secret', @cookie = @c OUTPUT"),
+            format!("select 1 exec SP_setapprole{}", "*".repeat("_'r', 'secret', @cookie = @c OUTPUT".len()))
+        );
         let wide = conceal("create credential c with identity='i', secret='\u{e4}\u{e4}'");
         assert!(wide.ends_with("secret='****'"), "{wide}");
     }

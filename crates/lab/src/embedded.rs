@@ -1,7 +1,7 @@
 //! Ringwood embedded, as the lab uses it: a T-SQL server in this process.
 
 use crate::LabError;
-use crate::target::tsql::{Connection, EMBEDDED, Reply, Server, Site};
+use crate::target::tsql::{Connection, EMBEDDED, Reply, Server, Site, is_unsupported, text_of};
 use disk::Disk;
 use engine::{ColumnInfo, Instance, InstanceOptions, PageMemory, Session, Sink, SqlError, Value};
 use std::collections::HashMap;
@@ -36,20 +36,8 @@ impl Sink for Collector {
     }
 }
 
-fn text_of(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::Str(text) => Some(text.to_string()),
-        other => Some(other.to_string()),
-    }
-}
-
-/// Error numbers of what cannot be done here, as opposed to what went wrong: not in this version; BACKUP LOG under the
-/// SIMPLE recovery model.
-const UNSUPPORTED: [i32; 2] = [40510, 4208];
-
 fn failed(error: &SqlError, statement: &str) -> LabError {
-    if UNSUPPORTED.contains(&error.number) {
+    if is_unsupported(error.number) {
         return LabError::Unsupported(error.message.clone());
     }
     LabError::Target {

@@ -18,11 +18,9 @@ pub mod results;
 pub mod stats;
 pub mod studies;
 pub mod target;
-#[cfg(feature = "mssql")]
 pub mod tpcc;
 pub mod tpch;
 pub mod watch;
-#[cfg(feature = "mssql")]
 pub mod wire;
 pub mod work;
 pub mod work_tsql;

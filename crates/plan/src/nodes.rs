@@ -220,6 +220,21 @@ pub struct ScanPlan {
     pub goal: Option<usize>,
     /// TABLESAMPLE.
     pub sample: Option<Sample>,
+    /// An index that would be better than `path`, if there were one.
+    pub missing: Option<Box<WantedIndex>>,
+}
+
+/// An index that there is not: positions of columns, and what the read would cost with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WantedIndex {
+    /// Compared by `=`.
+    pub equality: Vec<usize>,
+    /// Compared by `<` and its kin.
+    pub inequality: Vec<usize>,
+    /// Wanted besides.
+    pub included: Vec<usize>,
+    /// In units of [`crate::cost`].
+    pub cost: f64,
 }
 
 impl ScanPlan {

@@ -172,7 +172,14 @@ fn the_five_studies_run_on_a_server() {
     );
 
     let growth = study(&results, "log-growth");
-    for measure in ["growing", "updates, pre-grown", "log backup", "full backup"] {
+    for measure in [
+        "growing",
+        "updates, pre-grown",
+        "log backup",
+        "full backup",
+        "full backup, pages",
+        "full backup, lines of STATS = 1",
+    ] {
         assert!(
             value(growth, "128 KB", measure).is_some_and(|v| v > 0.0),
             "{measure}: {}",

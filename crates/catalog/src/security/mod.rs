@@ -81,7 +81,12 @@ pub const DATABASE_ROLES: [FixedRole; 9] = [
     (
         "db_securityadmin",
         DB_SECURITYADMIN,
-        &[Permission::AlterAnyRole, Permission::CreateSchema, Permission::ViewDefinition],
+        &[
+            Permission::AlterAnyApplicationRole,
+            Permission::AlterAnyRole,
+            Permission::CreateSchema,
+            Permission::ViewDefinition,
+        ],
         &[],
     ),
     (
@@ -121,6 +126,8 @@ pub enum Kind {
     User,
     /// A role.
     Role,
+    /// A role that nobody is a member of: a session that knows its password takes it on.
+    ApplicationRole,
 }
 
 /// A login, user or role.
@@ -144,7 +151,7 @@ pub struct Principal {
     pub language: u8,
     /// Default database of a login, default schema of a user.
     pub default_name: Option<CompactString>,
-    /// A hash of the password, as a PHC string.
+    /// A hash of the password of a login or an application role, as a PHC string.
     pub hash: Option<CompactString>,
 }
 

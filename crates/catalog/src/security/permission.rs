@@ -86,6 +86,7 @@ macro_rules! permissions {
 permissions! {
     AdministerBulk "ADBO" "ADMINISTER BULK OPERATIONS" [Server],
     Alter "AL" "ALTER" [Database Object Schema User Login],
+    AlterAnyApplicationRole "ALAR" "ALTER ANY APPLICATION ROLE" [Database],
     AlterAnyConnection "ALCO" "ALTER ANY CONNECTION" [Server],
     AlterAnyCredential "ALCD" "ALTER ANY CREDENTIAL" [Server],
     AlterAnyDatabase "ALDB" "ALTER ANY DATABASE" [Server],
@@ -205,7 +206,8 @@ impl Permission {
             (C::Database, P::CreateRole) => &[(C::Database, P::AlterAnyRole)],
             (
                 C::Database,
-                P::AlterAnyRole
+                P::AlterAnyApplicationRole
+                | P::AlterAnyRole
                 | P::AlterAnySchema
                 | P::AlterAnyUser
                 | P::CreateFunction

@@ -16,6 +16,7 @@ const WITHOUT_LOGIN: i64 = 4;
 const LANGUAGE: u32 = 8;
 const ROLE: &str = "R";
 const USER: &str = "S";
+const APPLICATION_ROLE: &str = "A";
 
 /// Reads everything, what the caller's transaction has written included. No other transaction may be changing it.
 ///
@@ -70,7 +71,11 @@ fn scope_of(row: &[Value]) -> Option<Scope> {
 
 fn principal_of(row: &[Value]) -> Option<(Scope, Principal)> {
     let flags = row.get(4)?.as_i64()?;
-    let kind = if row.get(3)?.as_str()? == ROLE { Kind::Role } else { Kind::User };
+    let kind = match row.get(3)?.as_str()? {
+        ROLE => Kind::Role,
+        APPLICATION_ROLE => Kind::ApplicationRole,
+        _ => Kind::User,
+    };
     let Value::Bytes(sid) = row.get(5)? else { return None };
     let text = |at: usize| row.get(at).and_then(Value::as_str).map(CompactString::from);
     let principal = Principal {
@@ -114,7 +119,11 @@ pub fn principal_row(scope: Scope, principal: &Principal) -> Vec<Value> {
         Value::TinyInt(scope as u8),
         Value::Int(principal.id),
         Value::str(&principal.name),
-        Value::str(if principal.kind == Kind::Role { ROLE } else { USER }),
+        Value::str(match principal.kind {
+            Kind::Role => ROLE,
+            Kind::ApplicationRole => APPLICATION_ROLE,
+            Kind::User => USER,
+        }),
         Value::Int(flags as i32),
         Value::bytes(principal.sid.to_vec()),
         Value::Int(principal.owner),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use catalog::usage::Times;
 use parking_lot::Mutex;
 
 /// Nanoseconds below which a statement is measured only now and then.
@@ -59,6 +60,8 @@ pub struct Count {
     /// Executions until the next measurement, and since the last.
     skip: AtomicU64,
     pending: AtomicU64,
+    /// So many executions have been added to the uses of the plan's indexes.
+    settled: AtomicU64,
 }
 
 /// The beginning of an execution that is measured.
@@ -85,6 +88,13 @@ impl Count {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.began.store(u64::try_from(since.as_micros()).unwrap_or(u64::MAX), Relaxed);
         Begun { at: Instant::now(), worker: worker_time() }
+    }
+
+    /// The executions that nobody has asked for yet, and when the last one began; any thread may ask.
+    pub fn unsettled(&self) -> Option<Times> {
+        let done = self.executions.load(Relaxed);
+        let count = done.saturating_sub(self.settled.fetch_max(done, Relaxed));
+        (count > 0).then(|| Times { count, last: self.began.load(Relaxed) })
     }
 
     /// It has come to its end, and these were its rows.
@@ -176,6 +186,11 @@ impl CountsOfBatch {
         let counts = Arc::new(Counts { run: Count::default(), statements });
         list.push(counts.clone());
         counts
+    }
+
+    /// Does something with the counts that all sessions have for a statement.
+    pub fn each(&self, statement: usize, mut work: impl FnMut(&Count)) {
+        self.list.lock().iter().filter_map(|counts| counts.statements.get(statement)).for_each(&mut work);
     }
 
     /// Of a statement, or of the whole batch.

@@ -17,7 +17,9 @@ use super::Bound;
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
 use catalog::errors;
+use catalog::usage::Times;
 use exec::cursor::{Body, Status, To};
+use exec::explain::uses::Uses;
 use exec::operators::context::RowSink;
 use exec::output::StatementKind;
 use exec::state::SessionCore;
@@ -124,6 +126,8 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
             result => break result?,
         }
     };
+    let began = core.shared.activity.started();
+    Uses::of_query(&body.plan.query).ran(Times { count: 1, last: began });
     let info = &cursor.info;
     info.rows.store(rows.unwrap_or(-1), Relaxed);
     info.position.store(if rows.is_some() { 0 } else { -1 }, Relaxed);

@@ -21,6 +21,8 @@ struct Places {
     modules: Vec<(u32, u32)>,
     /// Spans of EXEC with named arguments, and the names.
     arguments: Vec<(u32, u32, HashSet<CompactString>)>,
+    /// Spans of statements whose INTO names no table.
+    scalar_into: Vec<(u32, u32)>,
 }
 
 /// Words after which a variable is a table.
@@ -89,7 +91,8 @@ pub fn undeclared<'t>(
         }
         let shown = token.span.text(text);
         let before = i.checked_sub(1).map_or("", |at| tokens.list[at].span.text(text));
-        let table = TABLE_WORDS.iter().any(|word| before.eq_ignore_ascii_case(word));
+        let table = TABLE_WORDS.iter().any(|word| before.eq_ignore_ascii_case(word))
+            && !places.scalar_into.iter().any(|(start, end)| (*start..*end).contains(&at));
         uses.push(Use { shown, line: token.span.line, table });
     }
     uses
@@ -125,6 +128,7 @@ impl Places {
                     self.declared.push((span.start, fold_name(name)));
                 }
             }
+            StmtKind::Fetch(_) | StmtKind::ExecuteAs { .. } => self.scalar_into.push(span),
             StmtKind::If { then, otherwise, .. } => {
                 self.stmt(then);
                 if let Some(otherwise) = otherwise {

@@ -24,6 +24,7 @@ use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, errors};
 use exec::output::SessionChange;
+use exec::state::caller::Until;
 use plan::bind::set_options::SessionOptions;
 use plan::rights::{Chain, Rights};
 use std::sync::Arc;
@@ -400,7 +401,7 @@ impl Run<'_> {
     fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
         let depth = self.core.caller.depth();
         if let Some(principal) = as_whom {
-            self.act_as(principal)?;
+            self.act_as(principal, Until::Revert)?;
         }
         let done = self.nested(text, &[], &mut Vec::new());
         self.core.caller.return_to(depth);

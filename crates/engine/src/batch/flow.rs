@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use syntax::ast::{
-    AssignOp, BinaryOp, ExecuteAs, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption,
-    Stmt, StmtKind, ThrowArgs, WaitFor,
+    AssignOp, BinaryOp, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
+    ThrowArgs, WaitFor,
 };
 use txn::Durability;
 use types::convert::{Mode, convert, convert_in};
@@ -79,11 +79,8 @@ impl Run<'_> {
                 self.core.save_tran(&name)?;
                 self.core.succeeded(0);
             }
-            StmtKind::ExecuteAs(principal) => self.execute_as(principal)?,
-            StmtKind::Revert => {
-                self.core.revert();
-                self.core.succeeded(0);
-            }
+            StmtKind::ExecuteAs { whom, until } => self.execute_as(whom, until)?,
+            StmtKind::Revert { cookie } => self.revert(cookie.as_deref())?,
             StmtKind::Use(name) => self.use_database(at, &name.value)?,
             StmtKind::DeclareCursor(declare) => self.declare_cursor(at, declare, stmt.span)?,
             StmtKind::OpenCursor(name) => self.open_cursor(name)?,
@@ -138,25 +135,6 @@ impl Run<'_> {
             self.done(kind_of(&stmt.kind), rows)?;
         }
         Ok(Flow::Next)
-    }
-
-    /// EXECUTE AS USER, EXECUTE AS LOGIN.
-    fn execute_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
-        self.act_as(principal)?;
-        self.core.succeeded(0);
-        Ok(())
-    }
-
-    /// From here on another acts.
-    pub(super) fn act_as(&mut self, principal: &ExecuteAs) -> Result<(), Failure> {
-        match principal {
-            ExecuteAs::User(name) => self.core.act_as_user(name)?,
-            ExecuteAs::Login(name) => self.core.act_as_login(name)?,
-            // The caller is who acts already.
-            ExecuteAs::Caller => {}
-            ExecuteAs::Owner | ExecuteAs::SelfUser => return Err(errors::syntax_near("AS").into()),
-        }
-        Ok(())
     }
 
     /// A name written out or held by a variable.

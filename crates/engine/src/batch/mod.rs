@@ -10,6 +10,7 @@ pub mod declared;
 pub mod dynamic;
 pub mod errors_text;
 pub mod execute;
+mod execute_as;
 pub mod flow;
 pub mod function;
 mod function_body;
@@ -32,6 +33,7 @@ pub mod table_param;
 pub mod trigger;
 pub mod undeclared;
 mod unrun;
+pub mod usage;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -152,7 +152,9 @@ pub fn run_batch(
     run.core.caught.truncate(run.base_depth);
     run.core.cursors.leave(gives_back);
     let Run { core, bound, counts, one_run, .. } = run;
-    if !one_run {
+    if one_run {
+        (0..bound.len()).for_each(|at| settle(batch, &bound, &counts, at));
+    } else {
         bindings::keep(core, batch, (bound, counts));
     }
     end
@@ -189,6 +191,15 @@ pub(super) fn tell_notes(
     at: usize,
 ) -> Result<(), SqlError> {
     std::mem::take(&mut core.notes).into_iter().try_for_each(|note| sink.message(&batch.placed(at, note)))
+}
+
+/// A statement loses the plan that it has: what it has counted was done by that.
+fn settle(batch: &Compiled, bound: &Bindings, counts: &Counts, at: usize) {
+    if let Some(number) = batch.statement_at(at)
+        && let Some((_, plan)) = &bound[at]
+    {
+        plan.settle_count(&counts.statements[number]);
+    }
 }
 
 impl<'a> Run<'a> {
@@ -474,6 +485,7 @@ impl<'a> Run<'a> {
         if let Some((bound_to, _)) = &shared
             && bound_to.is_of(self.core)
         {
+            settle(self.batch, &self.bound, &self.counts, at);
             self.bound[at] = shared;
         }
         let Some((bound_to, bound)) = &self.bound[at] else { return false };
@@ -507,6 +519,8 @@ impl<'a> Run<'a> {
         loop {
             match Bound::make(self.core, &self.batch.program.vars, self.vars, &make) {
                 Ok((stamp, bound)) => {
+                    bound.compiled();
+                    settle(self.batch, &self.bound, &self.counts, at);
                     match bound.needs() {
                         Some(needs) if needs.one_run => self.one_run = true,
                         _ => self.batch.bound.lock()[at] = Some((stamp, bound.clone())),

@@ -1,6 +1,7 @@
 //! DBCC: one file per group of commands.
 
 pub mod check;
+mod constraints;
 mod identity;
 mod log;
 mod others;
@@ -47,6 +48,7 @@ pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
         "SHRINKFILE" => shrink::shrink_file(&mut command)?,
         "SHRINKDATABASE" => shrink::shrink_database(&mut command)?,
         "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" => check::check_db(&mut command)?,
+        "CHECKCONSTRAINTS" => constraints::check_constraints(&mut command)?,
         "CHECKTABLE" => check::check_table(&mut command)?,
         "SHOW_STATISTICS" => statistics::show(&mut command)?,
         "CHECKIDENT" => identity::check_ident(&mut command)?,

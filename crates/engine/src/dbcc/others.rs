@@ -56,6 +56,11 @@ const SYNTAX: &[(&str, &str)] = &[
     ),
     ("CHECKCATALOG", "dbcc CHECKCATALOG [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]"),
     (
+        "CHECKCONSTRAINTS",
+        "dbcc CHECKCONSTRAINTS [ ( 'table_name' | table_id | 'constraint_name' | constraint_id ) ] \
+         [ WITH { ALL_CONSTRAINTS | ALL_ERRORMSGS } [ , NO_INFOMSGS ] ]",
+    ),
+    (
         "CHECKDB",
         "dbcc CHECKDB [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ WITH { [ ALL_ERRORMSGS ] [ , NO_INFOMSGS ] } ]",
     ),

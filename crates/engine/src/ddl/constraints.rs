@@ -53,16 +53,28 @@ fn with_env<T>(
 /// # Errors
 /// Those of binding and running it.
 pub fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool, SqlError> {
+    let db = work.db.clone();
+    query_rows(work.core, &db, text).map(|rows| !rows.is_empty())
+}
+
+/// The rows of a query that is made of definitions: what it reads needs no rights.
+///
+/// # Errors
+/// Those of binding and running it.
+pub fn query_rows(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    text: &str,
+) -> Result<Vec<Vec<types::Value>>, SqlError> {
     let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
     let Some(StmtKind::Select(query)) = stmts.first().map(|stmt| &stmt.kind) else {
         return Err(SqlError::internal("not a query"));
     };
-    let db = work.db.clone();
-    with_env(work.core, &db, |env, core| {
+    with_env(core, db, |env, core| {
         let plan = compile_query(query, env)?;
         let mut rows: Vec<Vec<types::Value>> = Vec::new();
         run_query(&plan, &mut ExecCtx { session: core, vars: &mut [] }, &mut rows)?;
-        Ok(!rows.is_empty())
+        Ok(rows)
     })
 }
 

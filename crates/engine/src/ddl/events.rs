@@ -62,6 +62,9 @@ const EVENTS: &[Event] = &[
     ("CREATE_ROLE", &["DDL_ROLE_EVENTS", "DDL_DATABASE_SECURITY_EVENTS"]),
     ("ALTER_ROLE", &["DDL_ROLE_EVENTS", "DDL_DATABASE_SECURITY_EVENTS"]),
     ("DROP_ROLE", &["DDL_ROLE_EVENTS", "DDL_DATABASE_SECURITY_EVENTS"]),
+    ("CREATE_APPLICATION_ROLE", &["DDL_APPLICATION_ROLE_EVENTS", "DDL_DATABASE_SECURITY_EVENTS"]),
+    ("ALTER_APPLICATION_ROLE", &["DDL_APPLICATION_ROLE_EVENTS", "DDL_DATABASE_SECURITY_EVENTS"]),
+    ("DROP_APPLICATION_ROLE", &["DDL_APPLICATION_ROLE_EVENTS", "DDL_DATABASE_SECURITY_EVENTS"]),
 ];
 
 /// Events and groups of T-SQL that nothing raises here yet, or whose statements are none of a database's.
@@ -149,6 +152,7 @@ fn number(event: &str) -> i32 {
         ("TYPE", 91),
         ("USER", 131),
         ("ROLE", 134),
+        ("APPLICATION_ROLE", 137),
         ("SCHEMA", 141),
         ("LOGIN", 144),
         ("DATABASE", 201),
@@ -168,7 +172,7 @@ fn number(event: &str) -> i32 {
 }
 
 /// Groups: number and name in sys.trigger_event_types, and the number of the group around.
-const GROUPS: [(i32, &str, Option<i32>); 20] = [
+const GROUPS: [(i32, &str, Option<i32>); 21] = [
     (10_001, "DDL_EVENTS", None),
     (10_002, "DDL_SERVER_LEVEL_EVENTS", Some(10_001)),
     (10_004, "DDL_DATABASE_EVENTS", Some(10_002)),
@@ -188,6 +192,7 @@ const GROUPS: [(i32, &str, Option<i32>); 20] = [
     (10_029, "DDL_DATABASE_SECURITY_EVENTS", Some(10_016)),
     (10_031, "DDL_USER_EVENTS", Some(10_029)),
     (10_032, "DDL_ROLE_EVENTS", Some(10_029)),
+    (10_033, "DDL_APPLICATION_ROLE_EVENTS", Some(10_029)),
     (10_034, "DDL_SCHEMA_EVENTS", Some(10_029)),
 ];
 /// It came later than the others.

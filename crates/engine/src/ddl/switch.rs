@@ -66,7 +66,9 @@ pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef
         *state.identity.lock() = *of.state.identity.lock();
         table.state = Arc::new(state);
     }
-    right.state = Arc::new(catalog::TableState::opened(-1, right.state.statistics.emptied()));
+    let mut state = catalog::TableState::opened(-1, right.state.statistics.emptied());
+    state.usage = target.state.usage.clone();
+    right.state = Arc::new(state);
     *right.state.identity.lock() = *target.state.identity.lock();
     work.exchange(source, target, left, right)
 }

@@ -524,6 +524,11 @@ impl<'a> Work<'a> {
         if !gone.is_empty() {
             self.drop_units(gone)?;
         }
+        let ids = |table: &TableDef| table.all_indexes().map(|i| i.index_id).collect::<Vec<_>>();
+        let (old, new) = (ids(before), ids(&after));
+        for id in old.iter().chain(&new).filter(|id| old.contains(id) != new.contains(id)) {
+            after.state.usage.changed(*id);
+        }
         self.publish(Some(before.clone()), Some(after.clone()))?;
         Ok(after)
     }

@@ -156,6 +156,9 @@ pub(crate) fn securable(
         (Some("ROLE"), Some(name)) => {
             principal(&core.security(&current), Scope::Database, Kind::Role, Class::User, name)
         }
+        (Some("APPLICATION ROLE"), Some(name)) => {
+            principal(&core.security(&current), Scope::Database, Kind::ApplicationRole, Class::User, name)
+        }
         (Some("LOGIN"), Some(name)) => {
             principal(&server(core), Scope::Server, Kind::User, Class::Login, name)
         }

@@ -17,7 +17,7 @@ pub enum LoginAudit {
 /// What an instance keeps for its logins.
 pub struct Logins {
     pub(crate) passwords: Passwords,
-    pub(super) throttle: Throttle,
+    pub(crate) throttle: Throttle,
     pub(super) audit: AtomicU8,
 }
 

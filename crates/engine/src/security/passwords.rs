@@ -183,6 +183,13 @@ pub fn fill(bytes: &mut [u8]) {
     }
 }
 
+/// What takes back the rights of an application role or of EXECUTE AS: bytes that nobody guesses.
+pub fn cookie() -> Vec<u8> {
+    let mut cookie = vec![0; 50];
+    fill(&mut cookie);
+    cookie
+}
+
 /// What CHECK_POLICY = ON asks of a password: 8 characters of three kinds, without the login's name.
 ///
 /// # Errors

@@ -71,7 +71,8 @@ impl StmtCtx<'_> {
                 }
                 Ok(())
             }
-            AlterTableAction::AlterColumn(column) => {
+            AlterTableAction::AlterColumn { column, options } => {
+                option_rules::check("ALTER TABLE", options, option_rules::ALTER_COLUMN)?;
                 if column.generated.is_some() {
                     let text = format!(
                         "Column '{}' in table '{}' cannot be specified as 'GENERATED ALWAYS' in ALTER COLUMN statement.",

@@ -81,7 +81,7 @@ impl StmtCtx<'_> {
             }
             let schema = of.schema.as_ref().map_or("dbo", |s| s.value.as_str()).into();
             let target = target.map(|target| (target.name.value.clone(), "TABLE"));
-            let event = format!("{verb}_{kind}");
+            let event = format!("{verb}_{}", kind.replace(' ', "_"));
             let (db, name) = (Some(db), name.name.value.clone());
             out.push(Raised { db, event, schema, name, kind, target });
         };
@@ -150,6 +150,7 @@ impl StmtCtx<'_> {
                 match s.kind {
                     PrincipalKind::User => add(word, "USER", &bare(&s.name), None),
                     PrincipalKind::Role => add(word, "ROLE", &bare(&s.name), None),
+                    PrincipalKind::ApplicationRole => add(word, "APPLICATION ROLE", &bare(&s.name), None),
                     PrincipalKind::Login | PrincipalKind::ServerRole => {}
                 }
             }
@@ -166,6 +167,7 @@ impl StmtCtx<'_> {
                     DropKind::Synonym => "SYNONYM",
                     DropKind::User => "USER",
                     DropKind::Role => "ROLE",
+                    DropKind::ApplicationRole => "APPLICATION ROLE",
                     DropKind::Statistics => {
                         for name in &s.names {
                             let Some(table) = &name.schema else { continue };
@@ -303,7 +305,7 @@ fn kind_of_server(kind: PrincipalKind) -> Option<&'static str> {
     match kind {
         PrincipalKind::Login => Some("LOGIN"),
         PrincipalKind::ServerRole => Some("SERVER ROLE"),
-        PrincipalKind::User | PrincipalKind::Role => None,
+        PrincipalKind::User | PrincipalKind::Role | PrincipalKind::ApplicationRole => None,
     }
 }
 
@@ -327,7 +329,7 @@ fn is_named(db: &Arc<Db>, kind: &str, name: &ObjectName) -> bool {
         "TYPE" => catalog.find_type(schema, own).is_some() || catalog.find_table_type(schema, own).is_some(),
         "SCHEMA" => catalog.schemas.contains_key(&catalog::fold_name(own)),
         "TRIGGER" if catalog.ddl_trigger(own).is_some() => true,
-        "USER" | "ROLE" => catalog.security.database.find(own).is_some(),
+        "USER" | "ROLE" | "APPLICATION ROLE" => catalog.security.database.find(own).is_some(),
         _ => catalog.find_module(schema, own).is_some(),
     }
 }

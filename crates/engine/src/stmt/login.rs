@@ -443,7 +443,7 @@ pub(super) fn unknown_option(statement: &str, name: &str) -> SqlError {
     SqlError::new(155, 15, 1, format!("'{name}' is not a recognized {statement} option."))
 }
 
-fn check_password(login: &str, password: &str, policy: bool) -> Result<(), SqlError> {
+pub(super) fn check_password(login: &str, password: &str, policy: bool) -> Result<(), SqlError> {
     if password.chars().count() > PASSWORD_MAX {
         let text = format!(
             "Password validation failed. The password does not meet SQL Server password policy requirements because it is \

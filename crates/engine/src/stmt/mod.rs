@@ -5,6 +5,7 @@ mod admin;
 mod alter_database;
 mod alter_index;
 mod alter_table;
+mod app_role;
 mod backup;
 mod backup_errors;
 mod backup_media;
@@ -196,6 +197,7 @@ impl StmtCtx<'_> {
             PrincipalKind::ServerRole => self.create_server_role(stmt),
             PrincipalKind::User => self.create_user(stmt),
             PrincipalKind::Role => self.create_role(stmt),
+            PrincipalKind::ApplicationRole => self.create_application_role(stmt),
         }
     }
 
@@ -205,6 +207,7 @@ impl StmtCtx<'_> {
             PrincipalKind::ServerRole => self.alter_server_role(stmt),
             PrincipalKind::User => self.alter_user(stmt),
             PrincipalKind::Role => self.alter_role(stmt),
+            PrincipalKind::ApplicationRole => self.alter_application_role(stmt),
         }
     }
 
@@ -247,7 +250,7 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         let Err(reason) = made else { return Ok(()) };
         let (number, state, text) = match (reason.number, action) {
-            (5074, AlterTableAction::AlterColumn(column)) => {
+            (5074, AlterTableAction::AlterColumn { column, .. }) => {
                 (4922, 9, failed_column("ALTER COLUMN", &column.name.value))
             }
             (5074, AlterTableAction::Drop(elements)) => {

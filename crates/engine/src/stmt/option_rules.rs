@@ -135,9 +135,12 @@ pub const RESUME: Rules =
 pub const REORGANIZE: Rules =
     &[("LOB_COMPACTION", Takes::Switch), ("COMPRESS_ALL_ROW_GROUPS", Takes::Switch)];
 
+/// ALTER TABLE ALTER COLUMN.
+pub const ALTER_COLUMN: Rules = &[("ONLINE", Takes::Switch), ("WAIT_AT_LOW_PRIORITY", Takes::Read)];
+
 /// DROP INDEX and DROP CONSTRAINT.
 pub const DROP_INDEX: Rules =
-    &[("ONLINE", Takes::Switch), ("MAXDOP", Takes::Value), ("MOVE", Takes::Refused)];
+    &[("ONLINE", Takes::Switch), ("MAXDOP", Takes::Value), ("MOVE TO", Takes::Refused)];
 
 /// TRUNCATE TABLE: there are no partitions.
 pub const TRUNCATE: Rules = &[("PARTITIONS", Takes::Refused)];
@@ -201,6 +204,7 @@ pub const STATISTICS: Rules = &[
 pub const DBCC: Rules = &[
     ("NO_INFOMSGS", Takes::Nothing),
     ("ALL_ERRORMSGS", Takes::Nothing),
+    ("ALL_CONSTRAINTS", Takes::Nothing),
     ("EXTENDED_LOGICAL_CHECKS", Takes::Nothing),
     ("PHYSICAL_ONLY", Takes::Nothing),
     ("DATA_PURITY", Takes::Nothing),

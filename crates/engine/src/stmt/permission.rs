@@ -110,7 +110,7 @@ impl StmtCtx<'_> {
                 Ok(target)
             }
             "TYPE" => self.type_target(named),
-            class @ ("USER" | "ROLE") => {
+            class @ ("USER" | "ROLE" | "APPLICATION ROLE") => {
                 let db = self.core.db().clone();
                 let security = self.core.security(&db);
                 self.principal_target(&security, Scope::Database, named, class)
@@ -135,6 +135,7 @@ impl StmtCtx<'_> {
         let (kind, what, of) = match class {
             "USER" => (Kind::User, "user", Class::User),
             "ROLE" => (Kind::Role, "role", Class::User),
+            "APPLICATION ROLE" => (Kind::ApplicationRole, "application role", Class::User),
             "LOGIN" => (Kind::User, "login", Class::Login),
             _ => (Kind::Role, "server role", Class::Login),
         };

@@ -70,8 +70,8 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         // Where they are carried out: USE, EXECUTE, EXECUTE AS, principals, permissions.
         | StmtKind::Use(_)
         | StmtKind::Execute(_)
-        | StmtKind::ExecuteAs(_)
-        | StmtKind::Revert
+        | StmtKind::ExecuteAs { .. }
+        | StmtKind::Revert { .. }
         | StmtKind::Foreign(_)
         | StmtKind::CreatePrincipal(_)
         | StmtKind::AlterPrincipal(_)
@@ -427,7 +427,11 @@ fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result<(), SqlErr
                 continue;
             }
             // Where they are carried out.
-            DropKind::Login | DropKind::User | DropKind::Role | DropKind::ServerRole => continue,
+            DropKind::Login
+            | DropKind::User
+            | DropKind::Role
+            | DropKind::ServerRole
+            | DropKind::ApplicationRole => continue,
         };
         let db = database_of(core, name)?;
         db.check_usable()?;
@@ -605,7 +609,9 @@ impl StmtCtx<'_> {
                 None => Err(refused),
             },
             // A file of the current database.
-            "SHRINKFILE" | "CHECKFILEGROUP" if self.core.owns_database(&current) => Ok(()),
+            "SHRINKFILE" | "CHECKFILEGROUP" | "CHECKCONSTRAINTS" if self.core.owns_database(&current) => {
+                Ok(())
+            }
             "CLEANTABLE" if by_argument.as_ref().is_some_and(|db| self.core.owns_database(db)) => Ok(()),
             // The own session's is everyone's to see.
             "INPUTBUFFER" if named.as_ref().and_then(|v| v.as_i64()) == Some(self.core.spid().into()) => {

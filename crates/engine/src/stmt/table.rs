@@ -206,6 +206,7 @@ impl StmtCtx<'_> {
             DropKind::ServerRole => self.drop_server_role(stmt),
             DropKind::User => self.drop_user(stmt),
             DropKind::Role => self.drop_role(stmt),
+            DropKind::ApplicationRole => self.drop_application_role(stmt),
             DropKind::Sequence => self.drop_others(stmt, sequence::SEQUENCE),
             DropKind::Synonym => self.drop_others(stmt, sequence::SYNONYM),
             _ if stmt.if_exists => Ok(()),

@@ -14,17 +14,19 @@ use types::SqlError;
 use super::StmtCtx;
 use super::login::{
     cannot, check_circle, check_droppable, check_owns_nothing, find_member, find_role, new_role, new_sid,
-    not_from, public_members, rename_role, special, taken, unknown_option, valid_name,
+    not_from, public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
 };
 use super::rights::not_permitted;
 use crate::security::change::Change;
 use exec::state::SessionCore;
 
-/// What WITH of CREATE USER and ALTER USER says.
+/// What WITH of CREATE and ALTER says of users and application roles.
 #[derive(Default)]
-struct UserOptions {
-    default_schema: Option<CompactString>,
-    name: Option<CompactString>,
+pub(super) struct UserOptions {
+    pub default_schema: Option<CompactString>,
+    pub name: Option<CompactString>,
+    /// Of an application role.
+    pub password: Option<CompactString>,
     login: Option<CompactString>,
 }
 
@@ -203,7 +205,11 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    fn user_options(&self, statement: &str, options: &[OptionItem]) -> Result<UserOptions, SqlError> {
+    pub(super) fn user_options(
+        &self,
+        statement: &str,
+        options: &[OptionItem],
+    ) -> Result<UserOptions, SqlError> {
         let mut out = UserOptions::default();
         for option in options {
             match option.name.as_str() {
@@ -217,13 +223,18 @@ impl StmtCtx<'_> {
                     }
                     out.default_schema = Some(CompactString::const_new("dbo"));
                 }
+                "PASSWORD" if statement.ends_with("APPLICATION ROLE") => {
+                    out.password = Some(text_of(option)?);
+                }
                 "PASSWORD" => {
                     let text = "You can only create a user with a password in a contained database.";
                     return Err(SqlError::new(33_233, 16, 1, text));
                 }
-                "NAME" if statement == "ALTER USER" => out.name = Some(self.name_option(option)?),
+                "NAME" if statement.starts_with("ALTER") => out.name = Some(self.name_option(option)?),
                 "LOGIN" if statement == "ALTER USER" => out.login = Some(self.name_option(option)?),
-                "DEFAULT_LANGUAGE" | "ALLOW_ENCRYPTED_VALUE_MODIFICATIONS" | "SID" => {
+                "DEFAULT_LANGUAGE" | "ALLOW_ENCRYPTED_VALUE_MODIFICATIONS" | "SID"
+                    if statement.ends_with("USER") =>
+                {
                     return Err(errors::not_supported(&format!("{statement} WITH {}", option.name)));
                 }
                 name => return Err(unknown_option(statement, name)),
@@ -315,7 +326,7 @@ fn check_sid_free(security: &Security, sid: &[u8], but: Option<i32>) -> Result<(
 }
 
 /// 15284: what a principal has granted keeps it.
-fn check_granted_nothing(security: &Security, principal: &Principal) -> Result<(), SqlError> {
+pub(super) fn check_granted_nothing(security: &Security, principal: &Principal) -> Result<(), SqlError> {
     if security.database.grants().any(|grant| grant.grantor == principal.id) {
         let text = "The database principal has granted or denied permissions to objects in the database and cannot be \
                     dropped.";

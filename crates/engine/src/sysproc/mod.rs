@@ -1,5 +1,6 @@
 //! System procedures, one file each.
 
+mod app_role;
 pub(crate) mod applock;
 mod attach;
 mod collations;
@@ -136,6 +137,8 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_droptype", types::drop_type),
     ("sp_helplanguage", languages::help),
     ("sp_updatestats", update_stats::run),
+    ("sp_setapprole", app_role::set),
+    ("sp_unsetapprole", app_role::unset),
     ("sp_addrolemember", roles::add_member),
     ("sp_droprolemember", roles::drop_member),
     ("sp_addmessage", user_messages::add),

@@ -82,6 +82,12 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_addtype", Runs::Database(Permission::CreateType)),
     ("sp_droptype", Runs::Database(Permission::AlterAnySchema)),
     ("sp_updatestats", Runs::Owner),
+    // Whoever knows the password, or the cookie.
+    ("sp_setapprole", Runs::Itself),
+    ("sp_unsetapprole", Runs::Itself),
+    ("sp_addapprole", Runs::Itself),
+    ("sp_dropapprole", Runs::Itself),
+    ("sp_approlepassword", Runs::Itself),
     ("sp_addrolemember", Runs::Itself),
     ("sp_droprolemember", Runs::Itself),
     ("sp_addmessage", Runs::ServerOnly(Permission::AlterSettings)),

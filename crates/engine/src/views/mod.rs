@@ -15,6 +15,7 @@ mod dependencies;
 mod described;
 pub mod devices;
 pub mod files;
+mod index_usage;
 mod information_rights;
 pub mod information_schema;
 pub(crate) mod languages;
@@ -28,6 +29,7 @@ mod old_objects;
 mod old_server;
 mod open_json;
 pub mod optimizer;
+mod os;
 mod others;
 mod permissions;
 mod physical;
@@ -359,6 +361,8 @@ static LISTS: &[&[&dyn SystemView]] = &[
     system_info::ALL,
     described::ALL,
     physical::ALL,
+    index_usage::ALL,
+    os::ALL,
 ];
 
 /// Views of the files that have no list of their own.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pages::UnitId;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, big, bit, modules, pick, text};
@@ -511,9 +512,14 @@ const PARTITION_COLUMNS: &[ViewColumn] = &[
     ("data_compression_desc", NVARCHAR60, true),
 ];
 
+/// A unit's number as allocation_unit_id.
+pub(super) fn allocation_unit_id(unit: UnitId) -> Value {
+    Value::BigInt(super::dblog::alloc_unit_id(unit))
+}
+
 /// A unit's number in the form in which SQL Server shows partition and container ids.
 pub(super) fn partition_id(index: &IndexDef) -> Value {
-    Value::BigInt((72_057_594_037_927_936 + (u64::from(index.unit.0) << 16)) as i64)
+    allocation_unit_id(index.unit)
 }
 
 /// sys.partitions.
@@ -560,7 +566,7 @@ pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, 
         for (unit, first_iam, index, kind, name) in units.chain(lob) {
             let (reserved, used) = super::files::unit_pages(db, first_iam)?;
             rows.push(vec![
-                Value::BigInt((72_057_594_037_927_936 + (u64::from(unit.0) << 16)) as i64),
+                allocation_unit_id(unit),
                 Value::TinyInt(kind),
                 text(name),
                 partition_id(&index),

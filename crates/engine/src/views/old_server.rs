@@ -47,9 +47,10 @@ static SYSUSERS: View = View::defined("sysusers", &[
 ], "\
      SELECT p.principal_id, 0, p.name, p.sid, NULL, p.create_date, p.modify_date, p.owning_principal_id, NULL,
        CASE p.type WHEN 'R' THEN p.principal_id ELSE 0 END, NULL,
-       CASE WHEN p.type <> 'R' AND (p.principal_id = 1 OR EXISTS (SELECT * FROM sys.database_permissions AS r
+       CASE WHEN p.type = 'S' AND (p.principal_id = 1 OR EXISTS (SELECT * FROM sys.database_permissions AS r
          WHERE r.grantee_principal_id = p.principal_id AND r.class = 0 AND r.type = 'CO' AND r.state IN ('G', 'W'))) THEN 1 ELSE 0 END,
-       CASE p.type WHEN 'R' THEN 0 ELSE 1 END, 0, 0, 0, CASE p.type WHEN 'S' THEN 1 ELSE 0 END, 0, CASE p.type WHEN 'R' THEN 1 ELSE 0 END, 0
+       CASE p.type WHEN 'S' THEN 1 ELSE 0 END, 0, 0, 0, CASE p.type WHEN 'S' THEN 1 ELSE 0 END, 0, CASE p.type WHEN 'R' THEN 1 ELSE 0 END,
+       CASE p.type WHEN 'A' THEN 1 ELSE 0 END
      FROM sys.database_principals AS p");
 
 /// sys.sysmembers.

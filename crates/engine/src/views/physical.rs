@@ -361,7 +361,7 @@ fn fullness(byte: u8) -> i32 {
     [0, 50, 80, 95, 100].get(usize::from(byte & PFS_LEVEL)).copied().unwrap_or(100)
 }
 
-fn kind_of(kind: Option<PageType>) -> &'static str {
+pub(super) fn kind_of(kind: Option<PageType>) -> &'static str {
     match kind {
         Some(PageType::Data) => "DATA_PAGE",
         Some(PageType::Index) => "INDEX_PAGE",

@@ -195,7 +195,7 @@ fn measured(column: &str, total: &Total) -> Value {
 }
 
 /// A moment in microseconds since 1970; NULL for none.
-fn moment(micros: u64) -> Value {
+pub(super) fn moment(micros: u64) -> Value {
     if micros == 0 { Value::Null } else { datetime(UNIX_EPOCH + Duration::from_micros(micros)) }
 }
 

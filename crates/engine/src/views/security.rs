@@ -132,6 +132,11 @@ const DATABASE_PRINCIPAL_COLUMNS: &[ViewColumn] = &[
 
 fn user_row(p: &Principal) -> Vec<Value> {
     let role = p.kind == Kind::Role;
+    let (code, description) = match p.kind {
+        Kind::Role => ("R", "DATABASE_ROLE"),
+        Kind::ApplicationRole => ("A", "APPLICATION_ROLE"),
+        Kind::User => ("S", "SQL_USER"),
+    };
     let default = match (&p.default_name, p.id) {
         _ if role => Value::Null,
         (Some(name), _) => text(name),
@@ -140,12 +145,12 @@ fn user_row(p: &Principal) -> Vec<Value> {
         (None, _) => text("dbo"),
     };
     // INSTANCE for whom a login stands, NONE for the others.
-    let by_login = !role && !p.without_login && !(2..=4).contains(&p.id);
+    let by_login = p.kind == Kind::User && !p.without_login && !(2..=4).contains(&p.id);
     vec![
         text(&p.name),
         Value::Int(p.id),
-        text(if role { "R" } else { "S" }),
-        text(if role { "DATABASE_ROLE" } else { "SQL_USER" }),
+        text(code),
+        text(description),
         default,
         p.created.clone(),
         p.modified.clone(),

@@ -124,6 +124,11 @@ impl UpdatePlan {
         (&self.db, &self.store, source)
     }
 
+    /// The columns that it changes; none where every index has to follow.
+    pub fn changed(&self) -> Option<&[usize]> {
+        self.set.unless_moved(&self.store)
+    }
+
     /// OUTPUT.
     pub fn output(&self) -> Option<&OutputPlan> {
         self.output.as_ref()

@@ -4,6 +4,7 @@
 
 mod profile;
 mod steps;
+pub mod uses;
 mod xml;
 
 pub use profile::columns as profile_columns;
@@ -148,6 +149,8 @@ pub struct Shown {
     steps: Vec<Step>,
     /// Plans of the subqueries in its expressions.
     subqueries: Vec<Arc<Plan>>,
+    /// Indexes that would make it better.
+    missing: Vec<uses::Missing>,
 }
 
 /// The columns of SHOWPLAN_TEXT, or of SHOWPLAN_ALL.
@@ -185,7 +188,8 @@ impl Shown {
     /// A statement without operators, as utility statements are.
     pub fn of_statement(text: &str) -> Shown {
         let statement = text.trim().to_string();
-        Shown { statement, kind: "WITHOUT QUERY PLAN", subqueries: Vec::new(), steps: Vec::new() }
+        let (subqueries, steps, missing) = (Vec::new(), Vec::new(), Vec::new());
+        Shown { statement, kind: "WITHOUT QUERY PLAN", subqueries, steps, missing }
     }
 
     /// The rows of [`columns`]; `id` tells the batch's statements apart.

@@ -11,18 +11,21 @@ use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use storage::{Base, IndexStore, TableStore};
 
+use super::uses::Uses;
 use super::{Counted, Estimate, Object, Shown, Source};
 
 /// Adds the operators of a query.
 pub fn query(plan: &QueryPlan, shown: &mut Shown) {
     shown.kind = "SELECT";
     shown.subqueries.clone_from(&plan.needs().subqueries);
+    shown.missing = Uses::of_query(plan).missing;
     add(plan.plan(), None, 1.0, shown);
 }
 
 /// Adds the operators of a change.
 pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
     change_under(plan, None, shown);
+    shown.missing = Uses::of_dml(plan).missing;
 }
 
 /// A change, and below it one that it takes its rows from.
@@ -219,7 +222,7 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
     add_subqueries(&subqueries, at, shown);
 }
 
-fn inputs(node: &Node) -> Vec<&Plan> {
+pub(super) fn inputs(node: &Node) -> Vec<&Plan> {
     match node {
         Node::One
         | Node::Values(_)

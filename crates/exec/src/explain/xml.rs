@@ -115,10 +115,47 @@ impl Shown {
         out.open("StmtSimple", &attributes);
         if !self.steps.is_empty() {
             out.open("QueryPlan", &[]);
+            self.missing_indexes(out);
             self.operator(out, 0, measured);
             out.close("QueryPlan");
         }
         out.close("StmtSimple");
+    }
+
+    fn missing_indexes(&self, out: &mut Document) {
+        if self.missing.is_empty() {
+            return;
+        }
+        out.open("MissingIndexes", &[]);
+        for missing in &self.missing {
+            let table = &missing.table;
+            let quoted = |name: &str| format!("[{name}]");
+            out.open("MissingIndexGroup", &[("Impact", format!("{:.4}", missing.impact))]);
+            let names = [
+                ("Database", quoted(&missing.db.name())),
+                ("Schema", quoted(&table.schema)),
+                ("Table", quoted(&table.name)),
+            ];
+            out.open("MissingIndex", &names);
+            for (usage, columns) in [
+                ("EQUALITY", &missing.wanted.equality),
+                ("INEQUALITY", &missing.wanted.inequality),
+                ("INCLUDE", &missing.wanted.included),
+            ] {
+                if columns.is_empty() {
+                    continue;
+                }
+                out.open("ColumnGroup", &[("Usage", usage.to_string())]);
+                for column in columns.iter().map(|at| &table.columns[*at]) {
+                    let id = column.column_id.to_string();
+                    out.empty("Column", &[("Name", quoted(&column.name)), ("ColumnId", id)]);
+                }
+                out.close("ColumnGroup");
+            }
+            out.close("MissingIndex");
+            out.close("MissingIndexGroup");
+        }
+        out.close("MissingIndexes");
     }
 
     fn operator(&self, out: &mut Document, at: usize, measured: Option<&Measured<'_>>) {

@@ -2,6 +2,7 @@
 
 use super::context::ExecCtx;
 use super::rt::Rt;
+use crate::explain::uses::Evaluations;
 use expr::{Expr, Pred, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
@@ -21,6 +22,7 @@ pub struct Scalar {
     expr: Expr,
     ty: DataType,
     needs: Needs,
+    evaluations: Evaluations,
 }
 
 /// A compiled condition.
@@ -28,6 +30,7 @@ pub struct Scalar {
 pub struct Condition {
     pred: Pred,
     needs: Needs,
+    evaluations: Evaluations,
 }
 
 fn bound<T>(
@@ -44,6 +47,15 @@ fn bound<T>(
         Counted { kind, began, options: &[], cost: 0.0, trivial: false }.add(&binder, &needs);
     }
     Ok((value, needs))
+}
+
+/// What comes before an evaluation that reads tables.
+fn begin(needs: &Needs, evaluations: &Evaluations, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+    crate::operators::query::lock_tables(needs, ctx)?;
+    if !needs.subqueries.is_empty() {
+        evaluations.add(ctx.session.shared.activity.started());
+    }
+    Ok(())
 }
 
 /// Compiles a value; with `want` it is converted as an assignment to a variable of that type is.
@@ -63,21 +75,32 @@ pub fn compile_scalar(
         Some(want) => (bind_ops::assigned(typed, want, Mode::Implicit, env.db.default_collation())?, want),
         None => (typed.expr, ty),
     };
-    Ok(Arc::new(Scalar { expr, ty, needs }))
+    Ok(Arc::new(Scalar { expr, ty, needs, evaluations: Evaluations::default() }))
 }
 
 /// Compiles a condition.
 pub fn compile_condition(e: &ast::Expr, env: &CompileEnv<'_>) -> Result<Arc<Condition>, SqlError> {
     let (pred, needs) = bound(env, |b| b.pred(e))?;
-    Ok(Arc::new(Condition { pred, needs }))
+    Ok(Arc::new(Condition { pred, needs, evaluations: Evaluations::default() }))
+}
+
+impl Drop for Scalar {
+    fn drop(&mut self) {
+        self.settle();
+    }
 }
 
 impl Scalar {
+    /// Its evaluations until now become uses of the indexes that it reads.
+    pub fn settle(&self) {
+        self.evaluations.settle(&self.needs);
+    }
+
     /// The value now.
     #[inline]
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value, SqlError> {
         if !self.needs.is_empty() {
-            crate::operators::query::lock_tables(&self.needs, ctx)?;
+            begin(&self.needs, &self.evaluations, ctx)?;
         }
         self.expr.eval(&[], &mut Rt::new(ctx, &self.needs))
     }
@@ -93,12 +116,23 @@ impl Scalar {
     }
 }
 
+impl Drop for Condition {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
 impl Condition {
+    /// Its evaluations until now become uses of the indexes that it reads.
+    pub fn settle(&self) {
+        self.evaluations.settle(&self.needs);
+    }
+
     /// Whether it is true now.
     #[inline]
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
         if !self.needs.is_empty() {
-            crate::operators::query::lock_tables(&self.needs, ctx)?;
+            begin(&self.needs, &self.evaluations, ctx)?;
         }
         self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs))
     }

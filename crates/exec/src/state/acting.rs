@@ -1,4 +1,5 @@
-//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, and as whom the statements of a module run.
+//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, application roles, and as whom the statements of a
+//! module run.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use plan::rights::Chain;
 use syntax::ast::ExecuteAs;
 use types::SqlError;
 
-use super::caller::Acting;
+use super::caller::{Acting, Until};
 use super::core::SessionCore;
 
 /// Deepest nesting of EXECUTE AS.
@@ -48,7 +49,7 @@ impl SessionCore {
     }
 
     /// EXECUTE AS USER. Error: 15517.
-    pub fn act_as_user(&mut self, name: &str) -> Result<(), SqlError> {
+    pub fn act_as_user(&mut self, name: &str, until: Until) -> Result<(), SqlError> {
         let refused = || {
             let text = format!(
                 "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of \
@@ -67,12 +68,12 @@ impl SessionCore {
         }
         self.check_depth()?;
         let Principal { id, name, sid, .. } = Principal::clone(&user);
-        self.caller.act(Acting::User { db: db.id(), id, name, sid });
+        self.caller.act(Acting::User { db: db.id(), id, name, sid }, until);
         Ok(())
     }
 
     /// EXECUTE AS LOGIN. Error: 15406.
-    pub fn act_as_login(&mut self, name: &str) -> Result<(), SqlError> {
+    pub fn act_as_login(&mut self, name: &str, until: Until) -> Result<(), SqlError> {
         let refused = || {
             let text = format!(
                 "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of \
@@ -92,7 +93,7 @@ impl SessionCore {
         }
         self.check_depth()?;
         let Principal { id, name, sid, .. } = Principal::clone(&login);
-        self.caller.act(Acting::Login { id, name, sid });
+        self.caller.act(Acting::Login { id, name, sid }, until);
         // It must be able to use the database that it finds itself in.
         let db = self.db().clone();
         if let Err(e) = self.effective(&db).map(drop) {
@@ -178,7 +179,7 @@ impl SessionCore {
             depth: self.caller.depth(),
         };
         if let Some(acting) = acting {
-            self.caller.act(acting);
+            self.caller.act(acting, Until::Revert);
         }
         self.acting_floor = self.caller.depth();
         scope
@@ -188,6 +189,29 @@ impl SessionCore {
     pub fn leave_scope(&mut self, scope: ModuleScope) {
         self.caller.return_to(scope.depth);
         (self.chain, self.acting_floor) = (scope.chain, scope.floor);
+    }
+
+    /// The rights of an application role instead of the caller's, until its cookie comes back or the session ends.
+    ///
+    /// # Errors
+    /// 217 too many.
+    pub fn take_role(&mut self, db: &Db, role: &Principal, cookie: Option<Vec<u8>>) -> Result<(), SqlError> {
+        self.check_depth()?;
+        let until = cookie.map_or(Until::End, Until::Cookie);
+        self.caller.act(Acting::Role { db: db.id(), id: role.id, sid: role.sid.clone() }, until);
+        Ok(())
+    }
+
+    /// The rights that the caller had before an application role. Error: 15592.
+    pub fn leave_role(&mut self, cookie: &[u8]) -> Result<(), SqlError> {
+        let depth = self.caller.depth();
+        let fits = matches!(self.caller.until(), Some(Until::Cookie(set)) if set == cookie);
+        if depth > self.acting_floor && self.caller.in_role() && fits {
+            self.caller.return_to(depth - 1);
+            return Ok(());
+        }
+        let text = "Cannot unset application role because none was set or the cookie is invalid.";
+        Err(SqlError::new(15_592, 16, 1, text))
     }
 
     fn check_depth(&self) -> Result<(), SqlError> {
@@ -200,12 +224,30 @@ impl SessionCore {
         }
     }
 
-    /// REVERT: back to whom acted before, at most to whom acted when the scope began.
-    pub fn revert(&mut self) {
+    /// REVERT [WITH COOKIE]: back to whom acted before, at most to whom acted when the scope began.
+    ///
+    /// # Errors
+    /// 15589 another cookie is wanted, 15591 a cookie is wanted, none is, or nothing reverts it.
+    pub fn revert(&mut self, cookie: Option<&[u8]>) -> Result<(), SqlError> {
         let depth = self.caller.depth();
-        if depth > self.acting_floor {
-            self.caller.return_to(depth - 1);
+        if depth <= self.acting_floor || self.caller.in_role() {
+            return Ok(());
         }
+        match (self.caller.until(), cookie) {
+            (None | Some(Until::Revert), None) => {}
+            (Some(Until::Cookie(set)), Some(given)) if set == given => {}
+            (Some(Until::Cookie(_)), Some(_)) => {
+                let text = "Cannot revert the current security context because the cookie is invalid.";
+                return Err(SqlError::new(15_589, 16, 1, text));
+            }
+            _ => {
+                let text = "The current security context cannot be reverted using this statement. A cookie may or may not be \
+                            needed with 'Revert' statement depending on how the context was set with 'Execute As' statement.";
+                return Err(SqlError::new(15_591, 16, 1, text));
+            }
+        }
+        self.caller.return_to(depth - 1);
+        Ok(())
     }
 }
 

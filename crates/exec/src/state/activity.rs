@@ -230,6 +230,12 @@ impl Activity {
         self.at.store(at as u32, Relaxed);
     }
 
+    /// When the last batch began, in microseconds since 1970.
+    #[inline]
+    pub fn started(&self) -> u64 {
+        self.started.load(Relaxed)
+    }
+
     /// The wait for the log that it is in.
     pub fn log_wait(&self) -> Option<(WaitKind, Duration)> {
         let kind = kind(self.waits.load(Relaxed))?;

@@ -1,6 +1,7 @@
 //! Who runs a session's statements: the login that it belongs to, or the program that has opened the instance itself; and as
-//! whom it acts (EXECUTE AS).
-//! Guarantees: what EXECUTE AS began in a procedure or a text ends with it; acting as a user gives no right of the server.
+//! whom it acts (EXECUTE AS, application roles).
+//! Guarantees: what EXECUTE AS began in a procedure or a text ends with it; acting as a user or in an application role gives no
+//! right of the server; an application role is left by its cookie or the end of the session alone.
 
 use std::sync::Arc;
 
@@ -9,10 +10,36 @@ use compact_str::CompactString;
 
 use super::effective::Effective;
 
-/// As whom EXECUTE AS lets a session act.
+/// As whom a session acts.
 pub(super) enum Acting {
-    Login { id: i32, name: CompactString, sid: Arc<[u8]> },
-    User { db: i32, id: i32, name: CompactString, sid: Arc<[u8]> },
+    Login {
+        id: i32,
+        name: CompactString,
+        sid: Arc<[u8]>,
+    },
+    User {
+        db: i32,
+        id: i32,
+        name: CompactString,
+        sid: Arc<[u8]>,
+    },
+    /// In an application role: its rights instead of the login's, whose name the session keeps.
+    Role {
+        db: i32,
+        id: i32,
+        sid: Arc<[u8]>,
+    },
+}
+
+/// What ends it, besides the end of the module, the text or the session that it began in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// REVERT.
+    Revert,
+    /// Nothing.
+    End,
+    /// Whoever has the cookie.
+    Cookie(Vec<u8>),
 }
 
 /// Whose session it is.
@@ -22,8 +49,8 @@ pub struct Caller {
     login: i32,
     name: CompactString,
     sid: Arc<[u8]>,
-    /// EXECUTE AS, the innermost last.
-    acting: Vec<Acting>,
+    /// EXECUTE AS and application roles, the innermost last.
+    acting: Vec<(Acting, Until)>,
     /// Neither the program itself, or acting as another.
     powerful: bool,
     /// What was worked out for the one that acts now, one for each database.
@@ -60,18 +87,20 @@ impl Caller {
 
     /// Name of the login that acts, or of the user that acts without one.
     pub fn name(&self) -> &str {
-        match self.acting.last() {
-            None => &self.name,
-            Some(Acting::Login { name, .. } | Acting::User { name, .. }) => name,
-        }
+        self.known_as().map_or(&self.name, |(name, _)| name)
     }
 
     /// sid of whom acts.
     pub fn sid(&self) -> &[u8] {
-        match self.acting.last() {
-            None => &self.sid,
-            Some(Acting::Login { sid, .. } | Acting::User { sid, .. }) => sid,
-        }
+        self.known_as().map_or(&self.sid, |(_, sid)| sid)
+    }
+
+    /// Name and sid of EXECUTE AS: in an application role one is still called what one was called before.
+    fn known_as(&self) -> Option<(&CompactString, &Arc<[u8]>)> {
+        self.acting.iter().rev().find_map(|(acting, _)| match acting {
+            Acting::Login { name, sid, .. } | Acting::User { name, sid, .. } => Some((name, sid)),
+            Acting::Role { .. } => None,
+        })
     }
 
     /// Whether the program itself runs it, acting as nobody else.
@@ -82,19 +111,37 @@ impl Caller {
 
     /// The login whose rights of the server count.
     pub(super) fn acting_login(&self) -> Option<i32> {
-        match self.acting.last() {
+        match self.innermost() {
             None => Some(self.login),
             Some(Acting::Login { id, .. }) => Some(*id),
-            Some(Acting::User { .. }) => None,
+            Some(Acting::User { .. } | Acting::Role { .. }) => None,
         }
     }
 
-    /// The user that EXECUTE AS USER names in a database.
-    pub(super) fn acting_user(&self, db: i32) -> Option<i32> {
-        match self.acting.last() {
-            Some(Acting::User { db: of, id, .. }) if *of == db => Some(*id),
+    /// The user that EXECUTE AS USER names in a database, or the application role: its principal_id and its sid.
+    pub(super) fn acting_user(&self, db: i32) -> Option<(i32, &[u8])> {
+        match self.innermost() {
+            Some(Acting::User { db: of, id, sid, .. } | Acting::Role { db: of, id, sid, .. })
+                if *of == db =>
+            {
+                Some((*id, sid))
+            }
             _ => None,
         }
+    }
+
+    fn innermost(&self) -> Option<&Acting> {
+        self.acting.last().map(|(acting, _)| acting)
+    }
+
+    /// Whether it acts in an application role, which REVERT does not leave.
+    pub(super) fn in_role(&self) -> bool {
+        matches!(self.innermost(), Some(Acting::Role { .. }))
+    }
+
+    /// What ends what began last.
+    pub(super) fn until(&self) -> Option<&Until> {
+        self.acting.last().map(|(_, until)| until)
     }
 
     /// How deep EXECUTE AS is nested.
@@ -110,8 +157,8 @@ impl Caller {
         }
     }
 
-    pub(super) fn act(&mut self, acting: Acting) {
-        self.acting.push(acting);
+    pub(super) fn act(&mut self, acting: Acting, until: Until) {
+        self.acting.push((acting, until));
         self.changed();
     }
 

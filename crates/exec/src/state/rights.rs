@@ -63,7 +63,8 @@ impl SessionCore {
         }
         let sysadmin = self.caller.is_powerful() || logins.contains(&SYSADMIN);
         let user = match self.caller.acting_user(db.id()) {
-            Some(user) => Some(user),
+            // A principal_id may have been given to another since.
+            Some((id, sid)) => database.database.get(id).filter(|p| *p.sid == *sid).map(|p| p.id),
             None if sysadmin => Some(DBO),
             None if self.caller.acting_login().is_none() => None,
             None => database.database.with_sid(self.caller.sid()).map(|p| p.id),

@@ -1,6 +1,6 @@
 //! Engines under test. A target makes a configuration and carries out a study's work on it, and says which of its own
 //! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason.
-//! A server that speaks TDS (feature `mssql`) is somebody's, under its address; SQL Server is one.
+//! A server that speaks TDS is somebody's, under its address; SQL Server is one.
 //! Peers (feature `peers`) are the servers that are installed, started on a scratch folder and reachable from this machine only,
 //! through their client libraries, and SQLite in this process.
 
@@ -11,11 +11,9 @@ pub(crate) mod kept;
 mod latency;
 #[cfg(feature = "peers")]
 mod mariadb;
-#[cfg(feature = "mssql")]
 pub(crate) mod mssql;
 #[cfg(feature = "peers")]
 pub(crate) mod own_postgres;
-#[cfg(feature = "mssql")]
 pub(crate) mod own_server;
 #[cfg(feature = "peers")]
 mod postgres;
@@ -28,7 +26,6 @@ pub mod tsql;
 
 #[cfg(feature = "peers")]
 pub use mariadb::MariaDb;
-#[cfg(feature = "mssql")]
 pub use mssql::{Hook, Mssql, PASSWORD};
 #[cfg(feature = "peers")]
 pub use postgres::Postgres;
@@ -105,10 +102,7 @@ pub fn is_address(name: &str) -> bool {
 
 /// An address without its password; names as they are.
 pub fn shown(name: &str) -> String {
-    #[cfg(feature = "mssql")]
-    return mssql::without_password(name);
-    #[cfg(not(feature = "mssql"))]
-    name.to_owned()
+    mssql::without_password(name)
 }
 
 /// What a build without other engines says.
@@ -124,13 +118,7 @@ pub fn without_peers() -> LabError {
 /// The target of a name, case ignored, or of a server's address. `restart_with`: the command that ends and starts such a server.
 pub fn find(name: &str, restart_with: Option<&str>) -> Result<Box<dyn Target>, LabError> {
     if is_address(name) {
-        #[cfg(feature = "mssql")]
         return Ok(Box::new(Mssql::new(name, restart_with.map(|c| Hook(c.to_owned())))?));
-        #[cfg(not(feature = "mssql"))]
-        return Err(LabError::Request(format!(
-            "this build speaks to no servers: build it with --features mssql{}",
-            restart_with.map_or("", |_| " (--restart-with is for them)")
-        )));
     }
     Ok(match name.to_ascii_lowercase().as_str() {
         "ringwood" => Box::new(Ringwood::default()),

@@ -81,16 +81,6 @@ impl OwnServer {
         Ok(self.running()?.child.id())
     }
 
-    /// Its port.
-    pub fn port(&self) -> Result<u16, LabError> {
-        Ok(self.running()?.port)
-    }
-
-    /// The password of sa.
-    pub fn password(&self) -> &str {
-        &self.password
-    }
-
     /// Where it is reached.
     pub fn address(&self) -> Result<Address, LabError> {
         Address::parse(&format!("mssql://sa:{}@127.0.0.1:{}/", self.password, self.running()?.port))

@@ -1,4 +1,4 @@
-//! TPC-C on a server that speaks TDS, by the crate tiberius: a server of the lab's own (`ringwood serve`), or one that somebody gives.
+//! TPC-C on a server that speaks TDS, by crate `client`: a server of the lab's own (`ringwood serve`), or one that somebody gives.
 
 use super::engine::Engine;
 use super::inputs::{Input, Line, Who};
@@ -9,12 +9,11 @@ use super::tables::{DATABASE, INDEXES, SEED, Sizes, schema};
 use super::terminal::{Datum, Done, Failed, Param, Row, Statement, Terminal};
 use crate::LabError;
 use crate::target::Hook;
-use crate::target::mssql::{Action, Address, Open, START, block_on, failed, log_in};
+use crate::target::mssql::{Action, Address, START, failed, log_in};
 use crate::target::own_server::OwnServer;
+use client::{ClientError, Connection, Prepared, Procedure, Reply, RpcParam, RpcRequest};
 use std::time::{Duration, Instant};
-use tiberius::numeric::Numeric;
-use tiberius::time::DateTime;
-use tiberius::{ColumnData, Command, TokenRow};
+use types::{Decimal, Value};
 
 const PROCEDURES: &str = include_str!("procedures-mssql.sql");
 
@@ -53,82 +52,61 @@ impl Mssql {
 
     /// A connection in the database, or in master.
     fn open(&self, database: &str) -> Result<Client, LabError> {
-        let mut client = Client { open: log_in(&self.address()?)?, prepared: [None; STATEMENTS.len()] };
-        client.batch(&format!("use {database}"))?;
-        Ok(client)
+        Ok(Client { open: log_in(&self.address()?, database)?, prepared: [None; STATEMENTS.len()] })
     }
 }
 
 /// A connection.
 struct Client {
-    open: Open,
-    /// The handles of statements that have been prepared.
-    prepared: [Option<i32>; STATEMENTS.len()],
+    open: Connection,
+    prepared: [Option<Prepared>; STATEMENTS.len()],
 }
 
 impl Client {
     fn batch(&mut self, text: &str) -> Result<Vec<Row>, LabError> {
-        let answer = block_on(async { self.open.simple_query(text).await?.into_results().await });
-        let sets = answer.map_err(|e| failed(&e, text))?;
-        Ok(sets.into_iter().flatten().map(row_of).collect())
+        let reply = self.open.query(text).map_err(|e| failed(&e, text))?;
+        Ok(reply.into_rows().map(row_of).collect())
     }
-}
 
-/// The output parameter of sp_prepare.
-const HANDLE: &str = "@handle";
-
-impl Client {
-    /// A handle for a statement with parameters of these types, as `sp_prepare` gives it.
-    fn prepare(&mut self, text: &str, params: &[Param]) -> Result<i32, Failed> {
-        let types = params.iter().enumerate().map(|(i, param)| match param {
+    /// A statement with parameters of these types, prepared.
+    fn prepare(&mut self, text: &str, params: &[Param]) -> Result<Prepared, ClientError> {
+        let declared = params.iter().enumerate().map(|(i, param)| match param {
             Param::Int(_) => format!("@P{} int", i + 1),
             Param::Text(_) => format!("@P{} nvarchar(4000)", i + 1),
         });
-        let mut command = Command::new("sp_prepare");
-        command.bind_out_param(HANDLE, None::<i32>);
-        command.bind_param("", types.collect::<Vec<_>>().join(","));
-        command.bind_param("", text);
-        let result = block_on(async { command.exec(&mut self.open).await?.into_command_result().await })
-            .map_err(|e| refused(&e, text))?;
-        match result.try_return_value(HANDLE) {
-            Ok(Some(handle)) => Ok(handle),
-            other => Err(Failed::Other(LabError::Request(format!("sp_prepare gave {other:?} for {text}")))),
-        }
+        self.open.prepare(&declared.collect::<Vec<_>>().join(","), text)
     }
 }
 
-fn row_of(row: tiberius::Row) -> Row {
-    row.cells().map(|(_, value)| datum(value)).collect()
+fn row_of(row: Vec<Value>) -> Row {
+    row.into_iter().map(datum).collect()
 }
 
-fn datum(value: &ColumnData<'static>) -> Datum {
-    match value {
-        ColumnData::U8(Some(n)) => Datum::Int((*n).into()),
-        ColumnData::I16(Some(n)) => Datum::Int((*n).into()),
-        ColumnData::I32(Some(n)) => Datum::Int((*n).into()),
-        ColumnData::I64(Some(n)) => Datum::Int(*n),
-        ColumnData::String(Some(text)) => Datum::Text(text.to_string()),
+fn datum(value: Value) -> Datum {
+    match (value.as_i64(), value) {
+        (Some(n), _) => Datum::Int(n),
+        (None, Value::Str(text)) => Datum::Text(text.into()),
         _ => Datum::Null,
     }
 }
 
 /// Deadlock; update conflict of snapshots; lock request time out.
-const RETRIED: [u32; 3] = [1205, 3960, 1222];
+const RETRIED: [i32; 3] = [1205, 3960, 1222];
 
-fn refused(error: &tiberius::error::Error, statement: &str) -> Failed {
-    match error.code() {
-        Some(code) if RETRIED.contains(&code) => Failed::Retry,
+fn refused(error: &ClientError, statement: &str) -> Failed {
+    match error {
+        ClientError::Server(error) if RETRIED.contains(&error.number) => Failed::Retry,
         _ => Failed::Other(failed(error, statement)),
     }
 }
 
 impl Terminal for Client {
     fn begin(&mut self) -> Result<(), Failed> {
-        block_on(self.open.begin_transaction()).map_err(|e| refused(&e, "begin"))
+        self.open.begin().map_err(|e| refused(&e, "begin"))
     }
 
     fn commit(&mut self) -> Result<(), Failed> {
-        block_on(self.open.commit_transaction()).map_err(|e| refused(&e, "commit"))
+        self.open.commit().map_err(|e| refused(&e, "commit"))
     }
 
     fn rollback(&mut self) -> Result<(), Failed> {
@@ -137,28 +115,18 @@ impl Terminal for Client {
 
     fn query(&mut self, statement: &'static Statement, params: &[Param]) -> Result<Vec<Row>, Failed> {
         let text = &texts()[statement.id];
-        let handle = match self.prepared[statement.id] {
-            Some(handle) => handle,
-            None => self.prepare(text, params)?,
+        let prepared = match self.prepared[statement.id] {
+            Some(prepared) => prepared,
+            None => self.prepare(text, params).map_err(|e| refused(&e, text))?,
         };
-        self.prepared[statement.id] = Some(handle);
-        let mut command = Command::new("sp_execute");
-        command.bind_param("", handle);
-        for param in params {
-            match param {
-                Param::Int(n) => command.bind_param("", *n),
-                Param::Text(text) => command.bind_param("", *text),
-            }
-        }
-        let result = block_on(async { command.exec(&mut self.open).await?.into_command_result().await });
-        let sets = result.map_err(|e| refused(&e, text))?;
-        Ok(sets
-            .into_iter()
-            .find(|rows| !rows.is_empty())
-            .unwrap_or_default()
-            .into_iter()
-            .map(row_of)
-            .collect())
+        self.prepared[statement.id] = Some(prepared);
+        let params = params.iter().map(|param| match param {
+            Param::Int(n) => client::int("", *n),
+            Param::Text(text) => client::text("", text),
+        });
+        let reply = self.open.call(&prepared.with(params)).map_err(|e| refused(&e, text))?;
+        let rows = reply.results.into_iter().map(|result| result.rows).find(|rows| !rows.is_empty());
+        Ok(rows.unwrap_or_default().into_iter().map(row_of).collect())
     }
 
     fn call(&mut self, input: &Input) -> Result<Done, Failed> {
@@ -169,47 +137,9 @@ impl Terminal for Client {
             Input::Delivery { .. } => "tpcc_delivery",
             Input::StockLevel { .. } => "tpcc_stock_level",
         };
-        let mut command = Command::new(name);
-        let mut bind = |params: &[(&'static str, i32)]| {
-            params.iter().for_each(|(name, value)| command.bind_param(*name, *value));
-        };
-        match input {
-            Input::NewOrder { w, d, c, lines } => {
-                let all_local = i32::from(lines.iter().all(|l| l.supply == *w));
-                bind(&[
-                    ("@w", *w),
-                    ("@d", *d),
-                    ("@c", *c),
-                    ("@count", lines.len() as i32),
-                    ("@all_local", all_local),
-                ]);
-                command.bind_param("@lines", packed(lines));
-            }
-            Input::Payment { w, d, c_w, c_d, who, amount } => {
-                let (id, customer) = named(who);
-                bind(&[
-                    ("@w", *w),
-                    ("@d", *d),
-                    ("@c_w", *c_w),
-                    ("@c_d", *c_d),
-                    ("@c", id),
-                    ("@amount", *amount),
-                ]);
-                command.bind_param("@name", customer);
-            }
-            Input::OrderStatus { w, d, who } => {
-                let (id, customer) = named(who);
-                bind(&[("@w", *w), ("@d", *d), ("@c", id)]);
-                command.bind_param("@name", customer);
-            }
-            Input::Delivery { w, carrier } => bind(&[("@w", *w), ("@carrier", *carrier)]),
-            Input::StockLevel { w, d, threshold } => {
-                bind(&[("@w", *w), ("@d", *d), ("@threshold", *threshold)])
-            }
-        }
-        let result = block_on(async { command.exec(&mut self.open).await?.into_command_result().await });
-        match result.map_err(|e| refused(&e, name))?.return_code() {
-            0 => Ok(Done::Committed),
+        let call = RpcRequest::new(Procedure::Name(name.into()), params_of(input));
+        match self.open.call(&call).map_err(|e| refused(&e, name))? {
+            Reply { status: Some(0), .. } => Ok(Done::Committed),
             _ => Ok(Done::RolledBack),
         }
     }
@@ -220,6 +150,39 @@ impl Terminal for Client {
             Some(Datum::Int(n)) => Ok(*n),
             other => Err(LabError::Request(format!("{query}: {other:?}"))),
         }
+    }
+}
+
+/// The parameters of a transaction's procedure.
+fn params_of(input: &Input) -> Vec<RpcParam> {
+    let ints = |params: &[(&str, i32)]| -> Vec<RpcParam> {
+        params.iter().map(|(name, value)| client::int(name, *value)).collect()
+    };
+    match input {
+        Input::NewOrder { w, d, c, lines } => {
+            let all_local = i32::from(lines.iter().all(|l| l.supply == *w));
+            let count = lines.len() as i32;
+            let mut params =
+                ints(&[("@w", *w), ("@d", *d), ("@c", *c), ("@count", count), ("@all_local", all_local)]);
+            params.push(client::text("@lines", &packed(lines)));
+            params
+        }
+        Input::Payment { w, d, c_w, c_d, who, amount } => {
+            let (id, customer) = named(who);
+            let amount = ("@amount", *amount);
+            let mut params =
+                ints(&[("@w", *w), ("@d", *d), ("@c_w", *c_w), ("@c_d", *c_d), ("@c", id), amount]);
+            params.push(client::text("@name", customer));
+            params
+        }
+        Input::OrderStatus { w, d, who } => {
+            let (id, customer) = named(who);
+            let mut params = ints(&[("@w", *w), ("@d", *d), ("@c", id)]);
+            params.push(client::text("@name", customer));
+            params
+        }
+        Input::Delivery { w, carrier } => ints(&[("@w", *w), ("@carrier", *carrier)]),
+        Input::StockLevel { w, d, threshold } => ints(&[("@w", *w), ("@d", *d), ("@threshold", *threshold)]),
     }
 }
 
@@ -236,31 +199,26 @@ fn packed(lines: &[Line]) -> String {
 }
 
 /// A customer's id, 0 where he is found by his name, and the name.
-fn named(who: &Who) -> (i32, String) {
+fn named(who: &Who) -> (i32, &str) {
     match who {
-        Who::Id(id) => (*id, String::new()),
-        Who::Name(name) => (0, name.clone()),
+        Who::Id(id) => (*id, ""),
+        Who::Name(name) => (0, name),
     }
 }
 
-/// A row for a bulk load.
-fn token_row(row: Vec<Cell>) -> TokenRow<'static> {
+/// A field for a bulk load; its column's type takes numbers of any kind that it has room for.
+fn value(cell: Cell) -> Result<Value, LabError> {
     /// 2026-01-01: days since 1900.
     const NOW: i32 = 46_021;
-    let mut tokens = TokenRow::with_capacity(row.len());
-    for cell in row {
-        tokens.push(match cell {
-            Cell::Int(n) => ColumnData::I32(Some(n)),
-            Cell::Decimal(value, scale) => {
-                ColumnData::Numeric(Some(Numeric::new_with_scale(value.into(), scale)))
-            }
-            Cell::Text(text) => ColumnData::String(Some(text.into())),
-            Cell::Now => ColumnData::DateTime(Some(DateTime::new(NOW, 0))),
-            // Of the columns that take NULL: o_carrier_id and ol_delivery_d.
-            Cell::Null => ColumnData::I32(None),
-        });
-    }
-    tokens
+    Ok(match cell {
+        Cell::Int(n) => Value::Int(n),
+        Cell::Decimal(n, scale) => Decimal::new(n.into(), 38, scale)
+            .map(Value::Decimal)
+            .ok_or_else(|| LabError::Request(format!("{n} with {scale} digits behind the point")))?,
+        Cell::Text(text) => Value::Str(text.into()),
+        Cell::Now => Value::DateTime { days: NOW, ticks: 0 },
+        Cell::Null => Value::Null,
+    })
 }
 
 impl Engine for Mssql {
@@ -323,20 +281,15 @@ impl Engine for Mssql {
         client.batch(&schema("datetime"))?;
         for table in rows::TABLES {
             say(&format!("{}: loading {table}", self.title));
-            let error = |e: tiberius::error::Error| failed(&e, table);
-            let mut request = block_on(client.open.bulk_insert(table)).map_err(error)?;
+            let error = |e: ClientError| failed(&e, table);
+            let mut load = client.open.bulk_load(table).map_err(error)?;
             for warehouse in 1..=warehouses {
                 rows::rows(table, warehouse, sizes, SEED, &mut |row| {
-                    let null = row.iter().position(|c| *c == Cell::Null);
-                    let mut tokens = token_row(row);
-                    // The delivery date of an order's line is the one NULL that is no number.
-                    if null.is_some() && table == "order_line" {
-                        tokens = with_null_date(tokens, null.unwrap_or_default());
-                    }
-                    block_on(request.send(tokens)).map_err(error)
+                    let row = row.into_iter().map(value).collect::<Result<Vec<_>, _>>()?;
+                    load.row(&row).map_err(error)
                 })?;
             }
-            block_on(request.finalize()).map_err(error)?;
+            load.finish().map_err(error)?;
         }
         client.batch(INDEXES)?;
         // Plans are then made for the rows that are there, as PostgreSQL's are after its analyze.
@@ -369,14 +322,6 @@ impl Engine for Mssql {
         };
         Ok(vec![format!("{}: {version}; {how}", self.title)])
     }
-}
-
-fn with_null_date(tokens: TokenRow<'static>, at: usize) -> TokenRow<'static> {
-    let mut changed = TokenRow::with_capacity(tokens.len());
-    for (i, value) in tokens.into_iter().enumerate() {
-        changed.push(if i == at { ColumnData::DateTime(None) } else { value });
-    }
-    changed
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@
 mod clients;
 
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
+use crate::target::mssql::{failed, log_in};
 use crate::target::own_server::OwnServer;
 use crate::{LabError, machine, report, stats};
+use client::Connection;
 use clients::{Client, Tds};
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
@@ -66,8 +68,12 @@ trait Server {
 struct Ringwood(OwnServer);
 
 impl Ringwood {
-    fn plain(&self, database: &str) -> Result<Tds, LabError> {
-        Tds::connect(self.0.port()?, self.0.password(), database)
+    fn plain(&self, database: &str) -> Result<Connection, LabError> {
+        log_in(&self.0.address()?, database)
+    }
+
+    fn batch(client: &mut Connection, text: &str) -> Result<(), LabError> {
+        client.query(text).map(drop).map_err(|e| failed(&e, text))
     }
 }
 
@@ -85,25 +91,26 @@ impl Server for Ringwood {
     }
 
     fn load(&mut self, rows: u32) -> Result<(), LabError> {
-        self.plain("master")?.batch(&format!("create database {DATABASE}"))?;
+        Self::batch(&mut self.plain("master")?, &format!("create database {DATABASE}"))?;
         let mut client = self.plain(DATABASE)?;
-        client.batch(&format!("alter database {DATABASE} set recovery simple"))?;
-        client.batch("create table arrivals (a int not null, b int not null)")?;
-        client.batch("create table kept (id int not null primary key, v varchar(100) not null)")?;
-        client.batch(&format!(
-            "insert kept select value, replicate('x', 100) from generate_series(1, {rows})"
-        ))?;
-        client.batch("checkpoint")
+        for text in [
+            &*format!("alter database {DATABASE} set recovery simple"),
+            "create table arrivals (a int not null, b int not null)",
+            "create table kept (id int not null primary key, v varchar(100) not null)",
+            &format!("insert kept select value, replicate('x', 100) from generate_series(1, {rows})"),
+            "checkpoint",
+        ] {
+            Self::batch(&mut client, text)?;
+        }
+        Ok(())
     }
 
     fn connect(&self, statement: Statement) -> Result<Box<dyn Client>, LabError> {
-        let client = self.plain(DATABASE)?;
-        Ok(Box::new(match statement {
-            Statement::Insert => {
-                client.prepare("@a int, @b int", "insert arrivals (a, b) values (@a, @b)")?
-            }
-            Statement::Select => client.prepare("@id int", "select v from kept where id = @id")?,
-        }))
+        let (declared, text) = match statement {
+            Statement::Insert => ("@a int, @b int", "insert arrivals (a, b) values (@a, @b)"),
+            Statement::Select => ("@id int", "select v from kept where id = @id"),
+        };
+        Ok(Box::new(Tds::connect(&self.0.address()?, DATABASE, declared, text)?))
     }
 
     fn said(&self) -> String {
@@ -415,7 +422,7 @@ fn new_server(options: &WireOptions, scratch: &Path, figures: &mut Figures) -> R
     let begin = Instant::now();
     let mut server = Ringwood(OwnServer::new(options.program.clone(), folder.clone(), None));
     server.start()?;
-    server.plain("master")?.batch("select 1")?;
+    Ringwood::batch(&mut server.plain("master")?, "select 1")?;
     figures.put(START, "start to first answer", "s", begin.elapsed().as_secs_f64());
     std::thread::sleep(SETTLE);
     figures.put(START, "idle memory", "MB", resident_kb(server.0.id()?)? / 1024.0);

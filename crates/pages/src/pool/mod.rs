@@ -184,6 +184,17 @@ impl BufferPool {
         &self.inner.counters
     }
 
+    /// The pages that are here at this moment, each with the number of its store and whether it has changes that are not written.
+    pub fn pages(&self) -> Vec<(u16, PageId, bool)> {
+        let frames = &self.inner.frames;
+        let held = |i: u32| {
+            let frame = frames.get(i);
+            let key = frame.key.load(Ordering::Acquire);
+            (key != FREE && !frame.has(LOADING)).then(|| (key_store(key), key_page(key), frame.has(DIRTY)))
+        };
+        frames.used().filter_map(held).collect()
+    }
+
     /// How long a page lives here that nobody touches: the time in which as many pages were evicted last as there are
     /// frames; the pool's age as long as there were fewer.
     #[must_use]

@@ -4,6 +4,7 @@
 
 mod filtered;
 mod intersection;
+mod missing;
 mod order;
 mod probe;
 mod terms;
@@ -24,7 +25,7 @@ use crate::cost::{COVERED, GROUPED, LOOKUP, RANGE, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
-use crate::nodes::{Path, ScanPlan};
+use crate::nodes::{Path, ScanPlan, WantedIndex};
 use crate::statistics::table_rows;
 use catalog::IndexDef;
 use expr::{ColId, Pred};
@@ -59,6 +60,8 @@ struct Candidate {
     backward: bool,
     rows: f64,
     cost: f64,
+    /// What would be better.
+    missing: Option<Box<WantedIndex>>,
 }
 
 /// The plan of a table's read under conditions on its columns alone.
@@ -103,6 +106,7 @@ fn one(
     };
     let (rows, ordered) = (choice.rows, choice.ordered);
     let (mut scan, cols) = given.scan(get, store, path, choice.backward);
+    scan.missing = choice.missing;
     if ordered || wishes.order.is_empty() {
         scan.goal = wishes.goal.and_then(|rows| usize::try_from(rows).ok());
     }
@@ -163,6 +167,7 @@ impl Given {
             locator: self.locator,
             goal: None,
             sample: get.hints.access.sample,
+            missing: None,
         };
         (scan, self.cols)
     }
@@ -182,6 +187,7 @@ const FEW: f64 = 100.0;
 /// What is known while the ways to read a table are compared.
 struct Question<'q> {
     get: &'q Get,
+    preds: &'q [Pred],
     /// The table as a plan, for estimates.
     input: Logical,
     conditions: Conditions<'q>,
@@ -267,7 +273,7 @@ fn choose(
     let total = table_rows(&get.table);
     let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
-    let question = Question { get, input, conditions, wishes, total, rows };
+    let question = Question { get, preds, input, conditions, wishes, total, rows };
     let candidates = ways.iter().map(|way| question.candidate(way));
     let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a });
     let limit = best.as_ref().filter(|_| !forced).map_or(f64::INFINITY, |best| best.cost);
@@ -279,7 +285,11 @@ fn choose(
     if let Some((_, chosen)) = several {
         return Ok(chosen);
     }
-    best.map(Chosen::One).ok_or_else(no_plan)
+    let mut best = best.ok_or_else(no_plan)?;
+    if !hinted && chance.is_none() {
+        best.missing = question.missing(&best, &wanted);
+    }
+    Ok(Chosen::One(best))
 }
 
 impl Way<'_> {
@@ -313,6 +323,7 @@ impl Candidate {
             backward: false,
             rows: 1.0,
             cost: 0.0,
+            missing: None,
         }
     }
 

@@ -68,6 +68,11 @@ impl<'p> Terms<'p> {
     fn is_empty(&self) -> bool {
         self.equal.is_empty() && self.range.is_empty()
     }
+
+    /// The columns that have an end of a range, each with its condition.
+    pub fn ranged(&self) -> impl Iterator<Item = (usize, &'p Pred)> {
+        self.range.iter().map(|term| (term.column, term.pred))
+    }
 }
 
 /// An OR or a list of values: one of its cases holds.
@@ -87,7 +92,7 @@ impl<'p> Choice<'p> {
     }
 
     /// Whether every case is one equality: ranges that stand for them stand for all of it.
-    fn is_equalities(&self) -> bool {
+    pub fn is_equalities(&self) -> bool {
         let equality = |case: &Cow<'_, [Pred]>| match &**case {
             [Pred::Compare(c)] => c.op == CompareOp::Equal,
             [Pred::IsNull(_, negated)] => !negated,

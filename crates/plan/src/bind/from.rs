@@ -8,6 +8,7 @@ use crate::bind::synonym::{base_of, invalid_synonym};
 use crate::bind::system_time::{Mention, not_versioned};
 use crate::bind::updatable::Origin;
 use crate::bind::view_rows::{NOEXPAND, keeps_no_rows};
+use crate::bind::xml::columns_of_list;
 use crate::bind::{Binder, unsupported};
 use crate::hints::{Hints, Reading};
 use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn};
@@ -21,7 +22,7 @@ use catalog::other::OtherObject;
 use catalog::security::Permission;
 use expr::{Typed, bind_ops};
 use std::sync::Arc;
-use syntax::ast::{self, TableRefKind};
+use syntax::ast::{self, RowSchema, TableRefKind};
 use types::{DataType, SqlError};
 
 /// What a name in FROM means.
@@ -91,9 +92,15 @@ impl Binder<'_> {
                 let name = variable_name(name);
                 self.base_table(db, table, &name, alias.as_ref(), hints)
             }
-            TableRefKind::Function { name, args, schema, alias, columns } if !schema.is_empty() => {
+            TableRefKind::Function { name, args, schema: RowSchema::Table(table), alias, columns } => {
+                if !columns.is_empty() {
+                    return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('."));
+                }
+                self.open_xml(name, args, self.columns_of_table(table)?, alias.as_ref())
+            }
+            TableRefKind::Function { name, args, schema: RowSchema::Columns(schema), alias, columns } => {
                 if name.is_bare() && name.name.is("openxml") && columns.is_empty() {
-                    return self.open_xml(name, args, schema, alias.as_ref());
+                    return self.open_xml(name, args, columns_of_list(schema)?, alias.as_ref());
                 }
                 if !name.is_bare() || !name.name.is("openjson") || !columns.is_empty() {
                     return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('."));

@@ -3,9 +3,12 @@
 //! reach nothing but methods and IS NULL (493).
 
 use super::call::apply;
+use super::from::Named;
 use super::scope::{ScopeColumn, Source};
 use super::{Binder, unsupported};
 use crate::logical::Logical;
+use catalog::errors;
+use compact_str::CompactString;
 use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
@@ -281,7 +284,7 @@ impl Binder<'_> {
         &mut self,
         name: &ast::ObjectName,
         args: &[ast::Expr],
-        schema: &[ast::FunctionColumn],
+        schema: Vec<NodeColumn>,
         alias: Option<&ast::Ident>,
     ) -> Result<Logical, SqlError> {
         let (handle, pattern, flags) = match args {
@@ -305,25 +308,50 @@ impl Binder<'_> {
         let first = self.new_cols(schema.len());
         let mut exprs = Vec::with_capacity(schema.len());
         let mut columns = Vec::with_capacity(schema.len());
-        for (id, column) in (first..).zip(schema) {
-            let ty = super::cast_type(&column.data_type)?;
+        for (id, column) in (first..).zip(&schema) {
+            let ty = column.ty;
             let path = column_path(column, flags)?;
             Query::parse(&path).map_err(|e| query_error("openxml", &e))?;
             let function = if ty == DataType::Xml { "xml query()" } else { "xml value()" };
             let value = apply(required(function)?, call_args(node.clone(), &path, Vec::new()))?;
             let style = if ty.is_temporal() { 126 } else { 0 };
             exprs.push((id, bind_ops::explicit(value, ty, style, false)?.expr));
-            columns.push(ScopeColumn::new(&column.name.value, id, ty, true, Collation::DEFAULT));
+            columns.push(ScopeColumn::new(&column.name, id, ty, true, Collation::DEFAULT));
         }
         let source = Source::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
         Ok(Logical::Project { input: Box::new(rows), exprs })
     }
+
+    /// The columns of a table, as those of OPENXML ... WITH (table). Error: 208 there is no such table.
+    pub(super) fn columns_of_table(&self, name: &ast::ObjectName) -> Result<Vec<NodeColumn>, SqlError> {
+        let Named::Table(_, table) = self.resolve(name)? else {
+            return Err(errors::invalid_object(&name.to_string()));
+        };
+        let columns = table.columns.iter();
+        Ok(columns.map(|c| NodeColumn { name: c.name.clone(), ty: c.ty, path: None }).collect())
+    }
+}
+
+/// A column that OPENXML gives, with the path that leads to it from a node.
+pub(super) struct NodeColumn {
+    name: CompactString,
+    ty: DataType,
+    path: Option<CompactString>,
+}
+
+/// The columns of OPENXML ... WITH (column type ['path'], ...).
+pub(super) fn columns_of_list(list: &[ast::FunctionColumn]) -> Result<Vec<NodeColumn>, SqlError> {
+    let column = |column: &ast::FunctionColumn| {
+        let ty = super::cast_type(&column.data_type)?;
+        Ok(NodeColumn { name: column.name.value.clone(), ty, path: column.path.clone() })
+    };
+    list.iter().map(column).collect()
 }
 
 /// The path of a column of OPENXML: its own, else by the flags its attribute (1, 0), its element (2) or either (3).
-fn column_path(column: &ast::FunctionColumn, flags: i64) -> Result<String, SqlError> {
-    let name = &column.name.value;
+fn column_path(column: &NodeColumn, flags: i64) -> Result<String, SqlError> {
+    let name = &column.name;
     match &column.path {
         Some(path) if path.starts_with("@mp:") => Err(unsupported("Metaproperties of OPENXML")),
         Some(path) => Ok(format!("({path})[1]")),

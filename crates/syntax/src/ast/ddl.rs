@@ -396,8 +396,8 @@ pub struct AlterTable {
 pub enum AlterTableAction {
     /// `[WITH CHECK | WITH NOCHECK] ADD ...`: never empty; `check` is `None` when not said.
     Add { elements: Vec<TableElement>, check: Option<bool> },
-    /// `ALTER COLUMN name type [COLLATE] [NULL | NOT NULL]`.
-    AlterColumn(Box<ColumnDef>),
+    /// `ALTER COLUMN name type [COLLATE] [NULL | NOT NULL] [WITH (options)]`.
+    AlterColumn { column: Box<ColumnDef>, options: Vec<OptionItem> },
     /// `ALTER COLUMN name ADD | DROP property`; the property in upper case.
     ColumnProperty { column: Ident, add: bool, property: CompactString },
     /// `DROP ...`: never empty.
@@ -793,6 +793,8 @@ pub enum DropKind {
     Role,
     /// `SERVER ROLE`.
     ServerRole,
+    /// `APPLICATION ROLE`.
+    ApplicationRole,
     /// `CREDENTIAL`.
     Credential,
     /// `DATABASE SCOPED CREDENTIAL`.

@@ -220,11 +220,11 @@ pub enum TableRefKind {
     },
     /// A table variable.
     Variable { name: CompactString, alias: Option<Ident>, hints: Vec<OptionItem> },
-    /// A table function: `f(...) [AS] a [(columns)]`, also `OPENJSON(...) WITH (columns)`.
+    /// A table function: `f(...) [AS] a [(columns)]`, also `OPENJSON(...) WITH (columns)` and `OPENXML(...) WITH (table)`.
     Function {
         name: ObjectName,
         args: Vec<Expr>,
-        schema: Vec<FunctionColumn>,
+        schema: RowSchema,
         alias: Option<Ident>,
         columns: Vec<Ident>,
     },
@@ -267,6 +267,17 @@ pub enum SystemTime {
     Between(Expr, Expr),
     /// `CONTAINED IN (a, b)`.
     ContainedIn(Expr, Expr),
+}
+
+/// `WITH (...)` behind a table function: the columns of its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RowSchema {
+    /// It is not there.
+    Own,
+    /// Each by its name and type.
+    Columns(Vec<FunctionColumn>),
+    /// Those of a table.
+    Table(ObjectName),
 }
 
 /// A column of `WITH (...)` after a table function.

@@ -27,6 +27,8 @@ pub enum PrincipalKind {
     Role,
     /// A role of the server.
     ServerRole,
+    /// A role of the database that a session takes on by its password.
+    ApplicationRole,
 }
 
 /// What stands between a principal's name and WITH.

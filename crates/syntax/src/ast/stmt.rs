@@ -65,9 +65,14 @@ pub enum StmtKind {
     Throw(Option<Box<ThrowArgs>>),
     Execute(Box<Execute>),
     /// `EXECUTE AS USER = 'x'`, `EXECUTE AS CALLER`.
-    ExecuteAs(ExecuteAs),
-    /// `REVERT`.
-    Revert,
+    ExecuteAs {
+        whom: ExecuteAs,
+        until: ExecuteAsUntil,
+    },
+    /// `REVERT [WITH COOKIE = @x]`.
+    Revert {
+        cookie: Option<CompactString>,
+    },
     /// What T-SQL has and this parser reads without understanding it.
     Foreign(Foreign),
 
@@ -551,6 +556,17 @@ pub enum ExecuteAs {
     User(CompactString),
     /// `LOGIN = 'x'`.
     Login(CompactString),
+}
+
+/// What ends EXECUTE AS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExecuteAsUntil {
+    /// `REVERT`.
+    Revert,
+    /// `WITH NO REVERT`: the end of the session.
+    End,
+    /// `WITH COOKIE INTO @x`: `REVERT WITH COOKIE` of what is put into the variable.
+    Cookie(CompactString),
 }
 
 /// A name, or the variable that holds it.

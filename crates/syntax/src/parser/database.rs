@@ -190,6 +190,9 @@ impl Parser<'_> {
 
     fn alter_database_action(&mut self) -> P<AlterDatabaseAction> {
         if self.eat("SET") {
+            if let Some(action) = self.foreign_database_set()? {
+                return Ok(action);
+            }
             let options = self.list(Self::database_option)?;
             return Ok(AlterDatabaseAction::Set { options, termination: self.opt_termination()? });
         }

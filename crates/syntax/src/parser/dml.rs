@@ -18,8 +18,15 @@ impl Parser<'_> {
             return Ok(Target::Variable(self.variable()?));
         }
         if self.at_any(&["OPENQUERY", "OPENROWSET", "OPENDATASOURCE"]) {
+            if self.at("OPENDATASOURCE") {
+                self.mark_foreign("OPENDATASOURCE");
+            }
             let name = crate::ast::ObjectName::bare(self.take_ident());
-            return Ok(Target::Function { name, args: self.arguments()? });
+            let target = Target::Function { name, args: self.arguments()? };
+            while self.eat_tok(Tok::Dot) {
+                self.ident()?;
+            }
+            return Ok(target);
         }
         Ok(Target::Name(self.object_name()?))
     }
@@ -160,6 +167,12 @@ impl Parser<'_> {
         }
         if self.at_tok(Tok::LParen) && column.name.value == "modify" && variable.is_none() {
             return self.modified_column(column);
+        }
+        if self.at_tok(Tok::LParen) && column.qualifier.is_some() && variable.is_none() {
+            self.mark_foreign("A method of a type of .NET");
+            let value = self.node(ExprKind::Column(column.clone()), column.name.span);
+            self.skip_parentheses()?;
+            return Ok(Assignment::Column { variable, column, op: AssignOp::Set, value });
         }
         let op = self.assign_op()?;
         Ok(Assignment::Column { variable, column, op, value: self.scalar_or_default()? })

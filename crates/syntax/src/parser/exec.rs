@@ -3,8 +3,8 @@
 use super::types::literal_expr;
 use super::{P, Parser};
 use crate::ast::{
-    ColumnDef, Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Literal, ResultSetDef,
-    ResultSets, StmtKind,
+    ColumnDef, Execute, ExecuteArg, ExecuteAs, ExecuteAsUntil, ExecuteWhat, Expr, ExprKind, Literal,
+    ResultSetDef, ResultSets, StmtKind,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -15,7 +15,15 @@ impl Parser<'_> {
         if self.at_word(1, "AS") {
             self.bump();
             self.bump();
-            return Ok(StmtKind::ExecuteAs(self.execute_as()?));
+            let whom = self.execute_as()?;
+            let until = if self.eat_seq(&["WITH", "NO", "REVERT"]) {
+                ExecuteAsUntil::End
+            } else if self.eat_seq(&["WITH", "COOKIE", "INTO"]) {
+                ExecuteAsUntil::Cookie(self.variable()?)
+            } else {
+                ExecuteAsUntil::Revert
+            };
+            return Ok(StmtKind::ExecuteAs { whom, until });
         }
         Ok(StmtKind::Execute(Box::new(self.execute()?)))
     }
@@ -105,6 +113,9 @@ impl Parser<'_> {
         }
         let at = if self.at("AT") && self.is_ident(1) {
             self.bump();
+            if self.at("DATA_SOURCE") && self.is_ident(1) {
+                self.bump();
+            }
             Some(self.ident()?)
         } else {
             None

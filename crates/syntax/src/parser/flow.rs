@@ -27,6 +27,9 @@ impl Parser<'_> {
             "GOTO" => StmtKind::Goto(self.ident()?),
             "PRINT" => StmtKind::Print(self.without_subquery(Self::scalar)?),
             _ => {
+                if self.at_tok(Tok::LParen) {
+                    return self.foreign_wait();
+                }
                 let delay = self.eat("DELAY");
                 if !delay {
                     self.expect("TIME")?;
@@ -164,6 +167,7 @@ impl Parser<'_> {
 
     /// Behind the word BEGIN.
     fn block(&mut self) -> P<StmtKind> {
+        self.foreign_atomic()?;
         let body = self.statements(|p| p.at("END"))?;
         if body.is_empty() {
             return Err(self.unexpected());

@@ -3,14 +3,16 @@
 //! Guarantees: nothing read here is taken for something else; the statement that it stands in does nothing but fail.
 
 use super::{P, Parser};
-use crate::ast::{Foreign, Ident, ObjectName, StmtKind, TableRefKind};
+use crate::ast::{
+    AlterDatabaseAction, ColumnRef, ConstraintKind, Expr, ExprKind, Foreign, Ident, ObjectName, StmtKind,
+    TableRefKind,
+};
 use crate::lexer::Tok;
 use compact_str::CompactString;
 
 /// Kinds of objects behind CREATE, ALTER and DROP.
 const OBJECTS: &[&str] = &[
     "AGGREGATE",
-    "APPLICATION ROLE",
     "ASSEMBLY",
     "ASYMMETRIC KEY",
     "AVAILABILITY GROUP",
@@ -60,7 +62,9 @@ const STATEMENTS: &[&str] = &[
     "ADD COUNTER SIGNATURE",
     "ADD SIGNATURE",
     "BACKUP CERTIFICATE",
+    "BACKUP GROUP",
     "BACKUP MASTER KEY",
+    "BACKUP SERVER",
     "BACKUP SERVICE MASTER KEY",
     "BACKUP SYMMETRIC KEY",
     "BEGIN CONVERSATION TIMER",
@@ -69,12 +73,19 @@ const STATEMENTS: &[&str] = &[
     "CLOSE MASTER KEY",
     "CLOSE SYMMETRIC KEY",
     "END CONVERSATION",
+    "GET CONVERSATION GROUP",
+    "KILL QUERY NOTIFICATION",
+    "KILL STATS JOB",
+    "MOVE CONVERSATION",
     "OPEN MASTER KEY",
     "OPEN SYMMETRIC KEY",
     "READTEXT",
+    "RECEIVE",
     "RESTORE MASTER KEY",
+    "RESTORE REWINDONLY",
     "RESTORE SERVICE MASTER KEY",
     "RESTORE SYMMETRIC KEY",
+    "SEND ON CONVERSATION",
     "SETUSER",
     "UPDATETEXT",
     "WRITETEXT",
@@ -119,11 +130,19 @@ const SOURCES: &[&str] = &[
     "OPENQUERY",
     "OPENROWSET",
     "PREDICT",
+    "SEMANTICKEYPHRASETABLE",
+    "SEMANTICSIMILARITYDETAILSTABLE",
+    "SEMANTICSIMILARITYTABLE",
 ];
 
 impl Parser<'_> {
     fn at_words(&self, from: usize, words: &str) -> bool {
         words.split(' ').enumerate().all(|(at, word)| self.at_word(from + at, word))
+    }
+
+    /// Whether a statement begins here by whose first words it is known.
+    pub(super) fn at_foreign(&self) -> bool {
+        STATEMENTS.iter().any(|words| self.at_words(0, words))
     }
 
     /// The statement at hand, when it is one of those by its first words.
@@ -238,6 +257,8 @@ impl Parser<'_> {
     pub(super) fn foreign_table_part(&mut self) -> P<bool> {
         if self.eat_seq(&["AS", "NODE"]) || self.eat_seq(&["AS", "EDGE"]) {
             self.mark_foreign("A table of a graph");
+        } else if self.eat_seq(&["AS", "FILETABLE"]) {
+            self.mark_foreign("A FILETABLE");
         } else if self.eat("FILESTREAM_ON") {
             self.mark_foreign("FILESTREAM_ON");
             self.ident_or_string()?;
@@ -245,5 +266,154 @@ impl Parser<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// `COLUMNSTORE` or `HASH` in front of an index's columns.
+    pub(super) fn foreign_index_kind(&mut self) {
+        if self.eat("COLUMNSTORE") {
+            self.mark_foreign("A COLUMNSTORE index");
+        } else if self.eat("HASH") {
+            self.mark_foreign("A HASH index");
+        }
+    }
+
+    /// `ORDER (a, b)` of a columnstore index.
+    pub(super) fn foreign_index_order(&mut self) -> P<()> {
+        if self.at("ORDER") && self.peek_at(1).kind == Tok::LParen {
+            self.bump();
+            self.mark_foreign("ORDER of a COLUMNSTORE index");
+            self.index_columns()?;
+        }
+        Ok(())
+    }
+
+    /// `FILESTREAM_ON x` behind an index.
+    pub(super) fn foreign_filestream(&mut self) -> P<()> {
+        if self.eat("FILESTREAM_ON") {
+            self.mark_foreign("FILESTREAM_ON");
+            self.ident_or_string()?;
+        }
+        Ok(())
+    }
+
+    /// `CONNECTION (a TO b, ...)` of a table of edges. What is returned stands for it in a statement that does nothing but fail.
+    pub(super) fn foreign_connection(&mut self) -> P<ConstraintKind> {
+        self.expect("CONNECTION")?;
+        self.mark_foreign("A CONNECTION constraint");
+        self.skip_parentheses()?;
+        if self.eat_seq(&["ON", "DELETE"]) && !self.eat("CASCADE") {
+            self.expect_seq(&["NO", "ACTION"])?;
+        }
+        Ok(ConstraintKind::Key {
+            primary: false,
+            clustered: None,
+            columns: Vec::new(),
+            options: Vec::new(),
+            on: None,
+        })
+    }
+
+    /// What ALTER TABLE switches on and off besides triggers; false when it is none of it.
+    pub(super) fn foreign_switch(&mut self) -> P<bool> {
+        let what = if self.eat("CHANGE_TRACKING") {
+            "CHANGE_TRACKING"
+        } else if self.eat("FILETABLE_NAMESPACE") {
+            "FILETABLE_NAMESPACE"
+        } else {
+            return Ok(false);
+        };
+        self.mark_foreign(what);
+        self.opt_with_options()?;
+        Ok(true)
+    }
+
+    /// `ALTER INDEX i REBUILD WITH (...)` and `DROP INDEX i, j` of ALTER TABLE, for tables that are only in memory; false when it is
+    /// none of them.
+    pub(super) fn foreign_table_index(&mut self) -> P<bool> {
+        if self.eat_seq(&["ALTER", "INDEX"]) {
+            self.ident()?;
+            self.expect("REBUILD")?;
+            self.opt_with_options()?;
+            self.mark_foreign("ALTER TABLE ... ALTER INDEX");
+        } else if self.eat_seq(&["DROP", "INDEX"]) {
+            self.list(Self::ident)?;
+            self.mark_foreign("ALTER TABLE ... DROP INDEX");
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// `EXTERNAL NAME assembly.class.method` in place of a module's body; false when it is not there.
+    pub(super) fn foreign_body(&mut self) -> P<bool> {
+        if !self.eat_seq(&["EXTERNAL", "NAME"]) {
+            return Ok(false);
+        }
+        self.mark_foreign("EXTERNAL NAME");
+        self.object_name()?;
+        Ok(true)
+    }
+
+    /// `ATOMIC WITH (...)` behind BEGIN, of modules that are compiled to machine code.
+    pub(super) fn foreign_atomic(&mut self) -> P<()> {
+        if self.eat_seq(&["ATOMIC", "WITH"]) {
+            self.mark_foreign("BEGIN ATOMIC");
+            self.skip_parentheses()?;
+        }
+        Ok(())
+    }
+
+    /// `WAITFOR (RECEIVE ...), TIMEOUT n`, from the parenthesis on.
+    pub(super) fn foreign_wait(&mut self) -> P<StmtKind> {
+        self.skip_parentheses()?;
+        if self.eat_tok(Tok::Comma) {
+            self.expect("TIMEOUT")?;
+            self.constant_or_variable()?;
+        }
+        Ok(StmtKind::Foreign(Foreign { what: "WAITFOR (...)".into(), part: true }))
+    }
+
+    /// `MATCH(a-(b)->c)` of graphs, from its word on. What is returned stands for it in a statement that does nothing but fail.
+    pub(super) fn foreign_match(&mut self) -> P<Expr> {
+        let word = self.take_ident();
+        let start = word.span;
+        self.mark_foreign("MATCH");
+        self.skip_parentheses()?;
+        let operand = Box::new(self.node(ExprKind::Column(ColumnRef { qualifier: None, name: word }), start));
+        Ok(self.node(ExprKind::IsNull { operand, negated: true }, start))
+    }
+
+    /// `SET @x.member = value`, `SET @x.method(...)` of types of .NET, from the dot on.
+    pub(super) fn foreign_member(&mut self) -> P<()> {
+        self.mark_foreign("A member of a type of .NET");
+        while self.eat_tok(Tok::Dot) {
+            self.ident()?;
+        }
+        if self.at_tok(Tok::LParen) {
+            return self.skip_parentheses();
+        }
+        self.assign_op()?;
+        self.scalar().map(|_| ())
+    }
+
+    /// `WITH CHANGE_TRACKING_CONTEXT (x)` in front of a change, with the comma before what follows.
+    pub(super) fn foreign_prolog(&mut self) -> P<bool> {
+        if !self.eat("CHANGE_TRACKING_CONTEXT") {
+            return Ok(false);
+        }
+        self.mark_foreign("CHANGE_TRACKING_CONTEXT");
+        self.skip_parentheses()?;
+        Ok(true)
+    }
+
+    /// SET of mirroring and availability groups, whose words are not `name = value`.
+    pub(super) fn foreign_database_set(&mut self) -> P<Option<AlterDatabaseAction>> {
+        if self.at_any(&["PARTNER", "WITNESS", "HADR"]) {
+            let what = format!("ALTER DATABASE ... SET {}", self.upper_word()?);
+            self.mark_foreign(&what);
+            self.skip_statement();
+            return Ok(Some(AlterDatabaseAction::Set { options: Vec::new(), termination: None }));
+        }
+        Ok(None)
     }
 }

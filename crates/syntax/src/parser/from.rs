@@ -2,7 +2,7 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, Span, SystemTime, TableRef,
+    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, RowSchema, Span, SystemTime, TableRef,
     TableRefKind, TableSample,
 };
 use crate::lexer::Tok;
@@ -171,6 +171,14 @@ impl Parser<'_> {
         }
         let kind = match self.kind() {
             Tok::LParen => return self.nest(Self::parenthesised_source),
+            Tok::LBrace => {
+                // `{oj a LEFT OUTER JOIN b ON ...}`
+                self.bump();
+                self.expect("OJ")?;
+                let inner = self.table_source()?;
+                self.expect_tok(Tok::RBrace)?;
+                return Ok(inner);
+            }
             Tok::Variable => self.variable_source()?,
             Tok::DoubleColon => {
                 self.bump();
@@ -199,6 +207,11 @@ impl Parser<'_> {
         let file = self.string()?;
         let options = if self.eat_tok(Tok::Comma) { self.list(Self::option)? } else { Vec::new() };
         self.expect_tok(Tok::RParen)?;
+        if self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
+            self.mark_foreign("OPENROWSET(BULK ...) WITH");
+            self.bump();
+            self.skip_parentheses()?;
+        }
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableRefKind::Bulk { file, options, alias, columns })
     }
@@ -293,6 +306,9 @@ impl Parser<'_> {
     fn named_source(&mut self, name: ObjectName) -> P<TableRefKind> {
         if self.at_tok(Tok::LParen) && !self.at_bare_hints() {
             return self.function_source(name);
+        }
+        if self.eat_seq(&["FOR", "PATH"]) {
+            self.mark_foreign("FOR PATH of graphs");
         }
         let system_time = self.opt_system_time()?.map(Box::new);
         let mut hints = self.opt_table_hints()?;
@@ -406,10 +422,16 @@ impl Parser<'_> {
             }
             return Err(self.unexpected());
         }
-        let mut schema = Vec::new();
+        let mut schema = RowSchema::Own;
         if self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
             self.bump();
-            schema = self.paren_list(Self::function_column)?;
+            if name.name.is("OPENXML") && matches!(self.peek_at(2).kind, Tok::RParen | Tok::Dot) {
+                self.bump();
+                schema = RowSchema::Table(self.object_name()?);
+                self.expect_tok(Tok::RParen)?;
+            } else {
+                schema = RowSchema::Columns(self.paren_list(Self::function_column)?);
+            }
         }
         let (alias, columns) = self.alias_and_columns()?;
         Ok(TableRefKind::Function { name, args, schema, alias, columns })

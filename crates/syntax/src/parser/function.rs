@@ -121,6 +121,9 @@ impl Parser<'_> {
     /// Operands that begin with an ordinary word: the functions with a syntax of their own, then names.
     fn word_operand(&mut self) -> P<Expr> {
         let start = self.peek().span;
+        if self.at("MATCH") && self.peek_at(1).kind == Tok::LParen {
+            return self.foreign_match();
+        }
         if self.at_seq(&["NEXT", "VALUE", "FOR"]) {
             self.expect_seq(&["NEXT", "VALUE", "FOR"])?;
             let sequence = Box::new(self.object_name()?);

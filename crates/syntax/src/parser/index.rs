@@ -22,10 +22,12 @@ impl Parser<'_> {
         let table = self.object_name()?;
         let bare = columnstore && clustered && !self.at_tok(Tok::LParen);
         let columns = if bare { Vec::new() } else { self.index_columns()? };
+        self.foreign_index_order()?;
         let include = if self.eat("INCLUDE") { self.ident_list()? } else { Vec::new() };
         let filter = if clustered { None } else { self.opt_index_filter()? };
         let options = self.opt_index_options()?;
         let on = self.opt_placement()?;
+        self.foreign_filestream()?;
         let index = CreateIndex {
             name,
             table,
@@ -103,6 +105,10 @@ impl Parser<'_> {
         } else if self.at_any(&["RESUME", "PAUSE", "ABORT"]) {
             let word = self.upper_word()?;
             AlterIndexAction::Resumable { word, options: self.opt_with_options()? }
+        } else if self.eat("FOR") {
+            self.mark_foreign("ALTER INDEX ... FOR");
+            self.skip_parentheses()?;
+            AlterIndexAction::Set(Vec::new())
         } else {
             self.expect("SET")?;
             AlterIndexAction::Set(self.option_list()?)

@@ -387,6 +387,14 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected());
         }
         self.expect_tok(Tok::Dot)?;
+        if self.eat_tok(Tok::Dot) {
+            // `server...a`
+            if name.schema.is_some() {
+                return Err(self.unexpected());
+            }
+            let last = self.ident()?;
+            return Ok(ObjectName { server: Some(name.name), database: None, schema: None, name: last });
+        }
         let last = self.ident()?;
         Ok(ObjectName { server: name.schema, database: Some(name.name), schema: None, name: last })
     }

@@ -97,6 +97,9 @@ impl Parser<'_> {
 
     /// The statements of a procedure or trigger: up to the end of the batch.
     fn module_body(&mut self) -> P<Vec<Stmt>> {
+        if self.foreign_body()? {
+            return Ok(Vec::new());
+        }
         self.statements(|p| p.at_tok(Tok::Eof))
     }
 
@@ -175,14 +178,22 @@ impl Parser<'_> {
             return Ok(StmtKind::CreateFunction(Box::new(function)));
         }
         let returns = if self.eat("TABLE") { None } else { Some(self.type_name()?) };
+        if returns.is_none() && self.at_tok(Tok::LParen) {
+            // The columns that a function of an assembly gives.
+            self.mark_foreign("RETURNS TABLE (...)");
+            self.table_elements()?;
+        }
         let (options, execute_as) = self.module_options()?;
+        self.foreign_index_order()?;
         self.eat("AS");
-        let body = match returns {
-            Some(returns) => {
-                self.returns = true;
-                FunctionBody::Scalar { returns, body: self.begin_end()? }
-            }
-            None => FunctionBody::Inline(self.inline_body()?),
+        let body = if self.foreign_body()? {
+            let variable = CompactString::default();
+            FunctionBody::Table { variable, elements: Vec::new(), body: Vec::new() }
+        } else if let Some(returns) = returns {
+            self.returns = true;
+            FunctionBody::Scalar { returns, body: self.begin_end()? }
+        } else {
+            FunctionBody::Inline(self.inline_body()?)
         };
         let text = self.text_since(start);
         let function = CreateFunction { verb, name, params, options, execute_as, body, text };
@@ -207,6 +218,7 @@ impl Parser<'_> {
 
     fn begin_end(&mut self) -> P<Vec<Stmt>> {
         self.expect("BEGIN")?;
+        self.foreign_atomic()?;
         let body = self.nest(|p| p.statements(|p| p.at("END")))?;
         self.expect("END")?;
         Ok(body)
@@ -249,7 +261,7 @@ impl Parser<'_> {
         self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
         self.expect("AS")?;
         let body = self.module_body()?;
-        if body.is_empty() {
+        if body.is_empty() && self.foreign.is_none() {
             return Err(self.unexpected());
         }
         let text = self.text_since(start);

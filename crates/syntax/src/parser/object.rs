@@ -93,6 +93,8 @@ impl Parser<'_> {
             Ok(PrincipalKind::Role)
         } else if self.eat_seq(&["SERVER", "ROLE"]) {
             Ok(PrincipalKind::ServerRole)
+        } else if self.eat_seq(&["APPLICATION", "ROLE"]) {
+            Ok(PrincipalKind::ApplicationRole)
         } else {
             Err(self.unexpected())
         }
@@ -153,6 +155,9 @@ impl Parser<'_> {
         if self.eat_seq(&["SERVER", "ROLE"]) {
             return Ok(DropKind::ServerRole);
         }
+        if self.eat_seq(&["APPLICATION", "ROLE"]) {
+            return Ok(DropKind::ApplicationRole);
+        }
         for (word, kind) in KINDS {
             if self.eat(word) {
                 return Ok(*kind);
@@ -190,6 +195,8 @@ impl Parser<'_> {
         let kind = if self.eat("FROM") {
             let base = self.type_name()?;
             TypeKind::Alias { base, nullable: self.nullability() }
+        } else if self.foreign_body()? {
+            TypeKind::Table { elements: Vec::new(), options: Vec::new() }
         } else {
             self.expect_seq(&["AS", "TABLE"])?;
             let elements = self.table_elements()?;

@@ -99,11 +99,25 @@ impl Parser<'_> {
     pub(super) fn option(&mut self) -> P<OptionItem> {
         let start = self.peek().span;
         let name = self.option_name()?;
+        if name == "MOVE TO" {
+            return self.move_to(start);
+        }
+        if name == "RESAMPLE ON" {
+            self.mark_foreign("RESAMPLE ON PARTITIONS");
+        }
         if VALUE_LISTS.contains(&name.as_str()) && self.peek().kind == Tok::LParen {
             let nested = self.nest(|p| p.paren_list(Self::value_item))?;
+            let mut item = self.option_node(name, OptionValue::None, nested, start);
+            self.option_tail(&mut item)?;
+            return Ok(item);
+        }
+        if self.at_tok(Tok::Eq) && self.peek_at(1).kind == Tok::LParen {
+            // CLEANUP_POLICY = (STALE_QUERY_THRESHOLD_DAYS = 30)
+            self.bump();
+            let nested = self.nest(|p| p.paren_list(Self::nested_item))?;
             return Ok(self.option_node(name, OptionValue::None, nested, start));
         }
-        let value = if name == "HISTORY_TABLE" && self.eat_tok(Tok::Eq) {
+        let value = if matches!(name.as_str(), "HISTORY_TABLE" | "LEDGER_VIEW") && self.eat_tok(Tok::Eq) {
             self.name_value()?
         } else if self.eat_tok(Tok::Eq) || self.at_juxtaposed_value() {
             self.option_value()?
@@ -126,14 +140,28 @@ impl Parser<'_> {
         }
         let name = self.upper_word()?;
         // The few options of two words.
-        for (first, second) in
-            [("SERVER", "CERTIFICATE"), ("SERVER", "ASYMMETRIC"), ("EXECUTE", "AS"), ("EXEC", "AS")]
-        {
+        for (first, second) in [
+            ("SERVER", "CERTIFICATE"),
+            ("SERVER", "ASYMMETRIC"),
+            ("EXECUTE", "AS"),
+            ("EXEC", "AS"),
+            ("MOVE", "TO"),
+            ("NO", "CREDENTIAL"),
+            ("RESAMPLE", "ON"),
+        ] {
             if name == first && self.eat(second) {
                 return Ok(CompactString::from(format!("{first} {second}")));
             }
         }
         Ok(name)
+    }
+
+    /// `MOVE TO filegroup | scheme(column)` of an index that is dropped.
+    fn move_to(&mut self, start: Span) -> P<OptionItem> {
+        let value = OptionValue::Word(self.ident_or_string()?.value);
+        let nested = if self.at_tok(Tok::LParen) { self.paren_list(Self::value_item)? } else { Vec::new() };
+        self.foreign_filestream()?;
+        Ok(self.option_node("MOVE TO".into(), value, nested, start))
     }
 
     fn option_node(
@@ -193,8 +221,19 @@ impl Parser<'_> {
         } else if self.at_seq(&["ON", "PARTITIONS"]) {
             self.bump();
             item.nested.push(self.nest(Self::option)?);
-        } else if item.name == "PASSWORD" && self.at_any(&["MUST_CHANGE", "HASHED", "OLD_PASSWORD"]) {
-            item.nested.push(self.nest(Self::option)?);
+        } else if item.name == "PASSWORD" {
+            while self.at_any(&["MUST_CHANGE", "HASHED", "OLD_PASSWORD", "UNLOCK"]) {
+                let nested =
+                    if self.at("OLD_PASSWORD") { self.nest(Self::option)? } else { self.table_hint()? };
+                item.nested.push(nested);
+            }
+        } else if item.name == "QUERY_STORE" && self.at("ALL") {
+            // QUERY_STORE CLEAR ALL
+            item.nested.push(self.table_hint()?);
+        } else if item.name == "ORDER" && self.eat("UNIQUE") {
+            // ORDER (a, b) UNIQUE of a file that is read
+            let start = self.at_index(self.pos.saturating_sub(1)).span;
+            item.nested.push(self.option_node("UNIQUE".into(), OptionValue::None, Vec::new(), start));
         }
         Ok(())
     }

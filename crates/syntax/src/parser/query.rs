@@ -356,6 +356,9 @@ impl Parser<'_> {
             return Ok(Vec::new());
         }
         self.bump();
+        if self.foreign_prolog()? && !self.eat_tok(Tok::Comma) {
+            return Ok(Vec::new());
+        }
         if self.at("XMLNAMESPACES") && self.peek_at(1).kind == Tok::LParen {
             self.bump();
             self.paren_list(Self::namespace)?;

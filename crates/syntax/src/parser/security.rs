@@ -27,6 +27,13 @@ impl Parser<'_> {
         if self.eat("AUTHORIZATION") {
             return Ok(PrincipalSource::Authorization(self.ident()?));
         }
+        if (self.at("ADD") || self.at("DROP")) && self.at_word(1, "CREDENTIAL") {
+            self.mark_foreign("ALTER LOGIN ... CREDENTIAL");
+            self.bump();
+            self.bump();
+            self.ident()?;
+            return Ok(PrincipalSource::None);
+        }
         if self.eat_seq(&["ADD", "MEMBER"]) {
             return Ok(PrincipalSource::AddMember(self.ident()?));
         }
@@ -72,6 +79,10 @@ impl Parser<'_> {
             self.expect("SECRET")?;
             self.expect_tok(Tok::Eq)?;
             secret = Some(self.string()?);
+        }
+        if self.eat_seq(&["FOR", "CRYPTOGRAPHIC", "PROVIDER"]) {
+            self.mark_foreign("CRYPTOGRAPHIC PROVIDER");
+            self.ident()?;
         }
         let credential = Credential { alter, database_scoped, name, identity, secret };
         Ok(StmtKind::CreateCredential(Box::new(credential)))

@@ -130,13 +130,18 @@ impl Parser<'_> {
             self.bump();
             let method = self.ident()?;
             if method.value != "modify" {
-                return Err(self.unexpected());
+                self.mark_foreign("A method of a type of .NET");
             }
             let method = Ident { value: MODIFY.into(), ..method };
             let args = self.arguments()?;
             let target = Box::new(self.node(ExprKind::Variable(name.clone()), start));
             let prolog = self.prolog.clone();
             let value = SetValue::Expr(self.node(ExprKind::Method { target, method, args, prolog }, start));
+            return Ok(StmtKind::SetVariable(SetVariable { name, op: AssignOp::Set, value }));
+        }
+        if self.at_tok(Tok::Dot) {
+            self.foreign_member()?;
+            let value = SetValue::Expr(self.node(ExprKind::Variable(name.clone()), start));
             return Ok(StmtKind::SetVariable(SetVariable { name, op: AssignOp::Set, value }));
         }
         let op = self.assign_op()?;

@@ -107,7 +107,12 @@ impl Parser<'_> {
             }
             "REVERT" => {
                 self.bump();
-                return Ok(StmtKind::Revert);
+                let mut cookie = None;
+                if self.eat_seq(&["WITH", "COOKIE"]) {
+                    self.expect_tok(Tok::Eq)?;
+                    cookie = Some(self.variable()?);
+                }
+                return Ok(StmtKind::Revert { cookie });
             }
             "GRANT" => PermissionVerb::Grant,
             "REVOKE" => PermissionVerb::Revoke,
@@ -134,7 +139,7 @@ impl Parser<'_> {
         let start = self.peek().span;
         let ctes = if self.at("WITH") {
             let ctes = self.opt_ctes()?;
-            if ctes.is_empty() && self.prolog.is_empty() {
+            if ctes.is_empty() && self.prolog.is_empty() && self.foreign.is_none() {
                 return Err(self.unexpected());
             }
             ctes
@@ -181,8 +186,9 @@ impl Parser<'_> {
         if !self.at_ident() || self.peek_at(1).kind == Tok::Colon {
             return false;
         }
-        let statement =
-            self.at("THROW") || (self.at_any(&["ENABLE", "DISABLE"]) && self.at_word(1, "TRIGGER"));
+        let statement = self.at("THROW")
+            || self.at_foreign()
+            || (self.at_any(&["ENABLE", "DISABLE"]) && self.at_word(1, "TRIGGER"));
         !statement
     }
 

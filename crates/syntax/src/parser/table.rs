@@ -14,7 +14,12 @@ impl Parser<'_> {
     /// Behind CREATE TABLE.
     pub(super) fn create_table(&mut self) -> P<StmtKind> {
         let name = self.object_name()?;
-        let elements = self.table_elements()?;
+        // A table of files has no columns of its own, a table of edges need not have any.
+        let elements = if self.foreign_table_part()? && !self.at_tok(Tok::LParen) {
+            Vec::new()
+        } else {
+            self.table_elements()?
+        };
         let mut table = CreateTable { name, elements, on: None, textimage_on: None, options: Vec::new() };
         loop {
             if table.on.is_none() && self.at("ON") {
@@ -55,7 +60,7 @@ impl Parser<'_> {
         if self.at("INDEX") {
             let index = self.inline_index()?;
             // Only after a column it is that column's.
-            return if index.columns.is_empty() {
+            return if index.columns.is_empty() && self.foreign.is_none() {
                 Err(self.unexpected())
             } else {
                 Ok(TableElement::Index(index))
@@ -174,6 +179,8 @@ impl Parser<'_> {
             let column = if self.eat("FOR") { Some(self.ident()?) } else { None };
             let with_values = self.eat_seq(&["WITH", "VALUES"]);
             ConstraintKind::Default { expr, column, with_values }
+        } else if self.at("CONNECTION") {
+            self.foreign_connection()?
         } else {
             self.foreign_key()?
         };
@@ -193,9 +200,7 @@ impl Parser<'_> {
 
     fn key_constraint(&mut self, primary: bool) -> P<ConstraintKind> {
         let clustered = self.opt_clustered();
-        if self.eat("HASH") {
-            self.mark_foreign("A HASH index");
-        }
+        self.foreign_index_kind();
         let columns = if self.at_tok(Tok::LParen) { self.index_columns()? } else { Vec::new() };
         let options = self.opt_key_options()?;
         let on = self.opt_placement()?;
@@ -288,11 +293,14 @@ impl Parser<'_> {
         let name = self.ident()?;
         let unique = self.eat("UNIQUE");
         let clustered = self.opt_clustered();
+        self.foreign_index_kind();
         let columns = if self.at_tok(Tok::LParen) { self.index_columns()? } else { Vec::new() };
+        self.foreign_index_order()?;
         let include = if self.eat("INCLUDE") { self.ident_list()? } else { Vec::new() };
         let filter = if clustered == Some(true) { None } else { self.opt_index_filter()? };
         let options = self.opt_key_options()?;
         let on = self.opt_placement()?;
+        self.foreign_filestream()?;
         Ok(InlineIndex { name, unique, clustered, columns, include, filter, options, on })
     }
 
@@ -328,11 +336,17 @@ impl Parser<'_> {
         if self.eat_seq(&["ALTER", "COLUMN"]) {
             return self.alter_column();
         }
+        if self.foreign_table_index()? {
+            return Ok(AlterTableAction::Set(Vec::new()));
+        }
         if self.eat("DROP") {
             return self.drop_elements();
         }
         if self.at_any(&["ENABLE", "DISABLE"]) {
             let enable = self.upper_word()? == "ENABLE";
+            if self.foreign_switch()? {
+                return Ok(AlterTableAction::Set(Vec::new()));
+            }
             self.expect("TRIGGER")?;
             return Ok(AlterTableAction::SwitchTriggers { enable, names: self.names_or_all()? });
         }
@@ -352,6 +366,10 @@ impl Parser<'_> {
         self.expect("TO")?;
         let target = self.object_name()?;
         let target_partition = self.opt_partition_number()?;
+        if self.at("WITH") {
+            self.mark_foreign("SWITCH ... WITH");
+            self.opt_with_options()?;
+        }
         Ok(AlterTableAction::Switch(Box::new(SwitchPartition { partition, target, target_partition })))
     }
 
@@ -372,10 +390,15 @@ impl Parser<'_> {
             } else {
                 self.upper_word()?
             };
+            if self.at("WITH") {
+                self.mark_foreign(&format!("A column that is {property}"));
+                self.opt_with_options()?;
+            }
             return Ok(AlterTableAction::ColumnProperty { column, add, property });
         }
         let column = self.column_def()?;
-        Ok(AlterTableAction::AlterColumn(Box::new(column)))
+        let options = self.opt_with_options()?;
+        Ok(AlterTableAction::AlterColumn { column: Box::new(column), options })
     }
 
     /// Behind DROP: the kind word holds for the names after it until another kind word comes.

@@ -2,22 +2,22 @@
 //! tests send wrong bytes through [`message`].
 
 mod answer;
+mod bulk;
 mod tokens;
 
 pub use answer::{Answer, AnswerReader};
+pub use bulk::BulkWriter;
 pub use tokens::{ServerMessage, Token, TokenReader};
 
 use types::Value;
 
-use crate::column::{Column, Sender};
-use crate::encode::encode_value;
+use crate::column::Column;
 use crate::error::TdsError;
 use crate::login::Login7;
 use crate::packet::{MessageBuffer, PacketType};
 use crate::prelogin::Prelogin;
 use crate::request::rpc::write_calls;
 use crate::request::{Headers, RpcRequest, SqlBatch, TransactionRequest};
-use crate::tokens::{DoneKind, DoneStatus, TokenWriter, token};
 use crate::version::TdsVersion;
 
 /// The packets of a message with any payload. `status` adds bits such as
@@ -103,17 +103,10 @@ impl ClientCodec {
         rows: &[Vec<Value>],
         with_done: bool,
     ) -> Result<Vec<u8>, TdsError> {
-        let mut payload = Vec::new();
-        Column::write_all(columns, self.version, Sender::BulkLoad, &mut payload);
-        for row in rows {
-            payload.push(token::ROW);
-            for (value, column) in row.iter().zip(columns) {
-                encode_value(value, &column.ty, &mut payload)?;
-            }
-        }
-        if with_done {
-            TokenWriter::new(&mut payload, self.version).done(DoneKind::Done, DoneStatus::FINAL, 0, None);
-        }
-        Ok(self.message(PacketType::BulkLoad, &payload))
+        let mut load = BulkWriter::new(self, columns);
+        rows.iter().try_for_each(|row| load.row(row))?;
+        let mut out = Vec::new();
+        load.finish(with_done, &mut out);
+        Ok(out)
     }
 }

@@ -166,3 +166,29 @@ IF @@ERROR <> 0
 IF UPPER(@Action) = 'AUTO_FIX'
     RAISERROR(15295, -1, -1, 1)
 RETURN 0
+GO
+CREATE PROCEDURE sp_addapprole @rolename sysname, @password sysname AS
+SET NOCOUNT ON
+IF @@TRANCOUNT > 0
+BEGIN
+    RAISERROR(15002, -1, -1, 'sys.sp_addapprole')
+    RETURN 1
+END
+DECLARE @text nvarchar(800) = N'CREATE APPLICATION ROLE ' + QUOTENAME(@rolename)
+    + N' WITH PASSWORD = N''' + REPLACE(@password, N'''', N'''''') + N''''
+EXEC (@text)
+RETURN CASE @@ERROR WHEN 0 THEN 0 ELSE 1 END
+GO
+CREATE PROCEDURE sp_approlepassword @rolename sysname, @newpwd sysname AS
+SET NOCOUNT ON
+DECLARE @text nvarchar(800) = N'ALTER APPLICATION ROLE ' + QUOTENAME(@rolename)
+    + N' WITH PASSWORD = N''' + REPLACE(@newpwd, N'''', N'''''') + N''''
+EXEC (@text)
+RETURN CASE @@ERROR WHEN 0 THEN 0 ELSE 1 END
+GO
+CREATE PROCEDURE sp_dropapprole @rolename sysname AS
+SET NOCOUNT ON
+DECLARE @text nvarchar(400) = N'DROP APPLICATION ROLE ' + QUOTENAME(@rolename)
+EXEC (@text)
+RETURN CASE @@ERROR WHEN 0 THEN 0 ELSE 1 END
+GO

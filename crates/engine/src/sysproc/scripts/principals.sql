@@ -18,7 +18,7 @@ SELECT u.name AS UserName, CAST(ISNULL(r.name, 'public') AS nvarchar(128)) AS Ro
 FROM sys.database_principals u LEFT JOIN sys.database_role_members m ON m.member_principal_id = u.principal_id
     LEFT JOIN sys.database_principals r ON r.principal_id = m.role_principal_id
     LEFT JOIN sys.server_principals l ON l.sid = u.sid AND l.type <> 'R'
-WHERE u.type <> 'R' AND (@name_in_db IS NULL OR u.name = @name_in_db) ORDER BY u.name, 2
+WHERE u.type = 'S' AND (@name_in_db IS NULL OR u.name = @name_in_db) ORDER BY u.name, 2
 RETURN 0
 GO
 CREATE PROCEDURE sp_helprole @rolename sysname = NULL AS

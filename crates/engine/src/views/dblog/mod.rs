@@ -23,6 +23,7 @@ use columns::COLUMNS;
 use exec::state::SessionCore;
 use operation::Summary;
 use units::Units;
+pub(super) use units::alloc_unit_id;
 
 /// A piece of the answer ends after this many records or bytes of records.
 const PIECE_RECORDS: usize = 4096;
@@ -233,7 +234,7 @@ impl LogRows {
         let place = wants.then(|| self.units.place(summary.page()));
         row[columns::CONTEXT] = text(summary.context(place.as_ref()));
         if let Some(place) = place.filter(|place| place.unit.0 != 0) {
-            let id = Value::BigInt(units::alloc_unit_id(place.unit));
+            let id = Value::BigInt(alloc_unit_id(place.unit));
             row[columns::ALLOCUNITNAME] = text(&place.name);
             row[columns::PARTITIONID] = id.clone();
             row[columns::ALLOCUNITID] = id;

@@ -79,6 +79,14 @@ impl MergePlan {
         (&self.db, &self.store, Source::Plan(&self.plan))
     }
 
+    /// The columns that its one kind of change changes; none where every index has to follow.
+    pub fn changed(&self) -> Option<&[usize]> {
+        match &self.clauses[..] {
+            [Clause { action: Action::Update(set), .. }] => set.unless_moved(&self.store),
+            _ => None,
+        }
+    }
+
     /// OUTPUT.
     pub fn output(&self) -> Option<&OutputPlan> {
         self.output.as_ref()

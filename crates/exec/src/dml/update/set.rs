@@ -16,6 +16,7 @@ use plan::bind::scope::Clause;
 use plan::bind::select::compound;
 use plan::logical::Get;
 use plan::physical::slots;
+use storage::TableStore;
 use syntax::ast::{Assignment, ExprKind};
 use types::convert::Mode;
 use types::{DataType, SqlError};
@@ -66,6 +67,12 @@ fn patch_of(table: &TableDef, column: usize) -> Option<Patch> {
 }
 
 impl SetClause {
+    /// The changed columns; none where the rows may move, so that every index changes.
+    pub fn unless_moved(&self, store: &TableStore) -> Option<&[usize]> {
+        let moves = store.table.storage.key.iter().any(|(column, _)| self.changed.contains(column));
+        (!moves).then_some(&self.changed[..])
+    }
+
     /// Binds the assignments over the block on top of the binder's stack.
     ///
     /// # Errors

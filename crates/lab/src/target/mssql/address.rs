@@ -2,10 +2,8 @@
 //! where its files go. The password is never shown: [`Address::shown`] has the rest.
 
 use crate::LabError;
+use client::{Encryption, Options, Trust};
 use percent_encoding::percent_decode_str;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
-use tiberius::{AuthMethod, Config, EncryptionLevel};
 use url::Url;
 
 /// How the address begins.
@@ -13,15 +11,6 @@ const SCHEME: &str = "mssql://";
 /// The environment variable with the password where the address has none: sqlcmd's.
 pub const PASSWORD: &str = "SQLCMDPASSWORD";
 const PORT: u16 = 1433;
-const CONNECT: Duration = Duration::from_secs(15);
-
-/// What goes through TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Encrypt {
-    Nothing,
-    Login,
-    Everything,
-}
 
 /// A server's address.
 #[derive(Clone, Debug)]
@@ -30,8 +19,8 @@ pub struct Address {
     port: u16,
     user: String,
     password: String,
-    encrypt: Encrypt,
-    trust: bool,
+    encrypt: Encryption,
+    trust: Trust,
     /// Folders for files, as the server names them: data, data2, log, backup; its own unless given.
     pub folders: [Option<String>; 4],
 }
@@ -75,8 +64,8 @@ impl Address {
             port: url.port().unwrap_or(PORT),
             user,
             password,
-            encrypt: if local { Encrypt::Nothing } else { Encrypt::Everything },
-            trust: false,
+            encrypt: if local { Encryption::None } else { Encryption::Mandatory },
+            trust: Trust::System,
             folders: [const { None }; 4],
         };
         for (name, value) in url.query_pairs() {
@@ -85,19 +74,13 @@ impl Address {
                 (_, dir) if folder.is_some() && !dir.is_empty() => {
                     address.folders[folder.unwrap_or_default()] = Some(dir.to_owned());
                 }
-                ("encrypt", "off") => address.encrypt = Encrypt::Nothing,
-                ("encrypt", "login") => address.encrypt = Encrypt::Login,
-                ("encrypt", "on") => address.encrypt = Encrypt::Everything,
-                ("trust", "yes") => address.trust = true,
-                ("trust", "no") => address.trust = false,
+                ("encrypt", "off") => address.encrypt = Encryption::None,
+                ("encrypt", "login") => address.encrypt = Encryption::Optional,
+                ("encrypt", "on") => address.encrypt = Encryption::Mandatory,
+                ("trust", "yes") => address.trust = Trust::Any,
+                ("trust", "no") => address.trust = Trust::System,
                 _ => return Err(wrong(format_args!("{name}={value}"))),
             }
-        }
-        if address.encrypt != Encrypt::Nothing && !cfg!(feature = "mssql-tls") {
-            return Err(wrong(
-                "this build has no TLS for it: build it with --features mssql-tls, or say encrypt=off, which sends the password \
-                 and everything else so that others on the way can read it",
-            ));
         }
         Ok(address)
     }
@@ -113,42 +96,15 @@ impl Address {
         is_loopback(&self.host)
     }
 
-    /// A socket and what is said at login, with that many bytes in a packet.
-    pub fn open(&self) -> Result<(Config, TcpStream), LabError> {
-        let failed = |e: std::io::Error| LabError::Request(format!("{}: {e}", self.shown()));
-        let mut last = std::io::Error::other("the host has no address");
-        let mut socket = None;
-        for address in (self.host.as_str(), self.port).to_socket_addrs().map_err(failed)? {
-            match TcpStream::connect_timeout(&address, CONNECT) {
-                Ok(there) => {
-                    socket = Some(there);
-                    break;
-                }
-                Err(error) => last = error,
-            }
+    /// How to connect to a database of the server.
+    pub fn options(&self, database: &str) -> Options {
+        Options {
+            database: database.into(),
+            encryption: self.encrypt,
+            trust: self.trust.clone(),
+            app: "ringwood lab".into(),
+            ..Options::new(&self.host, self.port, &self.user, &self.password)
         }
-        let socket = socket.ok_or(last).map_err(failed)?;
-        socket.set_nodelay(true).map_err(failed)?;
-        let mut config = Config::new();
-        config.host(&self.host);
-        config.port(self.port);
-        config.application_name("ringwood lab");
-        config.authentication(AuthMethod::sql_server(&self.user, &self.password));
-        // The socket blocks: nothing could look at a clock meanwhile.
-        config.handshake_timeout(None);
-        config.encryption(match self.encrypt {
-            Encrypt::Nothing => EncryptionLevel::NotSupported,
-            #[cfg(feature = "mssql-tls")]
-            Encrypt::Login => EncryptionLevel::Off,
-            #[cfg(feature = "mssql-tls")]
-            Encrypt::Everything => EncryptionLevel::Required,
-            #[cfg(not(feature = "mssql-tls"))]
-            _ => EncryptionLevel::NotSupported,
-        });
-        if self.trust {
-            config.trust_cert();
-        }
-        Ok((config, socket))
     }
 }
 
@@ -191,8 +147,20 @@ mod tests {
             let error = Address::parse(wrong).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
-        assert_eq!(Address::parse("mssql://sa@db.example.org/").is_ok(), cfg!(feature = "mssql-tls"));
-        assert!(Address::parse("mssql://sa@db.example.org/?encrypt=off").is_ok());
+    }
+
+    #[test]
+    fn what_leaves_the_machine_is_encrypted_unless_somebody_says_otherwise() {
+        let of = |text: &str| {
+            let options = Address::parse(text).unwrap().options("d");
+            (options.encryption, options.trust)
+        };
+        assert_eq!(of("mssql://sa@db.example.org/"), (Encryption::Mandatory, Trust::System));
+        assert_eq!(of("mssql://sa@db.example.org/?trust=yes"), (Encryption::Mandatory, Trust::Any));
+        assert_eq!(of("mssql://sa@db.example.org/?encrypt=login").0, Encryption::Optional);
+        assert_eq!(of("mssql://sa@db.example.org/?encrypt=off").0, Encryption::None);
+        assert_eq!(of("mssql://sa@localhost/").0, Encryption::None);
+        assert_eq!(of("mssql://sa@localhost/?encrypt=on").0, Encryption::Mandatory);
     }
 
     #[test]

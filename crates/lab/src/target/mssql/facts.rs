@@ -104,11 +104,6 @@ impl Facts {
         let second = if data == data2 { String::new() } else { format!(" and {data2}") };
         self.said.push(format!("data in {data}{second}, log in {log}, backups in {backup}"));
         self.said.push(self.product.vlf_rule().text().into());
-        self.said.push(
-            "the client library keeps messages to itself: pages of backups are those of msdb.dbo.backupset, lines of STATS = 1 \
-             are not counted"
-                .into(),
-        );
         Ok(())
     }
 

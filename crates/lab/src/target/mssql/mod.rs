@@ -9,7 +9,7 @@ mod hook;
 mod recovery;
 
 pub use address::{Address, PASSWORD, without_password};
-pub use client::{Open, block_on, failed, log_in};
+pub use client::{failed, log_in};
 pub use hook::{Action, Hook};
 pub use recovery::START;
 

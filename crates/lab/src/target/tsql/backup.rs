@@ -12,12 +12,9 @@ pub(super) fn log_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, Lab
     let begin = Instant::now();
     let reply = client.run(&text)?;
     let mut figures = Figure::seconds(begin.elapsed().as_secs_f64());
-    match reply.messages.iter().find_map(|m| backup_message(m)) {
-        Some((pages, said)) => {
-            figures.push(Figure::named("pages", "pages", pages));
-            figures.push(Figure::named("by its message", "s", said));
-        }
-        None => figures.extend(pages_by_history(client)),
+    if let Some((pages, said)) = reply.messages.iter().find_map(|m| backup_message(m)) {
+        figures.push(Figure::named("pages", "pages", pages));
+        figures.push(Figure::named("by its message", "s", said));
     }
     Ok(figures)
 }
@@ -30,17 +27,6 @@ fn backup_message(text: &str) -> Option<(f64, f64)> {
     Some((pages, seconds))
 }
 
-/// Pages of the last backup by the history of backups, where messages are not to be had; nothing where that is not kept.
-fn pages_by_history(client: &mut dyn Connection) -> Option<Figure> {
-    const PAGE: f64 = 8192.0;
-    let query = format!(
-        "select top (1) backup_size from msdb.dbo.backupset where database_name = '{}' order by backup_set_id desc",
-        client.site().database
-    );
-    let bytes = super::number(client, &query).ok()?;
-    Some(Figure::named("pages", "pages", (bytes / PAGE).ceil()))
-}
-
 /// BACKUP DATABASE with STATS = 1: seconds, pages, and how many lines of progress it printed.
 pub(super) fn full_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, LabError> {
     let site = client.site();
@@ -49,11 +35,9 @@ pub(super) fn full_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, La
     let begin = Instant::now();
     let reply = client.run(&text)?;
     let mut figures = Figure::seconds(begin.elapsed().as_secs_f64());
-    let Some((pages, _)) = reply.messages.iter().find_map(|m| backup_message(m)) else {
-        figures.extend(pages_by_history(client));
-        return Ok(figures);
-    };
-    figures.push(Figure::named("pages", "pages", pages));
+    if let Some((pages, _)) = reply.messages.iter().find_map(|m| backup_message(m)) {
+        figures.push(Figure::named("pages", "pages", pages));
+    }
     let lines = reply.messages.iter().filter(|m| m.ends_with("percent processed.")).count();
     figures.push(Figure::named("lines of STATS = 1", "lines", lines as f64));
     Ok(figures)

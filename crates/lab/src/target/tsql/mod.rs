@@ -34,6 +34,21 @@ pub struct Reply {
     pub messages: Vec<String>,
 }
 
+/// A value as studies read it; `None` for NULL.
+pub fn text_of(value: &types::Value) -> Option<String> {
+    match value {
+        types::Value::Null => None,
+        types::Value::Str(text) => Some(text.to_string()),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Whether an error's number says that something cannot be done here, as opposed to what went wrong: 40510 is not in this version
+/// of Ringwood, 4208 is BACKUP LOG under the SIMPLE recovery model.
+pub fn is_unsupported(number: i32) -> bool {
+    matches!(number, 40510 | 4208)
+}
+
 /// A session of a server.
 pub trait Connection: Send {
     /// Runs a batch. Errors: the first of the batch; [`LabError::Unsupported`] for what the server does not do.

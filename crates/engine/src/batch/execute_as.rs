@@ -1,0 +1,78 @@
+//! EXECUTE AS and REVERT: as whom the statements that follow run.
+//! Guarantees: what WITH NO REVERT begins ends with the session, or when its connection is given to somebody else; what WITH COOKIE
+//! begins ends with its cookie, too; neither can be said in a module.
+
+use plan::rights::Chain;
+use syntax::ast::{ExecuteAs, ExecuteAsUntil};
+use types::convert::{Mode, convert};
+use types::{DataType, Len, SqlError, Value};
+
+use super::run::{Failure, Run};
+use crate::security::passwords;
+use catalog::errors;
+use exec::state::caller::Until;
+
+impl Run<'_> {
+    /// EXECUTE AS USER, EXECUTE AS LOGIN.
+    pub(super) fn execute_as(
+        &mut self,
+        principal: &ExecuteAs,
+        until: &ExecuteAsUntil,
+    ) -> Result<(), Failure> {
+        if *until != ExecuteAsUntil::Revert {
+            if matches!(self.core.chain, Chain::Owner(..)) {
+                let text = "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc or at the \
+                            'sp_executesql' level.";
+                return Err(SqlError::new(15_590, 16, 1, text).into());
+            }
+            if *principal == ExecuteAs::Caller {
+                return Err(errors::not_supported("EXECUTE AS CALLER WITH").into());
+            }
+        }
+        match until {
+            ExecuteAsUntil::Revert => self.act_as(principal, Until::Revert)?,
+            ExecuteAsUntil::End => self.act_as(principal, Until::End)?,
+            ExecuteAsUntil::Cookie(variable) => {
+                let (slot, ty) = self.batch.program.vars.find(variable)?;
+                let cookie = passwords::cookie();
+                let given = convert(
+                    &Value::bytes(cookie.clone()),
+                    DataType::VarBinary(Len::N(8000)),
+                    ty,
+                    0,
+                    Mode::Implicit,
+                )?;
+                self.act_as(principal, Until::Cookie(cookie))?;
+                self.vars[slot] = given;
+            }
+        }
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// REVERT, with the cookie in a variable if it names one.
+    pub(super) fn revert(&mut self, cookie: Option<&str>) -> Result<(), Failure> {
+        let given = match cookie {
+            None => None,
+            Some(variable) => match &self.vars[self.batch.program.vars.find(variable)?.0] {
+                Value::Bytes(bytes) => Some(bytes.to_vec()),
+                _ => Some(Vec::new()),
+            },
+        };
+        self.core.revert(given.as_deref())?;
+        self.core.succeeded(0);
+        Ok(())
+    }
+
+    /// From here on another acts.
+    pub(super) fn act_as(&mut self, principal: &ExecuteAs, until: Until) -> Result<(), Failure> {
+        match principal {
+            ExecuteAs::User(name) => self.core.act_as_user(name, until)?,
+            ExecuteAs::Login(name) => self.core.act_as_login(name, until)?,
+            // The caller is who acts already.
+            ExecuteAs::Caller => {}
+            ExecuteAs::Owner | ExecuteAs::SelfUser => return Err(errors::syntax_near("AS").into()),
+        }
+        Ok(())
+    }
+}
