@@ -14,6 +14,7 @@ use types::{Collation, SqlError, Value};
 
 use super::counters::Counters;
 use super::errorlog::ErrorLog;
+use super::query_store::QueryStore;
 use super::registry::DbEntry;
 use super::settings::DbSettings;
 use crate::change::UnitRef;
@@ -83,6 +84,7 @@ pub struct Db {
     security: AtomicU64,
     state: RwLock<State>,
     settings: RwLock<DbSettings>,
+    query_store: QueryStore,
     /// As the settings say, without their lock: every change of rows asks.
     read_only: AtomicBool,
     /// The number of the settings' collation: asked for in every compilation.
@@ -122,6 +124,8 @@ impl Db {
         settings: DbSettings,
         errors: Arc<ErrorLog>,
     ) -> Arc<Db> {
+        let query_store = QueryStore::default();
+        query_store.set_state(settings.query_store.state);
         Arc::new(Db {
             id: entry.id,
             name: RwLock::new(entry.name.clone()),
@@ -132,6 +136,7 @@ impl Db {
             read_only: AtomicBool::new(settings.read_only),
             collation: AtomicU32::new(collation_of(&settings).id()),
             settings: RwLock::new(settings),
+            query_store,
             entry: RwLock::new(entry),
             drops: Mutex::default(),
             ddl: Mutex::default(),
@@ -212,7 +217,13 @@ impl Db {
     pub fn set_settings(&self, settings: DbSettings) {
         self.read_only.store(settings.read_only, Ordering::SeqCst);
         self.collation.store(collation_of(&settings).id(), Ordering::Relaxed);
+        self.query_store.set_state(settings.query_store.state);
         *self.settings.write() = settings;
+    }
+
+    /// What is noted of its queries.
+    pub fn query_store(&self) -> &QueryStore {
+        &self.query_store
     }
 
     /// Error 3906 in a read-only database.

@@ -29,6 +29,7 @@ pub mod new;
 pub mod other;
 pub mod pending;
 pub mod properties;
+pub mod query_store;
 pub mod registry;
 pub mod row_counts;
 pub mod row_version;

@@ -8,6 +8,7 @@ use compact_str::CompactString;
 
 use super::registry::{DbEntry, escape, unescape};
 use crate::growth::Growth;
+use crate::query_store::QueryStoreOptions;
 
 /// The boot page has room for so many bytes of names of filegroups; further ones get names from their numbers where the
 /// database is attached.
@@ -15,6 +16,8 @@ const MAX_NAMES: usize = 4000;
 
 /// Before the name of a scoped configuration.
 const SCOPED: &str = "scoped.";
+/// Before an option of the Query Store.
+const QUERY_STORE: &str = "query_store.";
 
 /// Everything ALTER DATABASE ... SET can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub struct DbSettings {
     pub log_name: CompactString,
     /// ALTER DATABASE SCOPED CONFIGURATION: values that are not the usual ones, by name.
     pub scoped: BTreeMap<CompactString, CompactString>,
+    /// SET QUERY_STORE.
+    pub query_store: QueryStoreOptions,
 }
 
 impl Default for DbSettings {
@@ -89,6 +94,7 @@ impl Default for DbSettings {
             filegroups: Vec::new(),
             log_name: CompactString::default(),
             scoped: BTreeMap::new(),
+            query_store: QueryStoreOptions::default(),
         }
     }
 }
@@ -143,6 +149,10 @@ impl DbSettings {
         for (name, value) in &self.scoped {
             let _ = writeln!(out, "{SCOPED}{name}={value}");
         }
+        let usual = QueryStoreOptions::default().numbers();
+        for (name, number) in self.query_store.numbers().iter().filter(|one| !usual.contains(one)) {
+            let _ = writeln!(out, "{QUERY_STORE}{name}={number}");
+        }
         let names = self.filegroups.iter().map(|name| escape(name));
         let names = names.scan(0, |bytes, name| {
             *bytes += name.len();
@@ -164,7 +174,10 @@ impl DbSettings {
             } else if key == "log_name" {
                 settings.log_name = unescape(value);
             } else if let Ok(number) = value.parse::<i64>() {
-                settings.read_number(key, number);
+                match key.strip_prefix(QUERY_STORE) {
+                    Some(name) => settings.query_store.set(name, number),
+                    None => settings.read_number(key, number),
+                }
             }
         }
         settings
@@ -215,6 +228,11 @@ mod tests {
             filegroups: vec!["PRIMARY".into(), "odd\n=name".into()],
             log_name: "l".into(),
             scoped: [("MAXDOP".into(), "4".into())].into(),
+            query_store: QueryStoreOptions {
+                interval_minutes: 5,
+                cleanup: false,
+                ..QueryStoreOptions::default()
+            },
             ..DbSettings::default()
         };
         let mut text = String::new();

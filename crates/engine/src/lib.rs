@@ -6,6 +6,7 @@
 mod above;
 mod arguments;
 pub mod batch;
+mod chores;
 pub mod dbcc;
 pub mod ddl;
 pub mod encoding;

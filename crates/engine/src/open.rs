@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::above::Engine;
+use crate::chores;
 use crate::instance::{Instance, InstanceError, InstanceOptions, PageMemory};
 use crate::msdb;
 use crate::startup;
@@ -32,6 +33,7 @@ impl Instance {
         if !instance.is_read_only() {
             msdb::ensure(&instance);
             startup::launch(&instance);
+            chores::begin(&instance);
         }
         Ok(instance)
     }

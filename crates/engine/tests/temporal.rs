@@ -482,6 +482,32 @@ fn definitions_survive_a_restart() {
 /// The history is written in the transaction of the change, its definition in that of the statement: after a power loss a row's
 /// versions join up and none is lost, and a table is versioned with a history or not at all.
 #[test]
+fn what_is_older_than_the_retention_period_goes() {
+    let mut b = Bench::new();
+    b.run("CREATE TABLE past (id int NOT NULL, n int, s datetime2 NOT NULL, e datetime2 NOT NULL, INDEX cx CLUSTERED (e, s))");
+    b.run(
+        "INSERT past VALUES (1, 1, '2001-01-01', '2002-01-01'), (1, 2, '2002-01-01', DATEADD(day, -2, SYSUTCDATETIME())),
+            (2, 1, '2003-01-01', DATEADD(hour, -1, SYSUTCDATETIME()))",
+    );
+    b.run(
+        "CREATE TABLE t (id int PRIMARY KEY, n int, s datetime2 GENERATED ALWAYS AS ROW START NOT NULL, e datetime2 GENERATED ALWAYS AS ROW END NOT NULL,
+            PERIOD FOR SYSTEM_TIME (s, e)) WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.past, HISTORY_RETENTION_PERIOD = 1 DAY))",
+    );
+    b.fails("DELETE past", 13_560);
+    b.check("DECLARE @n int; EXEC sp_cleanup_temporal_history 'dbo', 't', @n OUTPUT; SELECT @n", "2");
+    b.check("SELECT id, n FROM past", "2|1");
+    b.check("DECLARE @n int; EXEC sp_cleanup_temporal_history @schema_name = 'dbo', @table_name = 't', @rowcount = @n OUTPUT; SELECT @n", "0");
+    b.fails("EXEC sp_cleanup_temporal_history 'dbo', 'nothing'", 208);
+    b.fails("EXEC sp_cleanup_temporal_history 'dbo', 'past'", 13_591);
+    // Kept for ever, nothing goes.
+    b.run(
+        "ALTER TABLE t SET (SYSTEM_VERSIONING = OFF); INSERT past VALUES (3, 1, '2001-01-01', '2002-01-01')",
+    );
+    b.run("ALTER TABLE t SET (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.past))");
+    b.check("DECLARE @n int; EXEC sp_cleanup_temporal_history 'dbo', 't', @n OUTPUT; SELECT @n", "0");
+}
+
+#[test]
 fn after_a_power_loss_the_versions_of_a_row_join_up() {
     let open = |disk: &SimDisk| try_open(disk, 16 << 20).unwrap();
     let disk = SimDisk::new(11);

@@ -36,7 +36,7 @@ pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Own {
     let place = kept.and_then(|kept| kept.list.iter_mut().rfind(|(of, _)| Arc::ptr_eq(of, batch)));
     match place.and_then(|(_, own)| own.take()) {
         Some(own) => own,
-        None => (batch.bound.lock().clone(), batch.counts.take()),
+        None => (batch.bound.lock().clone(), batch.counts.take(core.db())),
     }
 }
 

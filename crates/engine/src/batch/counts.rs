@@ -4,10 +4,12 @@
 //! [`SHORT`] is measured again after [`APART`] executions, and stands for those between.
 //! Guarantee: what a session has counted stays with the batch when the session goes: the next session counts on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use catalog::Db;
+use catalog::query_store::{Executions, Sample};
 use catalog::usage::Times;
 use parking_lot::Mutex;
 
@@ -60,8 +62,46 @@ pub struct Count {
     /// Executions until the next measurement, and since the last.
     skip: AtomicU64,
     pending: AtomicU64,
-    /// So many executions have been added to the uses of the plan's indexes.
-    settled: AtomicU64,
+    /// Of the measured executions since somebody asked last.
+    recent_elapsed: Recent,
+    recent_worker: Recent,
+    /// What has been asked for.
+    settled: Mutex<Settled>,
+}
+
+/// Of measured values: least and greatest since they were taken, the sum of all squares (of microseconds). Whoever takes them may lose one that
+/// comes at that moment.
+#[derive(Debug)]
+struct Recent {
+    least: AtomicU64,
+    greatest: AtomicU64,
+    squares: AtomicU64,
+}
+
+impl Default for Recent {
+    fn default() -> Recent {
+        let zero = AtomicU64::default;
+        Recent { least: AtomicU64::new(u64::MAX), greatest: zero(), squares: zero() }
+    }
+}
+
+impl Recent {
+    fn add(&self, nanos: u64, times: u64) {
+        self.least.store(self.least.load(Relaxed).min(nanos), Relaxed);
+        self.greatest.store(self.greatest.load(Relaxed).max(nanos), Relaxed);
+        let micros = nanos as f64 / 1000.0;
+        let sum = f64::from_bits(self.squares.load(Relaxed)) + micros * micros * times as f64;
+        self.squares.store(sum.to_bits(), Relaxed);
+    }
+}
+
+/// What of a count has been asked for: executions, rows, and of both times the nanoseconds and the squares.
+#[derive(Debug, Default)]
+struct Settled {
+    executions: u64,
+    rows: u64,
+    elapsed: (u64, f64),
+    worker: (u64, f64),
 }
 
 /// The beginning of an execution that is measured.
@@ -90,11 +130,47 @@ impl Count {
         Begun { at: Instant::now(), worker: worker_time() }
     }
 
-    /// The executions that nobody has asked for yet, and when the last one began; any thread may ask.
-    pub fn unsettled(&self) -> Option<Times> {
+    /// The executions that nobody has asked for yet; any thread may ask.
+    pub fn unsettled(&self) -> Option<Executions> {
+        let mut settled = self.settled.lock();
         let done = self.executions.load(Relaxed);
-        let count = done.saturating_sub(self.settled.fetch_max(done, Relaxed));
-        (count > 0).then(|| Times { count, last: self.began.load(Relaxed) })
+        let count = done.saturating_sub(settled.executions);
+        if count == 0 {
+            return None;
+        }
+        settled.executions = done;
+        let pending = self.pending.load(Relaxed);
+        let time = |range: &Range, recent: &Recent, settled: &mut (u64, f64)| {
+            let last = range.last.load(Relaxed);
+            // Those that were not measured stand for the last that was.
+            let total = range.total.load(Relaxed).wrapping_add(pending.wrapping_mul(last));
+            let micros = last as f64 / 1000.0;
+            let squares = f64::from_bits(recent.squares.load(Relaxed)) + micros * micros * pending as f64;
+            let (before, squares_before) = std::mem::replace(settled, (total, squares));
+            let least = recent.least.swap(u64::MAX, Relaxed);
+            Sample {
+                total: total.saturating_sub(before) as f64 / 1000.0,
+                squares: (squares - squares_before).max(0.0),
+                last: last / 1000,
+                least: if least == u64::MAX { last } else { least.min(last) } / 1000,
+                greatest: recent.greatest.swap(0, Relaxed).max(last) / 1000,
+            }
+        };
+        let Settled { elapsed, worker, rows, .. } = &mut *settled;
+        let all = self.rows.total.load(Relaxed);
+        let rows = Sample {
+            total: all.saturating_sub(std::mem::replace(rows, all)) as f64,
+            squares: 0.0,
+            last: self.rows.last.load(Relaxed),
+            least: self.rows.least.load(Relaxed),
+            greatest: self.rows.greatest.load(Relaxed),
+        };
+        Some(Executions {
+            times: Times { count, last: self.began.load(Relaxed) },
+            duration: time(&self.elapsed, &self.recent_elapsed, elapsed),
+            processor: time(&self.worker, &self.recent_worker, worker),
+            rows,
+        })
     }
 
     /// It has come to its end, and these were its rows.
@@ -122,6 +198,8 @@ impl Count {
         let times = 1 + self.pending.swap(0, Relaxed);
         self.elapsed.add(elapsed, times);
         self.worker.add(worker, times);
+        self.recent_elapsed.add(elapsed, times);
+        self.recent_worker.add(worker, times);
         self.skip.store(if elapsed < SHORT { APART } else { 0 }, Relaxed);
     }
 }
@@ -148,6 +226,8 @@ pub struct CountsOfBatch {
     /// When the batch was compiled.
     pub created: SystemTime,
     list: Mutex<Vec<Arc<Counts>>>,
+    /// The database that it runs in.
+    home: OnceLock<Weak<Db>>,
 }
 
 /// A value over all executions: total, last, least, greatest.
@@ -172,11 +252,26 @@ pub struct Total {
 
 impl CountsOfBatch {
     pub fn new(statements: usize) -> CountsOfBatch {
-        CountsOfBatch { statements, created: SystemTime::now(), list: Mutex::default() }
+        CountsOfBatch {
+            statements,
+            created: SystemTime::now(),
+            list: Mutex::default(),
+            home: OnceLock::new(),
+        }
     }
 
     /// The counts for a session: those that a session has left, or new ones.
-    pub fn take(&self) -> Arc<Counts> {
+    pub fn take(&self, db: &Arc<Db>) -> Arc<Counts> {
+        self.home.get_or_init(|| Arc::downgrade(db));
+        self.counts()
+    }
+
+    /// The database that it runs in, if it has run.
+    pub fn home(&self) -> Option<Arc<Db>> {
+        self.home.get()?.upgrade()
+    }
+
+    fn counts(&self) -> Arc<Counts> {
         let mut list = self.list.lock();
         // Nobody else has those that only the list holds, and nobody gets them but here.
         if let Some(free) = list.iter().find(|counts| Arc::strong_count(counts) == 1) {
@@ -240,7 +335,7 @@ mod tests {
     #[test]
     fn a_short_statement_is_measured_now_and_then_and_counted_always() {
         let counts = CountsOfBatch::new(1);
-        let own = counts.take();
+        let own = counts.counts();
         let mut measured = 0;
         for n in 0..1000 {
             let begun = own.statements[0].begin();
@@ -258,13 +353,13 @@ mod tests {
     #[test]
     fn a_session_that_goes_leaves_its_counts_to_the_next() {
         let counts = CountsOfBatch::new(1);
-        let (one, other) = (counts.take(), counts.take());
+        let (one, other) = (counts.counts(), counts.counts());
         assert!(!Arc::ptr_eq(&one, &other));
         one.statements[0].end(None, 5);
         other.statements[0].end(None, 7);
         let address = Arc::as_ptr(&one);
         drop(one);
-        let next = counts.take();
+        let next = counts.counts();
         assert_eq!(Arc::as_ptr(&next), address);
         next.statements[0].end(None, 1);
         let total = counts.total(Some(0));

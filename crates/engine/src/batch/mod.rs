@@ -28,6 +28,7 @@ mod server_cursors;
 pub mod shape;
 pub mod short;
 pub mod shown_plan;
+pub mod statement_text;
 pub mod table_args;
 pub mod table_param;
 pub mod trigger;
@@ -212,6 +213,8 @@ pub struct Compiled {
     pub source: Arc<str>,
     /// The procedure or trigger that it is the body of; else empty.
     pub procedure: CompactString,
+    /// Its object_id; 0 of a text.
+    pub object_id: i32,
     /// Its operations; none when the batch is only parsed (PARSEONLY).
     pub program: Program,
     /// How many of its variables are parameters; they come first.
@@ -334,7 +337,8 @@ impl Compiled {
         let concealed = conceal(text);
         let text = if *source == *concealed { source.clone() } else { concealed.into() };
         let counts = CountsOfBatch::new(program.stmts.len());
-        Compiled { text, source, procedure, program, parameters, settings, bound, counts }
+        let object_id = 0;
+        Compiled { text, source, procedure, object_id, program, parameters, settings, bound, counts }
     }
 }
 

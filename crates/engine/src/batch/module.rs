@@ -71,6 +71,7 @@ pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlE
         None => Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?,
     };
     batch.procedure = module.name.clone();
+    batch.object_id = module.object_id;
     for param in params.iter().filter(|param| param.cursor) {
         batch.program.vars.mark_cursor(&param.name);
     }

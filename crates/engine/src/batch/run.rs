@@ -198,7 +198,7 @@ fn settle(batch: &Compiled, bound: &Bindings, counts: &Counts, at: usize) {
     if let Some(number) = batch.statement_at(at)
         && let Some((_, plan)) = &bound[at]
     {
-        plan.settle_count(&counts.statements[number]);
+        batch.settle_count(at, plan, &counts.statements[number]);
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::program::Op;
 use super::{Bound, Compiled};
 use exec::explain::{self, Shown};
+use syntax::ast::Stmt;
 use types::Value;
 
 /// A statement's plan, if it is bound.
@@ -12,20 +13,29 @@ fn shown(batch: &Compiled, op: usize) -> Option<Shown> {
     let Some(Op::Stmt(number)) = batch.program.ops.get(op) else { return None };
     let stmt = batch.program.stmts.get(*number as usize)?;
     let bound = batch.bound.lock().get(op)?.clone();
+    of_bound(batch, stmt, &bound?.1)
+}
+
+/// The plan that a statement is bound to, if it is a query or a change.
+pub fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<Shown> {
     let mut shown = Shown::of_statement(stmt.span.text(&batch.text));
     match bound {
-        Some((_, Bound::Query(plan))) => explain::query(&plan, &mut shown),
-        Some((_, Bound::Dml(plan))) => explain::dml(&plan, &mut shown),
+        Bound::Query(plan) => explain::query(plan, &mut shown),
+        Bound::Dml(plan) => explain::dml(plan, &mut shown),
         _ => return None,
     }
     Some(shown)
 }
 
-/// The operators of a statement's plan, as SHOWPLAN_TEXT has them, without the statement's text.
-pub fn operators(batch: &Arc<Compiled>, op: usize) -> Option<Vec<String>> {
-    let rows = shown(batch, op)?.rows(false, op);
+/// The operators, as SHOWPLAN_TEXT has them, without the statement's text.
+pub fn lines(shown: &Shown) -> Vec<String> {
     let of = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
-    Some(rows.into_iter().skip(1).filter_map(of).collect())
+    shown.rows(false, 0).into_iter().skip(1).filter_map(of).collect()
+}
+
+/// The operators of a statement's plan.
+pub fn operators(batch: &Arc<Compiled>, op: usize) -> Option<Vec<String>> {
+    Some(lines(&shown(batch, op)?))
 }
 
 /// The plans of some statements as one document; none where no statement is bound.

@@ -1,15 +1,21 @@
-//! Executions become uses of indexes: of each plan that is kept when somebody asks, of a plan before a statement is bound to another one,
-//! of a batch when it goes. So an execution costs nothing more than the count that it has anyway.
+//! Executions become uses of indexes, and what the Query Store of their database is told: of each plan that is kept when somebody asks, of a
+//! plan before a statement is bound to another one, of a batch when it goes. So an execution costs nothing more than the count that it has
+//! anyway.
 //! Guarantee: each execution that has come to its end is added once, to the indexes of the plan that the statement had, or has where another
 //! session has bound it anew meanwhile.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use catalog::Db;
+use catalog::query_store::{Executions, QueryKey, Told};
 use exec::explain::uses::Uses;
 use types::SqlError;
 
 use super::cache::BatchCache;
 use super::counts::Count;
 use super::program::Op;
-use super::{Bound, Compiled};
+use super::statement_text::{hash_of, offsets, query_hash};
+use super::{Bound, Compiled, shown_plan};
 use crate::instance::Instance;
 
 impl Bound {
@@ -45,15 +51,12 @@ impl Bound {
             uses.missing.iter().for_each(|missing| missing.compiled());
         }
     }
+}
 
-    /// What a session has counted is counted for the plan that it was.
-    pub(super) fn settle_count(&self, count: &Count) {
-        if let Some(times) = count.unsettled()
-            && let Some(uses) = self.uses()
-        {
-            uses.ran(times);
-        }
-    }
+/// Now, in microseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Compiled {
@@ -65,14 +68,61 @@ impl Compiled {
         }
     }
 
-    /// What all sessions have counted of it becomes uses of indexes.
-    fn settle(&self) {
+    /// What a session has counted was done by the plan that the statement has: it is going to lose it.
+    pub(super) fn settle_count(&self, at: usize, bound: &Bound, count: &Count) {
+        self.settle_until(at, bound, count, None);
+    }
+
+    fn settle_until(&self, at: usize, bound: &Bound, count: &Count, until: Option<u64>) {
+        let Some(executions) = count.unsettled() else { return };
+        if let Some(uses) = bound.uses() {
+            uses.ran(executions.times);
+        }
+        if let Some(db) = self.counts.home()
+            && db.query_store().notes()
+        {
+            self.tell(&db, at, bound, &executions, until.unwrap_or_else(now));
+        }
+    }
+
+    /// Tells the Query Store.
+    fn tell(&self, db: &Db, at: usize, bound: &Bound, executions: &Executions, now: u64) {
+        let Some(stmt) = self.statement_at(at).and_then(|number| self.program.stmts.get(number)) else {
+            return;
+        };
+        let (from, to) = (stmt.span.start as usize, stmt.span.end as usize);
+        let Some(shown) = shown_plan::of_bound(self, stmt, bound) else { return };
+        let Some(text) = self.text.get(from..to) else { return };
+        let text = text.trim_end_matches([';', ' ', '\r', '\n', '\t']);
+        let simple = self.parameters > 0 && self.program.vars.find("@1").is_ok();
+        let parameterized = match (self.object_id, self.parameters) {
+            (0, 1..) => 1 + u8::from(simple),
+            _ => 0,
+        };
+        let since = self.counts.created.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let settings = db.settings();
+        let told = Told {
+            key: QueryKey { text: text.into(), object_id: self.object_id, parameterized },
+            hash: query_hash(text),
+            batch: exec::state::activity::handle(&self.text).to_vec(),
+            offsets: offsets(&self.text, from, to),
+            compiled: u64::try_from(since.as_micros()).unwrap_or(u64::MAX),
+            plan_hash: hash_of(shown_plan::lines(&shown)),
+            plan: &|| shown.xml(at, None),
+            trivial: bound.reads_points(),
+            level: settings.compatibility_level,
+        };
+        db.query_store().add(&settings.query_store, told, executions, now);
+    }
+
+    /// What all sessions have counted of it.
+    fn settle(&self, until: Option<u64>) {
         let bound = self.bound.lock().clone();
         for (at, bound) in bound.iter().enumerate() {
             let Some((_, bound)) = bound else { continue };
             bound.settle();
             if let Some(number) = self.statement_at(at) {
-                self.counts.each(number, |count| bound.settle_count(count));
+                self.counts.each(number, |count| self.settle_until(at, bound, count, until));
             }
         }
     }
@@ -80,15 +130,24 @@ impl Compiled {
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        self.settle();
+        self.settle(None);
     }
 }
 
-/// The uses of indexes are up to this moment.
+/// What has run is known up to this moment.
 ///
 /// # Errors
 /// Internal: see [`BatchCache::of`].
 pub fn settle(instance: &Instance) -> Result<(), SqlError> {
-    BatchCache::of(instance)?.plans().iter().for_each(|plan| plan.batch.settle());
+    BatchCache::of(instance)?.plans().iter().for_each(|plan| plan.batch.settle(None));
+    Ok(())
+}
+
+/// As [`settle`], for an interval that ends with this moment, in microseconds since 1970, which was just now.
+///
+/// # Errors
+/// As [`settle`].
+pub fn settle_until(instance: &Instance, moment: u64) -> Result<(), SqlError> {
+    BatchCache::of(instance)?.plans().iter().for_each(|plan| plan.batch.settle(Some(moment)));
     Ok(())
 }

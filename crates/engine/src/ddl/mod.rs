@@ -10,6 +10,7 @@ pub mod modules;
 pub mod moves;
 pub mod others;
 pub mod rebuild;
+pub mod retention;
 #[cfg(test)]
 pub(crate) mod roots_tests;
 pub mod schemabinding;

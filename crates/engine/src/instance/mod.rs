@@ -102,6 +102,8 @@ pub struct Instance {
     /// Where others look in.
     /// The thread that lets other processes look in, until the instance is closed.
     pub(crate) watch: Mutex<Option<Box<dyn Send>>>,
+    /// The thread that does what is to be done at times.
+    pub(crate) chores: Mutex<Option<Box<dyn Send>>>,
     /// Procedures that were started with it.
     launched: Mutex<Vec<sessions::Launched>>,
     closed: AtomicBool,
@@ -217,6 +219,7 @@ impl Instance {
             started: clock::now(),
             born: Instant::now(),
             watch: Mutex::new(None),
+            chores: Mutex::default(),
             launched: Mutex::default(),
             closed: AtomicBool::new(false),
             closing: Mutex::new(()),
@@ -301,6 +304,9 @@ impl Instance {
             return Ok(());
         }
         self.close_to_view();
+        // Not while the lock is held: the thread may be looking.
+        let chores = self.chores.lock().take();
+        drop(chores);
         self.end_launched();
         self.error_log().write("Server", "Ringwood is shutting down.");
         let mut first = None;

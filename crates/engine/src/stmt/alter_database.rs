@@ -101,6 +101,7 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         for option in options {
             match option.name.as_str() {
+                "QUERY_STORE" => self.set_query_store(instance, db, option)?,
                 "ONLINE" => self.set_online(instance, db)?,
                 "OFFLINE" => self.set_offline(instance, db, termination)?,
                 "EMERGENCY" => return Err(errors::not_supported("ALTER DATABASE SET EMERGENCY")),
@@ -243,8 +244,8 @@ impl StmtCtx<'_> {
             "PARAMETERIZATION" if matches!(word(option), "SIMPLE" | "FORCED") => {}
             "CURSOR_DEFAULT" | "PARAMETERIZATION" => return Err(errors::syntax_near(word(option))),
             "DISABLE_BROKER" => {}
-            "QUERY_STORE" | "ANSI_NULL_DEFAULT" if option.value == OptionValue::Off => {}
-            "QUERY_STORE" | "ANSI_NULL_DEFAULT" | "ENABLE_BROKER" | "NEW_BROKER" | "ERROR_BROKER_CONVERSATIONS" => {
+            "ANSI_NULL_DEFAULT" if option.value == OptionValue::Off => {}
+            "ANSI_NULL_DEFAULT" | "ENABLE_BROKER" | "NEW_BROKER" | "ERROR_BROKER_CONVERSATIONS" => {
                 return Err(errors::not_supported(&format!("ALTER DATABASE SET {}", option.name)));
             }
             other => {
@@ -255,7 +256,7 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    fn number(&self, option: &OptionItem) -> Result<Option<i64>, SqlError> {
+    pub(super) fn number(&self, option: &OptionItem) -> Result<Option<i64>, SqlError> {
         match &option.value {
             OptionValue::Expr(expr) => Ok(self.value(expr)?.as_i64()),
             _ => Ok(None),

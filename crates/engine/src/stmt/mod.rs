@@ -24,6 +24,7 @@ pub(crate) mod login;
 mod module;
 pub(crate) mod option_rules;
 mod permission;
+mod query_store;
 mod restore;
 mod restore_lists;
 mod restore_places;

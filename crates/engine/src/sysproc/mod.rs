@@ -16,7 +16,9 @@ pub(crate) mod odbc;
 pub(crate) mod params;
 mod params_managed;
 mod properties;
+mod query_store;
 mod rename;
+mod retention;
 mod rights;
 mod roles;
 pub(crate) mod scripts;
@@ -114,6 +116,13 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_helpindex", help::index),
     ("sp_describe_first_result_set", describe::first_result_set),
     ("sp_describe_undeclared_parameters", undeclared::parameters),
+    ("sp_cleanup_temporal_history", retention::clean),
+    ("sp_query_store_flush_db", query_store::flush),
+    ("sp_query_store_remove_query", query_store::remove_query),
+    ("sp_query_store_remove_plan", query_store::remove_plan),
+    ("sp_query_store_reset_exec_stats", query_store::reset),
+    ("sp_query_store_force_plan", query_store::force),
+    ("sp_query_store_unforce_plan", query_store::unforce),
     ("sp_sequence_get_range", sequences::get_range),
     ("sp_tablecollations", collations::table_collations),
     ("sp_tablecollations_90", collations::table_collations),

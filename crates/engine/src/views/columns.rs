@@ -62,17 +62,42 @@ macro_rules! column_columns {
 const BEFORE: usize = 25;
 
 /// A column as the views show it.
-struct Column<'a> {
-    object_id: i32,
-    column_id: i32,
-    name: &'a str,
-    ty: DataType,
-    nullable: bool,
+pub(super) struct Column<'a> {
+    pub object_id: i32,
+    pub column_id: i32,
+    pub name: &'a str,
+    pub ty: DataType,
+    pub nullable: bool,
     /// Of a table's.
-    def: Option<&'a ColumnDef>,
+    pub def: Option<&'a ColumnDef>,
 }
 
 impl Column<'_> {
+    /// Of its strings.
+    pub fn collation(&self) -> Option<Collation> {
+        self.ty.is_string().then(|| self.def.map_or(Collation::DEFAULT, |c| c.collation))
+    }
+
+    pub fn user_type_id(&self) -> i32 {
+        self.def.map_or_else(|| self.ty.user_type_id(), ColumnDef::user_type_id)
+    }
+
+    pub fn is_padded(&self) -> bool {
+        (self.ty.is_string() || self.ty.is_binary()) && self.ty != DataType::RowVersion
+    }
+
+    pub fn is_identity(&self) -> bool {
+        self.def.is_some_and(|c| c.identity.is_some())
+    }
+
+    pub fn is_computed(&self) -> bool {
+        self.def.is_some_and(|c| c.computed.is_some())
+    }
+
+    pub fn default_id(&self) -> i32 {
+        self.def.and_then(|c| c.default.as_ref()).map_or(0, |d| d.object_id)
+    }
+
     /// generated_always_type with its name.
     fn generated(&self) -> (u8, &'static str) {
         match self.def.and_then(|c| c.generated) {
@@ -99,17 +124,17 @@ impl Column<'_> {
             1 => text(self.name),
             2 => Value::Int(self.column_id),
             3 => Value::TinyInt(ty.system_type_id()),
-            4 => Value::Int(self.def.map_or_else(|| ty.user_type_id(), ColumnDef::user_type_id)),
+            4 => Value::Int(self.user_type_id()),
             5 => Value::SmallInt(ty.max_length()),
             6 => Value::TinyInt(ty.precision()),
             7 => Value::TinyInt(ty.scale()),
-            8 if ty.is_string() => text(self.def.map_or(Collation::DEFAULT, |c| c.collation).name()),
+            8 => self.collation().map_or(Value::Null, |collation| text(collation.name())),
             9 => bit(self.nullable),
-            10 => bit((ty.is_string() || ty.is_binary()) && ty != DataType::RowVersion),
-            12 => bit(self.def.is_some_and(|c| c.identity.is_some())),
-            13 => bit(self.def.is_some_and(|c| c.computed.is_some())),
+            10 => bit(self.is_padded()),
+            12 => bit(self.is_identity()),
+            13 => bit(self.is_computed()),
             11 | 14..=19 | 23 | 24 => bit(false),
-            21 => Value::Int(self.def.and_then(|c| c.default.as_ref()).map_or(0, |d| d.object_id)),
+            21 => Value::Int(self.default_id()),
             20 | 22 => Value::Int(0),
             _ => Value::Null,
         }
@@ -127,20 +152,33 @@ fn user_columns(
     wanted: &Wanted<'_>,
     rows: &mut Vec<Vec<Value>>,
 ) -> Result<(), SqlError> {
+    each(session, db, wanted, (0, 1), &mut |column| {
+        rows.push(wanted.row(|at| column.value(at, 0)));
+    })
+}
+
+/// Gives the wanted ones of them; `id` and `named`: positions of the view's columns.
+pub(super) fn each(
+    session: &SessionCore,
+    db: &Arc<Db>,
+    wanted: &Wanted<'_>,
+    (id, named): (usize, usize),
+    give: &mut dyn FnMut(&Column<'_>),
+) -> Result<(), SqlError> {
     let catalog = db.catalog();
     let mut add = |column: Column<'_>| {
-        if wanted.may_be(1, column.name) {
-            rows.push(wanted.row(|at| column.value(at, 0)));
+        if wanted.may_be(named, column.name) {
+            give(&column);
         }
     };
-    for table in pick::tables(&catalog, wanted, 0, None) {
+    for table in pick::tables(&catalog, wanted, id, None) {
         for c in &table.columns {
             let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) });
         }
     }
     for def in catalog.table_types.values() {
-        if wanted.id(0).is_some_and(|id| id != def.type_id) {
+        if wanted.id(id).is_some_and(|id| id != def.type_id) {
             continue;
         }
         let table = crate::stmt::table_def::from_type(def, &def.name, db)?;
@@ -162,7 +200,7 @@ fn user_columns(
         }
     }
     let kinds = [ModuleKind::View, ModuleKind::InlineFunction, ModuleKind::TableFunction];
-    for view in pick::modules_of(&catalog, &kinds, wanted, 0, None) {
+    for view in pick::modules_of(&catalog, &kinds, wanted, id, None) {
         for (i, c) in modules::columns_of_view(session, db, &view).unwrap_or_default().iter().enumerate() {
             let (object_id, column_id, ty) = (view.object_id, i as i32 + 1, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: None });

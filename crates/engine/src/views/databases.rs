@@ -8,6 +8,7 @@ use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
 use crate::scoped;
 use catalog::Db;
 use catalog::db::USER_ACCESS;
+use catalog::query_store::StoreState;
 use exec::state::SessionCore;
 
 use DataType::{Bit, DateTime, Int, TinyInt, UniqueIdentifier, VarBinary};
@@ -156,8 +157,11 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
     ];
     // Options that exist here only as names: async statistics, ANSI defaults, replication and the like.
     row.resize(row.len() + 23, off.clone());
-    let own =
-        [("is_local_cursor_default", s.local_cursors), ("is_recursive_triggers_on", s.recursive_triggers)];
+    let own = [
+        ("is_local_cursor_default", s.local_cursors),
+        ("is_recursive_triggers_on", s.recursive_triggers),
+        ("is_query_store_on", s.query_store.state != StoreState::Off),
+    ];
     for (column, on) in own {
         if let Some(at) = COLUMNS.iter().position(|(name, ..)| *name == column) {
             row[at] = bit(on);

@@ -26,6 +26,7 @@ pub mod messages;
 pub(crate) mod modules;
 pub mod objects;
 mod old_objects;
+mod old_parts;
 mod old_server;
 mod open_json;
 pub mod optimizer;
@@ -36,6 +37,7 @@ mod physical;
 mod pick;
 mod plans;
 mod properties;
+mod query_store;
 mod referenced;
 pub mod rights;
 mod routines;
@@ -114,6 +116,11 @@ impl Wanted<'_> {
     pub fn id(&self, column: usize) -> Option<i32> {
         let (_, value) = self.equal.iter().find(|(at, _)| *at == column)?;
         Some(value.as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(0))
+    }
+
+    /// Whether a column is wanted.
+    pub fn has(&self, column: usize) -> bool {
+        self.keep.contains(&column)
     }
 
     /// Whether a text column may have this value. A name is compared as the catalog compares it, or not at all.
@@ -350,6 +357,7 @@ impl View {
 static LISTS: &[&[&dyn SystemView]] = &[
     VIEWS,
     old_objects::ALL,
+    old_parts::ALL,
     old_server::ALL,
     absent_parts::ALL,
     absent_keys::ALL,
@@ -363,6 +371,7 @@ static LISTS: &[&[&dyn SystemView]] = &[
     physical::ALL,
     index_usage::ALL,
     os::ALL,
+    query_store::ALL,
 ];
 
 /// Views of the files that have no list of their own.

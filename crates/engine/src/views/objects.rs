@@ -78,31 +78,27 @@ pub(super) fn object(
     ]
 }
 
-/// A table and its constraints.
-fn table_objects(catalog: &Catalog, table: &TableDef, rows: &mut Vec<Vec<Value>>) {
-    let schema_id = catalog.schema_id(table);
-    let created = &table.create_date;
-    rows.push(object(&table.name, table.object_id, schema_id, 0, TABLE, created, false));
+/// A table and its constraints, as far as they have the wanted name and id.
+fn table_objects(catalog: &Catalog, table: &TableDef, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
+    let (schema_id, only) = (catalog.schema_id(table), wanted.id(1));
+    let mut add = |name: &str, id: i32, parent: i32, kind: Kind| {
+        if only.is_none_or(|only| only == id) && wanted.may_be(0, name) {
+            rows.push(object(name, id, schema_id, parent, kind, &table.create_date, false));
+        }
+    };
+    let parent = table.object_id;
+    add(&table.name, parent, 0, TABLE);
     for (index, id, kind) in keys(table) {
-        rows.push(object(&index.name, id, schema_id, table.object_id, kind, created, false));
+        add(&index.name, id, parent, kind);
     }
     for default in table.columns.iter().filter_map(|c| c.default.as_ref()) {
-        rows.push(object(
-            &default.name,
-            default.object_id,
-            schema_id,
-            table.object_id,
-            DEFAULT,
-            created,
-            false,
-        ));
+        add(&default.name, default.object_id, parent, DEFAULT);
     }
-    let parent = table.object_id;
     for c in &table.checks {
-        rows.push(object(&c.name, c.object_id, schema_id, parent, modules::CHECK, created, false));
+        add(&c.name, c.object_id, parent, modules::CHECK);
     }
     for k in &table.foreign_keys {
-        rows.push(object(&k.name, k.object_id, schema_id, parent, modules::FOREIGN_KEY, created, false));
+        add(&k.name, k.object_id, parent, modules::FOREIGN_KEY);
     }
 }
 
@@ -129,7 +125,7 @@ fn user_objects(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
         _ => pick::tables(catalog, wanted, 1, None),
     };
     for table in tables {
-        table_objects(catalog, table, &mut rows);
+        table_objects(catalog, table, wanted, &mut rows);
     }
     modules::module_objects(catalog, wanted, &mut rows);
     super::others::other_objects(catalog, wanted, &mut rows);

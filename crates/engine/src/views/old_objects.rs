@@ -3,9 +3,9 @@
 
 use types::{DataType, Len};
 
-use super::{NVARCHAR60, SYSNAME, SystemView, View};
+use super::{NVARCHAR60, SYSNAME, SystemView, View, old_parts};
 
-use DataType::{BigInt, Binary, Bit, Int, NVarChar, SmallInt, TinyInt, VarBinary, VarChar};
+use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt, VarBinary, VarChar};
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[
@@ -23,55 +23,8 @@ pub(super) static ALL: &[&dyn SystemView] = &[
 ];
 
 /// sys.syscolumns: columns, and parameters of procedures and functions.
-static SYSCOLUMNS: View = View::defined("syscolumns", &[
-    ("name", SYSNAME, true),
-    ("id", Int, false),
-    ("xtype", TinyInt, false),
-    ("typestat", TinyInt, false),
-    ("xusertype", SmallInt, true),
-    ("length", SmallInt, false),
-    ("xprec", TinyInt, false),
-    ("xscale", TinyInt, false),
-    ("colid", SmallInt, true),
-    ("xoffset", SmallInt, false),
-    ("bitpos", TinyInt, false),
-    ("reserved", TinyInt, false),
-    ("colstat", SmallInt, true),
-    ("cdefault", Int, false),
-    ("domain", Int, false),
-    ("number", SmallInt, true),
-    ("colorder", SmallInt, true),
-    ("autoval", VarBinary(Len::N(8000)), true),
-    ("offset", SmallInt, true),
-    ("collationid", Int, true),
-    ("status", TinyInt, true),
-    ("type", TinyInt, true),
-    ("usertype", SmallInt, true),
-    ("printfmt", VarChar(Len::N(255)), true),
-    ("prec", SmallInt, true),
-    ("scale", Int, true),
-    ("iscomputed", Int, true),
-    ("isoutparam", Int, false),
-    ("isnullable", Int, true),
-    ("collation", SYSNAME, true),
-], "\
-     SELECT c.name, c.object_id, c.system_type_id, 0, c.user_type_id, c.max_length, c.precision, c.scale, c.column_id, 0, 0, 0,
-       CASE WHEN c.is_identity = 1 THEN 1 WHEN c.is_computed = 1 THEN 4 ELSE 0 END, c.default_object_id, 0, 0, c.column_id, NULL, 0,
-       COLLATIONPROPERTY(c.collation_name, 'CollationID'),
-       CASE c.is_nullable WHEN 1 THEN 8 ELSE 0 END + CASE c.is_ansi_padded WHEN 1 THEN 16 ELSE 0 END
-         + CASE c.is_identity WHEN 1 THEN 128 ELSE 0 END,
-       COALESCE(CASE WHEN c.is_nullable = 1 AND k.variable <> 0 THEN k.variable ELSE k.type END, c.system_type_id),
-       COALESCE(k.usertype, 0), NULL,
-       CASE WHEN c.max_length = -1 THEN -1 WHEN c.system_type_id IN (231, 239) THEN c.max_length / 2
-         WHEN c.system_type_id IN (165, 167, 173, 175, 189) THEN c.max_length WHEN c.precision > 0 THEN c.precision END,
-       CASE WHEN c.precision > 0 AND c.system_type_id NOT IN (59, 62) THEN c.scale END, c.is_computed, 0, c.is_nullable, c.collation_name
-     FROM sys.all_columns AS c
-     LEFT JOIN (VALUES (34, 34, 0, 20), (35, 35, 0, 19), (36, 37, 0, 0),
-       (48, 48, 38, 5), (52, 52, 38, 6), (56, 56, 38, 7), (58, 58, 111, 22),
-       (59, 59, 109, 23), (60, 60, 110, 11), (61, 61, 111, 12), (62, 62, 109, 8), (98, 39, 0, 0), (99, 35, 0, 0), (104, 50, 0, 16),
-       (106, 55, 106, 24), (108, 63, 108, 10), (122, 122, 110, 21), (127, 63, 108, 0), (165, 37, 0, 4), (167, 39, 0, 2), (173, 45, 0, 3),
-       (175, 47, 0, 1), (189, 45, 0, 80), (231, 39, 0, 0), (239, 47, 0, 0)) AS k (xtype, type, variable, usertype) ON k.xtype = c.system_type_id
-     WHERE c.object_id > 0
+static SYSCOLUMNS: View = View::defined("syscolumns", old_parts::SYSCOLUMN_COLUMNS, "\
+     SELECT * FROM sys.[syscolumns of tables()]
      UNION ALL
      SELECT p.name, p.object_id, p.system_type_id, 0, p.user_type_id, p.max_length, p.precision, p.scale, p.parameter_id, 0, 0, 0, 0, 0, 0,
        CASE WHEN o.type = 'P' THEN 1 ELSE 0 END, p.parameter_id, NULL, 0, NULL, 8 + CASE p.is_output WHEN 1 THEN 64 ELSE 0 END,
@@ -126,53 +79,8 @@ static SYSTYPES: View = View::defined("systypes", &[
      WHERE t.is_table_type = 0");
 
 /// sys.sysindexes: indexes, heaps and statistics of columns.
-static SYSINDEXES: View = View::defined("sysindexes", &[
-    ("id", Int, false),
-    ("status", Int, true),
-    ("first", Binary(6), true),
-    ("indid", SmallInt, true),
-    ("root", Binary(6), true),
-    ("minlen", SmallInt, true),
-    ("keycnt", SmallInt, true),
-    ("groupid", SmallInt, true),
-    ("dpages", Int, true),
-    ("reserved", Int, true),
-    ("used", Int, true),
-    ("rowcnt", BigInt, true),
-    ("rowmodctr", Int, true),
-    ("reserved3", Int, true),
-    ("reserved4", Int, true),
-    ("xmaxlen", SmallInt, true),
-    ("maxirow", SmallInt, true),
-    ("OrigFillFactor", TinyInt, true),
-    ("StatVersion", TinyInt, true),
-    ("reserved2", Int, true),
-    ("FirstIAM", Binary(6), true),
-    ("impid", SmallInt, true),
-    ("lockflags", SmallInt, true),
-    ("pgmodctr", Int, true),
-    ("keys", VarBinary(Len::N(816)), true),
-    ("name", SYSNAME, true),
-    ("statblob", VarBinary(Len::Old), true),
-    ("maxlen", Int, true),
-    ("rows", Int, true),
-], "\
-     SELECT i.object_id,
-       CASE i.ignore_dup_key WHEN 1 THEN 1 ELSE 0 END + CASE i.is_unique WHEN 1 THEN 2 ELSE 0 END + CASE i.index_id WHEN 1 THEN 16 ELSE 0 END
-         + CASE i.is_padded WHEN 1 THEN 256 ELSE 0 END + CASE i.is_primary_key WHEN 1 THEN 2048 ELSE 0 END
-         + CASE i.is_unique_constraint WHEN 1 THEN 4096 ELSE 0 END,
-       CAST(NULL AS binary(6)), i.index_id, CAST(NULL AS binary(6)), NULL,
-       (SELECT COUNT(*) FROM sys.index_columns AS k WHERE k.object_id = i.object_id AND k.index_id = i.index_id AND k.key_ordinal > 0),
-       i.data_space_id, s.in_row_data_page_count, CASE WHEN i.index_id < 2 THEN t.reserved ELSE s.reserved_page_count END,
-       CASE WHEN i.index_id < 2 THEN t.used ELSE s.used_page_count END, CASE WHEN i.index_id < 2 THEN s.row_count ELSE 0 END,
-       COALESCE(m.modification_counter, 0), 0, 0, NULL, NULL, i.fill_factor, 0, 0, CAST(NULL AS binary(6)), 0,
-       CASE i.allow_row_locks WHEN 0 THEN 1 ELSE 0 END + CASE i.allow_page_locks WHEN 0 THEN 2 ELSE 0 END, 0, CAST(NULL AS varbinary(816)),
-       i.name, CAST(NULL AS image), NULL, s.row_count
-     FROM sys.indexes AS i
-     LEFT JOIN sys.dm_db_partition_stats AS s ON s.object_id = i.object_id AND s.index_id = i.index_id
-     LEFT JOIN (SELECT object_id, SUM(reserved_page_count) AS reserved, SUM(used_page_count) AS used
-         FROM sys.dm_db_partition_stats GROUP BY object_id) AS t ON t.object_id = i.object_id
-     OUTER APPLY sys.dm_db_stats_properties(i.object_id, i.index_id) AS m
+static SYSINDEXES: View = View::defined("sysindexes", old_parts::SYSINDEX_COLUMNS, "\
+     SELECT * FROM sys.[sysindexes of tables()]
      UNION ALL
      SELECT x.object_id, 64 + CASE x.auto_created WHEN 1 THEN 8388608 ELSE 0 END, CAST(NULL AS binary(6)), x.stats_id, CAST(NULL AS binary(6)),
        NULL, (SELECT COUNT(*) FROM sys.stats_columns AS k WHERE k.object_id = x.object_id AND k.stats_id = x.stats_id), NULL, 0, 0, 0, 0,

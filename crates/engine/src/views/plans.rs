@@ -3,12 +3,10 @@
 //! Guarantee: executions and rows are what they are; times are measured as [`crate::batch::counts`] says. What is not counted (reads, grants
 //! of memory, spills) is NULL, what there cannot be is 0.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use syntax::ast::StmtKind;
-use syntax::lexer::{Tok, tokenize};
 use types::{DataType, Len, SqlError, Value};
 
 use super::transactions::datetime;
@@ -17,6 +15,7 @@ use crate::batch::cache::{BatchCache, KeptPlan};
 use crate::batch::counts::{Sums, Total};
 use crate::batch::program::Op;
 use crate::batch::shown_plan;
+use crate::batch::statement_text::{self, hash_of, query_hash};
 use crate::instance::OfInstance;
 use catalog::{Db, ModuleKind};
 use exec::state::SessionCore;
@@ -131,41 +130,13 @@ fn statements(plan: &KeptPlan) -> Vec<Statement> {
     program.ops.iter().enumerate().filter_map(of).collect()
 }
 
-/// The offset of a byte of the text, in bytes of UTF-16.
-fn offset(text: &str, at: usize) -> i32 {
-    i32::try_from(text[..at].encode_utf16().count() * 2).unwrap_or(i32::MAX)
-}
-
-/// Start and end of a statement; -1 where it is the end of the text.
+/// Start and end of a statement.
 fn offsets(text: &str, statement: &Statement) -> (i32, i32) {
-    let to_end = text[statement.to..].trim_end_matches([';', ' ', '\r', '\n', '\t']).is_empty();
-    (offset(text, statement.from), if to_end { -1 } else { offset(text, statement.to) - 2 })
+    statement_text::offsets(text, statement.from, statement.to)
 }
 
-fn hash_value(of: impl Hash) -> Value {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    Value::bytes(hasher.finish().to_be_bytes().to_vec())
-}
-
-/// query_hash: statements that differ in constants, spaces and the case of words have the same.
-fn query_hash(statement: &str) -> Value {
-    let mut hasher = DefaultHasher::new();
-    for token in tokenize(statement).list {
-        match token.kind {
-            Tok::Word | Tok::Reserved => token.span.text(statement).to_lowercase().hash(&mut hasher),
-            Tok::Quoted => token.span.text(statement).hash(&mut hasher),
-            _ if is_constant(token.span.text(statement)) => '?'.hash(&mut hasher),
-            _ => token.span.text(statement).hash(&mut hasher),
-        }
-    }
-    Value::bytes(hasher.finish().to_be_bytes().to_vec())
-}
-
-fn is_constant(token: &str) -> bool {
-    let token = token.strip_prefix(['N', 'n']).unwrap_or(token);
-    token.starts_with(|c: char| c.is_ascii_digit() || c == '\'' || c == '$')
-        || (token.starts_with('.') && token.len() > 1)
+fn hash(bytes: [u8; 8]) -> Value {
+    Value::bytes(bytes.to_vec())
 }
 
 /// The value of a column `total_`, `last_`, `min_` or `max_` of something; NULL for what nobody counts.
@@ -322,9 +293,9 @@ fn stat_row(plan: &KeptPlan, statement: &Statement, total: &Total, wanted: &Want
         "creation_time" => datetime(plan.batch.counts.created),
         "last_execution_time" => moment(total.began),
         "execution_count" => super::big(total.executions),
-        "query_hash" => query_hash(own),
+        "query_hash" => hash(query_hash(own)),
         "query_plan_hash" => match shown_plan::operators(&plan.batch, statement.op) {
-            Some(operators) => hash_value(operators),
+            Some(operators) => hash(hash_of(operators)),
             None => Value::Null,
         },
         "statement_sql_handle" | "statement_context_id" => Value::Null,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::{DataType, Len, Value};
 
-use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
+use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, pick, text};
 use catalog::statistics::{self, Origin, Statistics};
 use catalog::{Db, TableDef};
 
@@ -30,30 +30,31 @@ const STATS_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.stats.
-pub static STATS: View = View::sys("stats", STATS_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().stored() {
-        for statistics in statistics::all(table) {
-            rows.push(vec![
-                Value::Int(table.shown_id()),
-                text(&statistics.name),
-                Value::Int(statistics.stats_id),
-                bit(statistics.origin == Origin::Auto),
-                bit(statistics.origin == Origin::User),
-                bit(statistics.no_recompute),
-                bit(false),
-                Value::Null,
-                bit(false),
-                bit(false),
-                bit(false),
-                Value::Int(0),
-                text("Sort based statistics"),
-                bit(false),
-            ]);
+pub static STATS: View =
+    View::seeking("stats", STATS_COLUMNS, &[0], pick::some_per_table, |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::indexed(&catalog, wanted, 0) {
+            for statistics in statistics::all(table) {
+                rows.push(wanted.part(vec![
+                    Value::Int(table.shown_id()),
+                    text(&statistics.name),
+                    Value::Int(statistics.stats_id),
+                    bit(statistics.origin == Origin::Auto),
+                    bit(statistics.origin == Origin::User),
+                    bit(statistics.no_recompute),
+                    bit(false),
+                    Value::Null,
+                    bit(false),
+                    bit(false),
+                    bit(false),
+                    Value::Int(0),
+                    text("Sort based statistics"),
+                    bit(false),
+                ]));
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const STATS_COLUMNS_OF: &[ViewColumn] = &[
     ("object_id", Int, false),
@@ -63,22 +64,23 @@ const STATS_COLUMNS_OF: &[ViewColumn] = &[
 ];
 
 /// sys.stats_columns.
-pub static STATS_COLUMN_LIST: View = View::sys("stats_columns", STATS_COLUMNS_OF, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().stored() {
-        for statistics in statistics::all(table) {
-            for (at, id) in statistics.columns.iter().enumerate() {
-                rows.push(vec![
-                    Value::Int(table.shown_id()),
-                    Value::Int(statistics.stats_id),
-                    Value::Int(at as i32 + 1),
-                    Value::Int(*id),
-                ]);
+pub static STATS_COLUMN_LIST: View =
+    View::seeking("stats_columns", STATS_COLUMNS_OF, &[0], pick::some_per_table, |_, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::indexed(&catalog, wanted, 0) {
+            for statistics in statistics::all(table) {
+                for (at, id) in statistics.columns.iter().enumerate() {
+                    rows.push(wanted.part(vec![
+                        Value::Int(table.shown_id()),
+                        Value::Int(statistics.stats_id),
+                        Value::Int(at as i32 + 1),
+                        Value::Int(*id),
+                    ]));
+                }
             }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 /// The table and the statistics that a function's two arguments name.
 fn named(db: &Arc<Db>, args: &[Value]) -> Option<(Arc<TableDef>, Arc<Statistics>)> {

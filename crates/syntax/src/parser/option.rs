@@ -15,6 +15,9 @@ const UNITS: &[&str] = &[
 /// Options whose parentheses hold names, numbers and strings rather than options.
 const VALUE_LISTS: &[&str] = &["INDEX", "FORCESEEK", "PARTITIONS", "ORDER", "USE HINT"];
 
+/// Options whose value is a list of options: `CLEANUP_POLICY = (STALE_QUERY_THRESHOLD_DAYS = 30)`.
+const LISTS: &[&str] = &["CLEANUP_POLICY", "QUERY_CAPTURE_POLICY"];
+
 /// What stands after the words of a query hint.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
@@ -119,11 +122,18 @@ impl Parser<'_> {
         }
         let value = if matches!(name.as_str(), "HISTORY_TABLE" | "LEDGER_VIEW") && self.eat_tok(Tok::Eq) {
             self.name_value()?
-        } else if self.eat_tok(Tok::Eq) || self.at_juxtaposed_value() {
+        } else if self.eat_tok(Tok::Eq) {
+            // The list is the value.
+            let list = LISTS.contains(&name.as_str()) && self.at_tok(Tok::LParen);
+            if list { OptionValue::None } else { self.option_value()? }
+        } else if self.at_juxtaposed_value() {
             self.option_value()?
         } else {
             OptionValue::None
         };
+        if name == "QUERY_STORE" && value == OptionValue::Word("CLEAR".into()) {
+            self.eat("ALL");
+        }
         let mut item = self.option_node(name, value, Vec::new(), start);
         self.option_tail(&mut item)?;
         item.span = self.since(start);

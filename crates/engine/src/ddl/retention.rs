@@ -1,0 +1,91 @@
+//! HISTORY_RETENTION_PERIOD: rows of a history go whose period ended longer ago. It is DML as any other, so it is logged, and locks as it does.
+
+use std::sync::Arc;
+
+use catalog::names::quote;
+use catalog::temporal::{Retention, Temporal};
+use catalog::{Db, TableDef};
+use exec::dml::compile_dml;
+use exec::operators::context::ExecCtx;
+use exec::state::SessionCore;
+use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
+use plan::rights::Chain;
+use types::{SqlError, Value};
+
+use super::temporal::history_of;
+
+/// Rows of one transaction in the background.
+const PIECE: u64 = 4096;
+
+/// The versioned tables of a database whose histories are not kept for ever.
+pub fn tables(db: &Db) -> Vec<Arc<TableDef>> {
+    let limited =
+        |table: &&Arc<TableDef>| matches!(table.temporal, Temporal::Current { retention: Some(_), .. });
+    db.catalog().by_id.values().filter(limited).cloned().collect()
+}
+
+/// Deletes what is too old in the history of a table, as a part of the running statement; at most so many rows. Returns how many they were.
+///
+/// # Errors
+/// Those of the change.
+pub fn delete(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &TableDef,
+    most: Option<u64>,
+) -> Result<u64, SqlError> {
+    let Temporal::Current { retention: Some(Retention { count, unit }), .. } = table.temporal else {
+        return Ok(0);
+    };
+    let (Some(history), Some((_, end))) = (history_of(db, table), table.period()) else { return Ok(0) };
+    let text = format!(
+        "DELETE {} FROM {}.{}.{} WHERE {} < DATEADD({}, -{count}, SYSUTCDATETIME())",
+        most.map_or(String::new(), |most| format!("TOP ({most})")),
+        quote(&db.name()),
+        quote(&history.schema),
+        quote(&history.name),
+        quote(&table.columns[end].name),
+        unit.word(),
+    );
+    let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
+    let stmt = stmts.first().ok_or_else(|| SqlError::internal("a change is no statement"))?;
+    let (host, shared, options) = (core.host().clone(), core.shared.clone(), core.options.clone());
+    let vars = VarScope::new();
+    let env = CompileEnv {
+        chain: Chain::Trusted,
+        names: &*host,
+        db,
+        catalog: db.catalog(),
+        vars: &vars,
+        values: &[],
+        options: &options,
+        temps: &NO_TEMPS,
+        changes: None,
+        cancel: &shared.cancel,
+        counters: host.optimizer(),
+    };
+    let plan = compile_dml(stmt, &env)?;
+    let rowcount = std::mem::take(&mut core.options.rowcount);
+    let mut ignored: Vec<Vec<Value>> = Vec::new();
+    let result = plan.run(&mut ExecCtx { session: core, vars: &mut [] }, &mut ignored);
+    core.options.rowcount = rowcount;
+    result
+}
+
+/// Deletes what is too old in the histories of a database, in transactions of their own.
+///
+/// # Errors
+/// Those of the changes.
+pub fn clean(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
+    for table in tables(db) {
+        loop {
+            core.check_cancel()?;
+            core.begin_statement(false)?;
+            let result = delete(core, db, &table, Some(PIECE));
+            if core.end_statement(result)? < PIECE {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
