@@ -130,6 +130,7 @@ impl Bound {
         let mut stamp = Stamp::now(core);
         core.temps.used.store(false, Relaxed);
         let env = CompileEnv {
+            predicate_of: None,
             chain: core.chain,
             names: &**core.host(),
             db: core.db(),
@@ -401,6 +402,7 @@ mod tests {
         instance.session().unwrap().with_core(|core| {
             let counters = plan::counters::OptimizerCounters::default();
             let env = CompileEnv {
+                predicate_of: None,
                 chain: core.chain,
                 names: &**core.host(),
                 db: core.db(),
