@@ -6,6 +6,7 @@ use crate::filter::IndexFilter;
 use crate::fold_name;
 use crate::lookups::{Lookups, constraints_of, name_of};
 use crate::other::OtherObject;
+use crate::policy::PolicyDef;
 use crate::row_counts;
 use crate::security::Security;
 use crate::statistics::TableStatistics;
@@ -474,8 +475,10 @@ pub struct Catalog {
     pub module_names: ByName<i32>,
     /// Triggers of the database and of the server, which have no schema, by object_id.
     pub ddl_triggers: Vec<i32>,
-    /// Sequences and synonyms by object_id.
+    /// Sequences, synonyms and security policies by object_id.
     pub others: ById<OtherObject>,
+    /// The security policies that are on, by the object_id of each table that they are about.
+    pub policies: ById<Arc<PolicyDef>>,
     /// Their ids by (schema, name), both folded.
     pub other_names: ByName<i32>,
     /// Alias types by (schema, name), both folded.
@@ -597,27 +600,45 @@ impl Catalog {
         self.event_trigger(false, name)
     }
 
-    /// Adds a sequence or synonym, or puts it in the place of the one with its id.
+    /// Adds a sequence, synonym or policy, or puts it in the place of the one with its id.
     pub fn insert_other(&mut self, object: OtherObject) {
         let name = (fold_name(object.schema()), fold_name(object.name()));
         self.other_names.insert_mut(name, object.object_id());
+        if let OtherObject::Policy(policy) = &object {
+            for target in policy.targets().filter(|_| policy.enabled) {
+                self.policies.insert_mut(target, policy.clone());
+            }
+        }
         self.others.insert_mut(object.object_id(), object);
     }
 
-    /// Takes a sequence or synonym out.
+    /// Takes a sequence, synonym or policy out.
     pub fn remove_other(&mut self, object_id: i32) {
         let Some(object) = self.others.get(&object_id).cloned() else { return };
         self.others.remove_mut(&object_id);
+        if let OtherObject::Policy(policy) = &object {
+            for target in policy.targets().filter(|_| policy.enabled) {
+                self.policies.remove_mut(&target);
+            }
+        }
         self.other_names.remove_mut(&(fold_name(object.schema()), fold_name(object.name())));
     }
 
-    /// The sequence or synonym with this name; an empty schema is `dbo`.
+    /// The sequence, synonym or policy with this name; an empty schema is `dbo`.
     pub fn find_other(&self, schema: &str, name: &str) -> Option<&OtherObject> {
         if self.others.is_empty() {
             return None;
         }
         let schema = if schema.is_empty() { "dbo" } else { schema };
         self.others.get(self.other_names.get(&(fold_name(schema), fold_name(name)))?)
+    }
+
+    /// Whether a security policy, on or off, has a predicate on a table or view.
+    pub fn is_in_policy(&self, object_id: i32) -> bool {
+        self.others.values().any(|other| match other {
+            OtherObject::Policy(policy) => policy.on(object_id).next().is_some(),
+            _ => false,
+        })
     }
 
     /// Whether no table, module, sequence or synonym has this name.

@@ -28,6 +28,7 @@ pub mod names;
 pub mod new;
 pub mod other;
 pub mod pending;
+pub mod policy;
 pub mod properties;
 pub mod query_store;
 pub mod registry;

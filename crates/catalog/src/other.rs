@@ -1,4 +1,4 @@
-//! Sequences and synonyms as the catalog keeps them.
+//! Sequences, synonyms and security policies as the catalog keeps them.
 //! Guarantee: `load` of what `rows_of` wrote gives the same definition.
 
 use std::fmt::Write as _;
@@ -9,12 +9,14 @@ use parking_lot::Mutex;
 use syntax::ast::ObjectName;
 use types::{DataType, Value};
 
+use crate::policy::PolicyDef;
 use crate::systables::SysTable;
 use crate::type_text::type_of_text;
 
 /// Kinds of the rows in the objects' table, and sys.objects.type.
 pub const SEQUENCE: &str = "SO";
 pub const SYNONYM: &str = "SN";
+pub const POLICY: &str = "SP";
 
 /// Where a sequence stands.
 #[derive(Debug)]
@@ -88,6 +90,7 @@ pub struct SynonymDef {
 pub enum OtherObject {
     Sequence(Arc<SequenceDef>),
     Synonym(Arc<SynonymDef>),
+    Policy(Arc<PolicyDef>),
 }
 
 impl OtherObject {
@@ -95,6 +98,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(s) => s.object_id,
             OtherObject::Synonym(s) => s.object_id,
+            OtherObject::Policy(s) => s.object_id,
         }
     }
 
@@ -102,6 +106,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(s) => &s.schema,
             OtherObject::Synonym(s) => &s.schema,
+            OtherObject::Policy(s) => &s.schema,
         }
     }
 
@@ -109,6 +114,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(s) => &s.name,
             OtherObject::Synonym(s) => &s.name,
+            OtherObject::Policy(s) => &s.name,
         }
     }
 
@@ -117,6 +123,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(_) => SEQUENCE,
             OtherObject::Synonym(_) => SYNONYM,
+            OtherObject::Policy(_) => POLICY,
         }
     }
 
@@ -125,6 +132,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(_) => "SEQUENCE_OBJECT",
             OtherObject::Synonym(_) => "SYNONYM",
+            OtherObject::Policy(_) => "SECURITY_POLICY",
         }
     }
 
@@ -133,6 +141,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(_) => "sequence object",
             OtherObject::Synonym(_) => "synonym",
+            OtherObject::Policy(_) => "security policy",
         }
     }
 
@@ -140,6 +149,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(s) => &s.create_date,
             OtherObject::Synonym(s) => &s.create_date,
+            OtherObject::Policy(s) => &s.create_date,
         }
     }
 
@@ -147,6 +157,7 @@ impl OtherObject {
         match self {
             OtherObject::Sequence(s) => &s.modify_date,
             OtherObject::Synonym(s) => &s.create_date,
+            OtherObject::Policy(s) => &s.modify_date,
         }
     }
 
@@ -155,6 +166,7 @@ impl OtherObject {
         match (self, other) {
             (OtherObject::Sequence(a), OtherObject::Sequence(b)) => Arc::ptr_eq(a, b),
             (OtherObject::Synonym(a), OtherObject::Synonym(b)) => Arc::ptr_eq(a, b),
+            (OtherObject::Policy(a), OtherObject::Policy(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -163,6 +175,7 @@ impl OtherObject {
     fn text(&self) -> String {
         match self {
             OtherObject::Synonym(synonym) => base_text(&synonym.base),
+            OtherObject::Policy(policy) => policy.text(),
             OtherObject::Sequence(sequence) => {
                 let o = &sequence.options;
                 let mut text = format!(
@@ -223,12 +236,12 @@ pub struct Head {
     pub modify_date: Value,
 }
 
-/// Whether objects of a kind are sequences or synonyms.
+/// Whether objects of a kind are sequences, synonyms or security policies.
 pub fn is_kind(kind: &str) -> bool {
-    kind == SYNONYM || kind == SEQUENCE
+    kind == SYNONYM || kind == SEQUENCE || kind == POLICY
 }
 
-/// The sequence or synonym whose row has this text; `None` when the text is none. `reserved`: values up to which a counter has
+/// The sequence, synonym or policy whose row has this text; `None` when the text is none. `reserved`: values up to which a counter has
 /// reserved.
 pub fn load(
     head: Head,
@@ -240,6 +253,10 @@ pub fn load(
     if kind == SYNONYM {
         let synonym = SynonymDef { object_id, schema, name, base: base_of(text)?, create_date };
         return Some(OtherObject::Synonym(Arc::new(synonym)));
+    }
+    if kind == POLICY {
+        let head = Head { object_id, schema, name, create_date, modify_date };
+        return Some(OtherObject::Policy(Arc::new(PolicyDef::load(head, text)?)));
     }
     let options = options_of(text)?;
     let state = Arc::new(SequenceState::new(reserved(options.counter)));

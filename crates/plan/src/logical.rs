@@ -112,6 +112,17 @@ pub enum Logical {
     },
 }
 
+impl Logical {
+    /// Its rows that satisfy conditions.
+    #[must_use]
+    pub fn filtered(self, preds: Vec<Pred>) -> Logical {
+        match preds.is_empty() {
+            true => self,
+            false => Logical::Filter { input: Box::new(self), preds },
+        }
+    }
+}
+
 /// Which rows that a statement keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSource {

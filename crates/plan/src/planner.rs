@@ -135,8 +135,11 @@ impl Planner<'_, '_> {
                 self.above(Plan { node: Node::Values(rows), cols, rows: count, ordered: false }, preds)
             }
             Logical::Filter { input, preds: own } => {
-                let mut all = preds;
-                all.extend(own);
+                // What a view or a security policy says of a table's rows is asked first: the others must not stumble over rows that
+                // are not seen.
+                let (mut all, more) =
+                    if matches!(*input, Logical::Get(_)) { (own, preds) } else { (preds, own) };
+                all.extend(more);
                 self.filter(*input, all, cx)
             }
             Logical::Join { kind, left, right, on, hint } => {

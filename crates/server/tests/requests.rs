@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::{DataType, Value};
-use support::TestServer;
+use support::{Client, TestServer};
 use tds::client::Token;
 use tds::encode::type_of;
 use tds::packet::status;
+use tds::prelogin::Encryption;
 use tds::request::rpc::procedure_id;
 use tds::request::{Begin, Procedure, RpcParam, RpcRequest, TransactionRequest};
 use tds::tokens::{DoneKind, DoneStatus};
@@ -175,6 +176,44 @@ fn a_pooled_connection_is_reset() {
     let row: Vec<String> = answer.rows()[0].iter().map(ToString::to_string).collect();
     assert_eq!(row, ["master", "0", "NULL", "2"]);
     assert_eq!(client.int("select count(*) from t"), 0);
+}
+
+#[test]
+fn an_application_role_lasts_until_its_cookie_or_the_reset() {
+    let server = TestServer::start();
+    let mut sa = server.client();
+    for sql in [
+        "create database d",
+        "use d; create table t (n int); insert t values (7); create application role app with password = 'Abcdefg1!'; grant select on t to app",
+        "create login ann with password = 'Hijklmn2!', default_database = d; create user ann",
+    ] {
+        sa.run(sql);
+    }
+    let mut ann = Client::connect(server.address, Encryption::NotSupported, "ann", "Hijklmn2!", "d").unwrap();
+    let bytes = || type_of(DataType::VarBinary(types::Len::N(8000)));
+    let mut params = vec![nvarchar("app"), nvarchar("Abcdefg1!"), nvarchar("none"), int("", 1)];
+    params.push(RpcParam::new("", bytes(), Value::Null).output());
+    let send = |client: &mut Client, name: &str, params: Vec<RpcParam>| {
+        let bytes = client.codec.rpc(&[RpcRequest::new(Procedure::Name(name.into()), params)]).unwrap();
+        client.send(&bytes);
+        client.read().unwrap()
+    };
+    let answer = send(&mut ann, "sp_setapprole", params.clone());
+    assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+    let cookie = answer.tokens.iter().find_map(|t| match t {
+        Token::ReturnValue { value: value @ Value::Bytes(_), .. } => Some(value.clone()),
+        _ => None,
+    });
+    assert_eq!(ann.int("select n from t where user_name() = 'app'"), 7);
+    let answer = send(&mut ann, "sp_unsetapprole", vec![RpcParam::new("", bytes(), cookie.unwrap())]);
+    assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+    assert_eq!(ann.batch("select n from t").error_numbers(), [229]);
+    assert!(send(&mut ann, "sp_setapprole", params).errors().is_empty());
+    ann.codec.status = status::RESET_CONNECTION;
+    let answer = ann.batch("select user_name()");
+    ann.codec.status = 0;
+    assert_eq!(answer.rows()[0][0].to_string(), "ann");
+    assert_eq!(ann.batch("select n from t").error_numbers(), [229]);
 }
 
 #[test]

@@ -93,6 +93,7 @@ permissions! {
     AlterAnyLogin "ALLG" "ALTER ANY LOGIN" [Server],
     AlterAnyRole "ALRL" "ALTER ANY ROLE" [Database],
     AlterAnySchema "ALSM" "ALTER ANY SCHEMA" [Database],
+    AlterAnySecurityPolicy "ALSP" "ALTER ANY SECURITY POLICY" [Database],
     AlterAnyServerRole "ALSR" "ALTER ANY SERVER ROLE" [Server],
     AlterAnyUser "ALUS" "ALTER ANY USER" [Database],
     AlterResources "ALRS" "ALTER RESOURCES" [Server],

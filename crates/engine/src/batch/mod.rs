@@ -129,6 +129,7 @@ impl Bound {
         let mut stamp = Stamp::now(core);
         core.temps.used.store(false, Relaxed);
         let env = CompileEnv {
+            predicate_of: None,
             chain: core.chain,
             names: &**core.host(),
             db: core.db(),
@@ -394,6 +395,7 @@ mod tests {
         instance.session().unwrap().with_core(|core| {
             let counters = plan::counters::OptimizerCounters::default();
             let env = CompileEnv {
+                predicate_of: None,
                 chain: core.chain,
                 names: &**core.host(),
                 db: core.db(),

@@ -33,6 +33,7 @@ fn with_env<T>(
     // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
     let env = CompileEnv {
+        predicate_of: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db,

@@ -43,6 +43,7 @@ pub fn create(
     let bases = bases(&db.catalog(), view);
     let mut work = Work::begin(core, db)?;
     bases.iter().try_for_each(|base| work.lock_current(base))?;
+    bases.iter().try_for_each(|base| check_no_policy(&work, view, base))?;
     drop(work);
     let new = NewTable {
         schema: view.schema.clone(),
@@ -66,6 +67,20 @@ pub fn create(
         run_dml(&mut work, &format!("DELETE TOP (0) FROM {name}"))?;
     }
     Ok(())
+}
+
+/// 33266: who reads the view's rows would pass over the policy.
+fn check_no_policy(work: &Work<'_>, view: &ModuleDef, base: &TableDef) -> Result<(), SqlError> {
+    if !work.db.catalog().is_in_policy(base.object_id) {
+        return Ok(());
+    }
+    let text = format!(
+        "The index on the view '{}' cannot be created because the view is referencing table '{}' that is referenced by a security \
+         policy.",
+        view.full_name(),
+        base.full_name()
+    );
+    Err(SqlError::new(33_266, 16, 1, text))
 }
 
 /// Statements on these tables are compiled again.

@@ -9,6 +9,7 @@ pub mod indexed_views;
 pub mod modules;
 pub mod moves;
 pub mod others;
+pub mod policies;
 pub mod rebuild;
 pub mod retention;
 #[cfg(test)]

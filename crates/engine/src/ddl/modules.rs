@@ -57,7 +57,7 @@ impl Parent {
         }
     }
 
-    fn lock(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    pub(super) fn lock(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
         match self {
             Parent::Table(table) => work.lock_current(table),
             Parent::View(view) => {
@@ -185,7 +185,7 @@ pub(super) fn replace(
 }
 
 /// Statements on the table or view of a trigger are compiled again.
-fn renew(work: &mut Work<'_>, parent: Option<&Parent>) -> Result<(), SqlError> {
+pub(super) fn renew(work: &mut Work<'_>, parent: Option<&Parent>) -> Result<(), SqlError> {
     match parent {
         None => Ok(()),
         Some(Parent::Table(table)) => {

@@ -10,6 +10,7 @@ use types::{SqlError, Value};
 use super::tables::Work;
 use catalog::change::DdlChange;
 use catalog::other::{OtherObject, SequenceDef, SynonymDef, row_of};
+use catalog::policy::PolicyDef;
 use catalog::systables::SysTable;
 use catalog::{errors, fold_name};
 
@@ -121,6 +122,12 @@ fn named(object: &OtherObject, schema: &str, name: &str) -> OtherObject {
             create_date: old.create_date.clone(),
             modify_date: catalog::clock::now(),
             state: old.state.clone(),
+        })),
+        OtherObject::Policy(old) => OtherObject::Policy(Arc::new(PolicyDef {
+            schema: schema.into(),
+            name: name.into(),
+            modify_date: catalog::clock::now(),
+            ..PolicyDef::clone(old)
         })),
         OtherObject::Synonym(old) => OtherObject::Synonym(Arc::new(SynonymDef {
             object_id: old.object_id,

@@ -94,6 +94,7 @@ fn run(
     let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
     let shared = work.core.shared.clone();
     let env = CompileEnv {
+        predicate_of: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db: &db,

@@ -52,6 +52,7 @@ pub fn delete(
     let (host, shared, options) = (core.host().clone(), core.shared.clone(), core.options.clone());
     let vars = VarScope::new();
     let env = CompileEnv {
+        predicate_of: None,
         chain: Chain::Trusted,
         names: &*host,
         db,

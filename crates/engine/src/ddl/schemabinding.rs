@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use catalog::other::OtherObject;
+use catalog::policy::PolicyDef;
 use catalog::{Catalog, ModuleDef, TableDef, fold_name};
 use compact_str::CompactString;
 use syntax::lexer::{Tok, Tokens, tokenize};
@@ -125,35 +127,56 @@ pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// The module with SCHEMABINDING that names an object.
-pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<Arc<ModuleDef>> {
+/// The name of the module with SCHEMABINDING, or of the security policy, that names an object.
+pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactString> {
     let (schema, name) = (fold_name(schema), fold_name(name));
     let schema = if schema.is_empty() { "dbo".into() } else { schema };
     let mut bound: Vec<_> = catalog.modules.values().filter(|m| m.has_option("SCHEMABINDING")).collect();
     bound.retain(|m| fold_name(&m.name) != name || fold_name(&m.schema) != schema);
     bound.retain(|m| Words::of(&m.text).mentions(&schema, &name));
     bound.sort_by_key(|m| m.object_id);
-    bound.first().map(|m| Arc::clone(m))
+    bound.first().map(|m| m.name.clone()).or_else(|| {
+        let table = catalog.find(&schema, &name).map(|table| table.object_id);
+        let table = table.or_else(|| catalog.find_module(&schema, &name).map(|view| view.object_id));
+        let names = |policy: &&Arc<PolicyDef>| {
+            policy
+                .predicates
+                .iter()
+                .any(|p| Some(p.target) == table || (p.function.0 == schema && p.function.1 == name))
+        };
+        bound_policies(catalog).find(names).map(|policy| policy.name.clone())
+    })
 }
 
-/// That an object is named by a module with SCHEMABINDING keeps it as it is. `what`: DROP TABLE and the like.
+/// The policies that keep what they name as it is.
+fn bound_policies(catalog: &Catalog) -> impl Iterator<Item = &Arc<PolicyDef>> {
+    catalog.others.values().filter_map(|other| match other {
+        OtherObject::Policy(policy) if policy.bound => Some(policy),
+        _ => None,
+    })
+}
+
+/// That an object is named by a module with SCHEMABINDING or a policy keeps it as it is. `what`: DROP TABLE and the like.
 ///
 /// # Errors
 /// 3729.
 pub fn check_free(catalog: &Catalog, what: &str, schema: &str, name: &str) -> Result<(), SqlError> {
     match bound_to(catalog, schema, name) {
         None => Ok(()),
-        Some(module) => {
+        Some(by) => {
             let full = if schema.is_empty() { name.to_string() } else { format!("{schema}.{name}") };
-            let text =
-                format!("Cannot {what} '{full}' because it is being referenced by object '{}'.", module.name);
+            let text = format!("Cannot {what} '{full}' because it is being referenced by object '{by}'.");
             Err(SqlError::new(3729, 16, 1, text))
         }
     }
 }
 
-/// The module with SCHEMABINDING that names a column of a table.
-pub fn column_bound_to(catalog: &Catalog, table: &TableDef, column: &str) -> Option<Arc<ModuleDef>> {
+/// The name of the module with SCHEMABINDING, or of the security policy, that names a column of a table.
+pub fn column_bound_to(catalog: &Catalog, table: &TableDef, column: &str) -> Option<CompactString> {
+    let policy = bound_policies(catalog).find(|policy| policy.on(table.object_id).any(|p| p.names(column)));
+    if let Some(policy) = policy {
+        return Some(policy.name.clone());
+    }
     let (schema, name, column) = (fold_name(&table.schema), fold_name(&table.name), fold_name(column));
     let names = |m: &&Arc<ModuleDef>| {
         m.has_option("SCHEMABINDING") && {
@@ -162,5 +185,5 @@ pub fn column_bound_to(catalog: &Catalog, table: &TableDef, column: &str) -> Opt
                 && (0..words.len()).any(|at| words.name(at).is_some_and(|word| word == column))
         }
     };
-    catalog.modules.values().filter(names).min_by_key(|m| m.object_id).cloned()
+    catalog.modules.values().filter(names).min_by_key(|m| m.object_id).map(|m| m.name.clone())
 }

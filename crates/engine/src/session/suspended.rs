@@ -33,6 +33,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
     let stmts = syntax::parse(sql).expect("it parses");
     let Some(StmtKind::Select(query)) = stmts.first().map(|s| &s.kind) else { panic!("not a query: {sql}") };
     let env = CompileEnv {
+        predicate_of: None,
         chain: plan::rights::Chain::None,
         names: &**core.host(),
         db: core.db(),

@@ -699,8 +699,8 @@ fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> 
 fn check_unbound(work: &Work<'_>, table: &TableDef, column: &str) -> Result<(), SqlError> {
     match crate::ddl::schemabinding::column_bound_to(&work.db.catalog(), table, column) {
         None => Ok(()),
-        Some(module) => {
-            let text = format!("The object '{}' is dependent on column '{column}'.", module.name);
+        Some(by) => {
+            let text = format!("The object '{by}' is dependent on column '{column}'.");
             Err(SqlError::new(5074, 16, 1, text))
         }
     }

@@ -77,6 +77,7 @@ pub fn with_binder<T>(
     let (vars, options, counters) =
         (VarScope::new(), SessionOptions::default(), OptimizerCounters::default());
     let env = CompileEnv {
+        predicate_of: None,
         chain: Chain::Trusted,
         names: &Functions,
         db,

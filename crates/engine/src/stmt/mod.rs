@@ -24,6 +24,7 @@ pub(crate) mod login;
 mod module;
 pub(crate) mod option_rules;
 mod permission;
+mod policy;
 mod query_store;
 mod restore;
 mod restore_lists;
@@ -181,6 +182,7 @@ impl StmtCtx<'_> {
             StmtKind::Permission(stmt) => self.permission(stmt)?,
             StmtKind::TransferSchema { schema, object } => self.transfer(schema, object)?,
             StmtKind::Sensitivity(stmt) => self.sensitivity(stmt)?,
+            StmtKind::SecurityPolicy(stmt) => self.security_policy(stmt)?,
             StmtKind::AlterAuthorization(stmt) => self.alter_authorization(stmt)?,
             StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,

@@ -465,6 +465,7 @@ fn bind_module(
     let shared = work.core.shared.clone();
     let vars = VarScope::new();
     let env = CompileEnv {
+        predicate_of: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db: &db,

@@ -126,6 +126,10 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
             TriggerTarget::Database | TriggerTarget::Server => sysadmin(core),
         },
         StmtKind::CreateType(create) => object(core, &create.name, Permission::CreateType),
+        StmtKind::SecurityPolicy(stmt) => {
+            object(core, &stmt.name, Permission::AlterAnySecurityPolicy)?;
+            super::policy::check_rights(core, stmt)
+        }
         StmtKind::CreateSynonym { name, .. } => object(core, name, Permission::CreateSynonym),
         StmtKind::CreateSequence(create) => {
             let db = database_of(core, &create.name)?;
@@ -426,6 +430,10 @@ fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result<(), SqlErr
                 server(core, Permission::AlterAnyCredential)?;
                 continue;
             }
+            DropKind::SecurityPolicy => {
+                object(core, name, Permission::AlterAnySecurityPolicy)?;
+                continue;
+            }
             // Where they are carried out.
             DropKind::Login
             | DropKind::User
@@ -631,8 +639,9 @@ impl StmtCtx<'_> {
                 let Some(table) = table else { return Ok(()) };
                 let schema = db.catalog().schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
                 let on = Securable::new(Class::Object, table.object_id);
-                // Values of rows are in the steps of a histogram.
-                let permission = if dbcc.name.eq_ignore_ascii_case("SHOW_STATISTICS") {
+                // Values of rows are in the steps of a histogram, of those too that a security policy hides.
+                let hidden = db.catalog().policies.contains_key(&table.object_id);
+                let permission = if dbcc.name.eq_ignore_ascii_case("SHOW_STATISTICS") && !hidden {
                     Permission::Select
                 } else {
                     Permission::Alter

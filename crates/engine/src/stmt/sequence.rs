@@ -142,7 +142,7 @@ impl StmtCtx<'_> {
     }
 
     /// The current database: these are made in no other. Error: 166.
-    fn no_database(&self, what: &str, name: &ObjectName) -> Result<Arc<catalog::Db>, SqlError> {
+    pub(super) fn no_database(&self, what: &str, name: &ObjectName) -> Result<Arc<catalog::Db>, SqlError> {
         if name.database.is_some() {
             let text = format!(
                 "'{what}' does not allow specifying the database name as a prefix to the object name."

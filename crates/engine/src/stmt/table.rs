@@ -11,7 +11,8 @@ use types::SqlError;
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table, sequence, temporal};
 use crate::ddl::table_types::{self, NewTableType};
-use crate::ddl::{alias_types, schemabinding, tables, temps};
+use crate::ddl::tables::Work;
+use crate::ddl::{alias_types, policies, schemabinding, tables, temps};
 use crate::security::change::forget;
 use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
@@ -178,6 +179,9 @@ impl StmtCtx<'_> {
                         Ok((db, table)) => {
                             let catalog = db.catalog();
                             schemabinding::check_free(&catalog, "DROP TABLE", &table.schema, &table.name)?;
+                            if catalog.is_in_policy(table.object_id) {
+                                policies::forget_table(&mut Work::begin(self.core, &db)?, table.object_id)?;
+                            }
                             tables::drop_table(self.core, &db, &table)?;
                             forget(self.core, &db, Class::Object, table.object_id)?;
                         }
@@ -207,6 +211,7 @@ impl StmtCtx<'_> {
             DropKind::User => self.drop_user(stmt),
             DropKind::Role => self.drop_role(stmt),
             DropKind::ApplicationRole => self.drop_application_role(stmt),
+            DropKind::SecurityPolicy => self.drop_security_policy(stmt),
             DropKind::Sequence => self.drop_others(stmt, sequence::SEQUENCE),
             DropKind::Synonym => self.drop_others(stmt, sequence::SYNONYM),
             _ if stmt.if_exists => Ok(()),

@@ -1,4 +1,4 @@
-//! Views of keys, certificates and policies, which this server does not have. Their columns are SQL Server's, their
+//! Views of keys and certificates, which this server does not have. Their columns are SQL Server's, their
 //! rows are none: whatever would make one is refused where it is made.
 
 use types::{DataType, Len};
@@ -15,8 +15,6 @@ pub(super) static ALL: &[&dyn SystemView] = &[
     &CRYPT_PROPERTIES,
     &KEY_ENCRYPTIONS,
     &OPENKEYS,
-    &SECURITY_POLICIES,
-    &SECURITY_PREDICATES,
     &SYSTEM_COMPONENTS_SURFACE_AREA_CONFIGURATION,
 ];
 
@@ -123,42 +121,6 @@ static OPENKEYS: View = View::empty(
         ("key_guid", VarBinary(Len::N(16)), true),
         ("opened_date", DateTime, true),
         ("status", Int, true),
-    ],
-);
-
-/// sys.security_policies.
-static SECURITY_POLICIES: View = View::empty(
-    "security_policies",
-    &[
-        ("name", SYSNAME, false),
-        ("object_id", Int, false),
-        ("principal_id", Int, true),
-        ("schema_id", Int, false),
-        ("parent_object_id", Int, false),
-        ("type", Char(2), true),
-        ("type_desc", NVARCHAR60, true),
-        ("create_date", DateTime, false),
-        ("modify_date", DateTime, false),
-        ("is_ms_shipped", Bit, false),
-        ("is_enabled", Bit, false),
-        ("is_not_for_replication", Bit, false),
-        ("uses_database_collation", Bit, true),
-        ("is_schema_bound", Bit, false),
-    ],
-);
-
-/// sys.security_predicates.
-static SECURITY_PREDICATES: View = View::empty(
-    "security_predicates",
-    &[
-        ("object_id", Int, false),
-        ("security_predicate_id", Int, false),
-        ("target_object_id", Int, false),
-        ("predicate_definition", NVarChar(Len::Max), true),
-        ("predicate_type", Int, true),
-        ("predicate_type_desc", NVARCHAR60, true),
-        ("operation", Int, true),
-        ("operation_desc", NVARCHAR60, true),
     ],
 );
 

@@ -36,6 +36,7 @@ mod permissions;
 mod physical;
 mod pick;
 mod plans;
+mod policies;
 mod properties;
 mod query_store;
 mod referenced;
@@ -490,6 +491,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &messages::MESSAGES,
     &messages::SYSMESSAGES,
     &others::SEQUENCES,
+    &policies::SECURITY_POLICIES,
+    &policies::SECURITY_PREDICATES,
     &types::TABLE_TYPES,
     &absent::ASSEMBLY_TYPES,
     &absent::ASSEMBLIES,

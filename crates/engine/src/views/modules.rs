@@ -555,6 +555,7 @@ pub(crate) fn columns_of_view(
     let (host, shared) = (session.host().clone(), &session.shared);
     let vars = plan::bind::env::VarScope::new();
     let env = plan::bind::env::CompileEnv {
+        predicate_of: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db,

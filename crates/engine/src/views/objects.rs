@@ -656,6 +656,7 @@ fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
     let shared = session.shared.clone();
     let (host, db, options) = (session.host().clone(), session.db().clone(), session.options.clone());
     let env = CompileEnv {
+        predicate_of: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db: &db,

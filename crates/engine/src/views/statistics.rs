@@ -139,21 +139,26 @@ const STEPS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_stats_histogram (object_id, stats_id).
-pub static STATS_HISTOGRAM: View = View::function("dm_db_stats_histogram", 2, STEPS, |_, db, args| -> Rows {
-    let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
-    let Some(measured) = &statistics.measured else { return Ok(Vec::new()) };
-    let rows = measured.histogram.steps.iter().enumerate().map(|(at, step)| {
-        let average = if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
-        vec![
-            Value::Int(table.shown_id()),
-            Value::Int(statistics.stats_id),
-            Value::Int(at as i32 + 1),
-            step.value.clone(),
-            Value::Real(step.range_rows as f32),
-            Value::Real(step.equal_rows as f32),
-            Value::BigInt(step.range_values.round() as i64),
-            Value::Real(average as f32),
-        ]
+pub static STATS_HISTOGRAM: View =
+    View::function("dm_db_stats_histogram", 2, STEPS, |session, db, args| -> Rows {
+        let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
+        // Values of rows are in the steps, of those too that a security policy hides.
+        if db.catalog().policies.contains_key(&table.object_id) && !session.owns_database(db) {
+            return Ok(Vec::new());
+        }
+        let Some(measured) = &statistics.measured else { return Ok(Vec::new()) };
+        let rows = measured.histogram.steps.iter().enumerate().map(|(at, step)| {
+            let average = if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
+            vec![
+                Value::Int(table.shown_id()),
+                Value::Int(statistics.stats_id),
+                Value::Int(at as i32 + 1),
+                step.value.clone(),
+                Value::Real(step.range_rows as f32),
+                Value::Real(step.equal_rows as f32),
+                Value::BigInt(step.range_values.round() as i64),
+                Value::Real(average as f32),
+            ]
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});

@@ -110,7 +110,7 @@ pub fn dml_source(
         logical = if rows.from.is_empty() { query } else { inner(query, logical) };
         known = binder.scope()?.sources.first().cloned();
     }
-    let mut through = None;
+    let (mut through, mut preds) = (None, Vec::new());
     let first = match known {
         Some(source) if source.object_id == 0 => {
             let over = Through::of(binder, name.to_string(), source)?;
@@ -143,6 +143,7 @@ pub fn dml_source(
                     let hints = Hints::parse(&table, rows.hints)?;
                     let reading = hints.target(binder.env.options.isolation)?;
                     let get = binder.get(db, table, reading, hints);
+                    preds = binder.policy_conditions(&get)?;
                     let mut source = table_source(&get, name, None);
                     source.columns = binder.columns_of(&get.db, &get.table, get.first)?;
                     binder.scope()?.sources.insert(0, source);
@@ -166,9 +167,10 @@ pub fn dml_source(
     let get = get.clone();
     binder.scope()?.visible = true;
     binder.scope()?.clause = Clause::Where;
-    let (mut preds, mut cursor) = (Vec::new(), None);
+    let mut cursor = None;
     match rows.filter {
         None => {}
+        // What a security policy says comes first.
         Some(ast::Filter::Condition(e)) => binder.pred(e)?.into_conjuncts(&mut preds),
         Some(ast::Filter::CurrentOf(_)) if !matches!(logical, Logical::Get(_)) => {
             return Err(unsupported("WHERE CURRENT OF beside a join or a view"));
@@ -235,8 +237,8 @@ pub fn plan_target(
         add(&used, &mut ids);
         again.push(pred.clone());
     }
-    if through.is_some() {
-        // What the view says of its rows holds for the row as it is then, too.
+    if through.is_some() || binder.has_policy(&get) {
+        // What a view or a security policy says of its rows holds for the row as it is then, too.
         let mut inside = Vec::new();
         conditions(&logical, &mut inside);
         for pred in inside.into_iter().filter(|p| !p.has_subquery()) {

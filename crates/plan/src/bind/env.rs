@@ -60,6 +60,8 @@ pub struct CompileEnv<'a> {
     pub changes: Option<ChangedTable>,
     /// Whose names these are.
     pub chain: Chain,
+    /// A table whose block predicate is bound: what that reads has its policies, the table itself has not.
+    pub predicate_of: Option<i32>,
     /// Set when the session is told to stop: a compilation that takes long looks at it.
     pub cancel: &'a AtomicBool,
     /// Where the compilation is counted.

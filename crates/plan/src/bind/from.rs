@@ -292,8 +292,9 @@ impl Binder<'_> {
         let get = self.get(db, table, reading, hints);
         let mut source = table_source(&get, name, alias);
         source.columns = self.columns_of(&get.db, &get.table, get.first)?;
+        let conditions = self.policy_conditions(&get)?;
         self.scope()?.sources.push(source);
-        Ok(Logical::Get(Box::new(get)))
+        Ok(Logical::Get(Box::new(get)).filtered(conditions))
     }
 
     /// A table as a node, its columns numbered.
@@ -647,6 +648,11 @@ fn column_list_error(alias: &str, names: usize, columns: usize) -> SqlError {
     )
 }
 
+/// 494.
+fn not_sampled() -> SqlError {
+    SqlError::new(494, 16, 1, "The TABLESAMPLE clause can only be used with local tables.")
+}
+
 /// A table of which only some pages are read; `of`: the object that is named.
 ///
 /// Errors: 494 it is none, 476 and 477 the amount, 497 a variable; 40517 with locks on rows.
@@ -657,12 +663,14 @@ fn sampled(
     sample: &ast::TableSample,
 ) -> Result<Logical, SqlError> {
     // A view may be no more than its table.
-    let mut get = match logical {
-        Logical::Get(get) if get.table.object_id == of => get,
-        _ => {
-            let text = "The TABLESAMPLE clause can only be used with local tables.";
-            return Err(SqlError::new(494, 16, 1, text));
-        }
+    let (mut get, conditions) = match logical {
+        Logical::Get(get) if get.table.object_id == of => (get, Vec::new()),
+        Logical::Filter { input, preds } => match *input {
+            // What a policy lets through of the pages that are read.
+            Logical::Get(get) if get.table.object_id == of => (get, preds),
+            _ => return Err(not_sampled()),
+        },
+        _ => return Err(not_sampled()),
     };
     if get.locks.is_some() {
         return Err(unsupported("TABLESAMPLE with locks on rows"));
@@ -707,5 +715,5 @@ fn sampled(
     access.sample = Some(Sample { amount, seed });
     // Pages of the base: rows of an index lie on others.
     (access.index, access.scan) = (Some(get.table.storage.index_id), true);
-    Ok(Logical::Get(get))
+    Ok(Logical::Get(get).filtered(conditions))
 }

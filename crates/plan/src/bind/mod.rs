@@ -19,6 +19,7 @@ pub mod module;
 pub mod nested_change;
 pub mod period;
 mod pivot;
+mod policy;
 mod query_source;
 pub mod recursive;
 pub mod row_version;
@@ -43,7 +44,7 @@ use crate::chance::Chance;
 use crate::logical::CteDef;
 use crate::nodes::{Node, Path, Plan, Subquery};
 use crate::options::JoinMethods;
-use crate::rights::Rights;
+use crate::rights::{Chain, Rights};
 use crate::{TableUse, Watched};
 use catalog::other::SequenceDef;
 use catalog::statistics::threshold;
@@ -146,6 +147,10 @@ pub struct Binder<'a> {
     pub numbered: Option<Vec<(usize, (i64, i64))>>,
     /// FOR SYSTEM_TIME of the view that is being bound.
     system_time: Option<system_time::OfView>,
+    /// Rows are what security policies let through.
+    policies: bool,
+    /// The tables whose predicates are being bound: database and object_id.
+    open_policies: Vec<(i32, i32)>,
     /// Columns that nodes() gives.
     node_columns: Vec<ColId>,
     /// The column that is bound next may be one of them.
@@ -200,6 +205,8 @@ impl<'a> Binder<'a> {
             change: None,
             numbered: None,
             system_time: None,
+            policies: env.chain != Chain::Trusted || env.predicate_of.is_some(),
+            open_policies: env.predicate_of.map(|table| (env.db.id(), table)).into_iter().collect(),
             node_columns: Vec::new(),
             node_access: false,
         }

@@ -60,8 +60,9 @@ impl Binder<'_> {
             object_id: 0,
             db_id: 0,
         };
+        let rows = self.let_through((&db, view), &source, logical)?;
         self.scope()?.sources.push(source);
-        Ok(logical)
+        Ok(rows)
     }
 
     /// The query of a view, with the columns as the view names them.

@@ -53,7 +53,10 @@ impl Binder<'_> {
         let chain = std::mem::replace(&mut self.rights.chain, Chain::Trusted);
         let bound = self.base_table(db.clone(), rows, mention.name, mention.alias, &hints);
         self.rights.chain = chain;
-        let bound = bound?;
+        let mut bound = bound?;
+        if let Some(source) = self.scope()?.sources.last().cloned() {
+            bound = self.let_through((&db, view), &source, bound)?;
+        }
         if !self.modules.iter().any(|(_, used)| Arc::ptr_eq(used, view)) {
             self.modules.push((db, view.clone()));
         }

@@ -3,7 +3,7 @@
 //! of joins decides how.
 
 use super::rule::{Pass, Rewrite};
-use super::visit::{filtered, with_inputs};
+use super::visit::with_inputs;
 use crate::access_path::{MOST_RANGES, can_seek};
 use crate::bind::Binder;
 use crate::estimate;
@@ -21,7 +21,7 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
             let Some(at) = found else { return Logical::Filter { input, preds } };
             let Pred::InList(list) = preds.remove(at) else { unreachable!("it was a list") };
             pass.changed();
-            filtered(joined(*input, *list, pass.binder), preds)
+            joined(*input, *list, pass.binder).filtered(preds)
         }
         other => other,
     }

@@ -6,7 +6,7 @@
 //! and tables that are read with locks on their rows.
 
 use super::rule::{Pass, Rewrite};
-use super::visit::{filtered, with_inputs};
+use super::visit::with_inputs;
 use crate::access_path::{fixed_before, with_conditions};
 use crate::estimate;
 use crate::logical::{Logical, SortKey, TopSpec};
@@ -49,7 +49,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let column = &get.table.columns[at];
     let key = SortKey { expr: Expr::Col(id), descending, collation: column.collation };
     let preds = if column.nullable { vec![Pred::IsNull(Box::new(Expr::Col(id)), true)] } else { Vec::new() };
-    let sorted = Logical::Sort { input: Box::new(filtered(input, preds)), keys: vec![key] };
+    let sorted = Logical::Sort { input: Box::new(input.filtered(preds)), keys: vec![key] };
     let top = TopSpec { count: Some(Expr::Const(Value::BigInt(1))), ..TopSpec::default() };
     Logical::Top { input: Box::new(sorted), top }
 }

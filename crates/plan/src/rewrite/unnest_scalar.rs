@@ -6,7 +6,7 @@
 //! row: few outer rows, or an inner table with an index on the correlated column.
 
 use super::rule::{Pass, Rewrite};
-use super::visit::{filtered, mentions, with_inputs};
+use super::visit::{mentions, with_inputs};
 use crate::access_path::{can_seek, with_conditions};
 use crate::bind::Binder;
 use crate::estimate;
@@ -77,7 +77,7 @@ fn unnested(pred: &Pred, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Lo
             None => inside.push(pred.clone()),
         }
     }
-    let input = filtered((**source).clone(), inside);
+    let input = Logical::clone(source).filtered(inside);
     if keys.is_empty() || mentions(&input, &slots) || is_cheap(source, &keys, outer_rows) {
         return None;
     }

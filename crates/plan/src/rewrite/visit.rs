@@ -158,8 +158,3 @@ pub fn missing_column(logical: &Logical) -> Option<ColId> {
     });
     missing.or_else(|| below.into_iter().find_map(missing_column))
 }
-
-/// The rows of a plan that satisfy conditions, if there are any.
-pub fn filtered(input: Logical, preds: Vec<Pred>) -> Logical {
-    if preds.is_empty() { input } else { Logical::Filter { input: Box::new(input), preds } }
-}

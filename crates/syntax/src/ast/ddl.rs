@@ -795,6 +795,8 @@ pub enum DropKind {
     ServerRole,
     /// `APPLICATION ROLE`.
     ApplicationRole,
+    /// `SECURITY POLICY`.
+    SecurityPolicy,
     /// `CREDENTIAL`.
     Credential,
     /// `DATABASE SCOPED CREDENTIAL`.

@@ -138,3 +138,66 @@ pub struct Sensitivity {
     /// `WITH (...)`.
     pub options: Vec<OptionItem>,
 }
+
+/// `CREATE` or `ALTER SECURITY POLICY name ADD FILTER PREDICATE f(a) ON t, ... [WITH (...)] [NOT FOR REPLICATION]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecurityPolicy {
+    /// `ALTER` rather than `CREATE`.
+    pub alter: bool,
+    /// Its name.
+    pub name: ObjectName,
+    /// The predicates that are added, changed and dropped.
+    pub changes: Vec<PredicateChange>,
+    /// `WITH (STATE = ON, SCHEMABINDING = ON)`.
+    pub options: Vec<OptionItem>,
+    /// `NOT FOR REPLICATION`.
+    pub not_for_replication: bool,
+}
+
+/// What is done to a predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PredicateVerb {
+    /// `ADD`.
+    Add,
+    /// `ALTER`.
+    Alter,
+    /// `DROP`.
+    Drop,
+}
+
+/// One predicate of CREATE or ALTER SECURITY POLICY.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredicateChange {
+    /// What is done to it.
+    pub verb: PredicateVerb,
+    /// `BLOCK` rather than `FILTER`.
+    pub block: bool,
+    /// The function and its arguments; none for DROP.
+    pub call: Option<PredicateCall>,
+    /// `ON table`.
+    pub target: ObjectName,
+    /// Of a block predicate; none for every one.
+    pub operation: Option<BlockOperation>,
+}
+
+/// The call of a predicate's function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredicateCall {
+    /// The function.
+    pub function: ObjectName,
+    /// The text of its arguments, with the parentheses.
+    pub args: String,
+}
+
+/// Which operations a block predicate is about, and when it looks at the row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockOperation {
+    /// `AFTER INSERT`.
+    AfterInsert,
+    /// `AFTER UPDATE`.
+    AfterUpdate,
+    /// `BEFORE UPDATE`.
+    BeforeUpdate,
+    /// `BEFORE DELETE`.
+    BeforeDelete,
+}

@@ -154,6 +154,7 @@ pub enum StmtKind {
     Permission(Box<Permission>),
     AlterAuthorization(Box<AlterAuthorization>),
     Sensitivity(Box<Sensitivity>),
+    SecurityPolicy(Box<SecurityPolicy>),
 }
 
 /// The target of INSERT, UPDATE, DELETE and MERGE.

@@ -43,7 +43,6 @@ const OBJECTS: &[&str] = &[
     "ROUTE",
     "RULE",
     "SEARCH PROPERTY LIST",
-    "SECURITY POLICY",
     "SELECTIVE XML INDEX",
     "SERVER AUDIT",
     "SERVER CONFIGURATION",

@@ -17,6 +17,7 @@ mod index;
 mod module;
 mod object;
 mod option;
+mod policy;
 mod query;
 mod security;
 mod session;

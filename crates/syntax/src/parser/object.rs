@@ -47,6 +47,9 @@ impl Parser<'_> {
         if self.eat("STATISTICS") {
             return self.create_statistics();
         }
+        if self.eat_seq(&["SECURITY", "POLICY"]) {
+            return self.security_policy(false);
+        }
         let kind = self.principal_kind()?;
         Ok(StmtKind::CreatePrincipal(Box::new(self.principal(kind)?)))
     }
@@ -79,6 +82,9 @@ impl Parser<'_> {
         }
         if self.eat("AUTHORIZATION") {
             return self.authorization();
+        }
+        if self.eat_seq(&["SECURITY", "POLICY"]) {
+            return self.security_policy(true);
         }
         let kind = self.principal_kind()?;
         Ok(StmtKind::AlterPrincipal(Box::new(self.principal(kind)?)))
@@ -157,6 +163,9 @@ impl Parser<'_> {
         }
         if self.eat_seq(&["APPLICATION", "ROLE"]) {
             return Ok(DropKind::ApplicationRole);
+        }
+        if self.eat_seq(&["SECURITY", "POLICY"]) {
+            return Ok(DropKind::SecurityPolicy);
         }
         for (word, kind) in KINDS {
             if self.eat(word) {

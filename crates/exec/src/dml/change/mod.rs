@@ -11,6 +11,7 @@
 mod checks;
 mod history;
 mod keys;
+mod policies;
 pub mod view_rows;
 
 use std::sync::Arc;
@@ -166,6 +167,7 @@ pub fn compile(
         let keys = keys::compile(env, &catalog, change, compile_cascade)?;
         (plan.cascades, plan.keys) = (keys.cascades, keys.tests);
     }
+    plan.keys.extend(policies::compile(env, &catalog, change)?);
     plan.views = view_rows::compile(env, &catalog, change, compile_cascade)?;
     if let Some(history) = history::compile(env, &catalog, change, compile_cascade)? {
         plan.cascades.push(history.writes);

@@ -186,7 +186,8 @@ fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::h
     let sources = std::mem::take(&mut scope.sources);
     check_names(&sources, &target)?;
     scope.visible = true;
-    let rows = Logical::Get(Box::new(get.clone()));
+    let conditions = binder.policy_conditions(&get)?;
+    let rows = Logical::Get(Box::new(get.clone())).filtered(conditions);
     Ok((Sides { sources, target, get, rows, through: None }, reading.table))
 }
 

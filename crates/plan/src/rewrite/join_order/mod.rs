@@ -11,7 +11,7 @@ mod orders;
 mod search;
 
 use super::rule::{Pass, Rewrite};
-use super::visit::{filtered, is_volatile, with_inputs};
+use super::visit::{is_volatile, with_inputs};
 use crate::bind::Binder;
 use crate::estimate;
 use crate::logical::{JoinHint, JoinKind, Logical};
@@ -141,7 +141,7 @@ impl Parts {
             graph.relations.iter_mut().map(|r| Some(built_relation(r))).collect();
         let result = built(&mut graph, &tree, &mut relations);
         debug_assert!(graph.others.is_empty(), "every condition belongs to a join");
-        filtered(result, self.above)
+        result.filtered(self.above)
     }
 }
 
@@ -158,7 +158,7 @@ fn best(graph: &mut Graph, count: usize, wish: Option<Wish>, binder: &mut Binder
 
 fn built_relation(relation: &mut Relation) -> Logical {
     let logical = std::mem::replace(&mut relation.logical, Logical::One);
-    filtered(logical, std::mem::take(&mut relation.own))
+    logical.filtered(std::mem::take(&mut relation.own))
 }
 
 fn joined(left: Logical, right: Logical, on: Vec<Pred>, hint: Option<JoinHint>) -> Logical {
