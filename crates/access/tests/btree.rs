@@ -573,3 +573,76 @@ fn gone(tree: &BTree, from: u32, count: u32) -> bool {
     let mut cursor = tree.cursor(Bound::Included(&low), Bound::Excluded(&high), Direction::Forward);
     !cursor.next_batch(ReadMode::Current, &mut batch).unwrap()
 }
+
+/// Single keys are looked for again and again, so that threads remember where leaves are, while leaves are split, emptied and
+/// unlinked, their pages come back elsewhere in the tree or in another one, and the whole goes down and comes back.
+#[test]
+fn single_keys_are_found_wherever_their_leaves_go() {
+    let short = |n: u32| n.to_be_bytes().to_vec();
+    let mut rng = fastrand::Rng::with_seed(31);
+    let db = Db::sim(31, 8 << 20);
+    // More trees than a thread remembers, with keys of both kinds.
+    let units: Vec<Unit> = (5..16).map(|id| db.unit(id)).collect();
+    let trees: Vec<BTree> =
+        units.iter().map(|unit| BTree::create(db.store.clone(), unit.clone()).unwrap()).collect();
+    let mut models = vec![Model::new(); trees.len()];
+    let mut batch = RowBatch::new();
+    let mut edits = 0;
+    for round in 0..400 {
+        let at = if rng.bool() { 0 } else { rng.usize(0..trees.len()) };
+        let (tree, model) = (&trees[at], &mut models[at]);
+        let name = |n: u32| if at % 3 == 1 { long_key(n) } else { short(n) };
+        let mut txn = db.begin();
+        let (from, count) = (rng.u32(0..3_000), rng.u32(1..400));
+        match rng.u8(0..5) {
+            0 | 1 => {
+                for n in from..from + count {
+                    let (key, value) = (name(n), rng.u32(..).to_le_bytes().repeat(rng.usize(1..30)));
+                    if let Outcome::Done(()) = tree.insert(&mut txn, &key, &value).unwrap() {
+                        model.insert(key, value);
+                    }
+                }
+            }
+            2 => {
+                for n in from..from + 2 * count {
+                    let key = name(n);
+                    if model.remove(&key).is_some() {
+                        assert!(tree.fetch(&key, ReadMode::Current, &mut batch).unwrap());
+                        let header = batch.header(0);
+                        assert_eq!(tree.delete(&mut txn, &key, &header).unwrap(), Outcome::Done(()));
+                    }
+                }
+            }
+            _ => {}
+        }
+        for _ in 0..300 {
+            let key = name(rng.u32(0..3_400));
+            let wish = |value: &[u8], edit: &mut access::Edit| {
+                edit.bytes = value.iter().take(4).map(|b| b.wrapping_add(1)).collect();
+                Wish::Edit
+            };
+            match (tree.edit(&mut txn, &key, wish).unwrap(), model.get_mut(&key)) {
+                (Edited::Done, Some(value)) => {
+                    value.iter_mut().take(4).for_each(|b| *b = b.wrapping_add(1));
+                    edits += 1;
+                }
+                // A ghost is left to the caller.
+                (Edited::Missing | Edited::Undecided, None) => {}
+                (edited, value) => panic!("round {round}: {edited:?} of {value:?}"),
+            }
+            let there = tree.fetch(&key, ReadMode::Current, &mut batch).unwrap() && !batch.is_ghost(0);
+            assert_eq!(there.then(|| batch.row(0)), model.get(&key).map(Vec::as_slice), "round {round}");
+        }
+        txn.commit().unwrap();
+        if rng.u8(0..3) == 0 {
+            db.clean(&units[at], db.oldest()).unwrap();
+        }
+    }
+    assert!(edits > 10_000, "{edits}");
+    for (tree, model) in trees.iter().zip(&models) {
+        let report = tree.check().unwrap();
+        assert!(report.is_clean(), "{:#?}", report.findings);
+        let rows = read_all(tree, db.snapshot(pages::TxnId(0)).mode(), Direction::Forward);
+        assert_eq!(rows, model.clone().into_iter().collect::<Vec<_>>());
+    }
+}

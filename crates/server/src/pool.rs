@@ -62,6 +62,8 @@ struct Shared<T> {
     state: Mutex<State<T>>,
     /// Requests in the queue.
     queued: AtomicUsize,
+    /// Workers there are: a look without the lock.
+    begun: AtomicUsize,
     stopped: AtomicBool,
     lanes: Vec<Lane>,
     arrivals: Box<dyn Arrivals<T>>,
@@ -141,6 +143,7 @@ impl<T: Send + 'static> Pool<T> {
                 peak: 0,
             }),
             queued: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             lanes: (0..lanes.max(1)).map(|_| Lane::default()).collect(),
             arrivals: Box::new(arrivals),
@@ -274,12 +277,13 @@ impl<T: Send + 'static> Shared<T> {
         if started {
             state.started += 1;
             state.workers += 1;
+            self.begun.store(state.workers, Ordering::Relaxed);
             state.peak = state.peak.max(state.workers);
         }
         started
     }
 
-    fn work_on(&self, lane: usize) {
+    fn work_on(self: &Arc<Self>, lane: usize) {
         self.state.lock().threads.push(gettid());
         while !self.is_stopped() {
             if let Some(item) = self.take() {
@@ -304,6 +308,7 @@ impl<T: Send + 'static> Shared<T> {
         let own = gettid();
         state.threads.retain(|thread| *thread != own);
         state.workers -= 1;
+        self.begun.store(state.workers, Ordering::Relaxed);
         if state.workers == 0 {
             self.ended.notify_all();
         }
@@ -319,12 +324,31 @@ impl<T: Send + 'static> Shared<T> {
         Some(item)
     }
 
-    fn wait(&self, lane: usize) -> Arrived<T> {
+    /// The last free thread of a lane has work: another one takes its place, as long as the pool has not all that it begins with. A
+    /// client that sends one request after another would have the poller called for each of them otherwise. False: none was started.
+    fn adds_spare(self: &Arc<Self>, lane: usize) -> bool {
+        if self.begun.load(Ordering::Relaxed) >= self.base || self.is_stopped() {
+            return false;
+        }
+        let mut state = self.state.lock();
+        while state.workers < self.base {
+            let next = state.started % self.lanes.len();
+            if !self.start_worker(&mut state) {
+                break;
+            }
+            if next == lane {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn wait(self: &Arc<Self>, lane: usize) -> Arrived<T> {
         let idle = &self.lanes[lane].idle;
         idle.fetch_add(1, Ordering::SeqCst);
         let nothing = self.queued.load(Ordering::SeqCst) == 0 && !self.is_stopped();
         let arrived = if nothing { self.arrivals.wait(lane, LINGER) } else { Arrived::Nothing };
-        if idle.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if idle.fetch_sub(1, Ordering::SeqCst) == 1 && !self.adds_spare(lane) {
             self.arrivals.deserted(lane);
         }
         // What was put into the queue for this thread may have to be another's now.
