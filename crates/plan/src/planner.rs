@@ -443,9 +443,12 @@ impl Planner<'_, '_> {
         inputs: Vec<(Logical, Vec<ColId>)>,
         cols: Vec<ColId>,
         preds: Vec<Pred>,
-        _cx: &Context,
+        cx: &Context,
     ) -> Result<Plan, SqlError> {
         let (below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| !p.has_subquery());
+        // No input computes what nobody reads.
+        let needed = cx.with(&above).needed;
+        let wanted: Vec<usize> = (0..cols.len()).filter(|at| needed.contains(&cols[*at])).collect();
         let mut plans = Vec::with_capacity(inputs.len());
         for (logical, ids) in inputs {
             let mut own = below.clone();
@@ -458,10 +461,12 @@ impl Planner<'_, '_> {
                     }
                 });
             }
+            let ids: Vec<ColId> = wanted.iter().map(|at| ids[*at]).collect();
             let context = Context { needed: ids.clone(), ..Context::default() }.with(&own);
             let plan = self.node(logical, own, &context)?;
             plans.push(super::physical::exactly(plan, &ids)?);
         }
+        let cols = wanted.into_iter().map(|at| cols[at]).collect();
         let rows = plans.iter().map(|p| p.rows).sum();
         self.above(Plan { node: Node::Concat(plans), cols, rows, ordered: false }, above)
     }
