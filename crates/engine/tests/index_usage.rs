@@ -175,3 +175,16 @@ fn processors_threads_and_pages_are_those_that_there_are() {
     b.run("CHECKPOINT");
     b.check(&pages.replace("SUM(d.row_count), ", ""), "0|INDEX_PAGE");
 }
+
+#[test]
+fn transactions_that_use_row_versions_are_told() {
+    let mut b = bench();
+    let all = "SELECT COUNT(*), COUNT(v.transaction_sequence_num), MAX(CAST(v.is_snapshot AS int)), IIF(MIN(v.elapsed_time_seconds) >= 0, 'now', 'odd')
+        FROM sys.dm_tran_active_snapshot_database_transactions AS v WHERE v.session_id = @@SPID";
+    b.check(all, "0|0|NULL|odd");
+    b.run("BEGIN TRAN; UPDATE t SET b = 1 WHERE id = 1");
+    b.check(all, "1|1|0|now");
+    b.run("ROLLBACK; ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON; SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRAN; SELECT COUNT(*) FROM t");
+    b.check(all, "1|0|1|now");
+    b.run("COMMIT");
+}

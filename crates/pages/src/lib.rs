@@ -51,7 +51,7 @@ pub use pool::{
 };
 pub use read_ahead::Reads;
 pub use record::{
-    MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
+    MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView, RowUpdate,
     boundary_record, needs_earlier, previous_version, row_key, row_op,
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};

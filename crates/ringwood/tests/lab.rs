@@ -287,10 +287,15 @@ fn a_wrong_address_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("r");
     let arguments = ["run", "delayed-durability", "--scale", "tiny", "--runs", "1", "--notify"];
+    let mail = if cfg!(feature = "mail") {
+        "to=, who gets the mail, is missing"
+    } else {
+        "this build sends no mails"
+    };
     for (url, text) in [
         ("hooks.example.org/s3cret", "--notify: this is not a URL"),
         ("mailto:s3cret@example.org", "must begin with http://"),
-        ("smtp://lab:s3cret@mail.example.org/?from=lab@example.org", "to=, who gets the mail, is missing"),
+        ("smtp://lab:s3cret@mail.example.org/?from=lab@example.org", mail),
     ] {
         let output = lab(&[&arguments[..], &[url]].concat(), &out);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -298,10 +303,10 @@ fn a_wrong_address_is_refused_before_anything_runs() {
         assert!(!errors.contains("s3cret") && !out.exists(), "{url}: {errors}");
     }
     // A receiver that cannot be reached does not make a good run a bad one.
-    let url = "smtp://lab:s3cret@127.0.0.1:1/?from=lab@example.org&to=me@example.org";
+    let url = "http://lab:s3cret@127.0.0.1:1/s3cret";
     let output = lab(&[&arguments[..], &[url]].concat(), &out);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && errors.contains("mail server 127.0.0.1:1: no connection"), "{errors}");
+    assert!(output.status.success() && errors.contains("http://127.0.0.1:1: "), "{errors}");
     for file in ["runs.jsonl", "results.json", "report.html"] {
         assert!(!std::fs::read_to_string(out.join(file)).unwrap().contains("s3cret"), "{file}");
     }

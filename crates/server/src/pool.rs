@@ -62,6 +62,8 @@ struct Shared<T> {
     state: Mutex<State<T>>,
     /// Requests in the queue.
     queued: AtomicUsize,
+    /// Workers there are: a look without the lock.
+    begun: AtomicUsize,
     stopped: AtomicBool,
     lanes: Vec<Lane>,
     arrivals: Box<dyn Arrivals<T>>,
@@ -141,6 +143,7 @@ impl<T: Send + 'static> Pool<T> {
                 peak: 0,
             }),
             queued: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             lanes: (0..lanes.max(1)).map(|_| Lane::default()).collect(),
             arrivals: Box::new(arrivals),
@@ -274,12 +277,13 @@ impl<T: Send + 'static> Shared<T> {
         if started {
             state.started += 1;
             state.workers += 1;
+            self.begun.store(state.workers, Ordering::Relaxed);
             state.peak = state.peak.max(state.workers);
         }
         started
     }
 
-    fn work_on(&self, lane: usize) {
+    fn work_on(self: &Arc<Self>, lane: usize) {
         self.state.lock().threads.push(gettid());
         while !self.is_stopped() {
             if let Some(item) = self.take() {
@@ -304,6 +308,7 @@ impl<T: Send + 'static> Shared<T> {
         let own = gettid();
         state.threads.retain(|thread| *thread != own);
         state.workers -= 1;
+        self.begun.store(state.workers, Ordering::Relaxed);
         if state.workers == 0 {
             self.ended.notify_all();
         }
@@ -319,12 +324,31 @@ impl<T: Send + 'static> Shared<T> {
         Some(item)
     }
 
-    fn wait(&self, lane: usize) -> Arrived<T> {
+    /// The last free thread of a lane has work: another one takes its place, as long as the pool has not all that it begins with. A
+    /// client that sends one request after another would have the poller called for each of them otherwise. False: none was started.
+    fn adds_spare(self: &Arc<Self>, lane: usize) -> bool {
+        if self.begun.load(Ordering::Relaxed) >= self.base || self.is_stopped() {
+            return false;
+        }
+        let mut state = self.state.lock();
+        while state.workers < self.base {
+            let next = state.started % self.lanes.len();
+            if !self.start_worker(&mut state) {
+                break;
+            }
+            if next == lane {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn wait(self: &Arc<Self>, lane: usize) -> Arrived<T> {
         let idle = &self.lanes[lane].idle;
         idle.fetch_add(1, Ordering::SeqCst);
         let nothing = self.queued.load(Ordering::SeqCst) == 0 && !self.is_stopped();
         let arrived = if nothing { self.arrivals.wait(lane, LINGER) } else { Arrived::Nothing };
-        if idle.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if idle.fetch_sub(1, Ordering::SeqCst) == 1 && !self.adds_spare(lane) {
             self.arrivals.deserted(lane);
         }
         // What was put into the queue for this thread may have to be another's now.
@@ -405,124 +429,4 @@ fn cpu_time() -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::readiness::{Readiness, room};
-    use std::sync::mpsc;
-
-    type Task = Box<dyn FnOnce() + Send>;
-
-    /// Nothing arrives but wakes.
-    struct Wakes(Readiness);
-
-    impl Arrivals<Task> for Wakes {
-        fn wait(&self, _lane: usize, timeout: Duration) -> Arrived<Task> {
-            match self.0.wait(&mut room::<1>(), Some(timeout)).unwrap() {
-                [] => Arrived::Late,
-                _ => Arrived::Nothing,
-            }
-        }
-
-        fn wake(&self, _lane: usize) {
-            self.0.ring();
-        }
-
-        fn deserted(&self, _lane: usize) {}
-    }
-
-    fn pool(limit: usize) -> Pool<Task> {
-        Pool::new(limit, 1, Wakes(Readiness::new().unwrap()), |task: Task| task()).unwrap()
-    }
-
-    #[test]
-    fn blocked_workers_make_room_for_those_that_free_them() {
-        let pool = pool(100);
-        let (free, wait) = mpsc::channel::<()>();
-        let wait = Arc::new(Mutex::new(wait));
-        let done = Arc::new(AtomicUsize::new(0));
-        for _ in 0..50 {
-            let (wait, done) = (wait.clone(), done.clone());
-            pool.submit(
-                Box::new(move || {
-                    wait.lock().recv().unwrap();
-                    done.fetch_add(1, Ordering::Relaxed);
-                }),
-                false,
-            );
-        }
-        pool.submit(Box::new(move || (0..50).for_each(|_| free.send(()).unwrap())), false);
-        let end = Instant::now() + Duration::from_secs(30);
-        while done.load(Ordering::Relaxed) < 50 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert_eq!(done.load(Ordering::Relaxed), 50);
-        assert!(pool.stop(end));
-    }
-
-    #[test]
-    fn an_urgent_request_passes_the_limit() {
-        let pool = pool(2);
-        let limit = pool.shared.limit;
-        let (free, wait) = mpsc::channel::<()>();
-        let wait = Arc::new(Mutex::new(wait));
-        let (told, heard) = mpsc::channel();
-        for _ in 0..limit + 5 {
-            let wait = wait.clone();
-            // Ends when the sender is gone.
-            pool.submit(Box::new(move || assert!(wait.lock().recv().is_err())), false);
-        }
-        std::thread::sleep(Duration::from_millis(50));
-        assert_eq!(pool.threads().0, limit);
-        pool.submit(Box::new(move || told.send(()).unwrap()), true);
-        heard.recv_timeout(Duration::from_secs(30)).unwrap();
-        drop(free);
-        assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
-    }
-
-    #[test]
-    fn work_from_many_threads_is_never_forgotten() {
-        let pool = Arc::new(pool(4));
-        let done = Arc::new(AtomicUsize::new(0));
-        let submitters: Vec<_> = (0..4)
-            .map(|_| {
-                let (pool, done) = (pool.clone(), done.clone());
-                std::thread::spawn(move || {
-                    for n in 0..2_000 {
-                        let done = done.clone();
-                        let task = move || {
-                            done.fetch_add(1, Ordering::Relaxed);
-                        };
-                        pool.submit(Box::new(task), n % 3 == 0);
-                    }
-                })
-            })
-            .collect();
-        submitters.into_iter().for_each(|thread| thread.join().unwrap());
-        let end = Instant::now() + Duration::from_secs(30);
-        while done.load(Ordering::Relaxed) < 8_000 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert_eq!(done.load(Ordering::Relaxed), 8_000);
-        assert!(pool.stop(end));
-    }
-
-    #[test]
-    fn a_panic_costs_no_thread() {
-        let pool = pool(2);
-        let (told, heard) = mpsc::channel();
-        for n in 0..10 {
-            let told = told.clone();
-            pool.submit(
-                Box::new(move || {
-                    told.send(n).unwrap();
-                    std::panic::resume_unwind(Box::new(()));
-                }),
-                false,
-            );
-        }
-        for _ in 0..10 {
-            heard.recv_timeout(Duration::from_secs(30)).unwrap();
-        }
-        assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
-    }
-}
+mod tests;

@@ -103,6 +103,19 @@ fn prepared_statements_run_again_and_again() {
 }
 
 #[test]
+fn a_session_that_only_calls_has_the_time_of_its_calls() {
+    let server = TestServer::start();
+    let mut calls = connect(&server, Encryption::Optional).unwrap();
+    let select = calls.prepare("@a int", "select @a").unwrap();
+    calls.call(&select.with([int("", 1)])).unwrap();
+    let mut other = connect(&server, Encryption::Optional).unwrap();
+    let longest = value(&mut other, "select max(total_elapsed_time) from sys.dm_exec_sessions");
+    assert!(longest.as_i64().is_some_and(|ms| (0..600_000).contains(&ms)), "{longest:?}");
+    let began = "select count(*) from sys.dm_exec_sessions where last_request_start_time < dateadd(day, -1, getdate())";
+    assert_eq!(value(&mut other, began), Value::Int(0));
+}
+
+#[test]
 fn transactions_begin_and_end_by_requests() {
     let server = TestServer::start();
     let mut client = connect(&server, Encryption::Optional).unwrap();

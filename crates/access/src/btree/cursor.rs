@@ -8,7 +8,7 @@
 use super::BTree;
 use super::ahead::LeafAhead;
 use super::descend::{Route, Target};
-use super::node::{leaf_entry, leaf_key, lower_bound, lower_bound_between, upper_bound};
+use super::node::{leaf_entry, leaf_key, lower_bound, upper_bound};
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
 use crate::snapshot::ReadMode;
@@ -291,8 +291,7 @@ impl BTree {
     /// # Errors
     /// Damaged pages, I/O.
     pub fn fetch(&self, key: &[u8], mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
-        let (leaf, between) = self.descend_read_between(Target::Key(key), None)?;
-        let (slot, found) = lower_bound_between(&leaf, key, between)?;
+        let (leaf, slot, found) = self.place_to_read(key)?;
         if !found {
             batch.clear();
             return Ok(false);

@@ -34,7 +34,7 @@ impl BTree {
         check_lengths(key, value)?;
         let size = LEAF_HEAD + key.len() + value.len();
         loop {
-            let mut leaf = self.descend_write(key, None)?;
+            let mut leaf = self.leaf_to_insert(key)?;
             let place = find_place(&leaf, key, w)?;
             if w.has_lockers(self.unit_id()) && self.is_locked(w, &leaf, &place, key)? {
                 return Ok(Outcome::Locked);
@@ -51,8 +51,13 @@ impl BTree {
                 continue;
             }
             return with_record(|rec| {
-                rec.change_in(self.root, leaf.id());
-                add_entry(rec, &leaf, &place, 0, key, value)?;
+                match place {
+                    Place::New(slot) => rec.insert_in((self.root, leaf.page_id()), slot, key, value)?,
+                    _ => {
+                        rec.change_in(self.root, leaf.page_id());
+                        add_entry(rec, &leaf, &place, 0, key, value)?;
+                    }
+                }
                 self.space.store.change(w, rec, &mut [&mut leaf])?;
                 Ok(Outcome::Done(()))
             });
@@ -202,7 +207,9 @@ enum Stop {
     Outcome(Outcome<()>),
 }
 
-fn at_end(leaf: &Page, key: &[u8]) -> Result<bool, AccessError> {
+/// Whether a key is above all of the index, whose leaf for it this is.
+#[inline]
+pub(super) fn at_end(leaf: &Page, key: &[u8]) -> Result<bool, AccessError> {
     let Some(last) = leaf.slot_count().checked_sub(1) else { return Ok(leaf.next().is_none()) };
     let last = leaf_key(leaf.slot(last)?).ok_or_else(|| corrupt(leaf.id(), "index entry is cut short"))?;
     Ok(leaf.next().is_none() && last < key)

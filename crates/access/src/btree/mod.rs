@@ -15,6 +15,7 @@ mod sample;
 mod split;
 mod undo;
 mod unlink;
+mod ways;
 
 pub use cursor::{Cursor, Direction};
 pub use modify::EntryChange;

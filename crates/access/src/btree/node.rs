@@ -78,7 +78,7 @@ struct SlotKey {
 
 /// The first eight bytes of a key as a number that is ordered as they are.
 #[inline]
-fn head_of(key: &[u8]) -> u64 {
+pub(crate) fn head_of(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
         Some(bytes) => u64::from_be_bytes(*bytes),
         None => {
@@ -152,6 +152,20 @@ pub(crate) struct Between {
 }
 
 impl Between {
+    /// Between two separators' numbers.
+    #[inline]
+    pub(crate) fn of(low: u64, high: Option<u64>) -> Between {
+        Between { low: Some(low), high }
+    }
+
+    pub(crate) fn low(self) -> Option<u64> {
+        self.low
+    }
+
+    pub(crate) fn high(self) -> Option<u64> {
+        self.high
+    }
+
     /// The way goes on by this slot of an inner node.
     #[inline]
     pub(crate) fn narrow(&mut self, page: &Page, slot: u16) {
@@ -294,6 +308,12 @@ fn interpolate(
     let shift = if range >> 52 == 0 { 0 } else { 12 };
     let offset = (wanted.checked_sub(least)? >> shift).min(range >> shift) * slots / (range >> shift);
     Some((first + offset as u16).clamp(low, high - 1))
+}
+
+/// The number of the separator in a slot of an inner node.
+pub(crate) fn inner_head(page: &Page, slot: u16) -> Option<u64> {
+    Some(slot).filter(|slot| slots(page).is_some_and(|count| *slot < count))?;
+    SlotKey::at::<INNER_HEAD>(page, slot).map(|key| key.head)
 }
 
 /// Bytes of an inner entry.

@@ -4,11 +4,11 @@
 //! the entry and changes it in two steps ([`BTree::fetch`], [`BTree::apply_batch`]).
 
 use super::BTree;
-use super::node::{Between, leaf_entry, lower_bound_between};
+use super::node::leaf_entry;
 use crate::Writer;
 use crate::error::AccessError;
 use crate::record::{difference, with_record};
-use pages::{Before, PageMut, RecordBuilder, WORTH};
+use pages::{Before, PageMut, RecordBuilder, RowUpdate, WORTH};
 use smallvec::SmallVec;
 
 /// New bytes for a part of an entry's value, of the length of that part.
@@ -43,7 +43,7 @@ pub enum Edited {
 }
 
 impl BTree {
-    /// Looks for the entry with this key and lets `wish` say what is to become of its value. `wish` runs under the leaf's
+    /// Looks for the entry with this key ([`super::ways`]) and lets `wish` say what is to become of its value. `wish` runs under the leaf's
     /// exclusive latch: it computes, and neither waits nor reads pages.
     ///
     /// # Errors
@@ -54,9 +54,12 @@ impl BTree {
         key: &[u8],
         wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
     ) -> Result<Edited, AccessError> {
-        let (mut leaf, between) = self.descend_write_between(key, None)?;
+        let (mut leaf, slot, found) = self.place_to_write(key)?;
+        if !found {
+            return Ok(Edited::Missing);
+        }
         with_record(|rec| {
-            let edited = self.prepare_edit(w, rec, &leaf, (key, between), wish)?;
+            let edited = self.prepare_edit(w, rec, &leaf, (key, slot), wish)?;
             if edited == Edited::Done {
                 self.space.store.change(w, rec, &mut [&mut leaf])?;
             }
@@ -70,13 +73,9 @@ impl BTree {
         w: &mut dyn Writer,
         rec: &mut RecordBuilder,
         leaf: &PageMut<'_>,
-        (key, between): (&[u8], Between),
+        (key, slot): (&[u8], u16),
         wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
     ) -> Result<Edited, AccessError> {
-        let (slot, found) = lower_bound_between(leaf, key, between)?;
-        if !found {
-            return Ok(Edited::Missing);
-        }
         let entry = leaf_entry(leaf, slot)?;
         debug_assert_eq!(entry.key, key);
         let header = &entry.header;
@@ -102,8 +101,9 @@ impl BTree {
             _ => Before::whole(there),
         };
         let after = &edit.bytes[skip..skip + new];
-        rec.change_in(self.root, leaf.page_id());
-        rec.update(slot, header.flags, header, Some(key), offset as u16, before, after)?;
+        let (flags, key, at) = (header.flags, Some(key), offset as u16);
+        let update = RowUpdate { slot, flags, old: header, key, at, before, new_bytes: after };
+        rec.update_in(self.root, leaf.page_id(), &update)?;
         Ok(Edited::Done)
     }
 }

@@ -40,6 +40,15 @@ pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Own {
     }
 }
 
+/// What the first statement of a batch was bound to when it ran last in this session, under what, and where it is counted.
+pub(super) fn of_first(core: &SessionCore, batch: &Arc<Compiled>) -> Option<(Stamp, Bound, Arc<Counts>)> {
+    let kept = core.kept_bindings.as_ref()?.downcast_ref::<Kept>()?;
+    let (_, own) = kept.list.iter().rfind(|(of, _)| Arc::ptr_eq(of, batch))?;
+    let (bound, counts) = own.as_ref()?;
+    let (stamp, bound) = bound.first()?.as_ref()?;
+    Some((*stamp, bound.clone(), counts.clone()))
+}
+
 /// Keeps the bindings of a run that has ended.
 pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
     let kept = core.kept_bindings.get_or_insert_with(|| Box::<Kept>::default());

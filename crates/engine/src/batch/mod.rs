@@ -26,6 +26,7 @@ pub mod rpc;
 pub mod run;
 mod server_cursors;
 pub mod shape;
+pub mod short;
 pub mod shown_plan;
 pub mod statement_text;
 pub mod table_args;
@@ -241,6 +242,12 @@ impl BatchView for Compiled {
 }
 
 impl Compiled {
+    /// An error or message of an operation with its place, unless it has one.
+    fn placed(&self, at: usize, error: SqlError) -> SqlError {
+        let line = self.program.lines.get(at).copied().unwrap_or(0);
+        error.in_procedure(&self.procedure).at_line(line)
+    }
+
     /// Bytes of text and program.
     pub fn size(&self) -> usize {
         let program = &self.program;

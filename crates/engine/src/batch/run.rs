@@ -160,6 +160,39 @@ pub fn run_batch(
     end
 }
 
+/// Ends a batch whose one statement has failed outside of a run, as a run does.
+///
+/// # Errors
+/// None: no scope is around it.
+#[cold]
+pub(super) fn fail_batch(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    batch: &Arc<Compiled>,
+    vars: &mut Vec<Value>,
+    error: SqlError,
+) -> Result<End, SqlError> {
+    let mut run = Run::new(core, sink, batch, vars, false);
+    let end = match run.failed(0, error.into())? {
+        After::Resume(_) => End::Finished(0),
+        After::End(end) => end,
+    };
+    let Run { core, bound, counts, .. } = run;
+    bindings::keep(core, batch, (bound, counts));
+    Ok(end)
+}
+
+/// Tells the client what the statement at an operation had to say.
+#[cold]
+pub(super) fn tell_notes(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    batch: &Compiled,
+    at: usize,
+) -> Result<(), SqlError> {
+    std::mem::take(&mut core.notes).into_iter().try_for_each(|note| sink.message(&batch.placed(at, note)))
+}
+
 /// A statement loses the plan that it has: what it has counted was done by that.
 fn settle(batch: &Compiled, bound: &Bindings, counts: &Counts, at: usize) {
     if let Some(number) = batch.statement_at(at)
@@ -310,6 +343,8 @@ impl<'a> Run<'a> {
         let error = self.placed(at, error);
         self.core.error_number = error.number;
         self.core.rowcount = 0;
+        // What a failed statement had to say is no later one's.
+        self.core.notes.clear();
         let handler = if effect == Effect::Compile { None } else { program.handler(at) };
         let fatal = error.severity >= 20 || self.core.shared.cancel.load(Ordering::Relaxed);
         let aborts = fatal
@@ -697,16 +732,10 @@ impl<'a> Run<'a> {
     /// Tells the client what a statement had to say.
     #[inline]
     pub(super) fn tell_notes(&mut self, at: usize) -> Result<(), Failure> {
-        if self.core.notes.is_empty() { Ok(()) } else { self.tell_all_notes(at) }
-    }
-
-    #[cold]
-    fn tell_all_notes(&mut self, at: usize) -> Result<(), Failure> {
-        for note in std::mem::take(&mut self.core.notes) {
-            let note = self.placed(at, note);
-            self.sink.message(&note)?;
+        if self.core.notes.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        Ok(tell_notes(self.core, self.sink, self.batch, at)?)
     }
 
     /// Tells the client that a statement ended.
@@ -731,8 +760,7 @@ impl<'a> Run<'a> {
 
     /// An error or message with its place, unless it has one.
     pub(super) fn placed(&self, at: usize, error: SqlError) -> SqlError {
-        let line = self.batch.program.lines.get(at).copied().unwrap_or(0);
-        error.in_procedure(&self.batch.procedure).at_line(line)
+        self.batch.placed(at, error)
     }
 
     /// Runs a bound statement; binds and runs it again when the schema has moved under it.

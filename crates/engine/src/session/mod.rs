@@ -22,6 +22,7 @@ use types::{DataType, SqlError, Value};
 use crate::batch::cache::{BatchCache, Found};
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::{End, run_batch};
+use crate::batch::short::Short;
 use crate::batch::{BatchParam, Compiled};
 use crate::ddl::temps;
 use crate::instance::Instance;
@@ -131,6 +132,42 @@ struct Ready {
     /// The options that it was found under, by their number.
     options: u64,
     found: Found,
+    /// The batch as one statement that runs without the interpreter, if it is one.
+    short: Known,
+}
+
+/// Whether a prepared batch is one statement that runs without the interpreter.
+#[derive(Default)]
+enum Known {
+    /// It has not run since this was asked last.
+    #[default]
+    Unknown,
+    Short(Box<Short>),
+    /// It is not, under the options of this number and this version of the schema.
+    Not(u64, u64),
+}
+
+impl Ready {
+    fn new(number: u64, options: u64, found: Found) -> Ready {
+        Ready { number, options, found, short: Known::Unknown }
+    }
+
+    /// The batch has run: what is it?
+    #[inline]
+    fn look(&mut self, core: &mut SessionCore) {
+        let now = (core.options.changes(), core.db().schema_version());
+        match &self.short {
+            Known::Not(options, version) if (*options, *version) == now => {}
+            // It has gone the usual way because of its row.
+            Known::Short(short) if short.holds(core) => {}
+            _ => {
+                self.short = match Short::of(core, &self.found.batch) {
+                    Some(short) => Known::Short(Box::new(short)),
+                    None => Known::Not(now.0, now.1),
+                }
+            }
+        }
+    }
 }
 
 impl Instance {
@@ -228,7 +265,7 @@ impl Session {
         let cache = BatchCache::of(core.instance())?;
         let found = cache.found(core.db(), &core.options, text, &params)?;
         let options = core.options.changes();
-        self.keep_ready(Ready { number, options, found });
+        self.keep_ready(Ready::new(number, options, found));
         Ok(Prepared { text: text.to_string(), params, number })
     }
 
@@ -247,18 +284,15 @@ impl Session {
                 format!("The batch takes {} parameters, {} were given.", prepared.params.len(), values.len());
             return Err(SqlError::new(8144, 16, 2, text));
         }
-        let mut vars = std::mem::take(&mut self.vars);
+        let Session { core, shared, told, vars, ready, .. } = self;
         vars.clear();
-        let (dialect, page) = (self.core.options.dialect, self.core.db().default_collation().code_page());
         for (value, ty) in values.iter().zip(prepared.params.iter().filter_map(|(_, ty)| *ty)) {
             vars.push(match value.is_plainly(ty) {
                 true => value.clone(),
-                false => convert_with(value, value.natural_type(), ty, 0, Mode::Implicit, dialect, page)?,
+                false => converted(core, value, ty)?,
             });
         }
-        // Taken out of the session while it runs.
-        let mut ready = std::mem::take(&mut self.ready);
-        let outcome = self.request(sink, |core, sink, told| {
+        Ok(request(core, shared, told, sink, |core, sink, told| {
             let cache = BatchCache::of(core.instance())?;
             let options = core.options.changes();
             let place = ready.iter().rposition(|ready| ready.number == prepared.number);
@@ -276,15 +310,23 @@ impl Session {
                 }
                 old => {
                     let found = cache.found(core.db(), &core.options, &prepared.text, &prepared.params)?;
-                    let new = Ready { number: prepared.number, options, found };
-                    put_ready(&mut ready, old, new)
+                    put_ready(ready, old, Ready::new(prepared.number, options, found))
                 }
             };
-            run_in(core, sink, told, &ready[place].found.batch, None, &mut vars)
-        });
-        self.ready = ready;
-        self.vars = vars;
-        Ok(outcome)
+            let ready = &mut ready[place];
+            let batch = &ready.found.batch;
+            if let Known::Short(short) = &ready.short
+                && short.holds(core)
+            {
+                core.shared.activity.begins(told, batch, None);
+                if let Some(end) = short.run(core, sink, batch, vars) {
+                    return end;
+                }
+            }
+            let end = run_in(core, sink, told, batch, None, vars);
+            ready.look(core);
+            end
+        }))
     }
 
     fn keep_ready(&mut self, new: Ready) {
@@ -306,55 +348,71 @@ impl Session {
         outcome
     }
 
-    /// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
-    /// transaction manager.
     fn request(
         &mut self,
         sink: &mut dyn Sink,
         work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
     ) -> Outcome {
         let Session { core, shared, told, .. } = self;
-        let mut sink = Watch { inner: sink, shared, errors: 0 };
-        if let Err(error) = admit(core) {
-            // A client that went away cannot be told.
-            let _ = sink.error(&error);
-            return Outcome { ok: false, status: -1 };
-        }
-        let _here = Here::enter(shared);
-        shared.begins();
-        core.nest_level = 0;
-        core.temps.level = 0;
-        core.cursors.begin_request();
-        core.caught.clear();
-        core.insert_exec = None;
-        core.pending_bulk = None;
-        core.described.clear();
-        let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink, told))) {
-            Ok(Ok(End::Finished(n))) => n,
-            Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
-            Ok(Err(error)) => {
-                core.error_number = error.number;
-                let _ = sink.error(&error);
-                0
-            }
-            Err(panic) => {
-                let error = after_panic(core, &*panic);
-                let _ = sink.error(&error);
-                -1
-            }
-        };
-        temps::end_batch(core);
-        end_batch(core, &mut sink);
-        shared.activity.ended(told, &core.options, core.rowcount, core.error_number);
-        shared.open_transactions.store(core.trancount().into(), Ordering::Relaxed);
-        if shared.killed.load(Ordering::Acquire) {
-            core.rollback_all();
-        }
-        // As for its errors.
-        let _ = core.tell_transactions(&mut sink);
-        shared.running.store(false, Ordering::Release);
-        Outcome { ok: sink.errors == 0, status }
+        request(core, shared, told, sink, work)
     }
+}
+
+/// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
+/// transaction manager.
+fn request(
+    core: &mut SessionCore,
+    shared: &Arc<SessionShared>,
+    told: &mut Told,
+    sink: &mut dyn Sink,
+    work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
+) -> Outcome {
+    let mut sink = Watch { inner: sink, shared, errors: 0 };
+    if let Err(error) = admit(core) {
+        // A client that went away cannot be told.
+        let _ = sink.error(&error);
+        return Outcome { ok: false, status: -1 };
+    }
+    let _here = Here::enter(shared);
+    shared.begins();
+    core.nest_level = 0;
+    core.temps.level = 0;
+    core.cursors.begin_request();
+    core.caught.clear();
+    core.insert_exec = None;
+    core.pending_bulk = None;
+    core.described.clear();
+    let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink, told))) {
+        Ok(Ok(End::Finished(n))) => n,
+        Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
+        Ok(Err(error)) => {
+            core.error_number = error.number;
+            let _ = sink.error(&error);
+            0
+        }
+        Err(panic) => {
+            let error = after_panic(core, &*panic);
+            let _ = sink.error(&error);
+            -1
+        }
+    };
+    temps::end_batch(core);
+    end_batch(core, &mut sink);
+    shared.activity.ended(told, &core.options, core.rowcount, core.error_number);
+    shared.open_transactions.store(core.trancount().into(), Ordering::Relaxed);
+    if shared.killed.load(Ordering::Acquire) {
+        core.rollback_all();
+    }
+    // As for its errors.
+    let _ = core.tell_transactions(&mut sink);
+    shared.running.store(false, Ordering::Release);
+    Outcome { ok: sink.errors == 0, status }
+}
+
+/// A value of a parameter in its type.
+fn converted(core: &SessionCore, value: &Value, ty: DataType) -> Result<Value, SqlError> {
+    let (dialect, page) = (core.options.dialect, core.db().default_collation().code_page());
+    convert_with(value, value.natural_type(), ty, 0, Mode::Implicit, dialect, page)
 }
 
 /// Puts what was found where the same batch's was, else in the place of the oldest. Returns its place.

@@ -446,6 +446,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &transactions::DATABASE_TRANSACTIONS,
     &transactions::ACTIVE_TRANSACTIONS,
     &transactions::SESSION_TRANSACTIONS,
+    &transactions::VERSION_USERS,
     &server::CONFIGURATIONS,
     &server::TIME_ZONES,
     &server::SYS_INFO,

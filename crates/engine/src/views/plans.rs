@@ -170,7 +170,29 @@ pub(super) fn moment(micros: u64) -> Value {
     if micros == 0 { Value::Null } else { datetime(UNIX_EPOCH + Duration::from_micros(micros)) }
 }
 
-const STAT_COLUMNS: &[ViewColumn] = &[
+/// Columns: those in parentheses as they are; of what is only named the sum, the last, the least and the greatest value.
+macro_rules! stat_columns {
+    (@list [$($done:tt)*]) => {
+        &[$($done)*]
+    };
+    (@list [$($done:tt)*] $what:literal, $($rest:tt)*) => {
+        stat_columns!(@list [
+            $($done)*
+            (concat!("total_", $what), BigInt, true),
+            (concat!("last_", $what), BigInt, true),
+            (concat!("min_", $what), BigInt, true),
+            (concat!("max_", $what), BigInt, true),
+        ] $($rest)*)
+    };
+    (@list [$($done:tt)*] $column:tt, $($rest:tt)*) => {
+        stat_columns!(@list [$($done)* $column,] $($rest)*)
+    };
+    ($($columns:tt)*) => {
+        stat_columns!(@list [] $($columns)*)
+    };
+}
+
+const STAT_COLUMNS: &[ViewColumn] = stat_columns!(
     ("sql_handle", VarBinary(Len::N(64)), false),
     ("statement_start_offset", Int, false),
     ("statement_end_offset", Int, false),
@@ -179,87 +201,30 @@ const STAT_COLUMNS: &[ViewColumn] = &[
     ("creation_time", DateTime, true),
     ("last_execution_time", DateTime, true),
     ("execution_count", BigInt, false),
-    ("total_worker_time", BigInt, true),
-    ("last_worker_time", BigInt, true),
-    ("min_worker_time", BigInt, true),
-    ("max_worker_time", BigInt, true),
-    ("total_physical_reads", BigInt, true),
-    ("last_physical_reads", BigInt, true),
-    ("min_physical_reads", BigInt, true),
-    ("max_physical_reads", BigInt, true),
-    ("total_logical_writes", BigInt, true),
-    ("last_logical_writes", BigInt, true),
-    ("min_logical_writes", BigInt, true),
-    ("max_logical_writes", BigInt, true),
-    ("total_logical_reads", BigInt, true),
-    ("last_logical_reads", BigInt, true),
-    ("min_logical_reads", BigInt, true),
-    ("max_logical_reads", BigInt, true),
-    ("total_clr_time", BigInt, true),
-    ("last_clr_time", BigInt, true),
-    ("min_clr_time", BigInt, true),
-    ("max_clr_time", BigInt, true),
-    ("total_elapsed_time", BigInt, true),
-    ("last_elapsed_time", BigInt, true),
-    ("min_elapsed_time", BigInt, true),
-    ("max_elapsed_time", BigInt, true),
+    "worker_time",
+    "physical_reads",
+    "logical_writes",
+    "logical_reads",
+    "clr_time",
+    "elapsed_time",
     ("query_hash", Binary(8), true),
     ("query_plan_hash", Binary(8), true),
-    ("total_rows", BigInt, true),
-    ("last_rows", BigInt, true),
-    ("min_rows", BigInt, true),
-    ("max_rows", BigInt, true),
+    "rows",
     ("statement_sql_handle", VarBinary(Len::N(64)), true),
     ("statement_context_id", BigInt, true),
-    ("total_dop", BigInt, true),
-    ("last_dop", BigInt, true),
-    ("min_dop", BigInt, true),
-    ("max_dop", BigInt, true),
-    ("total_grant_kb", BigInt, true),
-    ("last_grant_kb", BigInt, true),
-    ("min_grant_kb", BigInt, true),
-    ("max_grant_kb", BigInt, true),
-    ("total_used_grant_kb", BigInt, true),
-    ("last_used_grant_kb", BigInt, true),
-    ("min_used_grant_kb", BigInt, true),
-    ("max_used_grant_kb", BigInt, true),
-    ("total_ideal_grant_kb", BigInt, true),
-    ("last_ideal_grant_kb", BigInt, true),
-    ("min_ideal_grant_kb", BigInt, true),
-    ("max_ideal_grant_kb", BigInt, true),
-    ("total_reserved_threads", BigInt, true),
-    ("last_reserved_threads", BigInt, true),
-    ("min_reserved_threads", BigInt, true),
-    ("max_reserved_threads", BigInt, true),
-    ("total_used_threads", BigInt, true),
-    ("last_used_threads", BigInt, true),
-    ("min_used_threads", BigInt, true),
-    ("max_used_threads", BigInt, true),
-    ("total_columnstore_segment_reads", BigInt, true),
-    ("last_columnstore_segment_reads", BigInt, true),
-    ("min_columnstore_segment_reads", BigInt, true),
-    ("max_columnstore_segment_reads", BigInt, true),
-    ("total_columnstore_segment_skips", BigInt, true),
-    ("last_columnstore_segment_skips", BigInt, true),
-    ("min_columnstore_segment_skips", BigInt, true),
-    ("max_columnstore_segment_skips", BigInt, true),
-    ("total_spills", BigInt, true),
-    ("last_spills", BigInt, true),
-    ("min_spills", BigInt, true),
-    ("max_spills", BigInt, true),
-    ("total_num_physical_reads", BigInt, true),
-    ("last_num_physical_reads", BigInt, true),
-    ("min_num_physical_reads", BigInt, true),
-    ("max_num_physical_reads", BigInt, true),
-    ("total_page_server_reads", BigInt, true),
-    ("last_page_server_reads", BigInt, true),
-    ("min_page_server_reads", BigInt, true),
-    ("max_page_server_reads", BigInt, true),
-    ("total_num_page_server_reads", BigInt, true),
-    ("last_num_page_server_reads", BigInt, true),
-    ("min_num_page_server_reads", BigInt, true),
-    ("max_num_page_server_reads", BigInt, true),
-];
+    "dop",
+    "grant_kb",
+    "used_grant_kb",
+    "ideal_grant_kb",
+    "reserved_threads",
+    "used_threads",
+    "columnstore_segment_reads",
+    "columnstore_segment_skips",
+    "spills",
+    "num_physical_reads",
+    "page_server_reads",
+    "num_page_server_reads",
+);
 
 /// sys.dm_exec_query_stats: queries and changes of plans that are kept and have run.
 static QUERY_STATS: View = View::seeking(
@@ -347,7 +312,7 @@ static CACHED_PLANS: View = View::seeking(
     },
 );
 
-const MODULE_COLUMNS: &[ViewColumn] = &[
+const MODULE_COLUMNS: &[ViewColumn] = stat_columns!(
     ("database_id", Int, false),
     ("object_id", Int, false),
     ("type", Char(2), true),
@@ -357,43 +322,16 @@ const MODULE_COLUMNS: &[ViewColumn] = &[
     ("cached_time", DateTime, true),
     ("last_execution_time", DateTime, true),
     ("execution_count", BigInt, false),
-    ("total_worker_time", BigInt, true),
-    ("last_worker_time", BigInt, true),
-    ("min_worker_time", BigInt, true),
-    ("max_worker_time", BigInt, true),
-    ("total_physical_reads", BigInt, true),
-    ("last_physical_reads", BigInt, true),
-    ("min_physical_reads", BigInt, true),
-    ("max_physical_reads", BigInt, true),
-    ("total_logical_writes", BigInt, true),
-    ("last_logical_writes", BigInt, true),
-    ("min_logical_writes", BigInt, true),
-    ("max_logical_writes", BigInt, true),
-    ("total_logical_reads", BigInt, true),
-    ("last_logical_reads", BigInt, true),
-    ("min_logical_reads", BigInt, true),
-    ("max_logical_reads", BigInt, true),
-    ("total_elapsed_time", BigInt, true),
-    ("last_elapsed_time", BigInt, true),
-    ("min_elapsed_time", BigInt, true),
-    ("max_elapsed_time", BigInt, true),
-    ("total_spills", BigInt, true),
-    ("last_spills", BigInt, true),
-    ("min_spills", BigInt, true),
-    ("max_spills", BigInt, true),
-    ("total_num_physical_reads", BigInt, true),
-    ("last_num_physical_reads", BigInt, true),
-    ("min_num_physical_reads", BigInt, true),
-    ("max_num_physical_reads", BigInt, true),
-    ("total_page_server_reads", BigInt, true),
-    ("last_page_server_reads", BigInt, true),
-    ("min_page_server_reads", BigInt, true),
-    ("max_page_server_reads", BigInt, true),
-    ("total_num_page_server_reads", BigInt, true),
-    ("last_num_page_server_reads", BigInt, true),
-    ("min_num_page_server_reads", BigInt, true),
-    ("max_num_page_server_reads", BigInt, true),
-];
+    "worker_time",
+    "physical_reads",
+    "logical_writes",
+    "logical_reads",
+    "elapsed_time",
+    "spills",
+    "num_physical_reads",
+    "page_server_reads",
+    "num_page_server_reads",
+);
 
 /// Modules of some kinds that have run.
 fn modules(session: &SessionCore, wanted: &Wanted<'_>, is_one: fn(ModuleKind) -> bool) -> Rows {

@@ -265,9 +265,9 @@ static PLANS: View = View::sys("query_store_plan", PLAN_COLUMNS, |session, db, _
     Ok(rows)
 });
 
-/// The five columns of something that is measured.
+/// The columns of a plan's executions, five for each thing that is measured.
 macro_rules! runtime_columns {
-    ($($avg:literal $last:literal $min:literal $max:literal $stdev:literal)*) => {
+    ($($what:literal),*) => {
         &[
             ("runtime_stats_id", BigInt, false),
             ("plan_id", BigInt, false),
@@ -277,26 +277,32 @@ macro_rules! runtime_columns {
             ("first_execution_time", MOMENT, false),
             ("last_execution_time", MOMENT, false),
             ("count_executions", BigInt, false),
-            $(($avg, Float, true), ($last, BigInt, true), ($min, BigInt, true), ($max, BigInt, true), ($stdev, Float, true),)*
+            $(
+                (concat!("avg_", $what), Float, true),
+                (concat!("last_", $what), BigInt, true),
+                (concat!("min_", $what), BigInt, true),
+                (concat!("max_", $what), BigInt, true),
+                (concat!("stdev_", $what), Float, true),
+            )*
             ("replica_group_id", BigInt, false),
         ]
     };
 }
 
 const RUNTIME_COLUMNS: &[ViewColumn] = runtime_columns!(
-    "avg_duration" "last_duration" "min_duration" "max_duration" "stdev_duration"
-    "avg_cpu_time" "last_cpu_time" "min_cpu_time" "max_cpu_time" "stdev_cpu_time"
-    "avg_logical_io_reads" "last_logical_io_reads" "min_logical_io_reads" "max_logical_io_reads" "stdev_logical_io_reads"
-    "avg_logical_io_writes" "last_logical_io_writes" "min_logical_io_writes" "max_logical_io_writes" "stdev_logical_io_writes"
-    "avg_physical_io_reads" "last_physical_io_reads" "min_physical_io_reads" "max_physical_io_reads" "stdev_physical_io_reads"
-    "avg_clr_time" "last_clr_time" "min_clr_time" "max_clr_time" "stdev_clr_time"
-    "avg_dop" "last_dop" "min_dop" "max_dop" "stdev_dop"
-    "avg_query_max_used_memory" "last_query_max_used_memory" "min_query_max_used_memory" "max_query_max_used_memory" "stdev_query_max_used_memory"
-    "avg_rowcount" "last_rowcount" "min_rowcount" "max_rowcount" "stdev_rowcount"
-    "avg_num_physical_io_reads" "last_num_physical_io_reads" "min_num_physical_io_reads" "max_num_physical_io_reads" "stdev_num_physical_io_reads"
-    "avg_log_bytes_used" "last_log_bytes_used" "min_log_bytes_used" "max_log_bytes_used" "stdev_log_bytes_used"
-    "avg_tempdb_space_used" "last_tempdb_space_used" "min_tempdb_space_used" "max_tempdb_space_used" "stdev_tempdb_space_used"
-    "avg_page_server_io_reads" "last_page_server_io_reads" "min_page_server_io_reads" "max_page_server_io_reads" "stdev_page_server_io_reads"
+    "duration",
+    "cpu_time",
+    "logical_io_reads",
+    "logical_io_writes",
+    "physical_io_reads",
+    "clr_time",
+    "dop",
+    "query_max_used_memory",
+    "rowcount",
+    "num_physical_io_reads",
+    "log_bytes_used",
+    "tempdb_space_used",
+    "page_server_io_reads"
 );
 
 /// sys.query_store_runtime_stats. Executions that fail are not counted.

@@ -13,8 +13,9 @@ use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeri
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use exec::state::SessionCore;
+use plan::bind::set_options::Isolation;
 
-use DataType::{BigInt, Binary, Bit, DateTime, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary};
+use DataType::{BigInt, Binary, Bit, DateTime, Float, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary};
 
 const LOCK_COLUMNS: &[ViewColumn] = &[
     ("resource_type", NVARCHAR60, false),
@@ -164,6 +165,8 @@ struct Running {
     session: u32,
     began: SystemTime,
     wrote: bool,
+    /// What its row versions are numbered by; of one that has written.
+    number: Option<u64>,
     /// Begun by BEGIN TRANSACTION; otherwise a statement is its own transaction.
     explicit: bool,
 }
@@ -189,6 +192,7 @@ fn running(session: &mut SessionCore) -> Result<Vec<Running>, SqlError> {
             session: txn.session,
             began: txn.began,
             wrote: true,
+            number: Some(txn.id.0),
             explicit: explicit(txn.session),
         }));
     }
@@ -196,7 +200,14 @@ fn running(session: &mut SessionCore) -> Result<Vec<Running>, SqlError> {
         let id = shared.lock_owner.load(Relaxed);
         if id != 0 && explicit(*spid as u32) && !list.iter().any(|txn| txn.session == *spid as u32) {
             let began = UNIX_EPOCH + Duration::from_micros(shared.tran_began.load(Relaxed));
-            list.push(Running { id, session: *spid as u32, began, wrote: false, explicit: true });
+            list.push(Running {
+                id,
+                session: *spid as u32,
+                began,
+                wrote: false,
+                number: None,
+                explicit: true,
+            });
         }
     }
     list.sort_by_key(|txn| txn.id);
@@ -241,6 +252,47 @@ pub static ACTIVE_TRANSACTIONS: View =
                 zero.clone(),
                 Value::Int(-1),
                 Value::Null,
+            ]
+        });
+        Ok(rows.collect())
+    });
+
+const VERSION_COLUMNS: &[ViewColumn] = &[
+    ("transaction_id", BigInt, true),
+    ("transaction_sequence_num", BigInt, true),
+    ("commit_sequence_num", BigInt, true),
+    ("session_id", Int, true),
+    ("is_snapshot", Bit, true),
+    ("first_snapshot_sequence_num", BigInt, true),
+    ("max_version_chain_traversed", Int, true),
+    ("average_version_chain_traversed", Float, true),
+    ("elapsed_time_seconds", BigInt, true),
+];
+
+/// sys.dm_tran_active_snapshot_database_transactions: those that make row versions or may read them, which all do. What isolation another
+/// session's running batch has set is known when the batch has ended; the ways along versions are not counted.
+pub static VERSION_USERS: View =
+    View::sys("dm_tran_active_snapshot_database_transactions", VERSION_COLUMNS, |session, _, _| {
+        let running = running(session)?;
+        let sessions: HashMap<u32, _> =
+            session.instance().sessions().into_iter().map(|(spid, shared)| (spid as u32, shared)).collect();
+        let own = (session.spid() as u32, session.options.isolation);
+        let rows = running.into_iter().filter(|txn| txn.session != 0).map(|txn| {
+            let isolation = match sessions.get(&txn.session) {
+                _ if txn.session == own.0 => Some(own.1),
+                Some(shared) => Some(shared.activity.look().options.isolation),
+                None => None,
+            };
+            vec![
+                big(txn.id),
+                txn.number.map_or(Value::Null, big),
+                Value::Null,
+                int(txn.session.into()),
+                isolation.map_or(Value::Null, |isolation| bit(isolation == Isolation::Snapshot)),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                big(txn.began.elapsed().unwrap_or_default().as_secs()),
             ]
         });
         Ok(rows.collect())

@@ -275,6 +275,16 @@ impl InsertPlan {
         matches!(self.source, Source::Values(_))
     }
 
+    /// Whether it adds one row of its own, and nothing sees the row or comes after it.
+    pub fn is_point(&self) -> bool {
+        matches!(&self.source, Source::Values(rows) if rows.len() == 1)
+            && self.nested.is_none()
+            && self.top.is_none()
+            && !self.keeps_identity
+            && !self.sees_rows()
+            && !self.rows.change.is_instead()
+    }
+
     /// OUTPUT.
     pub fn output(&self) -> Option<&OutputPlan> {
         self.output.as_ref()

@@ -111,6 +111,28 @@ impl DmlPlan {
         source.plan().map_or(0.0, |plan| cost::of(plan).total)
     }
 
+    /// Whether it adds or changes one row by its key and nothing else: it shows no row, sets no variable, fires no trigger.
+    pub fn is_point(&self) -> bool {
+        match self {
+            DmlPlan::Insert(plan) => plan.is_point(),
+            DmlPlan::Update(plan) => plan.is_point(),
+            DmlPlan::Delete(_) | DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => false,
+        }
+    }
+
+    /// Runs a statement that [`DmlPlan::is_point`]; nothing where [`DmlPlan::run`] is to do it, and nothing has happened.
+    ///
+    /// # Errors
+    /// As for [`DmlPlan::run`].
+    #[inline]
+    pub fn run_point(&self, ctx: &mut ExecCtx<'_>) -> Result<Option<u64>, SqlError> {
+        match self {
+            DmlPlan::Update(plan) => plan.run_short(ctx),
+            DmlPlan::Insert(plan) => plan.run(ctx, &mut NoRows).map(Some),
+            DmlPlan::Delete(_) | DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => Ok(None),
+        }
+    }
+
     /// Runs the statement; returns how many rows it changed.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         match self {
@@ -121,6 +143,15 @@ impl DmlPlan {
             DmlPlan::Instead(plan) => plan.run(ctx, out),
             DmlPlan::SelectInto(plan) => plan.run(ctx),
         }
+    }
+}
+
+/// For a statement that gives no rows.
+struct NoRows;
+
+impl RowSink for NoRows {
+    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
+        Err(SqlError::internal("a statement without OUTPUT has given a row"))
     }
 }
 

@@ -134,14 +134,36 @@ impl UpdatePlan {
         self.output.as_ref()
     }
 
-    /// Runs the statement.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+    /// Whether it is one row by its whole key, of which bytes of fixed-length columns change.
+    pub fn is_point(&self) -> bool {
+        self.point.is_some()
+    }
+
+    /// Runs the statement where it changes its row in place; nothing where the usual way is to be taken, which has not begun.
+    ///
+    /// # Errors
+    /// As for [`UpdatePlan::run`].
+    #[inline]
+    pub fn run_short(&self, ctx: &mut ExecCtx<'_>) -> Result<Option<u64>, SqlError> {
+        let Some(stretch) = &self.point else { return Ok(None) };
+        self.lock(ctx)?;
+        self.run_point(stretch, ctx)
+    }
+
+    /// Locks the table, and what else the statement reads.
+    #[inline]
+    fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         self.db.check_writable()?;
+        crate::operators::query::lock_tables(&self.needs, ctx)
+    }
+
+    /// Runs the statement.
+    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        self.lock(ctx)?;
         if self.output.is_some() || !self.set.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
         }
-        crate::operators::query::lock_tables(&self.needs, ctx)?;
         if let Some(stretch) = &self.point
             && let Some(count) = self.run_point(stretch, ctx)?
         {

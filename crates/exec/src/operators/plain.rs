@@ -15,6 +15,7 @@ fn not_plain() -> SqlError {
 }
 
 impl Env for PlainVars<'_> {
+    #[inline]
     fn var(&self, slot: usize) -> Value {
         self.0.get(slot).cloned().unwrap_or(Value::Null)
     }

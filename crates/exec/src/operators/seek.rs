@@ -154,10 +154,11 @@ fn is_before(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
 }
 
 /// The whole key of a point seek now; `None` when no row can have it.
-pub fn point(
+#[inline]
+pub fn point<E: Env>(
     spec: &SeekSpec,
     parts: &[KeyPart],
-    rt: &mut dyn Env,
+    rt: &mut E,
     key: &mut Vec<u8>,
 ) -> Result<bool, SqlError> {
     key.clear();

@@ -193,10 +193,15 @@ impl std::fmt::Debug for Activity {
 }
 
 impl Activity {
-    /// A batch begins; `sent` is what the client sent where that is not the batch's own text.
-    pub fn begins<B: BatchView + 'static>(&self, told: &mut Told, batch: &Arc<B>, sent: Option<&str>) {
+    /// A request begins: a batch, a call or a bulk load.
+    #[inline]
+    pub fn starts(&self) {
         self.at.store(0, Relaxed);
         self.started.store(about_now(), Relaxed);
+    }
+
+    /// The batch of the request is known; `sent` is what the client sent where that is not the batch's own text.
+    pub fn begins<B: BatchView + 'static>(&self, told: &mut Told, batch: &Arc<B>, sent: Option<&str>) {
         let address = Arc::as_ptr(batch).addr();
         if told.batch == address && !told.sent && sent.is_none() {
             return;
@@ -230,7 +235,7 @@ impl Activity {
         self.at.store(at as u32, Relaxed);
     }
 
-    /// When the last batch began, in microseconds since 1970.
+    /// When the last request began, in microseconds since 1970.
     #[inline]
     pub fn started(&self) -> u64 {
         self.started.load(Relaxed)

@@ -74,7 +74,7 @@ pub struct SessionShared {
 }
 
 impl SessionShared {
-    /// A batch begins. A cancel from before is forgotten unless it was for the request that the batch belongs to, or is KILL's.
+    /// A request begins. A cancel from before is forgotten unless it was for this request, or is KILL's.
     pub fn begins(&self) {
         // Announced before the batch was given to this thread, or not at all.
         if !self.expected.load(Ordering::Acquire) {
@@ -86,6 +86,7 @@ impl SessionShared {
         if self.killed.load(Ordering::Acquire) {
             self.cancel.store(true, Ordering::Release);
         }
+        self.activity.starts();
         // Only the session's own thread counts.
         self.batches.store(self.batches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }

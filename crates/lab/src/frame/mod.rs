@@ -8,6 +8,8 @@ mod driver;
 mod journal;
 mod late;
 mod normalised;
+mod options;
+mod plan;
 mod progress;
 mod rounds;
 mod run;
@@ -16,9 +18,11 @@ mod study;
 
 pub use claims::{bound_text, larger_is_better};
 pub use journal::{Journal, Request, RunRecord};
+pub use options::Options;
+pub use plan::plan;
 pub use progress::duration;
 pub use rounds::Rounds;
-pub use run::{Options, plan, run};
+pub use run::run;
 pub use study::{
     Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On, Printed,
     Published, PublishedWait, Repeat, Scale, Step, Study,

@@ -1,8 +1,8 @@
 //! The message at the end of a run of studies: what each study means, or why the run has stopped. It goes to a webhook
-//! (`http`, `https`) or as a mail (`smtp`, `smtps`). An address is checked when it is made, so before the studies run.
+//! (`http`, `https`) or as a mail (`smtp`, `smtps`; feature `mail`). An address is checked when it is made, so before the studies run.
 //! What is secret in an address (passwords, the path of a webhook) is in no message of this module.
 
-#[cfg(feature = "notify")]
+#[cfg(feature = "mail")]
 mod smtp;
 #[cfg(feature = "notify")]
 mod webhook;
@@ -16,6 +16,7 @@ pub struct Address(Kind);
 #[cfg(feature = "notify")]
 enum Kind {
     Webhook(webhook::Webhook),
+    #[cfg(feature = "mail")]
     Mail(Box<smtp::Mail>),
 }
 
@@ -24,11 +25,17 @@ impl Address {
     /// Reads an address. Errors say what is wrong with it and do not repeat it.
     pub fn parse(text: &str) -> Result<Address, LabError> {
         let wrong = |why: String| LabError::Request(format!("--notify: {why}"));
-        let url = url::Url::parse(text).map_err(|e| wrong(format!("this is not a URL: {e}")))?;
-        let kind = match url.scheme() {
-            "http" | "https" => Ok(Kind::Webhook(webhook::Webhook::new(url))),
-            "smtp" | "smtps" => smtp::Mail::new(&url).map(|mail| Kind::Mail(Box::new(mail))),
-            _ => Err("the URL must begin with http://, https://, smtp:// or smtps://".into()),
+        let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let kind = match scheme.as_deref() {
+            None => Err("this is not a URL".into()),
+            Some("http" | "https") => webhook::Webhook::new(text).map(Kind::Webhook),
+            #[cfg(feature = "mail")]
+            Some("smtp" | "smtps") => smtp::Mail::new(text).map(|mail| Kind::Mail(Box::new(mail))),
+            #[cfg(not(feature = "mail"))]
+            Some("smtp" | "smtps") => {
+                Err("this build sends no mails: build it with --features mail, or give a webhook".into())
+            }
+            Some(_) => Err("the URL must begin with http://, https://, smtp:// or smtps://".into()),
         };
         kind.map(Address).map_err(wrong)
     }
@@ -38,6 +45,7 @@ impl Address {
         let (subject, details) = (subject(outcome), details(outcome));
         let sent = match &self.0 {
             Kind::Webhook(hook) => hook.send(&format!("{subject}.\n{details}")),
+            #[cfg(feature = "mail")]
             Kind::Mail(mail) => mail.send(&subject, details),
         };
         sent.map_err(LabError::Request)

@@ -39,7 +39,8 @@ pub(super) struct Mail {
 
 impl Mail {
     /// Of an `smtp` or `smtps` URL. Errors do not repeat the URL.
-    pub fn new(url: &Url) -> Result<Mail, String> {
+    pub fn new(url: &str) -> Result<Mail, String> {
+        let url = Url::parse(url).map_err(|e| format!("this is not a URL: {e}"))?;
         let host = match url.host_str() {
             None | Some("") => return Err(format!("a mail server's host is missing: {FORM}")),
             // IPv6 addresses stand in brackets in URLs only.
@@ -48,7 +49,7 @@ impl Mail {
         if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
             return Err(format!("a mail server's URL has no path and no #: {FORM}"));
         }
-        let login = login(url)?;
+        let login = login(&url)?;
         let tls = match (url.scheme(), &login) {
             ("smtps", _) => Tls::Implicit,
             (_, Some(_)) if !is_local(&host) => Tls::Required,
@@ -207,3 +208,6 @@ fn address(name: &str, text: &str) -> Result<lettre::Address, String> {
     }
     text.parse().map_err(|_| format!("{name}={text}: this is not a mail address"))
 }
+
+#[cfg(test)]
+mod tests;

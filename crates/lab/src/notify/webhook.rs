@@ -1,20 +1,29 @@
 //! A webhook: `{"text": ...}` by POST, which is what chat services show.
 
 use std::time::Duration;
-use url::Url;
+use ureq::http::Uri;
 
 /// A webhook's address.
-pub(super) struct Webhook(Url);
+pub(super) struct Webhook(Uri);
 
 impl Webhook {
-    /// Of an `http` or `https` URL, which has a host by its scheme.
-    pub fn new(url: Url) -> Webhook {
-        Webhook(url)
+    /// Of an `http` or `https` URL. Errors do not repeat the URL.
+    pub fn new(url: &str) -> Result<Webhook, String> {
+        let uri: Uri = url.parse().map_err(|e| format!("this is not a URL: {e}"))?;
+        let authority = uri.authority().map_or("", |a| a.as_str());
+        let host = uri.host().unwrap_or_default();
+        // A port that is no number is in the authority alone.
+        match authority.strip_suffix(host) {
+            _ if host.is_empty() => Err("this is not a URL: it has no host".into()),
+            None if uri.port_u16().is_none() => Err("this is not a URL: invalid port".into()),
+            _ => Ok(Webhook(uri)),
+        }
     }
 
     /// Scheme, host and port. The rest of the address is often the key to the hook.
     fn name(&self) -> String {
-        self.0.origin().ascii_serialization()
+        let port = self.0.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}://{}{port}", self.0.scheme_str().unwrap_or_default(), self.0.host().unwrap_or_default())
     }
 
     /// Posts the text.
@@ -22,7 +31,7 @@ impl Webhook {
         let body = serde_json::json!({ "text": text }).to_string();
         let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(30))).build();
         ureq::Agent::new_with_config(config)
-            .post(self.0.as_str())
+            .post(&self.0)
             .header("Content-Type", "application/json")
             .send(body.as_str())
             .map(drop)

@@ -86,6 +86,13 @@ impl PageTrace {
         PageTrace { around, lookups: LOOKUPS.replace(LOOKUP_STEP - 1), thread: PhantomData }
     }
 
+    /// Whether what this thread asks for is being counted.
+    #[must_use]
+    #[inline]
+    pub fn is_on() -> bool {
+        LOOKUPS.get() == LOOKUP_STEP - 1 && TRACE.with_borrow(Option::is_some)
+    }
+
     /// Ends, and gives what was asked for, in the order of the first page of each unit.
     #[must_use]
     pub fn end(self) -> Vec<UnitReads> {

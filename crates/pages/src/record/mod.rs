@@ -128,6 +128,18 @@ const UNDO_ROW: usize = 64;
 /// Bytes of a row operation besides keys and contents, usually.
 const ROW_OP: usize = 32;
 
+/// An update of a row: see [`RecordBuilder::update`].
+#[derive(Clone, Copy, Debug)]
+pub struct RowUpdate<'a> {
+    pub slot: u16,
+    pub flags: u8,
+    pub old: &'a RowHeader,
+    pub key: Option<&'a [u8]>,
+    pub at: u16,
+    pub before: Before<'a>,
+    pub new_bytes: &'a [u8],
+}
+
 /// Builds one record in a reusable buffer.
 #[derive(Debug)]
 pub struct RecordBuilder {
@@ -176,8 +188,14 @@ impl RecordBuilder {
     pub fn begin(&mut self, kind: RecordKind) -> &mut Self {
         let mut fixed = [0; FIXED];
         fixed[0] = kind.to_u8();
-        self.buf.clear();
+        self.clear();
         self.buf.extend_from_slice(&fixed);
+        self
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        self.buf.clear();
         self.begins = 0;
         self.first = None;
         self.rows = 0;
@@ -187,7 +205,6 @@ impl RecordBuilder {
         self.limit = MAX_RECORD;
         self.last = RowHeader::default();
         self.page = PageId::NONE;
-        self
     }
 
     /// Begins a transaction's change.
@@ -199,16 +216,24 @@ impl RecordBuilder {
     /// Begins a transaction's change of one page of a B+tree: as [`RecordBuilder::change`], `root` and `page`.
     #[inline]
     pub fn change_in(&mut self, root: PageId, page: PageId) -> &mut Self {
-        self.begin(RecordKind::Change);
-        self.buf[AT_FLAGS] = F_ROOT;
+        let head = self.head_in(root, page);
+        self.put(&head);
+        self
+    }
+
+    /// Begins a transaction's change of one page of a B+tree; gives what comes before its first operation.
+    #[inline]
+    fn head_in(&mut self, root: PageId, page: PageId) -> Head {
+        self.clear();
         let mut head = Head::default();
+        // Behind them is room for the transaction and its record before.
+        (head.bytes[0], head.bytes[AT_FLAGS], head.len) = (RecordKind::Change.to_u8(), F_ROOT, FIXED);
         root.to_bytes().into_iter().for_each(|b| head.push(b));
         self.page = page;
         head.push(OP_PAGE);
         head.page_id(page);
-        self.put(&head);
-        self.begins = self.buf.len();
-        self
+        self.begins = head.len;
+        head
     }
 
     /// Begins a change that is redone and never undone: allocation, page splits, ghost removal.
@@ -347,16 +372,30 @@ impl RecordBuilder {
     /// Begins a row operation.
     #[inline]
     fn row_op(&mut self, op: u8, slot: u16, key: Option<&[u8]>, bytes: usize) -> Result<Head, PageError> {
+        let mut head = Head::default();
+        self.row_op_in(&mut head, op, slot, key, bytes)?;
+        Ok(head)
+    }
+
+    /// Begins a row operation behind what is there.
+    #[inline]
+    fn row_op_in(
+        &mut self,
+        head: &mut Head,
+        op: u8,
+        slot: u16,
+        key: Option<&[u8]>,
+        bytes: usize,
+    ) -> Result<(), PageError> {
         let key_len = key.map_or(0, <[u8]>::len);
         if !self.can_take(bytes + key_len) {
             return Err(PageError::RecordFull);
         }
         self.rows += 1;
         self.undo += UNDO_ROW + key_len;
-        let mut head = Head::default();
         head.push(if key.is_some() { op | KEYED } else { op });
         head.varint(slot.into());
-        Ok(head)
+        Ok(())
     }
 
     /// Puts the numbers that were collected into the record: the end of each operation.
@@ -463,8 +502,37 @@ impl RecordBuilder {
         key: Option<&[u8]>,
         value: &[u8],
     ) -> Result<(), PageError> {
-        let begin = self.buf.len();
-        let mut head = self.row_op(OP_INSERT, slot, key, value.len())?;
+        self.insert_behind(Head::default(), slot, flags, key, value)
+    }
+
+    /// A record that is one new row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::insert`].
+    ///
+    /// # Errors
+    /// As for every operation.
+    #[inline]
+    pub fn insert_in(
+        &mut self,
+        (root, page): (PageId, PageId),
+        slot: u16,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), PageError> {
+        let head = self.head_in(root, page);
+        self.insert_behind(head, slot, 0, Some(key), value)
+    }
+
+    /// A new row behind what its record begins with, or behind what is in the record.
+    #[inline]
+    fn insert_behind(
+        &mut self,
+        mut head: Head,
+        slot: u16,
+        flags: u8,
+        key: Option<&[u8]>,
+        value: &[u8],
+    ) -> Result<(), PageError> {
+        let begin = self.buf.len() + head.len;
+        self.row_op_in(&mut head, OP_INSERT, slot, key, value.len())?;
         head.push(flags);
         let key = self.key(&mut head, key);
         let new = self.put_part(&mut head, value);
@@ -500,9 +568,27 @@ impl RecordBuilder {
         before: Before<'_>,
         new_bytes: &[u8],
     ) -> Result<(), PageError> {
+        let update = RowUpdate { slot, flags, old, key, at, before, new_bytes };
+        self.update_behind(Head::default(), &update)
+    }
+
+    /// A record that is one update of a row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::update`].
+    ///
+    /// # Errors
+    /// As for every operation.
+    #[inline]
+    pub fn update_in(&mut self, root: PageId, page: PageId, update: &RowUpdate<'_>) -> Result<(), PageError> {
+        let head = self.head_in(root, page);
+        self.update_behind(head, update)
+    }
+
+    /// An update behind what its record begins with, or behind what is in the record.
+    #[inline]
+    fn update_behind(&mut self, mut head: Head, update: &RowUpdate<'_>) -> Result<(), PageError> {
+        let RowUpdate { slot, flags, old, key, at, before, new_bytes } = *update;
         let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
-        let begin = self.buf.len();
-        let mut head = self.row_op(code, slot, key, before.carried() + new_bytes.len())?;
+        let begin = self.buf.len() + head.len;
+        self.row_op_in(&mut head, code, slot, key, before.carried() + new_bytes.len())?;
         self.undo += before.len();
         self.note_shrunk(before.len(), new_bytes.len());
         if new_bytes.len() >= WORTH {

@@ -75,7 +75,7 @@ impl RecordBuilder {
 mod tests {
     use super::*;
     use crate::id::UnitId;
-    use crate::record::{RecordKind, RecordView};
+    use crate::record::{RecordKind, RecordView, RowUpdate};
     use crate::row_header::RowHeader;
     use wal::Lsn;
 
@@ -127,6 +127,32 @@ mod tests {
                 is_known(&mut rec);
                 assert_eq!(rec.bytes(), short, "one way to begin is the other");
             }
+            rec.change_in(ROOT, PAGE);
+            update(&mut rec, key);
+            rec.stamp(TxnId(123_456), Lsn { vlf: 1, block: 16, slot: 1 });
+            let (steps, undo) = (rec.bytes().to_vec(), rec.undo_bytes());
+            let (old, before) = (old(), Before::whole(b"before"));
+            let whole =
+                RowUpdate { slot: 2, flags: 0, old: &old, key, at: 9, before, new_bytes: b"after all" };
+            rec.update_in(ROOT, PAGE, &whole).unwrap();
+            is_known(&mut rec);
+            assert_eq!(
+                (rec.bytes(), rec.undo_bytes(), rec.row_ops()),
+                (&steps[..], undo, 1),
+                "at once as in steps"
+            );
+            let Some(key) = key else { continue };
+            rec.change_in(ROOT, PAGE);
+            insert(&mut rec, Some(key));
+            let (steps, undo) = (rec.bytes().to_vec(), rec.undo_bytes());
+            rec.insert_in((ROOT, PAGE), 300, key, b"value").unwrap();
+            assert_eq!(
+                (rec.bytes(), rec.undo_bytes(), rec.row_ops()),
+                (&steps[..], undo, 1),
+                "and a new row"
+            );
+            rec.stamp(TxnId(123_456), Lsn { vlf: 1, block: 16, slot: 1 });
+            assert!(rec.only().is_some());
         }
     }
 

@@ -2,15 +2,13 @@
 //! where its files go. The password is never shown: [`Address::shown`] has the rest.
 
 use crate::LabError;
-use client::{Encryption, Options, Trust};
+use client::{Encryption, Options, Trust, parse_server};
 use percent_encoding::percent_decode_str;
-use url::Url;
 
 /// How the address begins.
 const SCHEME: &str = "mssql://";
 /// The environment variable with the password where the address has none: sqlcmd's.
 pub const PASSWORD: &str = "SQLCMDPASSWORD";
-const PORT: u16 = 1433;
 
 /// A server's address.
 #[derive(Clone, Debug)]
@@ -33,44 +31,53 @@ fn wrong(what: impl std::fmt::Display) -> LabError {
 
 /// Whether only this machine can listen to what is sent there.
 fn is_loopback(host: &str) -> bool {
-    let literal = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || literal.is_ok_and(|ip| ip.is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 impl Address {
     /// Reads it. Errors never have the password.
     pub fn parse(text: &str) -> Result<Address, LabError> {
-        let url = Url::parse(text).map_err(wrong)?;
-        let decode =
-            |text: &str| percent_decode_str(text).decode_utf8().map(|t| t.into_owned()).map_err(wrong);
-        let host = url.host_str().filter(|h| !h.is_empty()).ok_or_else(|| wrong("no host"))?;
-        let user = decode(url.username())?;
+        let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
+            Ok(text) => Ok(text.into_owned()),
+            Err(_) => Err(wrong("a % that stands for no UTF-8")),
+        };
+        let rest = text.strip_prefix(SCHEME).ok_or_else(|| wrong(format_args!("no {SCHEME}")))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (server, path) = rest.split_once('/').unwrap_or((rest, ""));
+        // A password may have an @ in it.
+        let (login, server) = server.rsplit_once('@').unwrap_or(("", server));
+        let (user, password) = match login.split_once(':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (login, None),
+        };
+        let (host, port) = parse_server(server).map_err(wrong)?;
+        let user = decode(user)?;
         if user.is_empty() {
             return Err(wrong("no user"));
         }
-        let password = match url.password() {
+        let password = match password {
             Some(password) => decode(password)?,
             None => std::env::var(PASSWORD).unwrap_or_default(),
         };
-        if !matches!(url.path(), "" | "/") {
-            return Err(wrong(format_args!(
-                "{} after the port: studies make databases of their own",
-                url.path()
-            )));
+        if !path.is_empty() {
+            return Err(wrong(format_args!("/{path} after the port: studies make databases of their own")));
         }
-        let local = is_loopback(host);
+        let local = is_loopback(&host);
         let mut address = Address {
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port: url.port().unwrap_or(PORT),
+            host,
+            port,
             user,
             password,
             encrypt: if local { Encryption::None } else { Encryption::Mandatory },
             trust: Trust::System,
             folders: [const { None }; 4],
         };
-        for (name, value) in url.query_pairs() {
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = decode(value)?;
             let folder = ["data", "data2", "log", "backup"].iter().position(|n| *n == name);
-            match (&*name, &*value) {
+            match (name, &*value) {
                 (_, dir) if folder.is_some() && !dir.is_empty() => {
                     address.folders[folder.unwrap_or_default()] = Some(dir.to_owned());
                 }

@@ -170,7 +170,7 @@ mod tests {
         let decimal = DataType::decimal(12, 2);
         let mut types = vec![Int, TinyInt, Int];
         types.extend([Char(500); 9]);
-        types.extend([DateTime, Char(2), DataType::decimal(12, 4), decimal, decimal]);
+        types.extend([DateTime, Char(2), decimal, DataType::decimal(4, 4), decimal, decimal]);
         types.extend([SmallInt, SmallInt, Char(500)]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("customer.txt");

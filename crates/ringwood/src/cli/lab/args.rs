@@ -13,7 +13,7 @@ const EXAMPLES: &str = "Examples:
   SQLCMDPASSWORD=... ringwood lab run all --target 'mssql://sa@localhost:1433/?data=/data&log=/log' --restart-with 'docker $1 sql'
   ringwood lab run data-files --device-path data=/mnt/a --device-path data2=/mnt/b
   ringwood lab run all --scale standard --resume
-  ringwood lab run all --scale paper --notify 'smtp://localhost/?from=lab@example.org&to=me@example.org'
+  ringwood lab run all --scale paper --notify https://hooks.example.org/services/KEY
   ringwood lab run tpcc --warehouses 4 --connections 1 8 32 --target ringwood postgres
   ringwood lab run wire --target ringwood postgres
   ringwood lab peers --rows 300000 --runs 6
@@ -90,7 +90,7 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) load: LoadArgs,
     /// Say at the end how it went: to a webhook (http://... or https://...), or by mail
-    /// (smtp[s]://[user:password@]host[:port]/?from=a@x&to=b@y[,c@z])
+    /// (smtp[s]://[user:password@]host[:port]/?from=a@x&to=b@y[,c@z]; builds with --features mail)
     #[arg(long, value_name = "URL")]
     pub(super) notify: Option<String>,
     /// Make each measured step slower by so many percent: for tests of `lab compare`

@@ -1,0 +1,121 @@
+//! Work on lanes that are busy, blocked or stopped.
+
+use super::*;
+use crate::readiness::{Readiness, room};
+use std::sync::mpsc;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// Nothing arrives but wakes.
+struct Wakes(Readiness);
+
+impl Arrivals<Task> for Wakes {
+    fn wait(&self, _lane: usize, timeout: Duration) -> Arrived<Task> {
+        match self.0.wait(&mut room::<1>(), Some(timeout)).unwrap() {
+            [] => Arrived::Late,
+            _ => Arrived::Nothing,
+        }
+    }
+
+    fn wake(&self, _lane: usize) {
+        self.0.ring();
+    }
+
+    fn deserted(&self, _lane: usize) {}
+}
+
+fn pool(limit: usize) -> Pool<Task> {
+    Pool::new(limit, 1, Wakes(Readiness::new().unwrap()), |task: Task| task()).unwrap()
+}
+
+#[test]
+fn blocked_workers_make_room_for_those_that_free_them() {
+    let pool = pool(100);
+    let (free, wait) = mpsc::channel::<()>();
+    let wait = Arc::new(Mutex::new(wait));
+    let done = Arc::new(AtomicUsize::new(0));
+    for _ in 0..50 {
+        let (wait, done) = (wait.clone(), done.clone());
+        pool.submit(
+            Box::new(move || {
+                wait.lock().recv().unwrap();
+                done.fetch_add(1, Ordering::Relaxed);
+            }),
+            false,
+        );
+    }
+    pool.submit(Box::new(move || (0..50).for_each(|_| free.send(()).unwrap())), false);
+    let end = Instant::now() + Duration::from_secs(30);
+    while done.load(Ordering::Relaxed) < 50 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(done.load(Ordering::Relaxed), 50);
+    assert!(pool.stop(end));
+}
+
+#[test]
+fn an_urgent_request_passes_the_limit() {
+    let pool = pool(2);
+    let limit = pool.shared.limit;
+    let (free, wait) = mpsc::channel::<()>();
+    let wait = Arc::new(Mutex::new(wait));
+    let (told, heard) = mpsc::channel();
+    for _ in 0..limit + 5 {
+        let wait = wait.clone();
+        // Ends when the sender is gone.
+        pool.submit(Box::new(move || assert!(wait.lock().recv().is_err())), false);
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(pool.threads().0, limit);
+    pool.submit(Box::new(move || told.send(()).unwrap()), true);
+    heard.recv_timeout(Duration::from_secs(30)).unwrap();
+    drop(free);
+    assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
+}
+
+#[test]
+fn work_from_many_threads_is_never_forgotten() {
+    let pool = Arc::new(pool(4));
+    let done = Arc::new(AtomicUsize::new(0));
+    let submitters: Vec<_> = (0..4)
+        .map(|_| {
+            let (pool, done) = (pool.clone(), done.clone());
+            std::thread::spawn(move || {
+                for n in 0..2_000 {
+                    let done = done.clone();
+                    let task = move || {
+                        done.fetch_add(1, Ordering::Relaxed);
+                    };
+                    pool.submit(Box::new(task), n % 3 == 0);
+                }
+            })
+        })
+        .collect();
+    submitters.into_iter().for_each(|thread| thread.join().unwrap());
+    let end = Instant::now() + Duration::from_secs(30);
+    while done.load(Ordering::Relaxed) < 8_000 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(done.load(Ordering::Relaxed), 8_000);
+    assert!(pool.stop(end));
+}
+
+#[test]
+fn a_panic_costs_no_thread() {
+    let pool = pool(2);
+    let (told, heard) = mpsc::channel();
+    for n in 0..10 {
+        let told = told.clone();
+        pool.submit(
+            Box::new(move || {
+                told.send(n).unwrap();
+                std::panic::resume_unwind(Box::new(()));
+            }),
+            false,
+        );
+    }
+    for _ in 0..10 {
+        heard.recv_timeout(Duration::from_secs(30)).unwrap();
+    }
+    assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
+}
