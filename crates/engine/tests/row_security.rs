@@ -494,3 +494,32 @@ fn histories_have_policies_of_their_own() {
     // The engine writes the history of what is changed, whatever is seen of it.
     says(&mut s, "UPDATE kept SET tenant = 2; SELECT COUNT(*) FROM kept_before", "(1)\n2");
 }
+
+#[test]
+fn triggers_and_bulk_loads() {
+    let instance = new(&SimDisk::new(5));
+    let mut s = filtered(&instance);
+    tenant(&mut s, 1);
+    // A trigger's statements see what its session sees, and all of what was changed.
+    allowed(
+        &mut s,
+        "CREATE TRIGGER tr ON t AFTER INSERT AS SELECT (SELECT COUNT(*) FROM inserted), (SELECT COUNT(*) FROM t)",
+    );
+    says(&mut s, "INSERT t VALUES (20, 1, 0, NULL), (21, 2, 0, NULL)", "2|3\n(2)");
+    allowed(
+        &mut s,
+        "CREATE TRIGGER instead ON t INSTEAD OF DELETE AS DELETE t WHERE id IN (SELECT id FROM deleted)",
+    );
+    says(&mut s, "DELETE t WHERE id IN (3, 20); SELECT COUNT(*) FROM t", "(1)\n(1)\n2");
+    allowed(&mut s, "DROP TRIGGER tr; DROP TRIGGER instead");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.txt");
+    std::fs::write(&path, "30\t1\t0\ta\n31\t2\t0\tb\n").unwrap();
+    let load = format!("BULK INSERT t FROM '{}' WITH (ROWTERMINATOR = '\\n')", path.display());
+    allowed(&mut s, "ALTER SECURITY POLICY pol ADD BLOCK PREDICATE dbo.mine(tenant) ON dbo.t AFTER INSERT");
+    refused(&mut s, &load, 33_504);
+    says(&mut s, "SELECT COUNT(*) FROM t", "2");
+    std::fs::write(&path, "30\t1\t0\ta\n").unwrap();
+    says(&mut s, &load, "(1)");
+    says(&mut s, "SELECT COUNT(*) FROM t", "3");
+}
