@@ -3,7 +3,7 @@
 use crate::LabError;
 use crate::notify::Address;
 use crate::results::Results;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
