@@ -180,6 +180,9 @@ impl Connection {
             drop(gate);
             return self.listen(over);
         }
+        if gate.over && gate.running.is_some() && !gate.loading {
+            return self.lose(&mut gate);
+        }
         if readable {
             self.changed.notify_all();
         }
@@ -193,14 +196,14 @@ impl Connection {
         match got {
             Ok(Got::Blocked) => return false,
             Ok(Got::Message(message)) if message.kind == PacketType::Attention => gate.attention = true,
-            Ok(Got::Message(message)) => {
+            Ok(Got::Message(message)) if !over => {
                 // The client does not wait for its answer; one request is kept, the next ones stay in the socket.
                 gate.early = Some(message);
                 gate.readable = true;
                 return self.take_idle(&mut gate);
             }
-            // A bulk load that nobody has asked for, the end, or garbage.
-            Ok(Got::Closed | Got::Bulk { .. }) | Err(_) => gate.gone = true,
+            // A bulk load that nobody has asked for, the end, also behind one more request, or garbage.
+            Ok(Got::Closed | Got::Bulk { .. } | Got::Message(_)) | Err(_) => return self.lose(&mut gate),
         }
         // There may be more behind it.
         gate.readable = true;
@@ -210,6 +213,17 @@ impl Connection {
         }
         self.changed.notify_all();
         self.take_idle(&mut gate)
+    }
+
+    /// The client has gone away while a request runs: nobody waits for its answer. Whether a worker must take the connection.
+    fn lose(&self, gate: &mut Gate) -> bool {
+        gate.gone = true;
+        gate.readable = true;
+        if let Some(running) = &gate.running {
+            running.cancel();
+        }
+        self.changed.notify_all();
+        self.take_idle(gate)
     }
 
     fn take_idle(&self, gate: &mut Gate) -> bool {

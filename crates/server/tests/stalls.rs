@@ -38,16 +38,22 @@ fn who_leaves_while_a_request_runs_leaves_no_locks() {
     let server = TestServer::start();
     let mut other = server.client();
     other.run("create table t (id int primary key, n int) insert t values (1, 0)");
-    for leave in [Shutdown::Write, Shutdown::Both] {
+    // Also when it has sent more requests meanwhile, behind which its end stands.
+    for (leave, ahead) in
+        [Shutdown::Write, Shutdown::Both].into_iter().flat_map(|l| [0, 1, 3].map(|n| (l, n)))
+    {
         let mut client = server.client();
         client.run("begin tran update t set n = 1 where id = 1");
         client.send(&client.codec.batch("waitfor delay '00:01:00' update t set n = 2 where id = 1 commit"));
         std::thread::sleep(Duration::from_millis(50));
+        for _ in 0..ahead {
+            client.send(&client.codec.batch("select 1"));
+        }
         client.socket.shutdown(leave).unwrap();
         drop(client);
         soon("an update of the same row", || other.run("update t set n = n + 10 where id = 1"));
     }
-    assert_eq!(other.int("select n from t"), 20);
+    assert_eq!(other.int("select n from t"), 60);
     wait_for_connections(&server, 1);
 }
 
