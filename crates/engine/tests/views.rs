@@ -88,6 +88,7 @@ fn every_view_can_be_read_and_every_value_fits_its_column() {
             }
             "dm_db_page_info" => "(db_id(), 1, 0, 'DETAILED')",
             "dm_exec_cursors" => "(0)",
+            "dm_db_missing_index_columns" => "(1)",
             "dm_ringwood_cursors" => "(3, null, null)",
             "fn_my_permissions" => "('dbo.a', 'OBJECT')",
             "fn_builtin_permissions" => "(null)",
