@@ -25,6 +25,9 @@ const LOOK: Duration = Duration::from_millis(2);
 const LOOKED_AT: usize = 64;
 /// A thread beyond those that it starts with that finds no work for so long ends.
 const LINGER: Duration = Duration::from_secs(10);
+/// After so many requests a worker lets other threads have its core. One that finds a request at once each time would go on until the
+/// system takes the core from it, which is mostly in the middle of a request: its client waits then for as long as others have turns.
+const YIELD: u32 = 16;
 /// Stack of a worker: nested modules and deep expressions recurse. Only what is touched takes memory.
 const STACK: usize = 8 << 20;
 /// One request in so many is an ordinary one even while urgent ones wait.
@@ -285,7 +288,12 @@ impl<T: Send + 'static> Shared<T> {
 
     fn work_on(self: &Arc<Self>, lane: usize) {
         self.state.lock().threads.push(gettid());
+        let mut in_a_row = 0_u32;
         while !self.is_stopped() {
+            in_a_row = in_a_row.wrapping_add(1);
+            if in_a_row.is_multiple_of(YIELD) {
+                std::thread::yield_now();
+            }
             if let Some(item) = self.take() {
                 self.serve(lane, item);
                 continue;
