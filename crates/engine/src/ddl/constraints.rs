@@ -22,15 +22,15 @@ use plan::bind::set_options::{Isolation, SessionOptions};
 use plan::compile_query;
 use plan::rights::Rights;
 
-/// Runs `f` with the environment in which constraints are bound.
-fn with_env<T>(
+/// Runs `f` with the environment in which statements of the engine itself are bound: they need no right, and see what is committed.
+/// Where a table must not change meanwhile, the caller has locked it.
+pub(super) fn with_env<T>(
     core: &mut SessionCore,
     db: &Arc<Db>,
     f: impl FnOnce(&CompileEnv<'_>, &mut SessionCore) -> T,
 ) -> T {
     let (host, shared) = (core.host().clone(), core.shared.clone());
     let vars = VarScope::new();
-    // The table is locked as a whole: no level would add anything.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
     let env = CompileEnv {
         predicate_of: None,

@@ -8,10 +8,9 @@ use catalog::{Db, TableDef};
 use exec::dml::compile_dml;
 use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
-use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
-use plan::rights::Chain;
 use types::{SqlError, Value};
 
+use super::constraints::with_env;
 use super::temporal::history_of;
 
 /// Rows of one transaction in the background.
@@ -49,23 +48,7 @@ pub fn delete(
     );
     let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
     let stmt = stmts.first().ok_or_else(|| SqlError::internal("a change is no statement"))?;
-    let (host, shared, options) = (core.host().clone(), core.shared.clone(), core.options.clone());
-    let vars = VarScope::new();
-    let env = CompileEnv {
-        predicate_of: None,
-        chain: Chain::Trusted,
-        names: &*host,
-        db,
-        catalog: db.catalog(),
-        vars: &vars,
-        values: &[],
-        options: &options,
-        temps: &NO_TEMPS,
-        changes: None,
-        cancel: &shared.cancel,
-        counters: host.optimizer(),
-    };
-    let plan = compile_dml(stmt, &env)?;
+    let plan = with_env(core, db, |env, _| compile_dml(stmt, env))?;
     let rowcount = std::mem::take(&mut core.options.rowcount);
     let mut ignored: Vec<Vec<Value>> = Vec::new();
     let result = plan.run(&mut ExecCtx { session: core, vars: &mut [] }, &mut ignored);
@@ -73,20 +56,26 @@ pub fn delete(
     result
 }
 
-/// Deletes what is too old in the histories of a database, in transactions of their own.
+/// Deletes what is too old in the histories of a database, in transactions of their own. One that fails keeps no other from its turn.
 ///
 /// # Errors
-/// Those of the changes.
+/// The first of those of the changes; a cancel.
 pub fn clean(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
+    let mut first = Ok(());
     for table in tables(db) {
-        loop {
-            core.check_cancel()?;
-            core.begin_statement(false)?;
-            let result = delete(core, db, &table, Some(PIECE));
-            if core.end_statement(result)? < PIECE {
-                break;
-            }
+        core.check_cancel()?;
+        first = first.and(clean_table(core, db, &table));
+    }
+    first
+}
+
+fn clean_table(core: &mut SessionCore, db: &Arc<Db>, table: &TableDef) -> Result<(), SqlError> {
+    loop {
+        core.check_cancel()?;
+        core.begin_statement(false)?;
+        let result = delete(core, db, table, Some(PIECE));
+        if core.end_statement(result)? < PIECE {
+            return Ok(());
         }
     }
-    Ok(())
 }
