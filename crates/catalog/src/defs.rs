@@ -49,6 +49,8 @@ pub struct ColumnDef {
     pub generated: Option<Generated>,
     /// user_type_id of the alias type that it was declared with.
     pub alias: Option<i32>,
+    /// What stands for its values where who reads them may not see them: as sys.masked_columns.masking_function shows it.
+    pub mask: Option<CompactString>,
 }
 
 impl ColumnDef {

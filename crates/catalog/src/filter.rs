@@ -210,6 +210,7 @@ mod tests {
             computed: None,
             generated: None,
             alias: None,
+            mask: None,
         }
     }
 

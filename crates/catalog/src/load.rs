@@ -242,6 +242,7 @@ fn column(row: &[Value], objects: &HashMap<i32, ObjectRow>) -> Result<ColumnDef,
         generated: row[9].as_str().and_then(temporal::generated),
         computed: computed(&row[9])?,
         alias: row[11].as_i64().and_then(|id| i32::try_from(id).ok()),
+        mask: row[12].as_str().map(Into::into),
     })
 }
 
@@ -342,6 +343,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
                 },
                 Value::Int(column.collation.id() as i32),
                 column.alias.map_or(Value::Null, Value::Int),
+                column.mask.as_ref().map_or(Value::Null, Value::str),
             ],
         ));
         if let Some(d) = default {

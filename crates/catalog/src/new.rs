@@ -51,6 +51,8 @@ pub struct NewColumn {
     pub generated: Option<crate::temporal::Generated>,
     /// user_type_id of the alias type that it is declared with.
     pub alias: Option<i32>,
+    /// MASKED WITH (FUNCTION = ...), checked.
+    pub mask: Option<CompactString>,
 }
 
 impl NewColumn {
@@ -66,6 +68,7 @@ impl NewColumn {
             computed: None,
             generated: None,
             alias: None,
+            mask: None,
         }
     }
 }

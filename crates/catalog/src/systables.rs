@@ -12,7 +12,7 @@ pub enum SysTable {
     /// object_id | name, schema_id, type, parent, created, modified, text
     Objects = 0,
     /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id, how a computed column is kept and
-    /// its text, or which end of the period the column is
+    /// its text, or which end of the period the column is, alias type, mask
     Columns = 1,
     /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup, options, number of the
     /// filter's text
@@ -151,6 +151,8 @@ impl SysTable {
                 (Int, true),
                 // Of the alias type; old rows end before it.
                 (Int, true),
+                // The mask; old rows end before it.
+                (TEXT, true),
             ],
             SysTable::Indexes => &[
                 (Int, false),
@@ -310,7 +312,7 @@ mod tests {
         }
     }
 
-    /// A column's row from before alias types were kept.
+    /// A column's row from before alias types and masks were kept.
     #[test]
     fn rows_of_old_databases_are_read() {
         let columns = SysTable::Columns.columns();
@@ -321,7 +323,7 @@ mod tests {
         row.extend([Value::Bit(false), Value::Null, Value::Null, Value::Null, Value::Null, Value::Int(3)]);
         let mut bytes = Vec::new();
         RowLayout::new(&old).encode(&row, &mut bytes).unwrap();
-        row.push(Value::Null);
+        row.extend([Value::Null, Value::Null]);
         assert_eq!(SysTable::Columns.decode(&bytes).unwrap(), row);
     }
 

@@ -13,3 +13,4 @@ pub mod operators;
 pub mod output;
 pub mod run_files;
 pub mod state;
+pub mod unseen;

@@ -16,6 +16,7 @@ pub mod eval;
 pub mod functions;
 pub mod json;
 pub mod key;
+pub mod mask;
 pub mod random;
 pub mod zones;
 

@@ -174,10 +174,11 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     check(query)?;
     let mut binder = Binder::new(env);
     apply_options(&mut binder, &query.options, false)?;
-    let bound = binder.query(query)?;
+    let mut bound = binder.query(query)?;
     if !bound.assignments.is_empty() {
         return Err(not_allowed("Variable assignment"));
     }
+    binder.mask_result(&mut bound);
     let made = Made::new(&mut binder, &bound, source.wish)?;
     let columns = columns_of(&bound.columns);
     let (origins, origin_of) = made.origins(&bound);

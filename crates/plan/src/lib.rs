@@ -153,7 +153,8 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let assigns = q.body.first_select().items.iter().any(ast::SelectItem::assigns);
     apply_options(&mut binder, &q.options, assigns)?;
     binder.whole = true;
-    let bound = binder.query(q)?;
+    let mut bound = binder.query(q)?;
+    binder.mask_result(&mut bound);
     let (wanted, mut assignments) = wanted(&bound);
     let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;
     for (_, e) in &mut assignments {

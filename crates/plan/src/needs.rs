@@ -1,5 +1,6 @@
 //! What a compiled statement needs when it runs: tables to lock, plans of subqueries.
 
+use crate::bind::mask::MaskedColumn;
 use crate::hints::TableLock;
 use crate::nodes::Plan;
 use crate::rights::Right;
@@ -31,6 +32,8 @@ pub struct Needs {
     pub subqueries: Vec<Arc<Plan>>,
     /// Tables whose rows and values decided how they are read.
     pub watched: Vec<Watched>,
+    /// The masked columns that it reads, of the tables that it names.
+    pub masked: Vec<MaskedColumn>,
     /// OPTION (RECOMPILE): the plan is for one run.
     pub one_run: bool,
     /// A session makes the plan that will replace this one; the others go on with it.

@@ -39,8 +39,19 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
     let watched = std::mem::take(&mut binder.watched);
     let sequences = std::mem::take(&mut binder.sequences);
     let rights = binder.rights.take();
+    let masked = binder.masked_columns();
     let one_run = binder.one_run;
-    Ok(Needs { tables, modules, sequences, rights, subqueries: plans, watched, one_run, ..Needs::default() })
+    Ok(Needs {
+        tables,
+        modules,
+        sequences,
+        rights,
+        subqueries: plans,
+        watched,
+        masked,
+        one_run,
+        ..Needs::default()
+    })
 }
 
 /// The plan with exactly these columns. Error: internal, when it does not have one of them.

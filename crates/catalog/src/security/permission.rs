@@ -91,6 +91,7 @@ permissions! {
     AlterAnyCredential "ALCD" "ALTER ANY CREDENTIAL" [Server],
     AlterAnyDatabase "ALDB" "ALTER ANY DATABASE" [Server],
     AlterAnyLogin "ALLG" "ALTER ANY LOGIN" [Server],
+    AlterAnyMask "AAMK" "ALTER ANY MASK" [Database],
     AlterAnyRole "ALRL" "ALTER ANY ROLE" [Database],
     AlterAnySchema "ALSM" "ALTER ANY SCHEMA" [Database],
     AlterAnySecurityPolicy "ALSP" "ALTER ANY SECURITY POLICY" [Database],
@@ -130,6 +131,7 @@ permissions! {
     Showplan "SPLN" "SHOWPLAN" [Database],
     Shutdown "SHDN" "SHUTDOWN" [Server],
     TakeOwnership "TO" "TAKE OWNERSHIP" [Database Object Schema User Type],
+    Unmask "UMSK" "UNMASK" [Database Object Schema],
     Update "UP" "UPDATE" [Database Object Schema],
     ViewAnyDatabase "VWDB" "VIEW ANY DATABASE" [Server],
     ViewAnyDefinition "VWAD" "VIEW ANY DEFINITION" [Server],
@@ -167,12 +169,13 @@ impl Permission {
                 | Permission::Delete
                 | Permission::References
                 | Permission::Execute
+                | Permission::Unmask
         )
     }
 
     /// Whether it can be granted on single columns.
     pub fn has_columns(self) -> bool {
-        matches!(self, Permission::Select | Permission::Update | Permission::References)
+        matches!(self, Permission::Select | Permission::Update | Permission::References | Permission::Unmask)
     }
 
     /// The permissions that include this one on `class`: (class, permission), the class being the same one or the one that contains
@@ -226,6 +229,7 @@ impl Permission {
             (C::Schema, P::Insert) => &[(C::Schema, P::Control), (C::Database, P::Insert)],
             (C::Schema, P::Update) => &[(C::Schema, P::Control), (C::Database, P::Update)],
             (C::Schema, P::Delete) => &[(C::Schema, P::Control), (C::Database, P::Delete)],
+            (C::Schema, P::Unmask) => &[(C::Schema, P::Control), (C::Database, P::Unmask)],
             (C::Schema, P::Execute) => &[(C::Schema, P::Control), (C::Database, P::Execute)],
             (C::Schema, P::References) => &[(C::Schema, P::Control), (C::Database, P::References)],
             (C::Schema, P::ViewDefinition) => &[(C::Schema, P::Control), (C::Database, P::ViewDefinition)],
@@ -237,6 +241,7 @@ impl Permission {
             (C::Object, P::Insert) => &[(C::Object, P::Control), (C::Schema, P::Insert)],
             (C::Object, P::Update) => &[(C::Object, P::Control), (C::Schema, P::Update)],
             (C::Object, P::Delete) => &[(C::Object, P::Control), (C::Schema, P::Delete)],
+            (C::Object, P::Unmask) => &[(C::Object, P::Control), (C::Schema, P::Unmask)],
             (C::Object, P::Execute) => &[(C::Object, P::Control), (C::Schema, P::Execute)],
             (C::Object, P::References) => &[(C::Object, P::Control), (C::Schema, P::References)],
             (C::Object, P::ViewDefinition) => &[(C::Object, P::Control), (C::Schema, P::ViewDefinition)],

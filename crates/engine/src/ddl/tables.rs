@@ -363,6 +363,7 @@ impl<'a> Work<'a> {
             computed: new.computed.clone(),
             generated: new.generated,
             alias: new.alias,
+            mask: new.mask.clone(),
         })
     }
 

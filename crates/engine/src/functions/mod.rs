@@ -4,6 +4,7 @@
 pub mod activity;
 pub mod cursors;
 pub mod environment;
+mod masks;
 pub mod metadata;
 mod passphrase;
 pub mod properties;
@@ -31,6 +32,7 @@ pub fn find(name: &str) -> Option<&'static Function> {
             cursors::FUNCTIONS,
             system::FUNCTIONS,
             environment::FUNCTIONS,
+            masks::FUNCTIONS,
             metadata::FUNCTIONS,
             passphrase::FUNCTIONS,
             properties::FUNCTIONS,
@@ -73,6 +75,7 @@ mod tests {
             cursors::FUNCTIONS,
             system::FUNCTIONS,
             environment::FUNCTIONS,
+            masks::FUNCTIONS,
             metadata::FUNCTIONS,
             passphrase::FUNCTIONS,
             properties::FUNCTIONS,

@@ -313,6 +313,7 @@ fn column(id: i64, name: &str, property: &str, session: &mut SessionCore) -> Val
                 flag(!c.ty.is_lob() && (!c.is_virtual() || computed_def::is_deterministic(&db, table, at)))
             }
             "iscomputed" => flag(c.computed.is_some()),
+            "ismasked" => flag(c.mask.is_some()),
             "isdeterministic" if c.computed.is_some() => flag(computed_def::is_deterministic(&db, table, at)),
             "generatedalwaystype" => {
                 Value::Int(c.generated.map_or(0, |generated| 1 + i32::from(generated.end)))

@@ -11,7 +11,7 @@ use types::{DataType, Len, SqlError};
 use super::alter_index::clustered_disabled;
 use super::index::{add_index, drop_from};
 use super::statistics::check_no_statistics;
-use super::{StmtCtx, computed_def, index_options, option_rules, resolve_table, table_def};
+use super::{StmtCtx, computed_def, index_options, masks, option_rules, resolve_table, table_def};
 use crate::ddl::modules::Parent;
 use crate::ddl::rebuild::{copy_rows, run_dml};
 use crate::ddl::tables::Work;
@@ -135,6 +135,10 @@ impl StmtCtx<'_> {
                         temporal::switch_on(self.core, &db, &table, &versioning)
                     }
                 }
+            }
+            AlterTableAction::Mask { column, function } => {
+                let at = table.column(&column.value).ok_or_else(|| unknown_column(&column.value, &table))?;
+                masks::put(&mut work, &table, at, function.as_deref())
             }
             AlterTableAction::ColumnProperty { column, add, property } => {
                 column_property(&mut work, &table, &column.value, *add, property)
@@ -330,6 +334,7 @@ fn add_past_column(work: &mut Work<'_>, table: &TableDef, history: &Arc<TableDef
         identity: None,
         computed: None,
         generated: None,
+        mask: None,
         ..column.clone()
     });
     let at = next.columns.len() - 1;
@@ -684,7 +689,7 @@ fn drop_element(
 }
 
 /// 5074: a computed column is computed from the column.
-fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> {
+pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> {
     match computed_def::computed_from(table, at) {
         None => Ok(()),
         Some(computed) => {
@@ -771,7 +776,7 @@ fn alter_column(
         // The rows are as they were.
         check_no_statistics(table, table.columns[at].column_id)?;
         let mut next = TableDef::clone(table);
-        (next.columns[at].ty, next.columns[at].alias) = (new.ty, new.alias);
+        (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) = (new.ty, new.alias, new.mask);
         next.layout = layout_of(&next.columns);
         return work.replace(table, next).map(drop);
     }
@@ -792,7 +797,7 @@ fn alter_column(
         table.state.statistics.forget_column(table.columns[at].column_id);
     }
     let mut next = TableDef::clone(table);
-    (next.columns[at].ty, next.columns[at].alias) = (new.ty, new.alias);
+    (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) = (new.ty, new.alias, new.mask);
     next.columns[at].nullable = new.nullable;
     next.columns[at].collation = new.collation;
     // As an assignment: what does not fit is an error.

@@ -21,6 +21,7 @@ pub mod index;
 mod index_options;
 mod insert_bulk;
 pub(crate) mod login;
+mod masks;
 mod module;
 pub(crate) mod option_rules;
 mod permission;

@@ -280,7 +280,10 @@ fn permissions(target: &Target, items: &[PermissionItem]) -> Result<Vec<(Permiss
         }
         let found = Permission::named(&item.name, target.on.class);
         let fits = |p: &Permission| {
-            target.on.class != Class::Object || target.all.contains(p) || !p.is_of_rows_or_code()
+            target.on.class != Class::Object
+                || target.all.contains(p)
+                || !p.is_of_rows_or_code()
+                || (*p == Permission::Unmask && target.table.is_some())
         };
         let Some(permission) = found.filter(fits) else {
             let known = Permission::ALL.iter().any(|p| p.name() == item.name);

@@ -100,7 +100,18 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         StmtKind::AlterTable(alter) => {
             alter_table(core, &alter.name)?;
             match &alter.action {
-                AlterTableAction::Add { elements, .. } => columns(core, elements),
+                AlterTableAction::Add { elements, .. } => {
+                    columns(core, elements)?;
+                    let masks = |e: &TableElement| matches!(e, TableElement::Column(c) if c.mask.is_some());
+                    if elements.iter().any(masks) { alter_masks(core, &alter.name) } else { Ok(()) }
+                }
+                AlterTableAction::AlterColumn { column, .. } if column.mask.is_some() => {
+                    alter_masks(core, &alter.name)
+                }
+                AlterTableAction::AlterColumn { column, .. } if is_masked(core, &alter.name, column) => {
+                    alter_masks(core, &alter.name)
+                }
+                AlterTableAction::Mask { .. } => alter_masks(core, &alter.name),
                 _ => Ok(()),
             }
         }
@@ -314,6 +325,27 @@ fn object(core: &mut SessionCore, name: &ObjectName, permission: Permission) -> 
     core.effective(&db)?;
     in_database(core, &db, permission)?;
     alter_schema(core, &db, name)
+}
+
+/// Whether a column of a table has a mask.
+fn is_masked(core: &SessionCore, name: &ObjectName, column: &syntax::ast::ColumnDef) -> bool {
+    let found = super::resolve_table(core, name).ok();
+    found.is_some_and(|(_, table)| {
+        table.column(&column.name.value).is_some_and(|at| table.columns[at].mask.is_some())
+    })
+}
+
+/// 15247 without ALTER ANY MASK.
+fn alter_masks(core: &mut SessionCore, table: &ObjectName) -> Result<(), SqlError> {
+    let db = database_of(core, table)?;
+    match core.has(&db, Securable::DATABASE, 0, Permission::AlterAnyMask) {
+        true => Ok(()),
+        false => {
+            let mut refused = not_permitted();
+            refused.state = 5;
+            Err(refused)
+        }
+    }
 }
 
 fn create_table(core: &mut SessionCore, create: &CreateTable) -> Result<(), SqlError> {
@@ -639,8 +671,9 @@ impl StmtCtx<'_> {
                 let Some(table) = table else { return Ok(()) };
                 let schema = db.catalog().schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
                 let on = Securable::new(Class::Object, table.object_id);
-                // Values of rows are in the steps of a histogram, of those too that a security policy hides.
-                let hidden = db.catalog().policies.contains_key(&table.object_id);
+                // Values of rows are in the steps of a histogram, of those too that a security policy or a mask hides.
+                let hidden = db.catalog().policies.contains_key(&table.object_id)
+                    || table.columns.iter().any(|c| c.mask.is_some());
                 let permission = if dbcc.name.eq_ignore_ascii_case("SHOW_STATISTICS") && !hidden {
                     Permission::Select
                 } else {

@@ -12,7 +12,7 @@ use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::{Collation, DataType, SqlError};
 
 use super::computed_def::{self, new_computed};
-use super::{index_options, option_rules};
+use super::{index_options, masks, option_rules};
 use catalog::errors;
 use catalog::fold_name;
 use catalog::{
@@ -100,6 +100,7 @@ pub fn new_columns(table: &TableDef) -> Vec<NewColumn> {
             collation: c.collation,
             computed: c.computed.clone(),
             alias: c.alias,
+            mask: c.mask.clone(),
             ..NewColumn::new(c.name.clone(), c.ty, c.nullable)
         })
         .collect()
@@ -223,6 +224,9 @@ pub fn new_column(
     new.generated = column.generated;
     if let Some(name) = &column.collation {
         new.collation = plan::bind::type_names::collation(name, defaults.db.default_collation(), 3)?;
+    }
+    if let Some(mask) = &column.mask {
+        new.mask = Some(masks::checked(mask, &new.name, new.ty)?);
     }
     if let Some(identity) = &column.identity {
         new.identity = Some(identity_of(identity, &new, column.nullable)?);

@@ -1,4 +1,4 @@
-//! Columns: sys.columns, all_columns, system_columns, identity_columns, computed_columns.
+//! Columns: sys.columns, all_columns, system_columns, identity_columns, masked_columns, computed_columns.
 
 use std::sync::Arc;
 
@@ -115,7 +115,8 @@ impl Column<'_> {
                 25 => Value::TinyInt(self.generated().0),
                 26 => text(self.generated().1),
                 32 => bit(self.def.is_some_and(ColumnDef::is_hidden)),
-                33 | 36 | 39 => bit(false),
+                33 => bit(self.def.is_some_and(|c| c.mask.is_some())),
+                36 | 39 => bit(false),
                 _ => Value::Null,
             };
         }
@@ -194,6 +195,7 @@ pub(super) fn each(
                 computed: c.computed.clone(),
                 generated: None,
                 alias: c.alias,
+                mask: c.mask.clone(),
             };
             let (object_id, column_id, ty) = (def.type_id, column.column_id, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });
@@ -291,6 +293,25 @@ pub static IDENTITY_COLUMNS: View =
         }
         Ok(rows)
     });
+
+/// sys.masked_columns.
+pub static MASKED_COLUMNS: View = View::seeking(
+    "masked_columns",
+    column_columns!(("masking_function", NVarChar(Len::N(4000)), true)),
+    SOUGHT,
+    pick::per_table,
+    |session, db, wanted| {
+        let mut rows = Vec::new();
+        each(session, db, wanted, (0, 1), &mut |column| {
+            let Some(mask) = column.def.and_then(|c| c.mask.as_ref()) else { return };
+            rows.push(wanted.row(|at| match at {
+                BEFORE => text(mask),
+                _ => column.value(at, 1),
+            }));
+        })?;
+        Ok(rows)
+    },
+);
 
 /// sys.computed_columns.
 pub static COMPUTED_COLUMNS: View = View::seeking(

@@ -397,6 +397,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &columns::SYSTEM_COLUMNS,
     &columns::IDENTITY_COLUMNS,
     &columns::COMPUTED_COLUMNS,
+    &columns::MASKED_COLUMNS,
     &objects::INDEXES,
     &objects::INDEX_COLUMNS,
     &objects::KEY_CONSTRAINTS,

@@ -105,6 +105,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.assemblies", PUBLIC, Rows::All),
     ("sys.assembly_types", PUBLIC, Rows::All),
     ("sys.computed_columns", PUBLIC, Rows::All),
+    ("sys.masked_columns", PUBLIC, Rows::Objects("object_id")),
     ("sys.extended_properties", PUBLIC, Rows::All),
     ("sys.fn_listextendedproperty", PUBLIC, Rows::All),
     ("sys.fn_helpcollations", PUBLIC, Rows::All),

@@ -142,8 +142,10 @@ const STEPS: &[ViewColumn] = &[
 pub static STATS_HISTOGRAM: View =
     View::function("dm_db_stats_histogram", 2, STEPS, |session, db, args| -> Rows {
         let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
-        // Values of rows are in the steps, of those too that a security policy hides.
-        if db.catalog().policies.contains_key(&table.object_id) && !session.owns_database(db) {
+        // Values of rows are in the steps, of those too that a security policy or a mask hides.
+        let hidden = db.catalog().policies.contains_key(&table.object_id)
+            || table.columns.iter().any(|c| c.mask.is_some());
+        if hidden && !session.owns_database(db) {
             return Ok(Vec::new());
         }
         let Some(measured) = &statistics.measured else { return Ok(Vec::new()) };

@@ -14,6 +14,7 @@ use super::{Fetched, How};
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
 use crate::state::cursors::CurrentRow;
+use crate::unseen;
 
 /// Reads the base rows and makes the row of them; false when one of them is gone. The tables are locked.
 ///
@@ -46,7 +47,8 @@ pub fn look_up(
     }
     let mut rt = Rt::new(ctx, plan.needs());
     for e in &made.exprs {
-        let value = e.eval(&slots, &mut rt)?;
+        let value =
+            e.eval(&slots, &mut rt).map_err(|e| unseen::of_statement(rt.session(), plan.needs(), e))?;
         slots.push(value);
     }
     out.row.clear();

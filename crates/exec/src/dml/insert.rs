@@ -7,7 +7,7 @@ use super::named::insert_target;
 use super::nested::{self, NestedChange};
 use super::new_row::{NewRows, row_of, wrong_count};
 use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
-use super::values::{default_of, into_column};
+use super::values::{default_of, into_column, masked_column};
 use crate::explain;
 use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::rt::{Rt, RunState};
@@ -172,7 +172,8 @@ pub(super) fn values_source(
                     let wanted = Wanted::Becomes(table.columns[*column].ty);
                     let typed = binder.deduce(e, wanted).and_then(|()| binder.expr(e));
                     binder.scopes.pop();
-                    into_column(typed?, (db, table), *column)?
+                    let value = into_column(typed?, (db, table), *column)?;
+                    masked_column(binder, value, table, *column)
                 }
             };
             given.push(value);
@@ -191,7 +192,8 @@ pub(super) fn query_source(
     keeps_defaults: bool,
 ) -> Result<Source, SqlError> {
     plan::bind::document::check_absent(query, "INSERT")?;
-    let bound = binder.query(query)?;
+    let mut bound = binder.query(query)?;
+    binder.mask_result(&mut bound);
     if bound.columns.len() != columns.len() {
         return Err(wrong_count(bound.columns.len(), columns.len(), listed, true));
     }

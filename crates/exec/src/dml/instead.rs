@@ -165,6 +165,7 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
         computed: None,
         generated: None,
         alias: None,
+        mask: None,
     });
     Arc::new(TableDef::of_view(view, columns.collect()))
 }
@@ -240,6 +241,7 @@ fn changed(
     }
     let table = table_of(&found.view, &source.columns);
     let (logical, get) = numbered(binder, logical, &found.db, &table)?;
+    binder.learn(&logical);
     binder.scope()?.visible = true;
     binder.scope()?.clause = Clause::Where;
     let mut preds: Vec<Pred> = Vec::new();

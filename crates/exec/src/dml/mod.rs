@@ -25,6 +25,7 @@ mod values;
 use crate::operators::context::{ExecCtx, RowSink};
 use crate::output::ColumnInfo;
 use crate::state::changes::Action;
+use crate::unseen;
 use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
 use plan::counters::Kind;
@@ -135,14 +136,15 @@ impl DmlPlan {
 
     /// Runs the statement; returns how many rows it changed.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        match self {
+        let done = match self {
             DmlPlan::Insert(plan) => plan.run(ctx, out),
             DmlPlan::Update(plan) => plan.run(ctx, out),
             DmlPlan::Delete(plan) => plan.run(ctx, out),
             DmlPlan::Merge(plan) => plan.run(ctx, out),
             DmlPlan::Instead(plan) => plan.run(ctx, out),
             DmlPlan::SelectInto(plan) => plan.run(ctx),
-        }
+        };
+        done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
     }
 }
 

@@ -8,7 +8,7 @@ use super::change::{CompileCascade, TableChange};
 use super::loader::Loader;
 use super::named::{is_query, table_position, target_table};
 use super::new_row::{NewRows, row_of, target_columns, wrong_count};
-use super::values::into_column;
+use super::values::{into_column, masked_column};
 use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::memory::row_bytes;
 use crate::operators::rt::Rt;
@@ -125,6 +125,14 @@ pub fn bind(
     let columns =
         [first, first + width as ColId].map(|first| binder.columns_of(scope.db, scope.table, first));
     let [deleted, inserted] = columns;
+    for first in [first, first + width as ColId] {
+        binder.note_masks(scope.db, scope.table, first);
+        // Of a view's rows: what its query has found.
+        let shown = scope.columns.iter().filter(|_| scope.images != Images::Inserted);
+        for (column, at) in shown.filter_map(|column| Some((column, column.position?))) {
+            binder.copy_mask(column.column.id, first + at as ColId);
+        }
+    }
     let names = names(&scope, [deleted?, inserted?], absent, action);
     // Nothing but these names is seen.
     let outer = std::mem::replace(&mut binder.scopes, vec![names]);
@@ -243,7 +251,7 @@ fn clauses(
         let (columns, values) = items(binder, clause)?;
         match &clause.into {
             None => {
-                let exprs = values.into_iter().map(|typed| typed.expr).collect();
+                let exprs = values.into_iter().map(|t| binder.masked(t.expr, t.ty, t.collation)).collect();
                 client = Some(Selected { columns, exprs });
             }
             Some(target) => into = Some(into_table(binder, scope, target, values, compile_cascade)?),
@@ -269,7 +277,8 @@ fn into_table(
     let mut given = Vec::with_capacity(values.len());
     for (typed, column) in values.into_iter().zip(&columns) {
         let manner = binder.env.options.manner();
-        given.push(into_column(Typed { manner, ..typed }, (&db, &table), *column)?);
+        let value = into_column(Typed { manner, ..typed }, (&db, &table), *column)?;
+        given.push(masked_column(binder, value, &table, *column));
     }
     let exprs = row_of(binder, &table, &columns, given)?;
     let all: Vec<usize> = (0..table.columns.len()).collect();

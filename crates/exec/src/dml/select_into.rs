@@ -58,12 +58,13 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     binder.numbered = Some(Vec::new());
     let bound = binder.query(query);
     let numbered = binder.numbered.take().unwrap_or_default();
-    let bound = bound?;
+    let mut bound = bound?;
     if !bound.assignments.is_empty() {
         let text = "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \
                     operations.";
         return Err(SqlError::new(141, 15, 1, text));
     }
+    binder.mask_result(&mut bound);
     let mut table = NewTable {
         schema: name.schema.as_ref().map_or_else(|| "dbo".into(), |s| s.value.clone()),
         name: name.name.value.clone(),

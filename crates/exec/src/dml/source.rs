@@ -177,6 +177,7 @@ pub fn dml_source(
         }
         Some(ast::Filter::CurrentOf(name)) => cursor = Some(name.clone()),
     }
+    binder.learn(&logical);
     Ok(BoundTarget { get, lock: reading.table, through, logical, preds, cursor })
 }
 

@@ -95,6 +95,12 @@ pub fn into_column(typed: Typed, (db, table): (&Db, &TableDef), column: usize) -
     bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment, table.columns[column].collation)
 }
 
+/// The value of a column as it leaves the statement's query.
+pub fn masked_column(binder: &mut Binder<'_>, value: Expr, table: &TableDef, column: usize) -> Expr {
+    let def = &table.columns[column];
+    binder.masked(value, def.ty, def.collation)
+}
+
 /// The value of a column that the statement does not mention.
 pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
     let def = &table.columns[column];

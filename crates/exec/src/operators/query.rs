@@ -6,6 +6,7 @@ use super::context::{ExecCtx, RowSink};
 use super::open::start;
 use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
+use crate::unseen;
 use plan::{Needs, QueryPlan};
 use types::{SqlError, Value};
 
@@ -83,7 +84,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
         let mut rt = Rt::resume(ctx, &query.needs, std::mem::take(&mut self.state));
         let more = self.root.next(&query.plan, &mut rt, batch);
         self.state = rt.suspend();
-        more
+        more.map_err(|e| unseen::of_statement(ctx.session, &query.needs, e))
     }
 
     /// Assigns the values of a row to the query's variables.
@@ -92,7 +93,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
         let mut rt = Rt::resume(ctx, &query.needs, std::mem::take(&mut self.state));
         let assigned = assign(query, row, &mut rt);
         self.state = rt.suspend();
-        assigned
+        assigned.map_err(|e| unseen::of_statement(ctx.session, &query.needs, e))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::context::ExecCtx;
 use super::rt::Rt;
 use crate::explain::uses::Evaluations;
+use crate::unseen;
 use expr::{Expr, Pred, Typed, bind_ops};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
@@ -64,17 +65,20 @@ pub fn compile_scalar(
     env: &CompileEnv<'_>,
     want: Option<DataType>,
 ) -> Result<Arc<Scalar>, SqlError> {
-    let (typed, needs) = bound(env, |b| {
+    let ((expr, ty), needs) = bound(env, |b| {
         if let Some(want) = want {
             b.deduce(e, Wanted::Becomes(want))?;
         }
-        b.expr(e)
+        let typed = b.expr(e)?;
+        let Typed { ty, collation, .. } = typed;
+        let (expr, ty) = match want {
+            Some(want) => {
+                (bind_ops::assigned(typed, want, Mode::Implicit, env.db.default_collation())?, want)
+            }
+            None => (typed.expr, ty),
+        };
+        Ok((b.masked(expr, ty, collation), ty))
     })?;
-    let Typed { ty, .. } = typed;
-    let (expr, ty) = match want {
-        Some(want) => (bind_ops::assigned(typed, want, Mode::Implicit, env.db.default_collation())?, want),
-        None => (typed.expr, ty),
-    };
     Ok(Arc::new(Scalar { expr, ty, needs, evaluations: Evaluations::default() }))
 }
 
@@ -102,7 +106,8 @@ impl Scalar {
         if !self.needs.is_empty() {
             begin(&self.needs, &self.evaluations, ctx)?;
         }
-        self.expr.eval(&[], &mut Rt::new(ctx, &self.needs))
+        let value = self.expr.eval(&[], &mut Rt::new(ctx, &self.needs));
+        value.map_err(|e| unseen::of_statement(ctx.session, &self.needs, e))
     }
 
     /// Its type.
@@ -134,7 +139,8 @@ impl Condition {
         if !self.needs.is_empty() {
             begin(&self.needs, &self.evaluations, ctx)?;
         }
-        self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs))
+        let truth = self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs));
+        truth.map_err(|e| unseen::of_statement(ctx.session, &self.needs, e))
     }
 
     /// Whether it reads a table.

@@ -8,6 +8,7 @@ use catalog::security::{
     Securable,
 };
 use catalog::{Db, MASTER, fold_name};
+use plan::bind::mask::MaskedColumn;
 use plan::rights::Right;
 use types::SqlError;
 
@@ -141,6 +142,26 @@ impl SessionCore {
             return true;
         }
         self.effective(db).is_ok_and(|effective| effective.has(on, schema, permission))
+    }
+
+    /// Whether the caller may see the values of masked columns, of each of them.
+    pub fn sees(&mut self, columns: impl Iterator<Item = MaskedColumn>) -> bool {
+        if self.may_all() {
+            return true;
+        }
+        for column in columns {
+            let Some(db) = self.host().db_by_id(column.db) else { return false };
+            let Ok(effective) = self.effective(&db) else { return false };
+            if effective.all {
+                continue;
+            }
+            let on = Securable::new(Class::Object, column.table);
+            let (permission, columns) = (Permission::Unmask, vec![column.column]);
+            if effective.columns(&Right { db, on, schema: column.schema, permission, columns }).is_err() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether the caller has a permission of the server.

@@ -90,7 +90,11 @@ impl Binder<'_> {
         let json = clause.kind == ForKind::Json;
         let options = read_options(clause)?;
         let bare = ast::Query { for_clause: None, ..query.clone() };
-        let bound = self.plain_query(&bare)?;
+        let mut bound = self.plain_query(&bare)?;
+        if whole {
+            // A document within a statement is masked as a whole.
+            self.mask_columns(&mut bound.logical, &mut bound.columns);
+        }
         let select = match &query.body {
             QueryBody::Select(select) => Some(&**select),
             QueryBody::Set { .. } | QueryBody::Ordered(_) => None,

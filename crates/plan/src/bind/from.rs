@@ -305,6 +305,7 @@ impl Binder<'_> {
             self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
         }
         self.rights.reads(&db, &table, first);
+        self.note_masks(&db, &table, first);
         let values = self.values.clone();
         Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, values }
     }

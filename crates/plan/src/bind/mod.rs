@@ -15,6 +15,7 @@ pub mod function;
 mod grouping;
 mod json;
 pub mod literal;
+pub mod mask;
 pub mod module;
 pub mod nested_change;
 pub mod period;
@@ -151,6 +152,8 @@ pub struct Binder<'a> {
     policies: bool,
     /// The tables whose predicates are being bound: database and object_id.
     open_policies: Vec<(i32, i32)>,
+    /// Columns that are made of masked ones.
+    masks: mask::Masks,
     /// Columns that nodes() gives.
     node_columns: Vec<ColId>,
     /// The column that is bound next may be one of them.
@@ -207,6 +210,7 @@ impl<'a> Binder<'a> {
             system_time: None,
             policies: env.chain != Chain::Trusted || env.predicate_of.is_some(),
             open_policies: env.predicate_of.map(|table| (env.db.id(), table)).into_iter().collect(),
+            masks: mask::Masks::default(),
             node_columns: Vec::new(),
             node_access: false,
         }

@@ -158,6 +158,7 @@ impl Binder<'_> {
         let width = changes.table.columns.len() + 1;
         let first = self.new_cols(width);
         let db = self.db.clone();
+        self.note_masks(&db, &changes.table, first);
         let mut columns = self.columns_of(&db, &changes.table, first)?;
         let mut number = ScopeColumn::new(
             ROW_NUMBER,

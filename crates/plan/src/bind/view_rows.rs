@@ -55,6 +55,8 @@ impl Binder<'_> {
         self.rights.chain = chain;
         let mut bound = bound?;
         if let Some(source) = self.scope()?.sources.last().cloned() {
+            let kept: Vec<_> = source.columns.iter().map(|c| (c.folded.clone(), c.id)).collect();
+            self.learn_view(&db, view, &kept)?;
             bound = self.let_through((&db, view), &source, bound)?;
         }
         if !self.modules.iter().any(|(_, used)| Arc::ptr_eq(used, view)) {

@@ -240,6 +240,8 @@ pub struct ColumnDef {
     pub rowguidcol: bool,
     /// `SPARSE`.
     pub sparse: bool,
+    /// `MASKED WITH (FUNCTION = '...')`.
+    pub mask: Option<CompactString>,
     /// `GENERATED ALWAYS AS ROW START | END [HIDDEN]`.
     pub generated: Option<Generated>,
     /// DEFAULT, PRIMARY KEY, UNIQUE, CHECK, REFERENCES in the order written; key lists are empty here.
@@ -263,6 +265,7 @@ impl ColumnDef {
             identity: None,
             rowguidcol: false,
             sparse: false,
+            mask: None,
             generated: None,
             constraints: Vec::new(),
             index: None,
@@ -398,6 +401,8 @@ pub enum AlterTableAction {
     Add { elements: Vec<TableElement>, check: Option<bool> },
     /// `ALTER COLUMN name type [COLLATE] [NULL | NOT NULL] [WITH (options)]`.
     AlterColumn { column: Box<ColumnDef>, options: Vec<OptionItem> },
+    /// `ALTER COLUMN name ADD MASKED WITH (FUNCTION = '...') | DROP MASKED`.
+    Mask { column: Ident, function: Option<CompactString> },
     /// `ALTER COLUMN name ADD | DROP property`; the property in upper case.
     ColumnProperty { column: Ident, add: bool, property: CompactString },
     /// `DROP ...`: never empty.

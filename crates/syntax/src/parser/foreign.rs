@@ -230,10 +230,7 @@ impl Parser<'_> {
 
     /// A property of a column that no column has here; false when there is none.
     pub(super) fn foreign_property(&mut self) -> P<bool> {
-        if self.eat_seq(&["MASKED", "WITH"]) {
-            self.mark_foreign("A column that is MASKED");
-            self.skip_parentheses()?;
-        } else if self.eat_seq(&["ENCRYPTED", "WITH"]) {
+        if self.eat_seq(&["ENCRYPTED", "WITH"]) {
             self.mark_foreign("A column that is ENCRYPTED");
             self.skip_parentheses()?;
         } else if self.eat_seq(&["GENERATED", "ALWAYS", "AS"]) {

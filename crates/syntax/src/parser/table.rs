@@ -104,6 +104,15 @@ impl Parser<'_> {
             column.rowguidcol = true;
         } else if self.eat("SPARSE") {
             column.sparse = true;
+        } else if self.at_seq(&["MASKED", "WITH"]) {
+            // It has its place.
+            let late =
+                column.nullable.is_some() || column.identity.is_some() || !column.constraints.is_empty();
+            if late || column.computed.is_some() {
+                return Err(self.unexpected());
+            }
+            self.bump();
+            column.mask = Some(self.mask()?);
         } else if self.eat_seq(&["GENERATED", "ALWAYS", "AS", "ROW"]) {
             let end = self.eat("END");
             if !end {
@@ -128,6 +137,17 @@ impl Parser<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Behind the word MASKED.
+    fn mask(&mut self) -> P<CompactString> {
+        self.expect("WITH")?;
+        self.expect_tok(Tok::LParen)?;
+        self.expect("FUNCTION")?;
+        self.expect_tok(Tok::Eq)?;
+        let function = self.string()?;
+        self.expect_tok(Tok::RParen)?;
+        Ok(function)
     }
 
     /// Behind the word IDENTITY.
@@ -385,6 +405,10 @@ impl Parser<'_> {
         if self.is_ident(0) && (self.at_word(1, "ADD") || self.at_word(1, "DROP")) {
             let column = self.ident()?;
             let add = self.upper_word()? == "ADD";
+            if self.eat("MASKED") {
+                let function = if add { Some(self.mask()?) } else { None };
+                return Ok(AlterTableAction::Mask { column, function });
+            }
             let property = if self.eat_seq(&["NOT", "FOR", "REPLICATION"]) {
                 "NOT FOR REPLICATION".into()
             } else {

@@ -9,7 +9,7 @@ use crate::dml::new_row::{NewRows, row_of, wrong_count};
 use crate::dml::output::{self, BoundOutput, Images, OutputColumn, OutputScope};
 use crate::dml::through::{Through, set_names};
 use crate::dml::update::set::SetClause;
-use crate::dml::values::{default_of, into_column};
+use crate::dml::values::{default_of, into_column, masked_column};
 use crate::state::changes::Action as Kind;
 use catalog::{Db, TableDef, VARIABLES};
 use expr::{ColId, Expr, Pred};
@@ -65,6 +65,8 @@ pub fn compile(
     let source = binder.from_clause(std::slice::from_ref(&merge.source))?;
     let (sides, lock) = target(binder, merge)?;
     let on = on(binder, &sides, &merge.on)?;
+    binder.learn(&source);
+    binder.learn(&sides.rows);
     let mut bound = Bound::default();
     for clause in &merge.clauses {
         bound.clause(binder, &sides, clause)?;
@@ -477,7 +479,8 @@ fn insert(
             _ => {
                 binder.scope()?.clause = Place::Where;
                 binder.deduce(e, Wanted::Becomes(table.columns[*column].ty))?;
-                into_column(binder.expr(e)?, (&sides.get.db, table), *column)?
+                let value = into_column(binder.expr(e)?, (&sides.get.db, table), *column)?;
+                masked_column(binder, value, table, *column)
             }
         });
     }

@@ -3,7 +3,7 @@
 //! changed gets a new rowversion.
 
 use super::super::new_row::not_modifiable;
-use super::super::values::{default_of, full_name, into_column};
+use super::super::values::{default_of, full_name, into_column, masked_column};
 use super::write;
 use catalog::TableDef;
 use catalog::statistics::column_bit;
@@ -156,6 +156,8 @@ impl SetClause {
             Assignment::Variable { variable, op, value } => {
                 binder.scope()?.clause = Clause::Select;
                 let (slot, e) = binder.assignment(variable, *op, value)?;
+                let (ty, collation) = (binder.env.vars.find(variable)?.1, binder.collation());
+                let e = binder.masked(e, ty, collation);
                 self.vars.push((slot, VarValue::Expr(e)));
             }
             Assignment::Column { variable, column, op, value } => {
@@ -192,7 +194,8 @@ impl SetClause {
                         if let Some(op) = compound(*op) {
                             typed = binder.binary(op, own(get, at), typed)?;
                         }
-                        into_column(typed, (&get.db, &get.table), at)?
+                        let value = into_column(typed, (&get.db, &get.table), at)?;
+                        masked_column(binder, value, &get.table, at)
                     }
                 };
                 self.sets.push(SetColumn { column: at, expr, patch: patch_of(&get.table, at) });
@@ -209,6 +212,7 @@ impl SetClause {
                 binder.scope()?.clause = Clause::Where;
                 let typed = write::bind(binder, own(get, at), args)?;
                 let expr = into_column(typed, (&get.db, &get.table), at)?;
+                let expr = masked_column(binder, expr, &get.table, at);
                 self.sets.push(SetColumn { column: at, expr, patch: None });
             }
         }
