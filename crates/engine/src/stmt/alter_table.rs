@@ -138,6 +138,10 @@ impl StmtCtx<'_> {
             }
             AlterTableAction::Mask { column, function } => {
                 let at = table.column(&column.value).ok_or_else(|| unknown_column(&column.value, &table))?;
+                if table.columns[at].computed.is_some() {
+                    return Err(is_computed(&table.columns[at].name));
+                }
+                check_not_computed_from(&table, at)?;
                 masks::put(&mut work, &table, at, function.as_deref())
             }
             AlterTableAction::ColumnProperty { column, add, property } => {
@@ -689,7 +693,7 @@ fn drop_element(
 }
 
 /// 5074: a computed column is computed from the column.
-pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> {
+fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> {
     match computed_def::computed_from(table, at) {
         None => Ok(()),
         Some(computed) => {
@@ -758,8 +762,7 @@ fn alter_column(
     let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
     check_unbound(work, table, &table.columns[at].name)?;
     if table.columns[at].computed.is_some() {
-        let text = format!("Cannot alter column '{}' because it is 'COMPUTED'.", table.columns[at].name);
-        return Err(SqlError::new(4928, 16, 1, text));
+        return Err(is_computed(&table.columns[at].name));
     }
     if table.columns[at].ty == DataType::RowVersion {
         let text = format!("Cannot alter column '{}' because it is 'timestamp'.", table.columns[at].name);
@@ -803,6 +806,11 @@ fn alter_column(
     // As an assignment: what does not fit is an error.
     let converted = quote(&next.columns[at].name);
     rewrite(work, table, next, Some((at, converted))).map(drop)
+}
+
+/// 4928.
+fn is_computed(column: &str) -> SqlError {
+    SqlError::new(4928, 16, 1, format!("Cannot alter column '{column}' because it is 'COMPUTED'."))
 }
 
 /// Whether a column of variable length becomes longer, and nothing else.

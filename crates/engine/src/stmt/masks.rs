@@ -47,7 +47,7 @@ pub fn checked(text: &str, column: &str, ty: DataType) -> Result<CompactString, 
 /// Puts a mask in the place of a column's, or takes it away.
 ///
 /// # Errors
-/// 16007 there is none to take away; 4928, 5074; those of [`checked`].
+/// 16007 there is none to take away; those of [`checked`].
 pub fn put(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -55,11 +55,6 @@ pub fn put(
     mask: Option<&str>,
 ) -> Result<(), SqlError> {
     let column = &table.columns[at];
-    if column.computed.is_some() {
-        let text = format!("Cannot alter column '{}' because it is 'COMPUTED'.", column.name);
-        return Err(SqlError::new(4928, 16, 1, text));
-    }
-    super::alter_table::check_not_computed_from(table, at)?;
     let mask = match mask {
         Some(text) => Some(checked(text, &column.name, column.ty)?),
         None if column.mask.is_none() => {
