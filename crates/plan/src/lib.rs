@@ -53,6 +53,8 @@ pub struct ColumnInfo {
     pub collation: Collation,
     /// It is a column of a table as it is, not a value computed from some.
     pub base: bool,
+    /// It is computed: an expression of a query, or a computed column of a table.
+    pub computed: bool,
     /// It is the identity column of its table.
     pub identity: bool,
     /// The names of its table, where clients want to know them: for text, ntext and image.
@@ -63,7 +65,8 @@ impl ColumnInfo {
     /// A column of computed values, in the default collation.
     pub fn new(name: impl Into<CompactString>, ty: DataType, nullable: bool) -> ColumnInfo {
         let collation = Collation::DEFAULT;
-        ColumnInfo { name: name.into(), ty, nullable, collation, base: false, identity: false, table: None }
+        let (name, base, computed) = (name.into(), false, false);
+        ColumnInfo { name, ty, nullable, collation, base, computed, identity: false, table: None }
     }
 }
 
@@ -174,6 +177,7 @@ fn columns_of(columns: &[logical::OutColumn]) -> Vec<ColumnInfo> {
     let columns = columns.iter().map(|c| ColumnInfo {
         collation: c.collation,
         base: c.base,
+        computed: c.computed,
         identity: c.identity.is_some(),
         table: c.table.clone(),
         ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable)

@@ -7,6 +7,7 @@ use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use types::Value;
 
 use super::Bound;
+use super::kind::kind_of;
 use super::program::Op;
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
@@ -25,7 +26,12 @@ impl Run<'_> {
                 self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])
             }
             Op::Return(Some(expr)) => self.bind_scalars(at, &[&batch.program.exprs[expr as usize]]),
-            Op::Return(None) | Op::Jump(_) | Op::Nop | Op::EndCatch => Ok(()),
+            Op::Return(None)
+            | Op::Jump(_)
+            | Op::Goto(_)
+            | Op::BeginTry
+            | Op::EndTry(_)
+            | Op::EndCatch => Ok(()),
         }
     }
 
@@ -35,7 +41,7 @@ impl Run<'_> {
             && !self.is_conditional(at)
         {
             self.set_option(at, option)?;
-            return self.done(StatementKind::Set, None);
+            return self.done(kind_of(&stmt.kind), None);
         }
         match &stmt.kind {
             // Whether its rows fit is seen when they are there.
@@ -93,7 +99,9 @@ impl Run<'_> {
     fn is_conditional(&self, at: usize) -> bool {
         let ops = self.batch.program.ops.iter().enumerate();
         ops.filter_map(|(from, op)| match op {
-            Op::Jump(to) | Op::Branch { otherwise: to, .. } => Some((from, *to as usize)),
+            Op::Jump(to) | Op::Goto(to) | Op::EndTry(to) | Op::Branch { otherwise: to, .. } => {
+                Some((from, *to as usize))
+            }
             _ => None,
         })
         .any(|(from, to)| (from.min(to)..from.max(to)).contains(&at))

@@ -182,6 +182,7 @@ impl Binder<'_> {
                 untyped: l.untyped && r.untyped,
                 identity: None,
                 base: false,
+                computed: true,
                 table: None,
             });
         }
@@ -538,6 +539,7 @@ impl Binder<'_> {
             };
             let Typed { ty, nullable, collation, label, .. } = item.typed;
             let (base, identity) = (self.is_base(id), self.identity_of(id));
+            let computed = !base || self.column_of(id).is_some_and(|column| column.computed.is_some());
             let table = if ty.is_old_lob() { self.table_of(id) } else { None };
             if select.distinct && ty.check_comparable().is_err() {
                 return Err(not_distinct(ty));
@@ -552,6 +554,7 @@ impl Binder<'_> {
                 untyped,
                 identity,
                 base,
+                computed,
                 table,
             });
         }
@@ -603,13 +606,18 @@ impl Binder<'_> {
     }
 
     fn identity_of(&self, id: expr::ColId) -> Option<(i64, i64)> {
+        self.column_of(id)?.identity
+    }
+
+    /// The column of a table of the block that it is.
+    fn column_of(&self, id: expr::ColId) -> Option<&catalog::ColumnDef> {
         let scope = self.scopes.last()?;
         let source =
             scope.sources.iter().find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
         let (db, object) = (source.db_id, source.object_id);
         let table = self.tables.iter().find(|u| u.db.id() == db && u.table.object_id == object)?;
         let at = source.columns.iter().position(|c| c.id == id)?;
-        table.table.columns.get(at)?.identity
+        table.table.columns.get(at)
     }
 
     /// TOP (n) [PERCENT] [WITH TIES].
