@@ -30,6 +30,7 @@ mod view_seek;
 use crate::bind::Binder;
 use crate::bind::env::CompileEnv;
 use crate::counters::{Compilation, Kind};
+use catalog::{Db, TableDef};
 use compact_str::CompactString;
 use expr::Expr;
 use nodes::Plan;
@@ -80,7 +81,20 @@ pub struct QueryPlan {
     pub assignments: Vec<(usize, Expr)>,
     /// It is one row of a table by its key: see [`nodes::ScanPlan::is_plain_point`].
     pub point: bool,
+    /// In browse mode: where its columns come from.
+    pub browse: Option<Box<Browse>>,
     pub needs: Needs,
+}
+
+/// Where the columns of a query in browse mode come from.
+#[derive(Debug)]
+pub struct Browse {
+    /// The tables of its FROM.
+    pub tables: Vec<(Arc<Db>, Arc<TableDef>)>,
+    /// Of each column the table among those, and the column there; nothing for what is computed.
+    pub columns: Vec<Option<(usize, usize)>>,
+    /// Columns that the query asks for; behind them are those of keys.
+    pub visible: usize,
 }
 
 impl QueryPlan {
@@ -166,7 +180,10 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
     // One assignment at most: where it fails, operators begin anew, and no variable may have another value by then.
     let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
-    let query = QueryPlan { columns, plan, assignments, point, needs: physical::needs(&mut binder)? };
+    let browse = binder.browsed.take();
+    // One row by its key tells of no origins.
+    let point = point && browse.is_none();
+    let query = QueryPlan { columns, plan, assignments, point, browse, needs: physical::needs(&mut binder)? };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
     Ok(Arc::new(query))

@@ -223,3 +223,39 @@ fn flags_of_columns_say_what_they_are() {
     assert_eq!(flags("select 'foo' as bar, n + 1, count(*) over () from t"), [0x20, 0x21, 0x21]);
     assert_eq!(flags("select t.n, 1 as one from t join t as u on t.id = u.id"), [0x09, 0x20]);
 }
+
+#[test]
+fn browse_mode_tells_tables_and_keys() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create table t (id int primary key, n int, w varchar(10), twice as n * 2) insert t values (1, 10, 'a')");
+    client.run("create table u (v int, x int)");
+    // As SqlClient asks for the keys of a query, and for its columns alone.
+    for (text, rows) in [
+        ("set no_browsetable on; select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id; set no_browsetable off", 1),
+        ("set fmtonly off; set no_browsetable on; set fmtonly on; select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id \
+          set fmtonly off; set no_browsetable off", 0),
+        ("select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id for browse", 1),
+    ] {
+        let answer = client.batch(text);
+        assert!(answer.errors().is_empty(), "{answer:?}");
+        assert_eq!(answer.rows().len(), rows, "{text}");
+        let names = answer.tokens.iter().find_map(|t| if let Token::TableNames(n) = t { Some(n) } else { None });
+        assert_eq!(names, Some(&vec![vec!["dbo".to_owned(), "t".into()], vec!["dbo".into(), "u".into()]]));
+        let sources = answer.tokens.iter().find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
+        let told: Vec<(u8, bool, bool, bool, Option<&str>)> = sources
+            .unwrap()
+            .iter()
+            .map(|s| (s.table, s.expression, s.key, s.hidden, s.base_name.as_deref()))
+            .collect();
+        let expected = [
+            (1, false, false, false, Some("n")),
+            (0, true, false, false, None),
+            (2, false, false, false, None),
+            (1, false, true, true, None),
+        ];
+        assert_eq!(told, expected, "{text}");
+    }
+    let answer = client.batch("select * from t; select count(*) from t for browse");
+    assert!(!answer.tokens.iter().any(|t| matches!(t, Token::ColumnSources(_))), "{answer:?}");
+}

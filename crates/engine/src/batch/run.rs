@@ -14,6 +14,7 @@ use types::{CodePage, DataType, Dialect, SqlError, Value};
 use super::bindings::{self, Bindings};
 use super::counts::{Counts, worker_time};
 use super::kind::kind_of;
+use super::origins;
 use super::program::Op;
 use super::{Bound, Compiled};
 use catalog::errors;
@@ -698,6 +699,7 @@ impl<'a> Run<'a> {
             let columns = plan.columns();
             let returns = !columns.is_empty();
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
+            out.origins = plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
             let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun && returns;
@@ -944,6 +946,8 @@ pub(super) struct ToSink<'s> {
     /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
     limit: Option<usize>,
     cut: Vec<Value>,
+    /// In browse mode: where the columns come from.
+    origins: Option<exec::output::Origins>,
 }
 
 impl<'s> ToSink<'s> {
@@ -956,7 +960,7 @@ impl<'s> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
         let limit = limit.filter(|_| columns.iter().any(|c| is_cut(c.ty)));
         let header = (!columns.is_empty()).then_some(columns);
-        ToSink { sink, header, begun: false, limit, cut: Vec::new() }
+        ToSink { sink, header, begun: false, limit, cut: Vec::new(), origins: None }
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
@@ -964,6 +968,9 @@ impl<'s> ToSink<'s> {
             self.begun = true;
             if let Some(header) = self.header {
                 self.sink.columns(header)?;
+            }
+            if let Some(origins) = self.origins.take() {
+                self.sink.origins(&origins)?;
             }
         }
         Ok(())

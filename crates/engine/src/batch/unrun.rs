@@ -8,6 +8,7 @@ use types::Value;
 
 use super::Bound;
 use super::kind::kind_of;
+use super::origins;
 use super::program::Op;
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
@@ -118,6 +119,11 @@ impl Run<'_> {
             return Ok(());
         }
         self.sink.columns(columns)?;
+        if let Some((_, Bound::Query(plan))) = &self.bound[at]
+            && let Some(browse) = &plan.browse
+        {
+            self.sink.origins(&origins::of_query(browse, columns, self.core.db().id()))?;
+        }
         self.done(StatementKind::Select, Some(0))
     }
 

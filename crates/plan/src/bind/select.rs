@@ -22,9 +22,9 @@ const NO_COUNT: &str =
 type Assignments = Vec<(usize, Expr)>;
 
 /// One item of a select list, bound.
-struct Item {
-    name: compact_str::CompactString,
-    typed: Typed,
+pub(super) struct Item {
+    pub(super) name: compact_str::CompactString,
+    pub(super) typed: Typed,
 }
 
 impl Binder<'_> {
@@ -53,7 +53,10 @@ impl Binder<'_> {
         let whole = std::mem::take(&mut self.whole);
         match &query.for_clause {
             Some(clause) if clause.kind != ast::ForKind::Browse => self.document(query, clause, whole),
-            _ => self.plain_query(query),
+            clause => {
+                self.browsing = whole && (clause.is_some() || self.env.options.browse);
+                self.plain_query(query)
+            }
         }
     }
 
@@ -234,6 +237,7 @@ impl Binder<'_> {
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let browsing = std::mem::take(&mut self.browsing);
         let mut logical = self.from_clause(&select.from)?;
         self.scope()?.visible = true;
         self.scope()?.named_windows = select.windows.clone();
@@ -254,9 +258,12 @@ impl Binder<'_> {
         self.scope()?.clause = Clause::Select;
         self.scope()?.allow_windows = true;
         let known = self.known_values();
-        let (items, assignments) = self.items(select)?;
+        let (mut items, assignments) = self.items(select)?;
         self.check_values_since(known, select.distinct, !query.order_by.is_empty())?;
         let keys = self.order_keys(select, query, &items)?;
+        if browsing && assignments.is_empty() && !select.distinct {
+            self.browse(&mut items);
+        }
         self.scope()?.allow_windows = false;
         logical = self.grouped_plan(logical, counted, having)?;
         self.finish_select(logical, select, query, items, assignments, keys)
