@@ -69,7 +69,10 @@ fn texts_and_procedures_are_described() {
         "set fmtonly on insert t values ('b', 2) update t set price = 0 set fmtonly off",
         &["done SetOn", "done SetOff"],
     );
-    b.check("set fmtonly on exec sp_rename 't', 'u' set fmtonly off", &["done SetOn", "status 0", "done SetOff"]);
+    b.check(
+        "set fmtonly on exec sp_rename 't', 'u' set fmtonly off",
+        &["done SetOn", "status 0", "done SetOff"],
+    );
     b.check("set fmtonly on insert t (name) exec p 1 set fmtonly off", &["done SetOn", "done SetOff"]);
     assert_eq!(b.run("select name, price from t")[1..], ["row a|1.50", "done Select 1"]);
     // Errors of binding are told.

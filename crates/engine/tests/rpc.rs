@@ -33,12 +33,7 @@ fn a_procedure_gives_rows_status_and_output() {
     // Named parameters in any order, defaults for what is left out.
     assert_eq!(
         b.call("add_up", &[sum.clone(), int("@a", 5)]),
-        [
-            "info 0 line 4 of add_up: added",
-            "done Print nested",
-            "status 7",
-            "output 0 @sum BigInt 15"
-        ]
+        ["info 0 line 4 of add_up: added", "done Print nested", "status 7", "output 0 @sum BigInt 15"]
     );
     // By position, and DEFAULT.
     let default = RpcParam { is_default: true, ..int("", 0) };

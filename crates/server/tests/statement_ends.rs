@@ -88,12 +88,11 @@ fn blocks_of_try_and_catch_are_told() {
         "begin try throw 50001, 'x', 1 end try begin catch select 1 end catch",
         &["DONE 15D MORE", "DONE F6 MORE", "DONE 15E MORE", "ROWS", "DONE C1 MORE COUNT 1", "DONE 15F"],
     );
-    check(&[], "begin try select 1 end try begin catch select 2 end catch", &[
-        "DONE 15D MORE",
-        "ROWS",
-        "DONE C1 MORE COUNT 1",
-        "DONE 15F",
-    ]);
+    check(
+        &[],
+        "begin try select 1 end try begin catch select 2 end catch",
+        &["DONE 15D MORE", "ROWS", "DONE C1 MORE COUNT 1", "DONE 15F"],
+    );
 }
 
 #[test]
@@ -112,22 +111,14 @@ fn options_transactions_and_definitions_have_their_numbers() {
         &["create schema s", "create user u without login"],
         "create table t (id int); create index i on t (id); select id into v from t; drop index i on t; \
          grant select on t to u; truncate table t; drop table t",
-        &[
-            "DONE C6 MORE",
-            "DONE C8 MORE",
-            "DONE C2 MORE COUNT 0",
-            "DONE C9 MORE",
-            "DONE EA MORE",
-            "DONE C7",
-        ],
+        &["DONE C6 MORE", "DONE C8 MORE", "DONE C2 MORE COUNT 0", "DONE C9 MORE", "DONE EA MORE", "DONE C7"],
     );
     check(&[], "create type n from int", &["DONE FD"]);
-    check(&[], "grant select on nosuch to public; select 1", &[
-        "ERR 15151",
-        "DONE AA MORE ERROR",
-        "ROWS",
-        "DONE C1 COUNT 1",
-    ]);
+    check(
+        &[],
+        "grant select on nosuch to public; select 1",
+        &["ERR 15151", "DONE AA MORE ERROR", "ROWS", "DONE C1 COUNT 1"],
+    );
 }
 
 #[test]
@@ -195,7 +186,9 @@ fn procedures_tell_of_their_statements_unless_nocount_is_on() {
     );
     // A function says nothing of what it does.
     check(
-        &["create function f(@n int) returns int as begin declare @m int = 0; while @m < @n set @m += 1; return @m end"],
+        &[
+            "create function f(@n int) returns int as begin declare @m int = 0; while @m < @n set @m += 1; return @m end",
+        ],
         "select dbo.f(3)",
         &["ROWS", "DONE C1 COUNT 1"],
     );
@@ -232,17 +225,25 @@ fn browse_mode_tells_tables_and_keys() {
     client.run("create table u (v int, x int)");
     // As SqlClient asks for the keys of a query, and for its columns alone.
     for (text, rows) in [
-        ("set no_browsetable on; select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id; set no_browsetable off", 1),
-        ("set fmtonly off; set no_browsetable on; set fmtonly on; select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id \
-          set fmtonly off; set no_browsetable off", 0),
+        (
+            "set no_browsetable on; select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id; set no_browsetable off",
+            1,
+        ),
+        (
+            "set fmtonly off; set no_browsetable on; set fmtonly on; select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id \
+          set fmtonly off; set no_browsetable off",
+            0,
+        ),
         ("select n as m, w + 'x' as e, u.x from t left join u on u.v = t.id for browse", 1),
     ] {
         let answer = client.batch(text);
         assert!(answer.errors().is_empty(), "{answer:?}");
         assert_eq!(answer.rows().len(), rows, "{text}");
-        let names = answer.tokens.iter().find_map(|t| if let Token::TableNames(n) = t { Some(n) } else { None });
+        let names =
+            answer.tokens.iter().find_map(|t| if let Token::TableNames(n) = t { Some(n) } else { None });
         assert_eq!(names, Some(&vec![vec!["dbo".to_owned(), "t".into()], vec!["dbo".into(), "u".into()]]));
-        let sources = answer.tokens.iter().find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
+        let sources =
+            answer.tokens.iter().find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
         let told: Vec<(u8, bool, bool, bool, Option<&str>)> = sources
             .unwrap()
             .iter()

@@ -699,7 +699,8 @@ impl<'a> Run<'a> {
             let columns = plan.columns();
             let returns = !columns.is_empty();
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
-            out.origins = plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
+            out.origins =
+                plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
             let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun && returns;

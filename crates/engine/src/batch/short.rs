@@ -119,7 +119,11 @@ impl Short {
         core.tell_transactions(sink)?;
         let shown = (!core.options.nocount).then_some(rows);
         let end = StatementEnd { statement: self.kind, rows: shown, error: false, nested: false };
-        if counted { sink.done(end)? } else { sink.step(end)? }
+        if counted {
+            sink.done(end)?
+        } else {
+            sink.step(end)?
+        }
         Ok(rows)
     }
 }

@@ -27,12 +27,9 @@ impl Run<'_> {
                 self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])
             }
             Op::Return(Some(expr)) => self.bind_scalars(at, &[&batch.program.exprs[expr as usize]]),
-            Op::Return(None)
-            | Op::Jump(_)
-            | Op::Goto(_)
-            | Op::BeginTry
-            | Op::EndTry(_)
-            | Op::EndCatch => Ok(()),
+            Op::Return(None) | Op::Jump(_) | Op::Goto(_) | Op::BeginTry | Op::EndTry(_) | Op::EndCatch => {
+                Ok(())
+            }
         }
     }
 

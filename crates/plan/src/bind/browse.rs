@@ -36,7 +36,9 @@ impl Binder<'_> {
             }
         }
         let visible = items.len();
-        let has = |items: &[Item], id| items.iter().any(|item| matches!(item.typed.expr, Expr::Col(of) if of == id));
+        let has = |items: &[Item], id| {
+            items.iter().any(|item| matches!(item.typed.expr, Expr::Col(of) if of == id))
+        };
         for column in keys {
             if !has(items, column.id) {
                 self.rights.mentions(column.id);
