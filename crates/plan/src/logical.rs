@@ -303,6 +303,8 @@ pub struct OutColumn {
     pub identity: Option<(i64, i64)>,
     /// It is a column of a table as it is.
     pub base: bool,
+    /// It is computed, here or by the table.
+    pub computed: bool,
     /// The names of its table, where clients want to know them: for text, ntext and image.
     pub table: Option<TableName>,
 }

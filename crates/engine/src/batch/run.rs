@@ -14,6 +14,7 @@ use types::{CodePage, DataType, Dialect, SqlError, Value};
 use super::bindings::{self, Bindings};
 use super::counts::{Counts, worker_time};
 use super::kind::kind_of;
+use super::origins;
 use super::program::Op;
 use super::{Bound, Compiled};
 use catalog::errors;
@@ -310,6 +311,7 @@ impl<'a> Run<'a> {
             Op::Branch { condition, otherwise } => {
                 let holds = self.test(at, condition as usize)?;
                 self.core.succeeded(0);
+                self.told(StatementKind::Condition, None)?;
                 Ok(if holds { Step::Next } else { Step::To(otherwise as usize) })
             }
             Op::Init { slot, expr } => {
@@ -318,16 +320,32 @@ impl<'a> Run<'a> {
                 Ok(Step::Next)
             }
             Op::Jump(target) => Ok(Step::To(target as usize)),
-            Op::Nop => Ok(Step::Next),
-            Op::EndCatch => {
-                self.core.caught.pop();
+            Op::Goto(target) => {
+                self.told(StatementKind::Goto, None)?;
+                Ok(Step::To(self.jump(at, target as usize)))
+            }
+            Op::BeginTry => {
+                self.told(StatementKind::BeginTry, None)?;
                 Ok(Step::Next)
             }
-            Op::Return(None) => Ok(Step::Return(0)),
+            Op::EndTry(target) => {
+                self.told(StatementKind::EndBlock, None)?;
+                Ok(Step::To(target as usize))
+            }
+            Op::EndCatch => {
+                self.core.caught.pop();
+                self.told(StatementKind::EndBlock, None)?;
+                Ok(Step::Next)
+            }
+            Op::Return(None) => {
+                self.told(StatementKind::Return, None)?;
+                Ok(Step::Return(0))
+            }
             Op::Return(Some(expr)) => {
                 let batch = self.batch;
                 let values = self.evaluate_at(at, &[&batch.program.exprs[expr as usize]])?;
                 let status = values.first().and_then(Value::as_i64).unwrap_or(0);
+                self.told(StatementKind::Select, Some(1))?;
                 Ok(Step::Return(i32::try_from(status).unwrap_or(0)))
             }
         }
@@ -364,11 +382,9 @@ impl<'a> Run<'a> {
             }
             self.core.caught.truncate(self.base_depth + region.depth as usize);
             self.core.caught.push(error);
-            if self.shown {
-                // The result set that had begun is over. A client that is gone is noticed at the next one.
-                let _ = self.sink.done(self.end_of(self.kind(at), None));
-            }
-            return Ok(After::Resume(region.catch as usize));
+            let catch = region.catch as usize;
+            self.tell_caught(at);
+            return Ok(After::Resume(catch));
         }
         if self.outer_try && (!fatal || self.core.in_function()) {
             if aborts && self.core.trancount > 0 {
@@ -605,7 +621,7 @@ impl<'a> Run<'a> {
             self.tell_notes(at)?;
         }
         self.core.succeeded(1);
-        Ok(())
+        self.told(StatementKind::Select, Some(1))
     }
 
     pub(super) fn bind_condition(&mut self, at: usize, condition: usize) -> Result<(), Failure> {
@@ -683,6 +699,8 @@ impl<'a> Run<'a> {
             let columns = plan.columns();
             let returns = !columns.is_empty();
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
+            out.origins =
+                plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
             let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun && returns;
@@ -690,7 +708,11 @@ impl<'a> Run<'a> {
         })?;
         self.tell_notes(at)?;
         self.core.succeeded(rows);
-        self.done(StatementKind::Select, returns.then_some(rows))
+        if !returns {
+            self.core.tell_transactions(self.sink)?;
+            return self.told(StatementKind::Select, Some(rows));
+        }
+        self.done(StatementKind::Select, Some(rows))
     }
 
     fn dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
@@ -711,7 +733,7 @@ impl<'a> Run<'a> {
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
-            *shown = out.begun;
+            *shown = out.begun && !columns.is_empty();
             let result = match result {
                 Ok(rows) if !core.fired.is_empty() => {
                     // Statements of triggers have notes of their own.
@@ -741,7 +763,49 @@ impl<'a> Run<'a> {
     /// Tells the client that a statement ended.
     pub(super) fn done(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
         self.core.tell_transactions(self.sink)?;
+        let has_rows = self.shown
+            || matches!(statement, StatementKind::Select | StatementKind::Dbcc | StatementKind::Other);
+        if self.tells_rows_alone() && !has_rows {
+            return Ok(());
+        }
         Ok(self.sink.done(self.end_of(statement, rows))?)
+    }
+
+    /// Tells clients of the wire protocol that a statement ended that nobody else is told of.
+    pub(super) fn told(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
+        if self.tells_rows_alone() || self.core.in_function() {
+            return Ok(());
+        }
+        Ok(self.sink.step(self.end_of(statement, rows))?)
+    }
+
+    /// NOCOUNT in a procedure: of what has no rows for the client nothing is said.
+    fn tells_rows_alone(&self) -> bool {
+        self.core.options.nocount && self.core.nest_level > 0
+    }
+
+    /// Tells that a statement ended whose error a CATCH block of this scope takes, and that the block begins. A client that is
+    /// gone is noticed at the next statement.
+    fn tell_caught(&mut self, at: usize) {
+        let kind = self.kind(at);
+        let counts = matches!(
+            kind,
+            StatementKind::Select
+                | StatementKind::SelectInto
+                | StatementKind::Insert
+                | StatementKind::Update
+                | StatementKind::Delete
+                | StatementKind::Merge
+        );
+        let rows = counts.then_some(0);
+        if self.shown {
+            // The result set that had begun is over.
+            let _ = self.sink.done(self.end_of(kind, rows));
+        } else if kind != StatementKind::Execute {
+            let kind = if kind == StatementKind::Quiet { StatementKind::RaisError } else { kind };
+            let _ = self.told(kind, rows);
+        }
+        let _ = self.told(StatementKind::BeginCatch, None);
     }
 
     fn end_of(&self, statement: StatementKind, rows: Option<u64>) -> StatementEnd {
@@ -754,6 +818,8 @@ impl<'a> Run<'a> {
         let program = &self.batch.program;
         match program.ops.get(at) {
             Some(Op::Stmt(index)) => kind_of(&program.stmts[*index as usize].kind),
+            Some(Op::Branch { .. }) => StatementKind::Condition,
+            Some(Op::Init { .. } | Op::Return(Some(_))) => StatementKind::Select,
             _ => StatementKind::Other,
         }
     }
@@ -881,6 +947,8 @@ pub(super) struct ToSink<'s> {
     /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
     limit: Option<usize>,
     cut: Vec<Value>,
+    /// In browse mode: where the columns come from.
+    origins: Option<exec::output::Origins>,
 }
 
 impl<'s> ToSink<'s> {
@@ -893,7 +961,7 @@ impl<'s> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
         let limit = limit.filter(|_| columns.iter().any(|c| is_cut(c.ty)));
         let header = (!columns.is_empty()).then_some(columns);
-        ToSink { sink, header, begun: false, limit, cut: Vec::new() }
+        ToSink { sink, header, begun: false, limit, cut: Vec::new(), origins: None }
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
@@ -901,6 +969,9 @@ impl<'s> ToSink<'s> {
             self.begun = true;
             if let Some(header) = self.header {
                 self.sink.columns(header)?;
+            }
+            if let Some(origins) = self.origins.take() {
+                self.sink.origins(&origins)?;
             }
         }
         Ok(())

@@ -160,6 +160,7 @@ impl Binder<'_> {
             untyped: false,
             identity: None,
             base: false,
+            computed: true,
             table: None,
         };
         Ok(BoundQuery { logical, columns: vec![column], assignments: Vec::new() })

@@ -507,6 +507,7 @@ impl Binder<'_> {
                 untyped: false,
                 identity: None,
                 base: false,
+                computed: true,
                 table: None,
             });
         }

@@ -24,6 +24,7 @@ fn out(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation
         untyped: false,
         identity: None,
         base: false,
+        computed: true,
         table: None,
     }
 }

@@ -22,9 +22,9 @@ const NO_COUNT: &str =
 type Assignments = Vec<(usize, Expr)>;
 
 /// One item of a select list, bound.
-struct Item {
-    name: compact_str::CompactString,
-    typed: Typed,
+pub(super) struct Item {
+    pub(super) name: compact_str::CompactString,
+    pub(super) typed: Typed,
 }
 
 impl Binder<'_> {
@@ -53,7 +53,10 @@ impl Binder<'_> {
         let whole = std::mem::take(&mut self.whole);
         match &query.for_clause {
             Some(clause) if clause.kind != ast::ForKind::Browse => self.document(query, clause, whole),
-            _ => self.plain_query(query),
+            clause => {
+                self.browsing = whole && (clause.is_some() || self.env.options.browse);
+                self.plain_query(query)
+            }
         }
     }
 
@@ -182,6 +185,7 @@ impl Binder<'_> {
                 untyped: l.untyped && r.untyped,
                 identity: None,
                 base: false,
+                computed: true,
                 table: None,
             });
         }
@@ -233,6 +237,7 @@ impl Binder<'_> {
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let browsing = std::mem::take(&mut self.browsing);
         let mut logical = self.from_clause(&select.from)?;
         self.scope()?.visible = true;
         self.scope()?.named_windows = select.windows.clone();
@@ -253,9 +258,12 @@ impl Binder<'_> {
         self.scope()?.clause = Clause::Select;
         self.scope()?.allow_windows = true;
         let known = self.known_values();
-        let (items, assignments) = self.items(select)?;
+        let (mut items, assignments) = self.items(select)?;
         self.check_values_since(known, select.distinct, !query.order_by.is_empty())?;
         let keys = self.order_keys(select, query, &items)?;
+        if browsing && assignments.is_empty() && !select.distinct {
+            self.browse(&mut items);
+        }
         self.scope()?.allow_windows = false;
         logical = self.grouped_plan(logical, counted, having)?;
         self.finish_select(logical, select, query, items, assignments, keys)
@@ -538,6 +546,7 @@ impl Binder<'_> {
             };
             let Typed { ty, nullable, collation, label, .. } = item.typed;
             let (base, identity) = (self.is_base(id), self.identity_of(id));
+            let computed = !base || self.column_of(id).is_some_and(|column| column.computed.is_some());
             let table = if ty.is_old_lob() { self.table_of(id) } else { None };
             if select.distinct && ty.check_comparable().is_err() {
                 return Err(not_distinct(ty));
@@ -552,6 +561,7 @@ impl Binder<'_> {
                 untyped,
                 identity,
                 base,
+                computed,
                 table,
             });
         }
@@ -603,13 +613,18 @@ impl Binder<'_> {
     }
 
     fn identity_of(&self, id: expr::ColId) -> Option<(i64, i64)> {
+        self.column_of(id)?.identity
+    }
+
+    /// The column of a table of the block that it is.
+    fn column_of(&self, id: expr::ColId) -> Option<&catalog::ColumnDef> {
         let scope = self.scopes.last()?;
         let source =
             scope.sources.iter().find(|s| s.object_id != 0 && s.columns.iter().any(|c| c.id == id))?;
         let (db, object) = (source.db_id, source.object_id);
         let table = self.tables.iter().find(|u| u.db.id() == db && u.table.object_id == object)?;
         let at = source.columns.iter().position(|c| c.id == id)?;
-        table.table.columns.get(at)?.identity
+        table.table.columns.get(at)
     }
 
     /// TOP (n) [PERCENT] [WITH TIES].
