@@ -2,7 +2,8 @@
 //! and window functions.
 
 use super::scope::Clause;
-use super::{Binder, case_of};
+use super::Binder;
+use super::combine::case_of;
 use catalog::fold_name;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops::{self, folded};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::scope::{Clause, ScopeColumn, Source};
 use super::type_names::{data_type, type_of};
-use super::{Binder, case_of};
+use super::Binder;
+use super::combine::case_of;
 use crate::logical::{Logical, OutColumn, RoutineScan};
 use crate::rights::Chain;
 use catalog::other::OtherObject;

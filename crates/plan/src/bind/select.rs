@@ -353,7 +353,7 @@ impl Binder<'_> {
         let ty = super::type_names::data_type(target, &self.catalog)?;
         let outermost = self.scopes.len() == 1;
         let Some(numbered) = self.numbered.as_mut().filter(|_| outermost) else {
-            return Err(super::identity_outside());
+            return Err(super::value::identity_outside());
         };
         numbered.push((at, catalog::identity::of_clause(identity, name, ty)?));
         let zero = Typed::new(Expr::Const(Value::Int(0)), DataType::Int, false);
