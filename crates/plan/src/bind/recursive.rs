@@ -4,7 +4,7 @@
 
 use crate::bind::Binder;
 use crate::bind::scope::{ScopeColumn, Source};
-use crate::bind::select::has_aggregate;
+use crate::bind::contains::has_aggregate;
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, WorkScan, WorkSource};
 use catalog::fold_name;
 use compact_str::CompactString;
