@@ -33,7 +33,7 @@ pub use plan::bind::type_names::{alias_id, built_in, data_type, table_type};
 /// As [`from_create`]: a type that it names may be gone.
 pub fn from_type(def: &TableTypeDef, variable: &str, db: &Arc<Db>) -> Result<NewTable, SqlError> {
     let created = CreateTable {
-        name: plan::bind::from::variable_name(variable),
+        name: plan::bind::resolve::variable_name(variable),
         elements: def.elements.clone(),
         on: None,
         textimage_on: None,
@@ -63,7 +63,7 @@ pub fn of_variable(
 ) -> Result<NewTable, SqlError> {
     super::temporal::check_none(elements)?;
     let created = CreateTable {
-        name: plan::bind::from::variable_name(variable),
+        name: plan::bind::resolve::variable_name(variable),
         elements: elements.to_vec(),
         on: None,
         textimage_on: None,

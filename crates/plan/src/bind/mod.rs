@@ -2,6 +2,7 @@
 //! what it knows of the statement, and the numbers of columns, parameters and subqueries within it, are here.
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
+pub mod base_table;
 mod bulk;
 pub mod call;
 mod column;
@@ -9,7 +10,9 @@ pub mod combine;
 pub mod computed;
 mod condition;
 pub mod contains;
+mod cte;
 pub mod deduce;
+mod derived;
 pub mod document;
 pub mod env;
 mod explicit;
@@ -28,17 +31,20 @@ mod pivot;
 mod policy;
 mod query_source;
 pub mod recursive;
+pub mod resolve;
 pub mod row_version;
+mod sample;
 pub mod scope;
 pub mod select;
 pub mod select_list;
 pub mod sequence;
-mod set_query;
 pub mod set_options;
+mod set_query;
 mod subquery;
 pub mod synonym;
 pub mod system_time;
 mod system_view;
+mod table_function;
 pub mod table_hints;
 mod top;
 pub mod type_names;
@@ -307,7 +313,6 @@ impl<'a> Binder<'a> {
     pub fn clause(&self) -> Clause {
         self.scopes.last().map_or(Clause::None, |scope| scope.clause)
     }
-
 }
 
 /// Error for a construct that parses and is not there yet.

@@ -6,8 +6,8 @@ use super::scope::Clause;
 use crate::bind::select_list::Item;
 use crate::logical::SortKey;
 use catalog::fold_name;
-use expr::bind_ops;
 use expr::Expr;
+use expr::bind_ops;
 use syntax::ast::{self, ExprKind, SelectItem};
 use types::SqlError;
 

@@ -156,7 +156,13 @@ impl Binder<'_> {
         let mut offered: Vec<OutColumn> =
             rest.iter().map(|c| OutColumn::new(&c.name, c.id, c.ty, c.nullable, c.collation)).collect();
         offered.push(OutColumn::new(&value.value, made, first.ty, false, first.collation));
-        offered.push(OutColumn::new(&name.value, title, DataType::NVarChar(Len::N(128)), false, Collation::DEFAULT));
+        offered.push(OutColumn::new(
+            &name.value,
+            title,
+            DataType::NVarChar(Len::N(128)),
+            false,
+            Collation::DEFAULT,
+        ));
         Ok((Logical::Filter { input: Box::new(projected), preds: vec![some] }, offered))
     }
 }

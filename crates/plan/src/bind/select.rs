@@ -3,8 +3,8 @@
 //! Guarantees: a query is a block of its own; what clients and SELECT INTO want to know of a column (its table, IDENTITY) goes with it.
 
 use crate::bind::Binder;
-use crate::bind::grouping::{aggregated, count_only};
 use crate::bind::contains::has_aggregate;
+use crate::bind::grouping::{aggregated, count_only};
 use crate::bind::scope::{Clause, Scope, Source};
 use crate::bind::select_list::{Item, SelectList};
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey};

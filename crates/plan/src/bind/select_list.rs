@@ -1,15 +1,30 @@
 //! The list of SELECT: expressions, stars, values for variables, IDENTITY() of SELECT INTO.
 //! Guarantees: a list gives columns or values of variables, never both (141); a column goes by the name that the table has for it.
 
-use compact_str::CompactString;
 use super::Binder;
 use super::scope::Source;
 use catalog::fold_name;
+use compact_str::CompactString;
 use expr::bind_ops;
 use expr::{Expr, Typed};
 use syntax::ast::{self, ExprKind, SelectItem};
 use types::convert::Mode;
 use types::{DataType, SqlError, Value};
+
+/// A list, bound: one of the two is empty.
+pub(super) struct SelectList {
+    pub(super) items: Vec<Item>,
+    pub(super) assignments: Assignments,
+}
+
+/// `@v = x` of a select list: slot, value.
+type Assignments = Vec<(usize, Expr)>;
+
+/// One item of a select list, bound.
+pub(super) struct Item {
+    pub(super) name: CompactString,
+    pub(super) typed: Typed,
+}
 
 impl Binder<'_> {
     pub(super) fn select_list(&mut self, select: &ast::Select) -> Result<SelectList, SqlError> {
@@ -136,20 +151,6 @@ impl Binder<'_> {
     }
 }
 
-/// One item of a select list, bound.
-pub(super) struct Item {
-    pub(super) name: CompactString,
-    pub(super) typed: Typed,
-}
-
-/// A list, bound: one of the two is empty.
-pub(super) struct SelectList {
-    pub(super) items: Vec<Item>,
-    pub(super) assignments: Assignments,
-}
-
-/// `@v = x` of a select list: slot, value.
-type Assignments = Vec<(usize, Expr)>;
 
 /// The operator of a compound assignment.
 pub fn compound(op: ast::AssignOp) -> Option<ast::BinaryOp> {

@@ -5,10 +5,14 @@ use super::Binder;
 use super::deduce::Wanted;
 use super::scope::Clause;
 use crate::logical::{BoundQuery, Logical, SortKey, TopSpec};
-use expr::bind_ops;
 use expr::Expr;
+use expr::bind_ops;
 use syntax::ast::{self, ExprKind, QueryBody};
 use types::{DataType, SqlError};
+
+/// Error 1060.
+const NO_COUNT: &str =
+    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
 
 impl Binder<'_> {
     /// TOP (n) [PERCENT] [WITH TIES].
@@ -53,7 +57,11 @@ impl Binder<'_> {
         bind_ops::implicit(typed, DataType::BigInt)
     }
 
-    pub(super) fn offset_fetch(&mut self, query: &ast::Query, mut bound: BoundQuery) -> Result<BoundQuery, SqlError> {
+    pub(super) fn offset_fetch(
+        &mut self,
+        query: &ast::Query,
+        mut bound: BoundQuery,
+    ) -> Result<BoundQuery, SqlError> {
         if query.offset.is_none() && query.fetch.is_none() {
             return Ok(bound);
         }
@@ -73,7 +81,3 @@ impl Binder<'_> {
         Ok(bound)
     }
 }
-
-/// Error 1060.
-const NO_COUNT: &str =
-    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
