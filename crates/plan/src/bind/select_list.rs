@@ -151,7 +151,6 @@ impl Binder<'_> {
     }
 }
 
-
 /// The operator of a compound assignment.
 pub fn compound(op: ast::AssignOp) -> Option<ast::BinaryOp> {
     use ast::{AssignOp as A, BinaryOp as B};
