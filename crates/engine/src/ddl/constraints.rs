@@ -10,7 +10,7 @@ use compact_str::CompactString;
 use syntax::ast::{ReferentialAction, StmtKind};
 use types::SqlError;
 
-use super::tables::Work;
+use super::work::Work;
 use catalog::security::Permission;
 use catalog::{Catalog, CheckDef, Db, ForeignKeyDef, IndexDef, NewCheck, NewForeignKey, TableDef, fold_name};
 use exec::dml::change::{check_condition, test_check, test_foreign_key};

@@ -16,7 +16,7 @@ use types::SqlError;
 
 use super::StmtCtx;
 use crate::ddl::policies::{self, full_name};
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::ddl::{constraints, indexed_views};
 use crate::security::change::forget;
 use exec::state::SessionCore;
