@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use super::constraints::reference_from_outside;
+use super::foreign_keys::reference_from_outside;
 use super::indexed_views;
 use super::work::Work;
 use crate::ddl::rebuild::run_dml;

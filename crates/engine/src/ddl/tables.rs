@@ -6,6 +6,7 @@ use std::sync::Arc;
 use txn::locks::LockMode;
 use types::SqlError;
 
+use super::foreign_keys;
 use super::work::{Work, units_of};
 use super::{constraints, indexed_views, modules, temporal};
 use catalog::Db;
@@ -83,7 +84,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
     work.publish(None, Some(table.clone()))?;
     for key in &new.foreign_keys {
         // There are no rows to be tested.
-        table = constraints::add_foreign_key(&mut work, &table, key, false)?;
+        table = foreign_keys::add_foreign_key(&mut work, &table, key, false)?;
     }
     Ok(table)
 }
@@ -93,7 +94,7 @@ pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
     temporal::check_free(db, table, false)?;
-    if constraints::reference_from_outside(&work.db.catalog(), table).is_some() {
+    if foreign_keys::reference_from_outside(&work.db.catalog(), table).is_some() {
         let text = format!(
             "Could not drop object '{}' because it is referenced by a FOREIGN KEY constraint.",
             table.name
@@ -129,7 +130,7 @@ pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef
         );
         return Err(SqlError::new(3729, 16, 1, text));
     }
-    if constraints::reference_from_outside(&work.db.catalog(), table).is_some() {
+    if foreign_keys::reference_from_outside(&work.db.catalog(), table).is_some() {
         let text = format!(
             "Cannot truncate table '{}' because it is being referenced by a FOREIGN KEY constraint.",
             table.name

@@ -6,21 +6,13 @@ use std::sync::Arc;
 use syntax::ast::{ColumnDef, TableElement};
 use types::{DataType, SqlError};
 
+use super::Added;
 use super::add_column::add_column;
 use super::add_constraint::add_constraint;
 use super::rewrite::rewrite;
 use crate::ddl::temporal;
 use crate::ddl::work::Work;
 use catalog::{Db, TableDef};
-
-/// What ALTER TABLE ... ADD says of all that it adds.
-#[derive(Clone, Copy)]
-pub(super) struct Added<'a> {
-    /// The batch's text.
-    pub(super) text: &'a str,
-    /// The rows that are there must satisfy a new constraint.
-    pub(super) test: bool,
-}
 
 /// Adds columns and constraints, those columns to the history too; a period when its columns are there.
 pub(super) fn add_elements(

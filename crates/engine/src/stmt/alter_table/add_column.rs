@@ -7,7 +7,7 @@ use std::sync::Arc;
 use syntax::ast::{ColumnDef, ConstraintKind};
 use types::{DataType, SqlError};
 
-use super::add::Added;
+use super::Added;
 use super::add_constraint::add_constraint;
 use super::rewrite::{column_defaults, rewrite};
 use crate::ddl::rebuild::run_dml;

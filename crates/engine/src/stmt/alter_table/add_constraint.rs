@@ -6,8 +6,9 @@ use std::sync::Arc;
 use syntax::ast::{Constraint, ConstraintKind};
 use types::SqlError;
 
-use super::add::Added;
+use super::Added;
 use super::rewrite::column_defaults;
+use crate::ddl::foreign_keys;
 use crate::ddl::work::Work;
 use crate::ddl::{constraints, temporal};
 use crate::stmt::index::{add_index, with_stored};
@@ -78,7 +79,7 @@ pub(super) fn add_constraint(
         }
         ConstraintKind::ForeignKey { .. } => {
             let new = table_def::new_foreign_key(constraint, column)?;
-            constraints::add_foreign_key(work, table, &new, added.test)
+            foreign_keys::add_foreign_key(work, table, &new, added.test)
         }
     }
 }

@@ -7,6 +7,7 @@ use syntax::ast::DropElement;
 use types::SqlError;
 
 use super::rewrite::rewrite;
+use crate::ddl::foreign_keys;
 use crate::ddl::work::Work;
 use crate::ddl::{constraints, schemabinding, temporal};
 use crate::stmt::index::drop_from;
@@ -36,7 +37,7 @@ pub(super) fn drop_element(
                     );
                     return Err(SqlError::new(13557, 16, 1, text));
                 }
-                constraints::check_not_referenced(&work.db.catalog(), table, &index)?;
+                foreign_keys::check_not_referenced(&work.db.catalog(), table, &index)?;
                 return drop_from(work, table, &index);
             }
             if let Some(next) = constraints::drop_constraint(work, table, &name.value)? {

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use add::Added;
 use syntax::ast::{
     AlterTable, AlterTableAction, CreateIndex, Ident, IndexColumn, InlineIndex, ObjectName, OptionItem,
     OptionValue, SwitchPartition, TableElement,
@@ -26,6 +25,15 @@ mod drop;
 mod rewrite;
 
 pub(super) use rewrite::rewrite;
+
+/// What ALTER TABLE ... ADD says of all that it adds.
+#[derive(Clone, Copy)]
+struct Added<'a> {
+    /// The batch's text.
+    text: &'a str,
+    /// The rows that are there must satisfy a new constraint.
+    test: bool,
+}
 
 impl StmtCtx<'_> {
     pub(super) fn alter_table(&mut self, stmt: &AlterTable) -> Result<(), SqlError> {
