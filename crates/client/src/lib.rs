@@ -21,5 +21,5 @@ pub use options::{ClientError, Encryption, Options, Trust, parse_server};
 pub use reply::{Reply, Rows};
 pub use tds::client::{ServerMessage, Token};
 pub use tds::request::{Procedure, RpcParam, RpcRequest};
-pub use tds::tokens::{DoneKind, DoneStatus};
+pub use tds::tokens::{DoneKind, DoneStatus, command};
 pub use tds::{Column, ColumnFlags, TypeInfo};

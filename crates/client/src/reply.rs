@@ -27,6 +27,8 @@ pub struct Reply {
     pub outputs: Vec<Value>,
     /// Rows that the last statement that counts has returned or changed.
     pub count: Option<u64>,
+    /// A result has begun and its statement has not ended.
+    in_result: bool,
 }
 
 impl Reply {
@@ -34,6 +36,7 @@ impl Reply {
     pub(crate) fn take(&mut self, token: Token) {
         match token {
             Token::Columns(columns) if !columns.is_empty() => {
+                self.in_result = true;
                 self.results.push(Rows { columns, rows: Vec::new() });
             }
             Token::Row(row) => {
@@ -45,9 +48,14 @@ impl Reply {
             Token::Error(error) => self.errors.push(error),
             Token::ReturnStatus(status) => self.status = Some(status),
             Token::ReturnValue { value, .. } => self.outputs.push(value),
-            // Without the flag the reader has 0 here and nothing was counted.
-            Token::Done { status, rows, .. } if status.contains(tds::tokens::DoneStatus::COUNT) => {
-                self.count = Some(rows);
+            // Without the flag the reader has 0 here and nothing was counted. What counts as a query and has no result is an
+            // assignment to variables.
+            Token::Done { status, rows, command, .. } => {
+                let in_result = std::mem::take(&mut self.in_result);
+                let assigns = command == tds::tokens::command::SELECT && !in_result;
+                if status.contains(tds::tokens::DoneStatus::COUNT) && !assigns {
+                    self.count = Some(rows);
+                }
             }
             _ => {}
         }

@@ -77,14 +77,14 @@ fn nothing_between_statements() {
     b.check(
         "SET NOCOUNT ON update t set n = 2 SET NOCOUNT OFF if 1 = 1 begin select 1 a end else select 2 a print 'x' select 3 b",
         &[
-            "done Set",
+            "done SetOn",
             "done Update",
-            "done Set",
+            "done SetOff",
             "columns [a Int]",
             "row 1",
             "done Select 1",
             "info 0 line 1: x",
-            "done Other",
+            "done Print",
             "columns [b Int]",
             "row 3",
             "done Select 1",

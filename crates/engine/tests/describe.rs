@@ -29,18 +29,18 @@ fn a_table_is_described() {
     // JDBC, FreeTDS: one batch, nothing between the statements.
     b.check(
         "SET FMTONLY ON select * from master.dbo.t SET FMTONLY OFF",
-        &["done Set", COLUMNS, "done Select 0", "done Set"],
+        &["done SetOn", COLUMNS, "done Select 0", "done SetOff"],
     );
     b.check(
         "set fmtonly on select * from t \nset fmtonly off",
-        &["done Set", COLUMNS, "done Select 0", "done Set"],
+        &["done SetOn", COLUMNS, "done Select 0", "done SetOff"],
     );
     // go-mssqldb: two batches.
-    b.check("SET FMTONLY ON", &["done Set"]);
-    b.check("select * from [t] SET FMTONLY OFF", &[COLUMNS, "done Select 0", "done Set"]);
+    b.check("SET FMTONLY ON", &["done SetOn"]);
+    b.check("select * from [t] SET FMTONLY OFF", &[COLUMNS, "done Select 0", "done SetOff"]);
     // JDBC's bulk copy: the option ends with its scope.
     let said = b.call("sp_executesql", &[text("", "SET FMTONLY ON SELECT * FROM t ")]);
-    assert_eq!(said, ["done Set nested", COLUMNS, "done Select 0 nested", "status 0"]);
+    assert_eq!(said, ["done SetOn nested", COLUMNS, "done Select 0 nested", "status 0"]);
     assert_eq!(b.run("select 1")[1], "row 1");
 }
 
@@ -51,29 +51,32 @@ fn texts_and_procedures_are_described() {
     b.check(
         "declare @names nvarchar(max) = N'[id], [name], [price]'
          SET FMTONLY ON EXEC(N'SELECT ' + @names + N' FROM t') SET FMTONLY OFF",
-        &["done Set", COLUMNS, "done Select 0 nested", "done Set"],
+        &["done SetOn", COLUMNS, "done Select 0 nested", "done SetOff"],
     );
     // Both branches of a procedure, each once; nothing of it runs.
     let described = [
-        "done Set",
+        "done SetOn",
         "columns [name VarChar(N(20)) base]",
         "done Select 0 nested",
         "columns [price Decimal { precision: 9, scale: 2, name: Decimal } null base, id Int base identity]",
         "done Select 0 nested",
         "status 0",
-        "done Set",
+        "done SetOff",
     ];
     b.check("set fmtonly on exec p 1 set fmtonly off", &described);
     b.check("set fmtonly on exec p set fmtonly off", &described);
     b.check(
         "set fmtonly on insert t values ('b', 2) update t set price = 0 set fmtonly off",
-        &["done Set", "done Set"],
+        &["done SetOn", "done SetOff"],
     );
-    b.check("set fmtonly on exec sp_rename 't', 'u' set fmtonly off", &["done Set", "status 0", "done Set"]);
-    b.check("set fmtonly on insert t (name) exec p 1 set fmtonly off", &["done Set", "done Set"]);
+    b.check(
+        "set fmtonly on exec sp_rename 't', 'u' set fmtonly off",
+        &["done SetOn", "status 0", "done SetOff"],
+    );
+    b.check("set fmtonly on insert t (name) exec p 1 set fmtonly off", &["done SetOn", "done SetOff"]);
     assert_eq!(b.run("select name, price from t")[1..], ["row a|1.50", "done Select 1"]);
     // Errors of binding are told.
-    b.check("set fmtonly on select * from nowhere", &["done Set", "error 208 line 1", "done Select error"]);
+    b.check("set fmtonly on select * from nowhere", &["done SetOn", "error 208 line 1", "done Select error"]);
     b.run("set fmtonly off");
     // Variables keep their values.
     let said = b.call(

@@ -33,21 +33,15 @@ fn a_procedure_gives_rows_status_and_output() {
     // Named parameters in any order, defaults for what is left out.
     assert_eq!(
         b.call("add_up", &[sum.clone(), int("@a", 5)]),
-        [
-            "done Select nested",
-            "info 0 line 4 of add_up: added",
-            "done Other nested",
-            "status 7",
-            "output 0 @sum BigInt 15"
-        ]
+        ["info 0 line 4 of add_up: added", "done Print nested", "status 7", "output 0 @sum BigInt 15"]
     );
     // By position, and DEFAULT.
     let default = RpcParam { is_default: true, ..int("", 0) };
     let by_position = [int("", 1), default, out(int("", 0)), out(text("", "x"))];
     let lines = b.call("dbo.add_up", &by_position);
-    assert_eq!(lines[3..], ["status 7", "output 2  Int 11", "output 3  NVarChar(N(4000)) x!"]);
+    assert_eq!(lines[2..], ["status 7", "output 2  Int 11", "output 3  NVarChar(N(4000)) x!"]);
     for name in ["[add_up]", "[dbo].[add_up]", "master..add_up", "\"master\".\"dbo\".add_up"] {
-        assert_eq!(b.call(name, &[int("", 1), int("", 2), out(int("", 0))]).len(), 5, "{name}");
+        assert_eq!(b.call(name, &[int("", 1), int("", 2), out(int("", 0))]).len(), 4, "{name}");
     }
 }
 
@@ -118,7 +112,7 @@ fn texts_with_parameters() {
         out(param("@more", DataType::BigInt, Value::Null)),
     ];
     let lines = b.call("sp_executesql", &output);
-    assert_eq!(lines, ["done Select nested", "status 0", "output 2 @n Int 42", "output 3 @more BigInt 2"]);
+    assert_eq!(lines, ["status 0", "output 2 @n Int 42", "output 3 @more BigInt 2"]);
     // Two statements without anything between them.
     let insert = [
         text("", "insert t values (@P0) select SCOPE_IDENTITY() AS GENERATED_KEYS"),
@@ -200,11 +194,8 @@ fn the_same_by_exec() {
          exec sp_execute @h, 1, @n
          select @n",
         &[
-            "done Select nested",
             "status 0",
-            "done Select nested",
             "status 0",
-            "done Select nested",
             "status 0",
             "status 0",
             "error 8179 line 6",
@@ -219,9 +210,8 @@ fn the_same_by_exec() {
     b.check(
         "exec outer_one",
         &[
-            "done Select nested",
             "info 0 line 4 of add_up: added",
-            "done Other nested",
+            "done Print nested",
             "columns [ Int null]",
             "row 7",
             "done Select 1 nested",

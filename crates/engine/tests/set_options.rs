@@ -56,7 +56,7 @@ fn every_set_option_is_honoured_or_refused() {
         ("STATISTICS XML", 0, 0),
         ("STATISTICS MEMORY", 195, 195),
         ("XACT_ABORT", 0, 0),
-        ("NO_BROWSETABLE", 195, 195),
+        ("NO_BROWSETABLE", 0, 0),
         ("NOSUCHOPTION", 195, 195),
     ] {
         for (value, expected) in [("ON", on), ("OFF", off)] {

@@ -118,7 +118,7 @@ fn the_same_by_statements() {
 fn implicit_transactions() {
     let mut b = bench();
     // As JDBC sends it.
-    assert_eq!(b.run("set implicit_transactions on "), ["done Set"]);
+    assert_eq!(b.run("set implicit_transactions on "), ["done SetOn"]);
     // What touches no table begins none.
     assert_eq!(b.run("SELECT 1")[1], "row 1");
     b.run("declare @a int = 1 set @a = 2 print 'x'");

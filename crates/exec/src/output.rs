@@ -24,9 +24,15 @@ pub trait Sink {
         let _ = row;
         Ok(())
     }
-    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, SET of a variable, EXECUTE
-    /// and control of flow, unless they fail.
+    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, assignments to variables,
+    /// EXECUTE and control of flow, unless they fail: those are steps.
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        let _ = end;
+        Ok(())
+    }
+    /// A statement ended that only clients of the wire protocol are told of: an assignment to variables, a condition, a jump, the
+    /// ends of blocks, a call in a procedure. What it counts is no row that was affected.
+    fn step(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         let _ = end;
         Ok(())
     }
@@ -92,6 +98,7 @@ pub struct StatementEnd {
 /// What a statement is, as far as clients tell statements apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
+    /// Queries, assignments to variables, DECLARE CURSOR, FETCH, RETURN of a value.
     Select,
     SelectInto,
     Insert,
@@ -105,12 +112,65 @@ pub enum StatementKind {
     Commit,
     Rollback,
     SaveTransaction,
-    Set,
+    /// SET of an option that is turned on.
+    SetOn,
+    SetOff,
+    /// SET of an option that has a value.
+    SetValue,
+    SetRowCount,
+    SetTextSize,
+    SetStatisticsOn,
+    SetStatisticsOff,
+    SetIdentityInsert,
     Use,
     Execute,
-    Create,
-    Alter,
-    Drop,
+    /// The condition of IF and WHILE, each time that it is evaluated.
+    Condition,
+    /// GOTO, BREAK, CONTINUE.
+    Goto,
+    /// RETURN without a value.
+    Return,
+    BeginTry,
+    BeginCatch,
+    /// The end of a TRY or CATCH block.
+    EndBlock,
+    Print,
+    RaisError,
+    WaitFor,
+    OpenCursor,
+    CloseCursor,
+    Deallocate,
+    CreateTable,
+    AlterTable,
+    DropTable,
+    /// CREATE INDEX and CREATE STATISTICS.
+    CreateIndex,
+    AlterIndex,
+    /// DROP INDEX and DROP STATISTICS.
+    DropIndex,
+    UpdateStatistics,
+    CreateDatabase,
+    AlterDatabase,
+    DropDatabase,
+    /// CREATE and ALTER VIEW.
+    CreateView,
+    DropView,
+    /// CREATE and ALTER of procedures and functions.
+    CreateProcedure,
+    DropProcedure,
+    DropFunction,
+    /// CREATE and ALTER TRIGGER.
+    CreateTrigger,
+    DropTrigger,
+    DropSequence,
+    DropSynonym,
+    Dbcc,
+    Checkpoint,
+    Reconfigure,
+    /// Principals, permissions, schemas and synonyms: the wire protocol tells only of their errors.
+    Security,
+    /// Others whose end the wire protocol does not tell: types, sequences, triggers turned on and off, EXECUTE AS, THROW.
+    Quiet,
     Other,
 }
 

@@ -184,8 +184,14 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     let needs = physical::needs(&mut binder)?;
     let update_of = update_columns(&made.shape, &source.update_of)?;
     let plan_columns = if made.model == Model::Keyset { Vec::new() } else { columns.clone() };
-    let query =
-        QueryPlan { columns: plan_columns, plan: made.plan, assignments: Vec::new(), point: false, needs };
+    let query = QueryPlan {
+        columns: plan_columns,
+        plan: made.plan,
+        assignments: Vec::new(),
+        point: false,
+        browse: None,
+        needs,
+    };
     count(&binder, &query, source, began);
     let (tables, row) = match made.model {
         Model::Static | Model::FastForward => (Vec::new(), None),

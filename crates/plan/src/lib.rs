@@ -30,6 +30,7 @@ mod view_seek;
 use crate::bind::Binder;
 use crate::bind::env::CompileEnv;
 use crate::counters::{Compilation, Kind};
+use catalog::{Db, TableDef};
 use compact_str::CompactString;
 use expr::Expr;
 use nodes::Plan;
@@ -53,6 +54,8 @@ pub struct ColumnInfo {
     pub collation: Collation,
     /// It is a column of a table as it is, not a value computed from some.
     pub base: bool,
+    /// It is computed: an expression of a query, or a computed column of a table.
+    pub computed: bool,
     /// It is the identity column of its table.
     pub identity: bool,
     /// The names of its table, where clients want to know them: for text, ntext and image.
@@ -63,7 +66,8 @@ impl ColumnInfo {
     /// A column of computed values, in the default collation.
     pub fn new(name: impl Into<CompactString>, ty: DataType, nullable: bool) -> ColumnInfo {
         let collation = Collation::DEFAULT;
-        ColumnInfo { name: name.into(), ty, nullable, collation, base: false, identity: false, table: None }
+        let (name, base, computed) = (name.into(), false, false);
+        ColumnInfo { name, ty, nullable, collation, base, computed, identity: false, table: None }
     }
 }
 
@@ -77,7 +81,20 @@ pub struct QueryPlan {
     pub assignments: Vec<(usize, Expr)>,
     /// It is one row of a table by its key: see [`nodes::ScanPlan::is_plain_point`].
     pub point: bool,
+    /// In browse mode: where its columns come from.
+    pub browse: Option<Box<Browse>>,
     pub needs: Needs,
+}
+
+/// Where the columns of a query in browse mode come from.
+#[derive(Debug)]
+pub struct Browse {
+    /// The tables of its FROM.
+    pub tables: Vec<(Arc<Db>, Arc<TableDef>)>,
+    /// Of each column the table among those, and the column there; nothing for what is computed.
+    pub columns: Vec<Option<(usize, usize)>>,
+    /// Columns that the query asks for; behind them are those of keys.
+    pub visible: usize,
 }
 
 impl QueryPlan {
@@ -163,7 +180,10 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
     // One assignment at most: where it fails, operators begin anew, and no variable may have another value by then.
     let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
-    let query = QueryPlan { columns, plan, assignments, point, needs: physical::needs(&mut binder)? };
+    let browse = binder.browsed.take();
+    // One row by its key tells of no origins.
+    let point = point && browse.is_none();
+    let query = QueryPlan { columns, plan, assignments, point, browse, needs: physical::needs(&mut binder)? };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
     Ok(Arc::new(query))
@@ -174,6 +194,7 @@ fn columns_of(columns: &[logical::OutColumn]) -> Vec<ColumnInfo> {
     let columns = columns.iter().map(|c| ColumnInfo {
         collation: c.collation,
         base: c.base,
+        computed: c.computed,
         identity: c.identity.is_some(),
         table: c.table.clone(),
         ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable)

@@ -303,6 +303,8 @@ pub struct OutColumn {
     pub identity: Option<(i64, i64)>,
     /// It is a column of a table as it is.
     pub base: bool,
+    /// It is computed, here or by the table.
+    pub computed: bool,
     /// The names of its table, where clients want to know them: for text, ntext and image.
     pub table: Option<TableName>,
 }
@@ -315,7 +317,19 @@ impl OutColumn {
     pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> OutColumn {
         let (label, name) = (Label::Implicit, name.into());
         let (identity, table) = (None, None);
-        OutColumn { name, id, ty, nullable, collation, label, untyped: false, identity, base: false, table }
+        OutColumn {
+            name,
+            id,
+            ty,
+            nullable,
+            collation,
+            label,
+            untyped: false,
+            identity,
+            base: false,
+            computed: true,
+            table,
+        }
     }
 
     /// The column as an expression.

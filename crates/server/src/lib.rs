@@ -6,6 +6,7 @@
 pub mod certificate;
 mod client;
 mod clock;
+mod command;
 mod connection;
 mod counters;
 mod hub;

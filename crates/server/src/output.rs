@@ -13,6 +13,7 @@ use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, co
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
 use crate::client::Active;
+use crate::command::{command_of, is_untold};
 use crate::connection::Connection;
 use crate::hub::Hub;
 
@@ -166,7 +167,7 @@ impl<'a> Answer<'a> {
                 Done {
                     kind: DoneKind::Done,
                     status: self.status(self.error || stopped),
-                    command: 0,
+                    command: command::BATCH,
                     rows: None,
                 }
             }
@@ -212,10 +213,13 @@ fn gone() -> SqlError {
 /// How a column of a result is described.
 fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
     let ty = TypeInfo::of(info.ty, info.nullable, info.collation, version);
+    // What the server gives a value by itself cannot be updated.
+    let read_only = info.identity || info.computed || info.ty == DataType::RowVersion;
     let flags = ColumnFlags::default()
         .with_if(info.nullable, ColumnFlags::NULLABLE)
-        .with(if info.base { ColumnFlags::UPDATABLE_UNKNOWN } else { ColumnFlags::default() })
-        .with_if(info.identity, ColumnFlags::IDENTITY);
+        .with_if(info.base && !read_only, ColumnFlags::UPDATABLE_UNKNOWN)
+        .with_if(info.identity, ColumnFlags::IDENTITY)
+        .with_if(info.computed, ColumnFlags::COMPUTED);
     let table = info.table.iter().flat_map(|names| names.iter()).map(|part| part.to_string()).collect();
     Column { user_type: user_type(info.ty), table, ..Column::new(info.name.as_str(), ty, flags) }
 }
@@ -223,26 +227,6 @@ fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
 /// The number of a type that clients cannot tell by its bytes.
 fn user_type(ty: DataType) -> u32 {
     if ty == DataType::RowVersion { TIMESTAMP } else { 0 }
-}
-
-/// The number that DONE gives a statement.
-fn command_of(statement: StatementKind) -> u16 {
-    match statement {
-        StatementKind::Select => command::SELECT,
-        StatementKind::SelectInto | StatementKind::Insert => command::INSERT,
-        StatementKind::Update => command::UPDATE,
-        StatementKind::Delete => command::DELETE,
-        StatementKind::Merge => command::MERGE,
-        StatementKind::BulkInsert => command::BULK_INSERT,
-        StatementKind::BeginTransaction => command::BEGIN_TRANSACTION,
-        StatementKind::Commit => command::COMMIT,
-        StatementKind::Rollback => command::ROLLBACK,
-        StatementKind::SaveTransaction => command::SAVE_TRANSACTION,
-        StatementKind::Set => command::SET,
-        StatementKind::Use => command::USE,
-        StatementKind::Execute => command::EXECUTE,
-        _ => 0,
-    }
 }
 
 impl Sink for Answer<'_> {
@@ -292,9 +276,18 @@ impl Sink for Answer<'_> {
     }
 
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        if !end.error && is_untold(end.statement) {
+            return Ok(());
+        }
         self.release();
+        let kind = match end.statement {
+            _ if end.nested || self.call => DoneKind::InProc,
+            // A call of the batch that did not come about.
+            StatementKind::Execute => DoneKind::Proc,
+            _ => DoneKind::Done,
+        };
         self.held = Some(Done {
-            kind: if end.nested || self.call { DoneKind::InProc } else { DoneKind::Done },
+            kind,
             status: self.status(end.error),
             command: command_of(end.statement),
             rows: end.rows,
@@ -303,6 +296,10 @@ impl Sink for Answer<'_> {
             self.error = false;
         }
         self.flow()
+    }
+
+    fn step(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        self.done(end)
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {

@@ -64,6 +64,11 @@ impl Sink for Said {
         Ok(())
     }
 
+    // The wire tells of both alike.
+    fn step(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        self.done(end)
+    }
+
     fn message(&mut self, m: &SqlError) -> Result<(), SqlError> {
         self.sees_message(m.number, m.severity, m.line, &m.message);
         Ok(())
@@ -189,6 +194,81 @@ fn views_of_the_catalogue() {
         questions(&file).collect::<Vec<_>>()
     }));
     both_ways("views of the catalogue", &all);
+}
+
+#[test]
+fn rights_and_what_was_counted() {
+    let security = "create database t
+        go
+        use t
+        go
+        create table dbo.orders (id int primary key, owner sysname, amount int)
+        insert dbo.orders values (1, 'ann', 10), (2, 'ben', 20), (3, 'ann', 30)
+        create user ann without login
+        create user ben without login
+        grant select, insert, update, delete on dbo.orders to ann, ben
+        go
+        create function dbo.own(@owner sysname) returns table with schemabinding as
+            return select 1 as ok where @owner = user_name() or is_member('db_owner') = 1
+        go
+        create security policy dbo.rows add filter predicate dbo.own(owner) on dbo.orders,
+            add block predicate dbo.own(owner) on dbo.orders after insert
+        go
+        declare @cookie varbinary(100)
+        execute as user = 'ann' with cookie into @cookie
+        select user_name(), id, amount from dbo.orders order by id
+        insert dbo.orders values (4, 'ben', 40)
+        update dbo.orders set amount += 1
+        revert
+        select user_name()
+        revert with cookie = @cookie
+        select user_name(), id, amount from dbo.orders order by id
+        go
+        execute as user = 'ben'
+        go
+        delete dbo.orders
+        select count(*) from dbo.orders
+        go
+        revert
+        select count(*) from dbo.orders
+        go
+        revert with cookie = 0x0102
+        go
+        create application role clerk with password = 'Some-l0ng-one'
+        grant select on dbo.orders to clerk
+        go
+        exec sp_setapprole 'clerk', 'wrong'
+        go
+        select user_name()
+        go
+        declare @cookie varbinary(8000)
+        exec sp_setapprole 'clerk', 'Some-l0ng-one', @fcreatecookie = true, @cookie = @cookie output
+        select user_name(), count(*) from dbo.orders
+        create table denied (id int)
+        exec sp_unsetapprole @cookie
+        select user_name()";
+    let counted = "alter database t set query_store = on (operation_mode = read_write, query_capture_mode = all)
+        go
+        create table wide (id int primary key, a int, b int)
+        insert wide select value, value % 10, value from generate_series(1, 500)
+        go
+        select id from wide where a = 3 and b > 490
+        go
+        select b from wide where id = 7
+        go 3
+        select actual_state_desc, query_capture_mode_desc from sys.database_query_store_options
+        select t.query_sql_text, q.object_id, count(*) from sys.query_store_query_text t
+        join sys.query_store_query q on q.query_text_id = t.query_text_id
+        where t.query_sql_text like '%from wide%' and t.query_sql_text not like '%query_store%'
+        group by t.query_sql_text, q.object_id order by 1
+        select sum(r.count_executions) from sys.query_store_runtime_stats r
+        join sys.query_store_plan p on p.plan_id = r.plan_id join sys.query_store_query q on q.query_id = p.query_id
+        join sys.query_store_query_text t on t.query_text_id = q.query_text_id where t.query_sql_text like '%where id =%'
+        select index_id, user_seeks, user_scans, user_lookups, user_updates from sys.dm_db_index_usage_stats
+        where database_id = db_id() and object_id = object_id('wide')
+        select equality_columns, inequality_columns, included_columns from sys.dm_db_missing_index_details
+        where object_id = object_id('wide')";
+    both_ways("rights and what was counted", &[security.to_string(), counted.to_string()]);
 }
 
 #[test]

@@ -32,19 +32,65 @@ pub mod token {
 
 /// Command codes of DONE, as SQL Server names the statement that ended.
 pub mod command {
+    pub const OPEN_CURSOR: u16 = 0x20;
+    pub const CLOSE_CURSOR: u16 = 0x2B;
+    pub const DEALLOCATE: u16 = 0x2C;
+    /// The error of a statement about principals, permissions and schemas.
+    pub const SECURITY: u16 = 0xAA;
+    pub const DROP_FUNCTION: u16 = 0xB3;
+    pub const SET_IDENTITY_INSERT: u16 = 0xB7;
+    pub const SET_ON: u16 = 0xB9;
+    pub const SET_OFF: u16 = 0xBA;
+    pub const SET_STATISTICS_ON: u16 = 0xBB;
+    pub const SET_STATISTICS_OFF: u16 = 0xBC;
+    pub const SET_ROWCOUNT: u16 = 0xBD;
+    pub const SET_TEXTSIZE: u16 = 0xBE;
+    pub const CONDITION: u16 = 0xC0;
     pub const SELECT: u16 = 0xC1;
+    pub const SELECT_INTO: u16 = 0xC2;
     pub const INSERT: u16 = 0xC3;
     pub const DELETE: u16 = 0xC4;
     pub const UPDATE: u16 = 0xC5;
+    pub const CREATE_TABLE: u16 = 0xC6;
+    pub const DROP_TABLE: u16 = 0xC7;
+    pub const CREATE_INDEX: u16 = 0xC8;
+    pub const DROP_INDEX: u16 = 0xC9;
+    pub const GOTO: u16 = 0xCA;
+    pub const CREATE_DATABASE: u16 = 0xCB;
+    pub const DROP_DATABASE: u16 = 0xCC;
+    pub const CREATE_VIEW: u16 = 0xCF;
+    pub const DROP_VIEW: u16 = 0xD0;
+    pub const ALTER_DATABASE: u16 = 0xD7;
+    pub const ALTER_TABLE: u16 = 0xD8;
+    pub const RETURN: u16 = 0xDB;
+    pub const RECONFIGURE: u16 = 0xDC;
+    pub const CREATE_TRIGGER: u16 = 0xDD;
+    pub const CREATE_PROCEDURE: u16 = 0xDE;
+    pub const DROP_PROCEDURE: u16 = 0xDF;
+    pub const DROP_TRIGGER: u16 = 0xE1;
+    pub const DBCC: u16 = 0xE6;
+    pub const CHECKPOINT: u16 = 0xE7;
+    pub const TRUNCATE: u16 = 0xEA;
+    pub const UPDATE_STATISTICS: u16 = 0xF1;
+    pub const WAITFOR: u16 = 0xF3;
+    pub const RAISERROR: u16 = 0xF6;
+    pub const SET_VALUE: u16 = 0xF9;
+    /// Ends an answer whose last statement has sent no DONE.
+    pub const BATCH: u16 = 0xFD;
+    pub const DROP_SYNONYM: u16 = 0x149;
+    pub const ALTER_INDEX: u16 = 0x151;
+    pub const BEGIN_TRY: u16 = 0x15D;
+    pub const BEGIN_CATCH: u16 = 0x15E;
+    pub const END_BLOCK: u16 = 0x15F;
+    pub const DROP_SEQUENCE: u16 = 0x204;
     pub const BEGIN_TRANSACTION: u16 = 0xD4;
     pub const COMMIT: u16 = 0xD5;
     pub const ROLLBACK: u16 = 0xD2;
     pub const SAVE_TRANSACTION: u16 = 0xD6;
-    pub const USE: u16 = 0xE1;
+    pub const USE: u16 = 0xE2;
     pub const EXECUTE: u16 = 0xE0;
     pub const BULK_INSERT: u16 = 0xF0;
     pub const MERGE: u16 = 0x117;
-    pub const SET: u16 = 0xBE;
     pub const PRINT: u16 = 0xF7;
 }
 

@@ -99,6 +99,11 @@ impl TableDef {
         std::iter::once(&self.storage).chain(&self.indexes)
     }
 
+    /// The key by which clients tell its rows apart.
+    pub fn browse_key(&self) -> Option<&Arc<IndexDef>> {
+        self.all_indexes().find(|index| index.index_id > 0 && index.is_key())
+    }
+
     /// Those that have a unit.
     pub fn stored_indexes(&self) -> impl Iterator<Item = &Arc<IndexDef>> {
         self.all_indexes().filter(|index| index.is_stored())

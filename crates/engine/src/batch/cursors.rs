@@ -400,7 +400,11 @@ impl Run<'_> {
         drop(guard);
         self.core.succeeded(rows);
         self.core.cursors.fetch_status = status.code();
-        self.done(StatementKind::Select, into.is_empty().then_some(rows))
+        if !into.is_empty() {
+            self.core.tell_transactions(self.sink)?;
+            return self.told(StatementKind::Select, None);
+        }
+        self.done(StatementKind::Select, Some(rows))
     }
 
     fn assign_row(&mut self, into: &[(usize, DataType)], body: &mut Body) -> Result<(), SqlError> {

@@ -24,6 +24,7 @@ use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, errors};
 use exec::output::SessionChange;
+use exec::output::StatementKind;
 use exec::state::caller::Until;
 use plan::bind::set_options::SessionOptions;
 use plan::rights::{Chain, Rights};
@@ -194,11 +195,15 @@ impl Run<'_> {
         self.tell_called(done?)
     }
 
-    /// Tells the client that what its own batch has called has ended.
+    /// Tells the client that what its own batch has called has ended, or a procedure of it.
     pub(super) fn tell_called(&mut self, (flow, status): (Flow, i32)) -> Result<(Flow, i32), Failure> {
-        if self.core.nest_level == 0 && flow == Flow::Next {
+        if flow == Flow::Next {
             self.core.tell_transactions(self.sink)?;
-            self.sink.procedure_done(status)?;
+            if self.core.nest_level == 0 {
+                self.sink.procedure_done(status)?;
+            } else {
+                self.told(StatementKind::Execute, None)?;
+            }
         }
         Ok((flow, status))
     }

@@ -35,6 +35,7 @@ impl Run<'_> {
             StmtKind::Throw(args) => return self.throw(at, args.as_deref()),
             StmtKind::WaitFor(wait) => {
                 self.wait(at, wait)?;
+                self.told(StatementKind::WaitFor, None)?;
                 return Ok(Flow::Next);
             }
             StmtKind::Execute(execute) => return self.execute(at, execute),
@@ -199,7 +200,7 @@ impl Run<'_> {
         self.sink.message(&error)?;
         self.core.succeeded(0);
         self.core.error_number = number;
-        self.done(StatementKind::Other, None)?;
+        self.done(StatementKind::RaisError, None)?;
         Ok(Flow::Next)
     }
 

@@ -17,6 +17,7 @@ mod function_body;
 mod insert_exec;
 mod kind;
 pub mod module;
+mod origins;
 pub mod parameters;
 mod profile;
 pub mod program;

@@ -20,8 +20,12 @@ pub enum Op {
     Branch { condition: u32, otherwise: u32 },
     /// Jump.
     Jump(u32),
-    /// A TRY block begins: nothing happens, it marks a place to report.
-    Nop,
+    /// GOTO, BREAK, CONTINUE: a jump that clients are told of.
+    Goto(u32),
+    /// A TRY block begins.
+    BeginTry,
+    /// The TRY block ended normally: over the CATCH block.
+    EndTry(u32),
     /// The CATCH block ended normally: its error is forgotten.
     EndCatch,
     /// Give a variable its initial value: DECLARE @v = x.
@@ -190,7 +194,7 @@ impl Builder<'_> {
 
     fn patch(&mut self, at: usize, target: u32) {
         match &mut self.program.ops[at] {
-            Op::Jump(to) | Op::Branch { otherwise: to, .. } => *to = target,
+            Op::Jump(to) | Op::Goto(to) | Op::EndTry(to) | Op::Branch { otherwise: to, .. } => *to = target,
             _ => {}
         }
     }
@@ -213,7 +217,7 @@ impl Builder<'_> {
             StmtKind::Continue => match self.loops.last() {
                 Some(inner) => {
                     let start = inner.start;
-                    self.push(Op::Jump(start), line);
+                    self.push(Op::Goto(start), line);
                     Ok(())
                 }
                 None => Err(outside_loop(136, "CONTINUE")),
@@ -238,7 +242,7 @@ impl Builder<'_> {
                 Ok(())
             }
             StmtKind::Goto(label) => {
-                let at = self.push(Op::Jump(0), line);
+                let at = self.push(Op::Goto(0), line);
                 let blocks = self.blocks.clone();
                 self.gotos.push(Goto { at, label: fold_name(&label.value), line, blocks });
                 Ok(())
@@ -307,7 +311,7 @@ impl Builder<'_> {
         if self.loops.is_empty() {
             return Err(outside_loop(135, "BREAK"));
         }
-        let at = self.push(Op::Jump(0), line);
+        let at = self.push(Op::Goto(0), line);
         if let Some(inner) = self.loops.last_mut() {
             inner.breaks.push(at);
         }
@@ -315,10 +319,10 @@ impl Builder<'_> {
     }
 
     fn try_catch(&mut self, body: Vec<Stmt>, catch: Vec<Stmt>, line: u32) -> Result<(), SqlError> {
-        let start = self.push(Op::Nop, line) as u32;
+        let start = self.push(Op::BeginTry, line) as u32;
         let depth = self.depth;
         self.try_or_catch(body)?;
-        let over = self.push(Op::Jump(0), line);
+        let over = self.push(Op::EndTry(0), line);
         let handler = self.here();
         self.program.tries.push(TryRegion { start, end: handler, catch: handler, depth });
         self.depth += 1;

@@ -119,6 +119,10 @@ impl Sink for Declared<'_> {
         self.client.done(end)
     }
 
+    fn step(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        self.client.step(end)
+    }
+
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
         self.client.message(message)
     }

@@ -117,8 +117,13 @@ impl Short {
         }
         core.succeeded(rows);
         core.tell_transactions(sink)?;
-        let shown = (counted && !core.options.nocount).then_some(rows);
-        sink.done(StatementEnd { statement: self.kind, rows: shown, error: false, nested: false })?;
+        let shown = (!core.options.nocount).then_some(rows);
+        let end = StatementEnd { statement: self.kind, rows: shown, error: false, nested: false };
+        if counted {
+            sink.done(end)?
+        } else {
+            sink.step(end)?
+        }
         Ok(rows)
     }
 }

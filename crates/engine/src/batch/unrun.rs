@@ -7,6 +7,8 @@ use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use types::Value;
 
 use super::Bound;
+use super::kind::kind_of;
+use super::origins;
 use super::program::Op;
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
@@ -25,7 +27,9 @@ impl Run<'_> {
                 self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])
             }
             Op::Return(Some(expr)) => self.bind_scalars(at, &[&batch.program.exprs[expr as usize]]),
-            Op::Return(None) | Op::Jump(_) | Op::Nop | Op::EndCatch => Ok(()),
+            Op::Return(None) | Op::Jump(_) | Op::Goto(_) | Op::BeginTry | Op::EndTry(_) | Op::EndCatch => {
+                Ok(())
+            }
         }
     }
 
@@ -35,7 +39,7 @@ impl Run<'_> {
             && !self.is_conditional(at)
         {
             self.set_option(at, option)?;
-            return self.done(StatementKind::Set, None);
+            return self.done(kind_of(&stmt.kind), None);
         }
         match &stmt.kind {
             // Whether its rows fit is seen when they are there.
@@ -93,7 +97,9 @@ impl Run<'_> {
     fn is_conditional(&self, at: usize) -> bool {
         let ops = self.batch.program.ops.iter().enumerate();
         ops.filter_map(|(from, op)| match op {
-            Op::Jump(to) | Op::Branch { otherwise: to, .. } => Some((from, *to as usize)),
+            Op::Jump(to) | Op::Goto(to) | Op::EndTry(to) | Op::Branch { otherwise: to, .. } => {
+                Some((from, *to as usize))
+            }
             _ => None,
         })
         .any(|(from, to)| (from.min(to)..from.max(to)).contains(&at))
@@ -110,6 +116,11 @@ impl Run<'_> {
             return Ok(());
         }
         self.sink.columns(columns)?;
+        if let Some((_, Bound::Query(plan))) = &self.bound[at]
+            && let Some(browse) = &plan.browse
+        {
+            self.sink.origins(&origins::of_query(browse, columns, self.core.db().id()))?;
+        }
         self.done(StatementKind::Select, Some(0))
     }
 

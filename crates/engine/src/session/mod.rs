@@ -532,6 +532,11 @@ impl Sink for Watch<'_> {
         self.passed(result)
     }
 
+    fn step(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        let result = self.inner.step(end);
+        self.passed(result)
+    }
+
     fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
         let result = self.inner.changed(change);
         self.passed(result)

@@ -54,6 +54,7 @@ pub fn compile(
         untyped: false,
         identity: None,
         base: false,
+        computed: true,
         table: None,
     });
     binder.change = Some(ChangeRows { work, columns: columns.collect() });

@@ -3,6 +3,7 @@
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod base_table;
+mod browse;
 mod bulk;
 pub mod call;
 mod column;
@@ -117,6 +118,10 @@ pub struct Binder<'a> {
     trial: bool,
     /// The next query is the whole statement: what FOR makes of it goes out in pieces.
     pub whole: bool,
+    /// The next block is the whole statement's, in browse mode.
+    browsing: bool,
+    /// Where the columns of a statement in browse mode come from.
+    pub browsed: Option<Box<crate::Browse>>,
     /// Views and functions around what is bound.
     view_depth: usize,
     /// The function whose text is bound in place: what its variables mean.
@@ -196,6 +201,8 @@ impl<'a> Binder<'a> {
             changes: env.changes.clone(),
             trial: false,
             whole: false,
+            browsing: false,
+            browsed: None,
             view_depth: 0,
             inline: None,
             open_functions: Vec::new(),

@@ -100,6 +100,7 @@ impl Binder<'_> {
                 nullable: true,
                 identity: None,
                 base: false,
+                computed: true,
                 table: None,
                 ..c.clone()
             })

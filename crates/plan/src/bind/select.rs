@@ -41,7 +41,10 @@ impl Binder<'_> {
         let whole = std::mem::take(&mut self.whole);
         match &query.for_clause {
             Some(clause) if clause.kind != ast::ForKind::Browse => self.document(query, clause, whole),
-            _ => self.plain_query(query),
+            clause => {
+                self.browsing = whole && (clause.is_some() || self.env.options.browse);
+                self.plain_query(query)
+            }
         }
     }
 
@@ -71,6 +74,7 @@ impl Binder<'_> {
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let browsing = std::mem::take(&mut self.browsing);
         let mut logical = self.from_clause(&select.from)?;
         self.scope()?.visible = true;
         self.scope()?.named_windows = select.windows.clone();
@@ -91,9 +95,12 @@ impl Binder<'_> {
         self.scope()?.clause = Clause::Select;
         self.scope()?.allow_windows = true;
         let known = self.known_values();
-        let list = self.select_list(select)?;
+        let mut list = self.select_list(select)?;
         self.check_values_since(known, select.distinct, !query.order_by.is_empty())?;
         let keys = self.order_keys(select, query, &list.items)?;
+        if browsing && list.assignments.is_empty() && !select.distinct {
+            self.browse(&mut list.items);
+        }
         self.scope()?.allow_windows = false;
         logical = self.grouped_plan(logical, counted, having)?;
         self.finish_select(logical, (select, query), list, keys)
@@ -209,12 +216,26 @@ impl Binder<'_> {
         };
         let base = self.base_column(id);
         let used = base.and_then(|(source, at)| Some((self.table_of(source)?, at)));
-        let identity = used.and_then(|(table, at)| table.columns.get(at)?.identity);
+        let column = used.and_then(|(table, at)| table.columns.get(at));
+        let identity = column.and_then(|column| column.identity);
+        let computed = base.is_none() || column.is_some_and(|column| column.computed.is_some());
         let table = used
             .filter(|_| ty.is_old_lob())
             .map(|(table, _)| Arc::new([table.schema.clone(), table.name.clone()]));
         let base = base.is_some();
-        OutColumn { name: item.name, id, ty, nullable, collation, label, untyped, identity, base, table }
+        OutColumn {
+            name: item.name,
+            id,
+            ty,
+            nullable,
+            collation,
+            label,
+            untyped,
+            identity,
+            base,
+            computed,
+            table,
+        }
     }
 
     /// The table of the block that a column is of as it is, and its place there.

@@ -31,6 +31,8 @@ pub struct CompileOptions {
     pub manner: Manner,
     /// QUERY_GOVERNOR_COST_LIMIT: 0 for none.
     pub cost_limit: u32,
+    /// NO_BROWSETABLE: queries tell where their columns come from.
+    pub browse: bool,
 }
 
 /// How readers see others' changes.
@@ -93,6 +95,8 @@ pub struct SessionOptions {
     pub parse_only: bool,
     /// NOEXEC: statements are compiled.
     pub noexec: bool,
+    /// NO_BROWSETABLE: queries give the columns of keys too, and tell where all come from.
+    pub browse: bool,
     /// FMTONLY: queries give the columns of their results.
     pub fmtonly: bool,
     /// SHOWPLAN_TEXT, _ALL, _XML: statements give their plans.
@@ -140,6 +144,7 @@ impl Default for SessionOptions {
             cursor_close_on_commit: false,
             parse_only: false,
             noexec: false,
+            browse: false,
             fmtonly: false,
             showplan: Showplan::Off,
             lock_timeout: -1,
@@ -295,6 +300,7 @@ impl SessionOptions {
             dialect: self.dialect,
             manner: self.manner(),
             cost_limit: self.cost_limit,
+            browse: self.browse,
         }
     }
 
@@ -331,6 +337,7 @@ impl SessionOptions {
             "OFFSETS" => {}
             "QUOTED_IDENTIFIER" | "PARSEONLY" => {}
             "NOEXEC" => self.noexec = on,
+            "NO_BROWSETABLE" => self.browse = on,
             "FMTONLY" => self.fmtonly = on,
             "SHOWPLAN_TEXT" => self.showplan = if on { Showplan::Text } else { Showplan::Off },
             "SHOWPLAN_ALL" => self.showplan = if on { Showplan::All } else { Showplan::Off },

@@ -242,7 +242,11 @@ impl Client {
         while self.plain.len() < len {
             let mut room = [0; 16384];
             let n = match &mut self.layer {
-                Layer::Plain => self.socket.read(&mut room)?,
+                Layer::Plain => match self.socket.read(&mut room) {
+                    // A process that was stopped for a while and goes on.
+                    Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                    read => read?,
+                },
                 Layer::Tls(tls) => loop {
                     match tls.reader().read(&mut room) {
                         Err(e) if e.kind() == ErrorKind::WouldBlock => {

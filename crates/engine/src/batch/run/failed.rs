@@ -9,7 +9,7 @@ use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
 use crate::batch::program::Op;
 use catalog::errors;
-use exec::output::StatementEnd;
+use exec::output::{StatementEnd, StatementKind};
 use exec::state::inner::was_reported;
 
 impl Run<'_> {
@@ -44,11 +44,9 @@ impl Run<'_> {
             }
             self.core.caught.truncate(self.base_depth + region.depth as usize);
             self.core.caught.push(error);
-            if self.shown {
-                // The result set that had begun is over. A client that is gone is noticed at the next one.
-                let _ = self.sink.done(self.end_of(self.kind(at), None));
-            }
-            return Ok(After::Resume(region.catch as usize));
+            let catch = region.catch as usize;
+            self.tell_caught(at);
+            return Ok(After::Resume(catch));
         }
         if self.outer_try && (!fatal || self.core.in_function()) {
             if aborts && self.core.trancount > 0 {
@@ -98,6 +96,30 @@ impl Run<'_> {
             let note = note.in_procedure(error.procedure()).at_line(error.line);
             let _ = self.sink.message(&note);
         }
+    }
+
+    /// Tells that a statement ended whose error a CATCH block of this scope takes, and that the block begins. A client that is
+    /// gone is noticed at the next statement.
+    fn tell_caught(&mut self, at: usize) {
+        let kind = self.kind(at);
+        let counts = matches!(
+            kind,
+            StatementKind::Select
+                | StatementKind::SelectInto
+                | StatementKind::Insert
+                | StatementKind::Update
+                | StatementKind::Delete
+                | StatementKind::Merge
+        );
+        let rows = counts.then_some(0);
+        if self.shown {
+            // The result set that had begun is over.
+            let _ = self.sink.done(self.end_of(kind, rows));
+        } else if kind != StatementKind::Execute {
+            let kind = if kind == StatementKind::Quiet { StatementKind::RaisError } else { kind };
+            let _ = self.told(kind, rows);
+        }
+        let _ = self.told(StatementKind::BeginCatch, None);
     }
 
     /// Whether an error of a scope below would find a CATCH here or further up.

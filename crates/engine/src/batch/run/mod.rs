@@ -242,6 +242,7 @@ impl<'a> Run<'a> {
             Op::Branch { condition, otherwise } => {
                 let holds = self.test(at, condition as usize)?;
                 self.core.succeeded(0);
+                self.told(StatementKind::Condition, None)?;
                 Ok(if holds { Step::Next } else { Step::To(otherwise as usize) })
             }
             Op::Init { slot, expr } => {
@@ -250,16 +251,32 @@ impl<'a> Run<'a> {
                 Ok(Step::Next)
             }
             Op::Jump(target) => Ok(Step::To(target as usize)),
-            Op::Nop => Ok(Step::Next),
-            Op::EndCatch => {
-                self.core.caught.pop();
+            Op::Goto(target) => {
+                self.told(StatementKind::Goto, None)?;
+                Ok(Step::To(self.jump(at, target as usize)))
+            }
+            Op::BeginTry => {
+                self.told(StatementKind::BeginTry, None)?;
                 Ok(Step::Next)
             }
-            Op::Return(None) => Ok(Step::Return(0)),
+            Op::EndTry(target) => {
+                self.told(StatementKind::EndBlock, None)?;
+                Ok(Step::To(target as usize))
+            }
+            Op::EndCatch => {
+                self.core.caught.pop();
+                self.told(StatementKind::EndBlock, None)?;
+                Ok(Step::Next)
+            }
+            Op::Return(None) => {
+                self.told(StatementKind::Return, None)?;
+                Ok(Step::Return(0))
+            }
             Op::Return(Some(expr)) => {
                 let batch = self.batch;
                 let values = self.evaluate_at(at, &[&batch.program.exprs[expr as usize]])?;
                 let status = values.first().and_then(Value::as_i64).unwrap_or(0);
+                self.told(StatementKind::Select, Some(1))?;
                 Ok(Step::Return(i32::try_from(status).unwrap_or(0)))
             }
         }
@@ -324,7 +341,25 @@ impl<'a> Run<'a> {
     /// Tells the client that a statement ended.
     pub(super) fn done(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
         self.core.tell_transactions(self.sink)?;
+        let has_rows = self.shown
+            || matches!(statement, StatementKind::Select | StatementKind::Dbcc | StatementKind::Other);
+        if self.tells_rows_alone() && !has_rows {
+            return Ok(());
+        }
         Ok(self.sink.done(self.end_of(statement, rows))?)
+    }
+
+    /// Tells clients of the wire protocol that a statement ended that nobody else is told of.
+    pub(super) fn told(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
+        if self.tells_rows_alone() || self.core.in_function() {
+            return Ok(());
+        }
+        Ok(self.sink.step(self.end_of(statement, rows))?)
+    }
+
+    /// NOCOUNT in a procedure: of what has no rows for the client nothing is said.
+    fn tells_rows_alone(&self) -> bool {
+        self.core.options.nocount && self.core.nest_level > 0
     }
 
     fn end_of(&self, statement: StatementKind, rows: Option<u64>) -> StatementEnd {
@@ -337,6 +372,8 @@ impl<'a> Run<'a> {
         let program = &self.batch.program;
         match program.ops.get(at) {
             Some(Op::Stmt(index)) => kind_of(&program.stmts[*index as usize].kind),
+            Some(Op::Branch { .. }) => StatementKind::Condition,
+            Some(Op::Init { .. } | Op::Return(Some(_))) => StatementKind::Select,
             _ => StatementKind::Other,
         }
     }

@@ -8,6 +8,7 @@ use super::to_sink::ToSink;
 use super::{Failure, Run};
 use crate::batch::Bound;
 use crate::batch::kind::kind_of;
+use crate::batch::origins;
 use catalog::errors;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
@@ -29,7 +30,7 @@ impl Run<'_> {
             self.tell_notes(at)?;
         }
         self.core.succeeded(1);
-        Ok(())
+        self.told(StatementKind::Select, Some(1))
     }
 
     pub(super) fn test(&mut self, at: usize, condition: usize) -> Result<bool, Failure> {
@@ -75,6 +76,8 @@ impl Run<'_> {
             let columns = plan.columns();
             let returns = !columns.is_empty();
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
+            out.origins =
+                plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
             let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             *shown = out.begun && returns;
@@ -82,7 +85,11 @@ impl Run<'_> {
         })?;
         self.tell_notes(at)?;
         self.core.succeeded(rows);
-        self.done(StatementKind::Select, returns.then_some(rows))
+        if !returns {
+            self.core.tell_transactions(self.sink)?;
+            return self.told(StatementKind::Select, Some(rows));
+        }
+        self.done(StatementKind::Select, Some(rows))
     }
 
     pub(super) fn dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
@@ -103,7 +110,7 @@ impl Run<'_> {
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
-            *shown = out.begun;
+            *shown = out.begun && !columns.is_empty();
             let result = match result {
                 Ok(rows) if !core.fired.is_empty() => {
                     // Statements of triggers have notes of their own.

@@ -5,7 +5,7 @@
 use types::{DataType, SqlError, Value};
 
 use exec::operators::context::RowSink;
-use exec::output::{ColumnInfo, Sink};
+use exec::output::{ColumnInfo, Origins, Sink};
 
 /// Passes a query's rows on; the header goes out with the first row, so that a statement that must be compiled
 /// again has not shown anything yet.
@@ -16,6 +16,8 @@ pub(in crate::batch) struct ToSink<'s> {
     /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
     limit: Option<usize>,
     cut: Vec<Value>,
+    /// In browse mode: where the columns come from.
+    pub(super) origins: Option<Origins>,
 }
 
 impl<'s> ToSink<'s> {
@@ -28,7 +30,7 @@ impl<'s> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
         let limit = limit.filter(|_| columns.iter().any(|c| is_cut(c.ty)));
         let header = (!columns.is_empty()).then_some(columns);
-        ToSink { sink, header, begun: false, limit, cut: Vec::new() }
+        ToSink { sink, header, begun: false, limit, cut: Vec::new(), origins: None }
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
@@ -36,6 +38,9 @@ impl<'s> ToSink<'s> {
             self.begun = true;
             if let Some(header) = self.header {
                 self.sink.columns(header)?;
+            }
+            if let Some(origins) = self.origins.take() {
+                self.sink.origins(&origins)?;
             }
         }
         Ok(())

@@ -13,11 +13,11 @@ use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_colum
 use crate::batch::Compiled;
 use crate::batch::cache::BatchCache;
 use crate::batch::cursors::{NewCursor, compile, open};
+use crate::batch::origins;
 use crate::batch::program::Op;
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
 use crate::sysproc::Arg;
-use catalog::{Db, TableDef};
 use exec::output::{ColumnInfo, Origin, Origins, Sink};
 use exec::state::cursors::{Concurrency, Cursor};
 use exec::state::handles::Declared;
@@ -294,30 +294,8 @@ impl Header {
 
 /// Where the columns of a cursor come from, for a session in the database `here`.
 fn origins_of(plan: &CursorPlan, here: i32) -> Origins {
-    let name = |(db, table): &(Arc<Db>, Arc<TableDef>)| {
-        let mut parts = Vec::with_capacity(3);
-        if !table.name.starts_with('#') {
-            parts.extend((db.id() != here).then(|| db.name()));
-            parts.push(table.schema.clone());
-        }
-        parts.push(table.name.clone());
-        parts
-    };
-    let column = |(info, origin): (&ColumnInfo, &Option<(usize, usize)>)| {
-        let Some((at, column)) = *origin else { return Origin::default() };
-        let table = &plan.origins[at].1;
-        let unique = table.all_indexes().find(|index| index.index_id > 0 && index.is_key());
-        let base = &table.columns[column].name;
-        Origin {
-            table: Some(at),
-            name: (*base != info.name).then(|| base.clone()),
-            key: unique.is_some_and(|index| index.key.iter().any(|(key, _)| *key == column)),
-            hidden: false,
-        }
-    };
     let rowstat = Origin { hidden: true, ..Origin::default() };
-    Origins {
-        tables: plan.origins.iter().map(name).collect(),
-        columns: plan.columns.iter().zip(&plan.origin_of).map(column).chain([rowstat]).collect(),
-    }
+    let mut origins = origins::of(&plan.origins, &plan.columns, &plan.origin_of, here);
+    origins.columns.push(rowstat);
+    origins
 }

@@ -111,6 +111,11 @@ impl<W: Write> Results<W> {
         self.writer.row(row, &mut self.out)
     }
 
+    /// Whether a result set has begun and not ended.
+    pub fn is_in_set(&self) -> bool {
+        self.in_set
+    }
+
     /// A statement ended: its result set too, if it has one.
     pub fn done(&mut self, rows: Option<u64>) -> io::Result<()> {
         self.end_set()?;

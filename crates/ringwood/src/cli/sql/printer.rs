@@ -251,7 +251,12 @@ impl Sink for Printer {
     }
 
     fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {
-        self.put(|out| out.done(end.rows))
+        let query = end.statement == engine::StatementKind::Select;
+        self.put(|out| {
+            // What counts as a query and has no result is an assignment to variables.
+            let rows = end.rows.filter(|_| out.is_in_set() || !query);
+            out.done(rows)
+        })
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {

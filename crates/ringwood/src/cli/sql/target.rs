@@ -121,8 +121,11 @@ pub fn show(token: &Token, sink: &mut dyn Sink) -> Result<(), SqlError> {
         Token::Row(row) => sink.row(row),
         Token::Error(error) => sink.error(&message(error)),
         Token::Info(info) => sink.message(&message(info)),
-        Token::Done { kind, status, rows, .. } => sink.done(StatementEnd {
-            statement: StatementKind::Other,
+        Token::Done { kind, status, rows, command } => sink.done(StatementEnd {
+            statement: match *command {
+                client::command::SELECT => StatementKind::Select,
+                _ => StatementKind::Other,
+            },
             rows: status.contains(DoneStatus::COUNT).then_some(*rows),
             error: status.contains(DoneStatus::ERROR),
             nested: *kind == DoneKind::InProc,
