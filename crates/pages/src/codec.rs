@@ -22,7 +22,8 @@ pub(crate) fn put_page_id(out: &mut Vec<u8>, id: PageId) {
 /// Numbers that go into a record together: one look at its room instead of one for each byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    pub(crate) bytes: [u8; HEAD],
+    /// A short part that begins within the first [`HEAD`] bytes has room.
+    pub(crate) bytes: [u8; HEAD + SHORT_PART],
     pub(crate) len: usize,
 }
 
@@ -34,7 +35,7 @@ pub(crate) const SHORT_PART: usize = 16;
 impl Default for Head {
     #[inline]
     fn default() -> Head {
-        Head { bytes: [0; HEAD], len: 0 }
+        Head { bytes: [0; HEAD + SHORT_PART], len: 0 }
     }
 }
 
@@ -55,6 +56,17 @@ impl Head {
         self.push(v as u8);
     }
 
+    /// Up to [`SHORT_PART`] bytes.
+    #[inline(always)] // mostly of a length that is known
+    pub(crate) fn short(&mut self, part: &[u8]) {
+        debug_assert!(part.len() <= SHORT_PART && self.len + part.len() <= HEAD);
+        let at = self.len % HEAD;
+        if let Some(to) = self.bytes[at..].first_chunk_mut() {
+            copy_short(to, part);
+        }
+        self.len += part.len();
+    }
+
     #[inline]
     pub(crate) fn page_id(&mut self, id: PageId) {
         self.varint(id.page.into());
@@ -66,6 +78,26 @@ impl Head {
         self.varint(lsn.vlf.into());
         self.varint(lsn.block.into());
         self.varint(lsn.slot.into());
+    }
+}
+
+/// Copies up to [`SHORT_PART`] bytes: in words that overlap, as a call for a copy of any length costs more.
+#[inline(always)]
+fn copy_short(to: &mut [u8; SHORT_PART], from: &[u8]) {
+    let len = from.len();
+    if let (Some(first), Some(last)) = (from.first_chunk::<8>(), from.last_chunk::<8>()) {
+        to[..8].copy_from_slice(first);
+        to[len - 8..len].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (from.first_chunk::<4>(), from.last_chunk::<4>()) {
+        to[..4].copy_from_slice(first);
+        to[len - 4..len].copy_from_slice(last);
+    } else if let [first, rest @ ..] = from {
+        // Up to three bytes.
+        to[0] = *first;
+        if let [middle @ .., last] = rest {
+            to[1] = *middle.first().unwrap_or(last);
+            to[len - 1] = *last;
+        }
     }
 }
 
@@ -168,5 +200,21 @@ impl<'a> Reader<'a> {
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], PageError> {
         let n = self.u16v()?;
         self.take(n as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_parts_are_copied_whole() {
+        for len in 0..=SHORT_PART {
+            let part: Vec<u8> = (1..=len as u8).collect();
+            let mut head = Head::default();
+            head.push(0xEE);
+            head.short(&part);
+            assert_eq!((head.len, &head.bytes[1..=len], head.bytes[len + 1]), (len + 1, &part[..], 0));
+        }
     }
 }

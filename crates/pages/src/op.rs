@@ -205,8 +205,7 @@ fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), Pa
             page.set_row_header(slot, &made_by(ctx, old.flags | GHOST))
         }
         PageOp::Update { slot, flags, at, before, new_bytes, .. } => {
-            need_versioned(page)?;
-            page.update_row(slot, ROW_HEADER + at as usize, before.len(), new_bytes, &made_by(ctx, flags))
+            apply_patch(page, &RowPatch { slot, flags, at, old_len: before.len(), new_bytes }, ctx)
         }
         PageOp::Replace { slot, flags, key, old_value, new_value, .. } => {
             need_versioned(page)?;
@@ -242,6 +241,25 @@ fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), Pa
         }
         _ => Err(PageError::corrupt(page.id(), "not a row operation")),
     }
+}
+
+/// What an update does to its page: the bytes that it replaces are there.
+#[derive(Clone, Copy, Debug)]
+pub struct RowPatch<'a> {
+    pub slot: u16,
+    pub flags: u8,
+    /// Where in the row's body.
+    pub at: u16,
+    pub old_len: usize,
+    pub new_bytes: &'a [u8],
+}
+
+/// The same as [`apply`] of the update.
+#[inline]
+pub(crate) fn apply_patch(page: &mut Page, patch: &RowPatch<'_>, ctx: &ApplyCtx) -> Result<(), PageError> {
+    need_versioned(page)?;
+    let at = ROW_HEADER + usize::from(patch.at);
+    page.update_row(patch.slot, at, patch.old_len, patch.new_bytes, &made_by(ctx, patch.flags))
 }
 
 #[inline]

@@ -8,7 +8,7 @@ use crate::ghosts::GhostHints;
 use crate::home::Home;
 use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
-use crate::op::{ApplyCtx, PageOp, apply};
+use crate::op::{ApplyCtx, PageOp, RowPatch, apply, apply_patch};
 use crate::page::{BODY_SIZE, Page, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
 use crate::record::{RecordBuilder, RecordSink, RecordView};
@@ -229,6 +229,7 @@ impl Store {
     }
 
     /// Takes the store offline if the thread panics while this exists: to be held while pages change or are written.
+    #[inline]
     pub(crate) fn fails_on_panic(&self, during: &'static str) -> FailsOnPanic<'_> {
         FailsOnPanic { store: self, during, before: std::thread::panicking() }
     }
@@ -359,6 +360,42 @@ impl Store {
             return Err(e);
         }
         Ok(lsn)
+    }
+
+    /// As [`Store::change`], for a record of [`RecordBuilder::update_in`], which is the patch of one row of this page. It is compiled
+    /// for the sink, with what it calls: many statements are one such change.
+    ///
+    /// # Errors
+    /// As [`Store::change`].
+    #[inline]
+    pub fn change_row<S: RecordSink>(
+        &self,
+        sink: &mut S,
+        rec: &mut RecordBuilder,
+        page: &mut PageMut<'_>,
+        patch: &RowPatch<'_>,
+    ) -> Result<Lsn, PageError> {
+        self.check_online()?;
+        let _guard = self.fails_on_panic("a page was changed");
+        if !self.inner.is_dirty(page.frame()) {
+            self.inner.mark_dirty(page.frame(), self.log.end());
+        }
+        let lsn = sink.append(rec)?;
+        debug_assert!(is_patch(rec, page.page_id(), patch), "a record says what it was built from");
+        let ctx = ApplyCtx { lsn, txn: rec.txn(), index: 0 };
+        if let Err(e) = apply_patch(page.page_mut(), patch, &ctx) {
+            return Err(self.fail_at(lsn, page.page_id(), e));
+        }
+        page.page_mut().set_lsn(lsn);
+        Ok(lsn)
+    }
+
+    /// A change is in the log that its page does not take.
+    #[cold]
+    fn fail_at(&self, lsn: Lsn, page: PageId, error: PageError) -> PageError {
+        let error = at_lsn(lsn, page, error);
+        self.fail(&error);
+        error
     }
 
     fn apply_to(
@@ -492,11 +529,19 @@ pub(crate) struct FailsOnPanic<'a> {
 }
 
 impl Drop for FailsOnPanic<'_> {
+    #[inline]
     fn drop(&mut self) {
         if !self.before && std::thread::panicking() {
-            let cause = format!("a thread has panicked while {}", self.during);
-            self.store.fail(&PageError::Offline { cause });
+            self.fail();
         }
+    }
+}
+
+impl FailsOnPanic<'_> {
+    #[cold]
+    fn fail(&self) {
+        let cause = format!("a thread has panicked while {}", self.during);
+        self.store.fail(&PageError::Offline { cause });
     }
 }
 
@@ -507,6 +552,14 @@ impl Drop for Store {
             self.inner.unregister(number);
         }
     }
+}
+
+/// Whether decoding the record gives this patch and no other operation.
+fn is_patch(rec: &RecordBuilder, page: PageId, patch: &RowPatch<'_>) -> bool {
+    let op = RecordView::decode(rec.bytes()).ok().and_then(|view| view.ops().next()?.ok().map(|op| op.op));
+    let Some(op @ PageOp::Update { slot, flags, at, before, new_bytes, .. }) = op else { return false };
+    let same = (slot, flags, at) == (patch.slot, patch.flags, patch.at);
+    same && before.len() == patch.old_len && new_bytes == patch.new_bytes && is_all_of(rec, page, &op)
 }
 
 /// Whether decoding the record gives this operation and no other.

@@ -436,6 +436,7 @@ impl Database {
     }
 
     /// Its state.
+    #[inline]
     pub fn status(&self) -> Status {
         Status::from_u8(self.status.load(Ordering::Acquire))
     }
@@ -450,11 +451,17 @@ impl Database {
     }
 
     /// An error unless changes are possible (online, or recovery itself).
+    #[inline]
     pub(crate) fn check_online(&self) -> Result<(), PageError> {
         match self.status() {
             Status::Online | Status::Recovering => Ok(()),
-            s => Err(PageError::Offline { cause: self.cause().unwrap_or_else(|| s.name().into()) }),
+            status => Err(self.offline(status)),
         }
+    }
+
+    #[cold]
+    fn offline(&self, status: Status) -> PageError {
+        PageError::Offline { cause: self.cause().unwrap_or_else(|| status.name().into()) }
     }
 
     /// Takes the database out of service after a failure that only a restart can repair. The first cause is kept;

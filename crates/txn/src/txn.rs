@@ -14,7 +14,7 @@ use pages::{
     LatestUpdates, PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, TxnId,
     Undoing, UnitId, boundary_record,
 };
-use wal::Lsn;
+use wal::{Log, Lsn};
 
 use crate::background_state::Deferred;
 use crate::database::Database;
@@ -467,7 +467,17 @@ impl Drop for Txn {
     }
 }
 
+/// Appends what takes a change back, and gives back what was set aside for it.
+fn append_compensation(log: &Log, rec: &RecordBuilder, reserved: &mut u64) -> Result<Lsn, PageError> {
+    let len = rec.bytes().len() as u64;
+    let release = len.min(reserved.saturating_sub(log.end_reserve())) as u32;
+    let lsn = append_at_any_cost(log, rec.bytes(), release)?;
+    *reserved -= u64::from(release);
+    Ok(lsn)
+}
+
 impl RecordSink for Txn {
+    #[inline]
     fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
         self.db.check_online()?;
         if rec.is_system() {
@@ -484,11 +494,7 @@ impl RecordSink for Txn {
         rec.stamp(s.id, l.last);
         let len = rec.bytes().len() as u32;
         let lsn = if rec.is_compensation() {
-            let log = self.db.log();
-            let release = u64::from(len).min(l.reserved.saturating_sub(log.end_reserve())) as u32;
-            let lsn = append_at_any_cost(log, rec.bytes(), release)?;
-            l.reserved -= u64::from(release);
-            lsn
+            append_compensation(self.db.log(), rec, &mut l.reserved)?
         } else {
             let reserve = self.db.log().undo_reserve(rec.undo_bytes() + UNDO_OVERHEAD);
             let lsn = self.db.log().append(&[rec.bytes()], reserve)?;
@@ -522,10 +528,12 @@ impl Writer for Txn {
         self.id()
     }
 
+    #[inline]
     fn active_elsewhere(&self, other: TxnId) -> bool {
         other != self.id() && self.db.txns().is_active(other)
     }
 
+    #[inline]
     fn wrote(&self, header: &RowHeader) -> Range<usize> {
         // The log of other transactions may be gone before this one ends.
         if header.txn == self.id() { self.latest.wrote(header) } else { 0..0 }
@@ -537,6 +545,7 @@ impl Writer for Txn {
         }
     }
 
+    #[inline]
     fn has_lockers(&self, unit: UnitId) -> bool {
         self.db.lockers().any(unit)
     }

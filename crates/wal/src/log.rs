@@ -189,6 +189,7 @@ impl Log {
     ///
     /// # Errors
     /// [`LogError::Full`] when the record would need space that is set aside for other records; offline.
+    #[inline]
     pub fn append(&self, parts: &[&[u8]], undo_reserve: u32) -> Result<Lsn, LogError> {
         let len = block::check_len(parts)?;
         self.reserve(undo_reserve.into(), undo_reserve)?;
@@ -220,6 +221,7 @@ impl Log {
         Ok(lsn)
     }
 
+    #[inline]
     fn append_checked(&self, parts: &[&[u8]], len: usize, privileged: bool) -> Result<Lsn, LogError> {
         loop {
             if self.poisoned.load(Ordering::Acquire) {

@@ -64,15 +64,27 @@ impl Log {
     }
 
     /// Sets space aside, growing the log if needed; `largest`: the largest record that will use it.
+    #[inline]
     pub(crate) fn reserve(&self, bytes: u64, largest: u32) -> Result<(), LogError> {
-        let mut now = match bytes {
+        let now = match bytes {
             0 => self.reserved.load(Ordering::SeqCst),
             _ => self.reserved.fetch_add(bytes, Ordering::SeqCst) + bytes,
         };
         if largest > self.largest_undo.load(Ordering::Relaxed) {
-            self.largest_undo.fetch_max(largest, Ordering::SeqCst);
-            self.tell_headroom(&self.tail.lock());
+            self.has_larger_undo(largest);
         }
+        if now < self.capacity.load(Ordering::SeqCst) { Ok(()) } else { self.find_capacity(now, bytes) }
+    }
+
+    #[cold]
+    fn has_larger_undo(&self, largest: u32) {
+        self.largest_undo.fetch_max(largest, Ordering::SeqCst);
+        self.tell_headroom(&self.tail.lock());
+    }
+
+    /// `bytes` were set aside, which makes `now`: more than there is room for.
+    #[cold]
+    fn find_capacity(&self, mut now: u64, bytes: u64) -> Result<(), LogError> {
         while now >= self.capacity.load(Ordering::SeqCst) {
             let end = self.tail.lock().map.end();
             // Enough is free by now if other threads have released space, or the log was truncated.

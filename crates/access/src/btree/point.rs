@@ -8,8 +8,9 @@ use super::node::leaf_entry;
 use crate::Writer;
 use crate::error::AccessError;
 use crate::record::{difference, with_record};
-use pages::{Before, PageMut, RecordBuilder, RowUpdate, WORTH};
+use pages::{Before, PageMut, RecordBuilder, RowPatch, RowUpdate, WORTH};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// New bytes for a part of an entry's value, of the length of that part.
 #[derive(Debug, Default)]
@@ -42,15 +43,24 @@ pub enum Edited {
     Undecided,
 }
 
+/// An edit on its way.
+enum Prepared {
+    /// It is in the record: `part` of its bytes goes to `at` of the entry's body.
+    Patch { flags: u8, at: u16, part: Range<usize> },
+    /// There is nothing to be done, for this reason.
+    Not(Edited),
+}
+
 impl BTree {
     /// Looks for the entry with this key ([`super::ways`]) and lets `wish` say what is to become of its value. `wish` runs under the leaf's
     /// exclusive latch: it computes, and neither waits nor reads pages.
     ///
     /// # Errors
     /// Damaged pages, I/O, the log's errors.
-    pub fn edit(
+    #[inline]
+    pub fn edit<W: Writer>(
         &self,
-        w: &mut dyn Writer,
+        w: &mut W,
         key: &[u8],
         wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
     ) -> Result<Edited, AccessError> {
@@ -58,39 +68,43 @@ impl BTree {
         if !found {
             return Ok(Edited::Missing);
         }
-        with_record(|rec| {
-            let edited = self.prepare_edit(w, rec, &leaf, (key, slot), wish)?;
-            if edited == Edited::Done {
-                self.space.store.change(w, rec, &mut [&mut leaf])?;
+        let mut edit = Edit::default();
+        with_record(|rec| match self.prepare_edit(w, rec, &leaf, (key, slot), &mut edit, wish)? {
+            Prepared::Not(why) => Ok(why),
+            Prepared::Patch { flags, at, part } => {
+                let new_bytes = &edit.bytes[part];
+                let patch = RowPatch { slot, flags, at, old_len: new_bytes.len(), new_bytes };
+                self.space.store.change_row(w, rec, &mut leaf, &patch)?;
+                Ok(Edited::Done)
             }
-            Ok(edited)
         })
     }
 
-    /// Puts the edit into the record: `Done` if it is there.
-    fn prepare_edit(
+    /// Puts the edit into the record.
+    #[inline]
+    fn prepare_edit<W: Writer>(
         &self,
-        w: &mut dyn Writer,
+        w: &mut W,
         rec: &mut RecordBuilder,
         leaf: &PageMut<'_>,
         (key, slot): (&[u8], u16),
+        edit: &mut Edit,
         wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
-    ) -> Result<Edited, AccessError> {
+    ) -> Result<Prepared, AccessError> {
         let entry = leaf_entry(leaf, slot)?;
         debug_assert_eq!(entry.key, key);
         let header = &entry.header;
         if header.is_ghost() || w.active_elsewhere(header.txn) || w.has_lockers(self.unit_id()) {
-            return Ok(Edited::Undecided);
+            return Ok(Prepared::Not(Edited::Undecided));
         }
-        let mut edit = Edit::default();
-        match wish(entry.value, &mut edit) {
+        match wish(entry.value, edit) {
             Wish::Edit => {}
-            Wish::Leave => return Ok(Edited::Left),
-            Wish::Unknown => return Ok(Edited::Undecided),
+            Wish::Leave => return Ok(Prepared::Not(Edited::Left)),
+            Wish::Unknown => return Ok(Prepared::Not(Edited::Undecided)),
         }
         let Some(there) = entry.value.get(edit.at..edit.at + edit.bytes.len()) else {
             debug_assert!(false, "an edit lies within its entry");
-            return Ok(Edited::Undecided);
+            return Ok(Prepared::Not(Edited::Undecided));
         };
         let (skip, old, new) = difference(there, &edit.bytes);
         debug_assert_eq!(old, new, "an edit keeps the length");
@@ -104,6 +118,6 @@ impl BTree {
         let (flags, key, at) = (header.flags, Some(key), offset as u16);
         let update = RowUpdate { slot, flags, old: header, key, at, before, new_bytes: after };
         rec.update_in(self.root, leaf.page_id(), &update)?;
-        Ok(Edited::Done)
+        Ok(Prepared::Patch { flags, at, part: skip..skip + new })
     }
 }

@@ -229,6 +229,7 @@ impl Db {
     }
 
     /// Error 3906 in a read-only database.
+    #[inline]
     pub fn check_writable(&self) -> Result<(), SqlError> {
         match self.read_only.load(Ordering::SeqCst) {
             true => Err(errors::read_only(&self.name())),

@@ -84,9 +84,9 @@ static SYSINDEXES: View = View::defined("sysindexes", old_parts::SYSINDEX_COLUMN
      UNION ALL
      SELECT x.object_id, 64 + CASE x.auto_created WHEN 1 THEN 8388608 ELSE 0 END, CAST(NULL AS binary(6)), x.stats_id, CAST(NULL AS binary(6)),
        NULL, (SELECT COUNT(*) FROM sys.stats_columns AS k WHERE k.object_id = x.object_id AND k.stats_id = x.stats_id), NULL, 0, 0, 0, 0,
-       COALESCE(m.modification_counter, 0), 0, 0, NULL, NULL, 0, 0, 0, CAST(NULL AS binary(6)), 0, 0, 0, CAST(NULL AS varbinary(816)),
+       COALESCE((SELECT m.modification_counter FROM sys.dm_db_stats_properties(x.object_id, x.stats_id) AS m), 0), 0, 0, NULL, NULL, 0, 0, 0, CAST(NULL AS binary(6)), 0, 0, 0, CAST(NULL AS varbinary(816)),
        x.name, CAST(NULL AS image), NULL, 0
-     FROM sys.stats AS x OUTER APPLY sys.dm_db_stats_properties(x.object_id, x.stats_id) AS m
+     FROM sys.stats AS x
      WHERE NOT EXISTS (SELECT * FROM sys.indexes AS i WHERE i.object_id = x.object_id AND i.index_id = x.stats_id)");
 
 /// sys.sysindexkeys.

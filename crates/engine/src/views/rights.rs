@@ -259,8 +259,11 @@ pub fn keep_visible(
     columns: &[ViewColumn],
     rows: &mut Vec<Vec<Value>>,
 ) {
+    if core.may_all() {
+        return;
+    }
     let Some((_, _, shown)) = find(schema, name) else { return };
-    if core.may_all() || *shown == Rows::All {
+    if *shown == Rows::All {
         return;
     }
     let at = |wanted: &str| columns.iter().position(|(name, _, _)| *name == wanted);

@@ -2,6 +2,7 @@
 
 use super::{BATCH, Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
+use expr::{ColId, Expr};
 use plan::nodes::{Node, Plan};
 use plan::view::RowSource;
 use smallvec::SmallVec;
@@ -136,17 +137,36 @@ impl Operator for Filter {
     }
 }
 
-/// New rows computed from the input's.
+/// New rows computed from the input's. Values that one column of the new row has as they are, and nothing else reads, are moved.
 pub struct Project {
     input: Box<dyn Operator>,
     batch: RowSet,
+    /// For each new column the one that is moved there; empty until there are rows for which it is worth to know.
+    moved: Vec<Option<ColId>>,
 }
 
 impl Project {
     /// Over an input.
     pub fn new(input: Box<dyn Operator>) -> Project {
-        Project { input, batch: RowSet::default() }
+        Project { input, batch: RowSet::default(), moved: Vec::new() }
     }
+}
+
+/// Batches of so many rows have their values moved.
+const WORTH_MOVING: usize = 8;
+
+/// For each expression the column that it is, if no other part of the expressions reads that column.
+fn moved_columns(exprs: &[Expr]) -> Vec<Option<ColId>> {
+    let mut read = Vec::new();
+    for e in exprs {
+        e.leaves(&mut |leaf| {
+            if let Expr::Col(id) = leaf {
+                read.push(*id);
+            }
+        });
+    }
+    let once = |id: &ColId| read.iter().filter(|other| *other == id).count() == 1;
+    exprs.iter().map(|e| if let Expr::Col(id) = e { Some(*id).filter(once) } else { None }).collect()
 }
 
 impl Operator for Project {
@@ -156,10 +176,17 @@ impl Operator for Project {
         if !self.input.next(input, rt, &mut self.batch)? {
             return Ok(false);
         }
+        if self.moved.is_empty() && self.batch.len() >= WORTH_MOVING {
+            self.moved = moved_columns(exprs);
+        }
         for i in 0..self.batch.len() {
-            let row = self.batch.row(i);
-            for (place, e) in out.push_row().iter_mut().zip(exprs) {
-                *place = e.eval(row, rt)?;
+            let row = self.batch.row_mut(i);
+            let new = out.push_row();
+            for (at, e) in exprs.iter().enumerate() {
+                new[at] = match self.moved.get(at) {
+                    Some(&Some(id)) => std::mem::replace(&mut row[id as usize], Value::Null),
+                    _ => e.eval(row, rt)?,
+                };
             }
         }
         Ok(true)

@@ -13,6 +13,7 @@ use types::{SqlError, Value};
 ///
 /// # Errors
 /// 1205, 1222; the table was changed meanwhile.
+#[inline]
 pub fn lock_tables(needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
     ctx.session.check_rights(&needs.rights)?;
     for used in &needs.tables {

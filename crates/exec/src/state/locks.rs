@@ -18,6 +18,7 @@ impl SessionCore {
     /// Locks a table. The definition must still be the current one.
     ///
     /// Errors: [`errors::SCHEMA_CHANGED`] (the interpreter compiles again), 1205, 1222.
+    #[inline]
     pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, lock: TableLock) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
         let txn = &mut self.transactions.open[at].txn;

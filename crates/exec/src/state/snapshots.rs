@@ -34,6 +34,7 @@ impl SessionCore {
     ///
     /// Errors: 3951 SNAPSHOT after another level, 3952 SNAPSHOT is not allowed, 3961 the table's definition is newer
     /// than the snapshot.
+    #[inline]
     pub(super) fn check_isolation(
         &mut self,
         db: &Arc<Db>,

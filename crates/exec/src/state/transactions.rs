@@ -87,6 +87,7 @@ impl SessionCore {
     /// The session's transaction in a database: joined when there is one, begun when not.
     ///
     /// Errors: 3930 when the transaction is doomed, 945 and its kin when the database is not usable.
+    #[inline]
     pub fn txn(&mut self, db: &Arc<Db>) -> Result<&mut Txn, SqlError> {
         let at = self.open_txn(db)?;
         Ok(&mut self.transactions.open[at].txn)
@@ -155,6 +156,7 @@ impl SessionCore {
     }
 
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
+    #[inline]
     pub fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
         if self.transactions.in_function > 0 {
             return Ok(());
@@ -173,6 +175,7 @@ impl SessionCore {
     }
 
     /// A statement ends: committed when it is its own transaction, taken back when it failed.
+    #[inline]
     pub fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
         if self.transactions.in_function > 0 {
             return result;

@@ -222,13 +222,13 @@ impl RecordBuilder {
     }
 
     /// Begins a transaction's change of one page of a B+tree; gives what comes before its first operation.
-    #[inline]
+    #[inline(always)]
     fn head_in(&mut self, root: PageId, page: PageId) -> Head {
         self.clear();
         let mut head = Head::default();
         // Behind them is room for the transaction and its record before.
         (head.bytes[0], head.bytes[AT_FLAGS], head.len) = (RecordKind::Change.to_u8(), F_ROOT, FIXED);
-        root.to_bytes().into_iter().for_each(|b| head.push(b));
+        head.short(&root.to_bytes());
         self.page = page;
         head.push(OP_PAGE);
         head.page_id(page);
@@ -378,7 +378,7 @@ impl RecordBuilder {
     }
 
     /// Begins a row operation behind what is there.
-    #[inline]
+    #[inline(always)]
     fn row_op_in(
         &mut self,
         head: &mut Head,
@@ -403,18 +403,18 @@ impl RecordBuilder {
     fn put(&mut self, head: &Head) {
         // All of them, and cut off again: a copy of a known length is no call.
         let end = self.buf.len() + head.len;
-        self.buf.extend_from_slice(&head.bytes);
+        self.buf.extend_from_slice(&head.bytes[..HEAD]);
         self.buf.truncate(end);
     }
 
     /// Adds bytes with their length: short ones to the numbers, others to the record, behind the numbers so far. Returns where they
     /// will be in the record.
-    #[inline]
+    #[inline(always)]
     fn put_part(&mut self, head: &mut Head, bytes: &[u8]) -> Part {
         head.varint(bytes.len() as u64);
         if bytes.len() <= SHORT_PART && head.len < HEAD / 2 {
             let at = self.buf.len() + head.len;
-            bytes.iter().for_each(|b| head.push(*b));
+            head.short(bytes);
             return Part { at, len: bytes.len() };
         }
         self.put(head);
@@ -430,7 +430,7 @@ impl RecordBuilder {
         key.map(|key| self.put_part(head, key))
     }
 
-    #[inline]
+    #[inline(always)]
     fn old_header(&mut self, head: &mut Head, h: &RowHeader) {
         let last = self.last;
         let mut b = h.flags & ROW_FLAGS;
@@ -569,25 +569,30 @@ impl RecordBuilder {
         new_bytes: &[u8],
     ) -> Result<(), PageError> {
         let update = RowUpdate { slot, flags, old, key, at, before, new_bytes };
-        self.update_behind(Head::default(), &update)
+        let begin = self.buf.len();
+        if let Some(first) = self.update_behind(Head::default(), &update)? {
+            self.note_first(begin, first);
+        }
+        Ok(())
     }
 
-    /// A record that is one update of a row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::update`].
+    /// A record that is one update of a row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::update`]. What it is
+    /// is not noted for [`Store::change`](crate::Store::change): the caller knows, and makes the change by
+    /// [`Store::change_row`](crate::Store::change_row).
     ///
     /// # Errors
     /// As for every operation.
     #[inline]
     pub fn update_in(&mut self, root: PageId, page: PageId, update: &RowUpdate<'_>) -> Result<(), PageError> {
         let head = self.head_in(root, page);
-        self.update_behind(head, update)
+        self.update_behind(head, update).map(drop)
     }
 
-    /// An update behind what its record begins with, or behind what is in the record.
-    #[inline]
-    fn update_behind(&mut self, mut head: Head, update: &RowUpdate<'_>) -> Result<(), PageError> {
+    /// An update behind what its record begins with, or behind what is in the record; what it is, if it carries what it replaces.
+    #[inline(always)] // one call for each changed row, of a head that would be copied
+    fn update_behind(&mut self, mut head: Head, update: &RowUpdate<'_>) -> Result<Option<First>, PageError> {
         let RowUpdate { slot, flags, old, key, at, before, new_bytes } = *update;
         let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
-        let begin = self.buf.len() + head.len;
         self.row_op_in(&mut head, code, slot, key, before.carried() + new_bytes.len())?;
         self.undo += before.len();
         self.note_shrunk(before.len(), new_bytes.len());
@@ -606,10 +611,7 @@ impl RecordBuilder {
         }
         let new = self.put_part(&mut head, new_bytes);
         self.put(&head);
-        if before.earlier == 0 {
-            self.note_first(begin, First { end: 0, slot, flags, key, at, before: Some(there), new });
-        }
-        Ok(())
+        Ok((before.earlier == 0).then_some(First { end: 0, slot, flags, key, at, before: Some(there), new }))
     }
 
     /// A new row in the place of a ghost: `old_value` and `new_value` are the whole body after the key.

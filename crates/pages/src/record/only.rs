@@ -135,7 +135,8 @@ mod tests {
             let whole =
                 RowUpdate { slot: 2, flags: 0, old: &old, key, at: 9, before, new_bytes: b"after all" };
             rec.update_in(ROOT, PAGE, &whole).unwrap();
-            is_known(&mut rec);
+            rec.stamp(TxnId(123_456), Lsn { vlf: 1, block: 16, slot: 1 });
+            assert!(rec.only().is_none(), "the caller knows");
             assert_eq!(
                 (rec.bytes(), rec.undo_bytes(), rec.row_ops()),
                 (&steps[..], undo, 1),
