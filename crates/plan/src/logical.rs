@@ -313,6 +313,25 @@ pub struct OutColumn {
 pub type TableName = Arc<[CompactString; 2]>;
 
 impl OutColumn {
+    /// A column that is computed, not one of a table.
+    pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> OutColumn {
+        let (label, name) = (Label::Implicit, name.into());
+        let (identity, table) = (None, None);
+        OutColumn {
+            name,
+            id,
+            ty,
+            nullable,
+            collation,
+            label,
+            untyped: false,
+            identity,
+            base: false,
+            computed: true,
+            table,
+        }
+    }
+
     /// The column as an expression.
     pub fn typed(&self) -> expr::Typed {
         self.scope_column().typed()

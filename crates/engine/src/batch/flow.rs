@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use syntax::ast::{
-    AssignOp, BinaryOp, Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
-    ThrowArgs, WaitFor,
+    Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind, ThrowArgs, WaitFor,
 };
 use txn::Durability;
 use types::convert::{Mode, convert, convert_in};
@@ -26,21 +25,6 @@ const MAX_PRINT: usize = 8000;
 const MAX_SUBSTITUTIONS: usize = 20;
 /// How often a waiting session looks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(20);
-
-/// The operator inside a compound assignment, `None` for `=`.
-pub fn binary_of(op: AssignOp) -> Option<BinaryOp> {
-    Some(match op {
-        AssignOp::Set => return None,
-        AssignOp::Add => BinaryOp::Add,
-        AssignOp::Subtract => BinaryOp::Subtract,
-        AssignOp::Multiply => BinaryOp::Multiply,
-        AssignOp::Divide => BinaryOp::Divide,
-        AssignOp::Modulo => BinaryOp::Modulo,
-        AssignOp::BitAnd => BinaryOp::BitAnd,
-        AssignOp::BitOr => BinaryOp::BitOr,
-        AssignOp::BitXor => BinaryOp::BitXor,
-    })
-}
 
 impl Run<'_> {
     /// Everything that is not a query, DML or an assignment.

@@ -105,3 +105,16 @@ fn kind_of_drop(kind: DropKind) -> StatementKind {
         _ => StatementKind::Security,
     }
 }
+
+/// INSERT, UPDATE, DELETE, MERGE, SELECT INTO, BULK INSERT.
+pub(super) fn is_dml(kind: &StmtKind) -> bool {
+    match kind {
+        StmtKind::Insert(_)
+        | StmtKind::Update(_)
+        | StmtKind::Delete(_)
+        | StmtKind::Merge(_)
+        | StmtKind::BulkInsert(_) => true,
+        StmtKind::Select(query) => query.body.first_select().into.is_some(),
+        _ => false,
+    }
+}

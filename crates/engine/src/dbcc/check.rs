@@ -14,7 +14,7 @@ use types::{SqlError, Value};
 
 use super::Command;
 use crate::ddl::build::for_each_row;
-use crate::ddl::tables::lock_catalog;
+use crate::ddl::work::lock_catalog;
 use crate::instance::Instance;
 use catalog::Db;
 use catalog::TableDef;

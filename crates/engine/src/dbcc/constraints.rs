@@ -7,7 +7,8 @@ use catalog::{CheckDef, Db, ForeignKeyDef, TableDef, fold_name, names::quote};
 use types::{DataType, Len, SqlError, Value};
 
 use super::Command;
-use crate::ddl::constraints::{check_of_column, query_rows};
+use crate::ddl::constraints::check_of_column;
+use crate::ddl::own_queries::query_rows;
 use crate::functions::metadata::name_parts;
 use crate::sysproc::column;
 

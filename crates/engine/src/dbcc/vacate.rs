@@ -14,7 +14,7 @@ use pages::{ExtentId, PageId, Unit, UnitId};
 use txn::{Database, TxnError};
 use types::SqlError;
 
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::stmt::index::renew;
 use catalog::Db;
 use catalog::db::Open;

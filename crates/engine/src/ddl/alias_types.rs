@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use syntax::ast::{TableElement, TypeName};
 use types::{DataType, SqlError};
 
-use super::tables::Work;
+use super::work::Work;
 use crate::instance::OfInstance;
 use crate::security::change::forget;
 use catalog::alias::row_of;

@@ -9,7 +9,7 @@ use txn::LockMode;
 use types::SqlError;
 
 use super::modules::{NewModule, replace};
-use super::tables::Work;
+use super::work::Work;
 use catalog::module::as_create;
 use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
 

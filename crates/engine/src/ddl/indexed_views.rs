@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use super::rebuild::{duplicate_key, run_dml};
-use super::tables::{self, Work, create_table};
+use super::tables::{self, create_table};
+use super::work::Work;
 use catalog::names::quote;
 use catalog::{Catalog, Db, ModuleDef, NewColumn, NewIndex, NewTable, TableDef};
 use exec::dml::change::view_rows::{reads, select_of};

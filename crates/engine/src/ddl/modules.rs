@@ -9,7 +9,7 @@ use syntax::ast::ModuleVerb;
 use txn::LockMode;
 use types::SqlError;
 
-use super::tables::Work;
+use super::work::Work;
 use super::{indexed_views, schemabinding};
 use catalog::change::DdlChange;
 use catalog::module::{as_create, rows_of};

@@ -7,7 +7,7 @@ use txn::LockMode;
 use types::SqlError;
 
 use super::modules::replace;
-use super::tables::Work;
+use super::work::Work;
 use catalog::{ModuleDef, ModuleHead, ModuleKind, TableDef, clock, errors};
 
 /// Puts a table into another schema, where its names are free.

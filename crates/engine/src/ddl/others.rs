@@ -7,7 +7,7 @@ use std::sync::Arc;
 use txn::LockMode;
 use types::{SqlError, Value};
 
-use super::tables::Work;
+use super::work::Work;
 use catalog::change::DdlChange;
 use catalog::other::{OtherObject, SequenceDef, SynonymDef, row_of};
 use catalog::policy::PolicyDef;

@@ -11,7 +11,7 @@ use types::SqlError;
 
 use super::modules::{self, Parent};
 use super::others;
-use super::tables::Work;
+use super::work::Work;
 
 /// Puts a policy in the place of another, or of none, or takes it away.
 ///

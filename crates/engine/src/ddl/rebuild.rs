@@ -8,7 +8,7 @@ use std::sync::Arc;
 use syntax::ast::StmtKind;
 use types::{DataType, SqlError};
 
-use super::tables::Work;
+use super::work::Work;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
 use catalog::{Catalog, ModuleKind, TableDef, TableState};

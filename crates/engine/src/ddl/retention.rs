@@ -10,7 +10,7 @@ use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
 use types::{SqlError, Value};
 
-use super::constraints::with_env;
+use super::own_queries::with_env;
 use super::temporal::history_of;
 
 /// Rows of one transaction in the background.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use super::constraints::reference_from_outside;
+use super::foreign_keys::reference_from_outside;
 use super::indexed_views;
-use super::tables::Work;
+use super::work::Work;
 use crate::ddl::rebuild::run_dml;
 use catalog::errors;
 use catalog::names::quote;

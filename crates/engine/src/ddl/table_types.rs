@@ -6,7 +6,7 @@ use syntax::ast::TypeName;
 use types::SqlError;
 
 use super::alias_types::check_name;
-use super::tables::Work;
+use super::work::Work;
 use crate::batch::module::declared_types;
 use crate::instance::OfInstance;
 use crate::security::change::forget;

@@ -13,8 +13,9 @@ use exec::state::SessionCore;
 use plan::bind::period::end_of_time;
 use types::{DataType, SqlError};
 
-use super::constraints::finds_row;
-use super::tables::{Work, create_table, replace};
+use super::own_queries::finds_row;
+use super::tables::{create_table, replace};
+use super::work::Work;
 
 /// SYSTEM_VERSIONING = ON (...).
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use types::SqlError;
 use super::index::{constraint_kind, no_table, renew_changed};
 use super::view_index::{Indexed, resolve_indexed};
 use super::{StmtCtx, index_options, option_rules};
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use catalog::errors;
 use catalog::{Db, IndexDef, IndexOptions, TableDef, fold_name};
 

@@ -11,7 +11,8 @@ use syntax::ast::{DropObjects, Principal as Statement, PrincipalSource};
 use types::SqlError;
 
 use super::StmtCtx;
-use super::login::{cannot, check_owns_nothing, check_password, new_role, taken, valid_name};
+use super::login::check_password;
+use super::principal::{cannot, check_owns_nothing, new_role, taken, valid_name};
 use super::rights::not_permitted;
 use super::user::check_granted_nothing;
 use crate::instance::OfInstance;

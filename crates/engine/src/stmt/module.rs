@@ -14,7 +14,7 @@ use crate::batch::module::{compile, params_of};
 use crate::ddl::ddl_triggers;
 use crate::ddl::events::{self, Known};
 use crate::ddl::modules::{self, NewModule, Parent};
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::security::change::forget;
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, Kind, Permission, Securable};

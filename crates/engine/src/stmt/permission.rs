@@ -13,7 +13,7 @@ use compact_str::CompactString;
 use syntax::ast::{Permission as Statement, PermissionItem, PermissionVerb, Securable as Named};
 use types::SqlError;
 
-use super::login::cannot;
+use super::principal::cannot;
 use super::{StmtCtx, database_of};
 use crate::security::change::Change;
 

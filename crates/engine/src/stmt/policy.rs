@@ -15,9 +15,10 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::StmtCtx;
+use crate::ddl::indexed_views;
+use crate::ddl::own_queries;
 use crate::ddl::policies::{self, full_name};
-use crate::ddl::tables::Work;
-use crate::ddl::{constraints, indexed_views};
+use crate::ddl::work::Work;
 use crate::security::change::forget;
 use exec::state::SessionCore;
 
@@ -57,7 +58,7 @@ impl StmtCtx<'_> {
                 "SELECT TOP (0) 1 AS x FROM {} WHERE EXISTS (SELECT * FROM {call} AS p)",
                 table.quoted
             );
-            constraints::finds_row(&mut work, &text)?;
+            own_queries::finds_row(&mut work, &text)?;
         }
         Ok(())
     }

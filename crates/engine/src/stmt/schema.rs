@@ -9,7 +9,7 @@ use types::{SqlError, Value};
 
 use super::StmtCtx;
 use super::rights::in_database;
-use crate::ddl::tables::lock_catalog;
+use crate::ddl::work::lock_catalog;
 use crate::security::change::{Change, forget};
 use catalog::change::DdlChange;
 use catalog::errors;
@@ -64,7 +64,9 @@ impl StmtCtx<'_> {
             Some(owner) => {
                 let security = self.core.security(db);
                 let found = security.database.find(&owner.value).filter(|p| p.id != PUBLIC);
-                found.map(|p| p.id).ok_or_else(|| super::login::cannot("find", "principal", &owner.value))?
+                found
+                    .map(|p| p.id)
+                    .ok_or_else(|| super::principal::cannot("find", "principal", &owner.value))?
             }
         };
         // Chains of ownership are worked out from committed owners.

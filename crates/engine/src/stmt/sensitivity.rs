@@ -70,5 +70,5 @@ fn holder_of(db: &Arc<Db>, name: &ObjectName) -> Result<Holder, SqlError> {
 
 /// 15151-like: no such column, or none that is classified.
 fn missing(name: &ObjectName) -> SqlError {
-    super::login::cannot("find", "column", &name.to_string())
+    super::principal::cannot("find", "column", &name.to_string())
 }

@@ -7,7 +7,7 @@ use types::{DataType, SqlError, Value};
 
 use super::{StmtCtx, database_of};
 use crate::ddl::others;
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::security::change::forget;
 use catalog::other::{OtherObject, SequenceDef, SequenceOptions, SequenceState, SynonymDef};
 use catalog::security::Class;

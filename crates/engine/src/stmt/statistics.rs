@@ -10,7 +10,8 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::{StmtCtx, option_rules, resolve_table};
-use crate::ddl::tables::{Work, duplicate_index};
+use crate::ddl::names::duplicate_index;
+use crate::ddl::work::Work;
 use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
 use catalog::{Db, TableDef, errors, fold_name};

@@ -11,7 +11,7 @@ use types::SqlError;
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table, sequence, temporal};
 use crate::ddl::table_types::{self, NewTableType};
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::ddl::{alias_types, policies, schemabinding, tables, temps};
 use crate::security::change::forget;
 use catalog::security::Class;

@@ -9,9 +9,9 @@ use syntax::ast::{AlterAuthorization, Ident, ObjectName, Securable as Named};
 use types::SqlError;
 
 use super::StmtCtx;
-use super::login::cannot;
+use super::principal::cannot;
 use super::rights::not_permitted;
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::ddl::{alias_types, moves, others, schemabinding};
 use crate::security::change::{Change, forget};
 
@@ -57,7 +57,7 @@ impl StmtCtx<'_> {
             }
             unbound(&db, &table.schema, &table.name)?;
             free(&work, &table.name)?;
-            crate::ddl::tables::constraint_names(&table).try_for_each(|name| free(&work, name))?;
+            crate::ddl::names::constraint_names(&table).try_for_each(|name| free(&work, name))?;
             moves::table(&mut work, &table, &to)?;
             table.object_id
         } else if let Some(module) = catalog.find_module(from, name).cloned() {

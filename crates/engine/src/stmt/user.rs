@@ -12,9 +12,10 @@ use syntax::ast::{DropObjects, OptionItem, Principal as Statement, PrincipalSour
 use types::SqlError;
 
 use super::StmtCtx;
-use super::login::{
+use super::login::not_from;
+use super::principal::{
     cannot, check_circle, check_droppable, check_owns_nothing, find_member, find_role, new_role, new_sid,
-    not_from, public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
+    public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
 };
 use super::rights::not_permitted;
 use crate::security::change::Change;

@@ -13,7 +13,7 @@ use exec::state::SessionCore;
 use expr::ColId;
 use expr::aggregate::AggKind;
 use plan::bind::computed::{Nature, nature};
-use plan::bind::from::Named;
+use plan::bind::resolve::Named;
 use plan::logical::{BoundQuery, Logical};
 use syntax::ast::{self, CreateIndex, GroupItem, QueryBody, SelectItem, TableRefKind};
 use types::{DataType, SqlError};

@@ -7,7 +7,7 @@ use ::types::{DataType, Len, SqlError};
 use super::Call;
 use super::params::Param;
 use crate::ddl::modules::{order_trigger, run_at_start};
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::functions::metadata::name_parts;
 use crate::instance::OfInstance;
 use crate::messages::error;

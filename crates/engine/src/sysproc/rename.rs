@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::Call;
-use crate::ddl::tables::Work;
+use crate::ddl::work::Work;
 use crate::ddl::{alias_types, constraints, modules, others, schemabinding};
 use crate::functions::metadata::name_parts;
 use crate::stmt::{computed_def, statistics};
@@ -236,7 +236,7 @@ impl Rename {
         let (schema, folded) = (fold_name(schema), fold_name(self.part(0)));
         let is = |name: &str| fold_name(name) == folded;
         let mut tables = catalog.by_id.values().filter(|table| fold_name(&table.schema) == schema);
-        let has = |table: &&Arc<TableDef>| crate::ddl::tables::constraint_names(table).any(is);
+        let has = |table: &&Arc<TableDef>| crate::ddl::names::constraint_names(table).any(is);
         let table = tables.find(has).cloned().ok_or_else(|| self.missing())?;
         work.lock_current(&table)?;
         free(work, &table.schema)?;

@@ -5,7 +5,7 @@ use types::{DataType, Len, SqlError, Value};
 use super::{Call, column};
 use crate::functions::metadata::name_parts;
 use crate::views::files::{Space, database_size, table_space};
-use crate::views::objects::table_rows;
+use crate::views::partitions::table_rows;
 use catalog::fold_name;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));

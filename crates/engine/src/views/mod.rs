@@ -15,9 +15,12 @@ mod dependencies;
 mod described;
 pub mod devices;
 pub mod files;
+mod foreign_keys;
 mod index_usage;
+mod indexes;
 mod information_rights;
 pub mod information_schema;
+mod key_constraints;
 pub(crate) mod languages;
 mod lists;
 pub mod log;
@@ -32,6 +35,8 @@ mod open_json;
 pub mod optimizer;
 mod os;
 mod others;
+mod parameters;
+pub(crate) mod partitions;
 mod permissions;
 mod physical;
 mod pick;
@@ -49,310 +54,24 @@ pub mod sessions;
 pub mod statistics;
 mod system_info;
 pub mod table_functions;
+mod tables;
 pub mod transactions;
+mod triggers;
 pub mod types;
+mod values;
+mod view;
 
 pub mod waiting;
 mod xml_nodes;
 
-use std::any::Any;
-use std::sync::{Arc, OnceLock};
-
-use ::types::{DataType, Decimal, Len, SqlError, Value};
-
-use exec::state::SessionCore;
-use syntax::ast;
-
-use catalog::Db;
 pub(crate) use modules::columns_of_view;
 pub use plan::view::{RowSource, ViewColumn, ViewDef};
-
-/// Rows of a view.
-pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
-
-/// A view whose rows the engine makes.
-pub trait SystemView: ViewDef {
-    /// The rows, each with a value for every column; `args` are the function's arguments, already evaluated.
-    /// `db` is the database the view was named in, the current one unless the name said otherwise.
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows;
-    /// The wanted columns of the rows, piece by piece: for views that may be longer than memory.
-    fn open(
-        &self,
-        session: &mut SessionCore,
-        db: &Arc<Db>,
-        args: &[Value],
-        keep: &[usize],
-    ) -> Result<Box<dyn RowSource>, SqlError> {
-        let mut rows = self.rows(session, db, args)?;
-        for row in &mut rows {
-            *row = keep.iter().map(|at| row.get_mut(*at).map_or(Value::Null, std::mem::take)).collect();
-        }
-        Ok(Box::new(Made(Some(rows))))
-    }
-}
-
-/// The session that asks for rows.
-fn session_of(session: &mut dyn Any) -> Result<&mut SessionCore, SqlError> {
-    session.downcast_mut().ok_or_else(|| SqlError::internal("a system view was asked by no session"))
-}
-
-/// Rows that were made at once.
-struct Made(Option<Vec<Vec<Value>>>);
-
-impl RowSource for Made {
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
-        Ok(self.0.take())
-    }
-}
-
-/// What a query wants of a view that seeks.
-pub struct Wanted<'a> {
-    /// Positions of the columns that a row has, in this order.
-    keep: &'a [usize],
-    equal: &'a [(usize, Value)],
-}
-
-impl Wanted<'_> {
-    /// The number that a column must have; 0 for a value that no id has.
-    pub fn id(&self, column: usize) -> Option<i32> {
-        let (_, value) = self.equal.iter().find(|(at, _)| *at == column)?;
-        Some(value.as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(0))
-    }
-
-    /// Whether a column is wanted.
-    pub fn has(&self, column: usize) -> bool {
-        self.keep.contains(&column)
-    }
-
-    /// Whether a text column may have this value. A name is compared as the catalog compares it, or not at all.
-    pub fn may_be(&self, column: usize, name: &str) -> bool {
-        let Some((_, value)) = self.equal.iter().find(|(at, _)| *at == column) else { return true };
-        match value.as_str() {
-            Some(wanted) if wanted.is_ascii() && name.is_ascii() => {
-                wanted.trim_end().eq_ignore_ascii_case(name.trim_end())
-            }
-            Some(_) => true,
-            None => !value.is_null(),
-        }
-    }
-
-    /// A row of the wanted columns.
-    pub fn row(&self, value: impl FnMut(usize) -> Value) -> Vec<Value> {
-        self.keep.iter().copied().map(value).collect()
-    }
-
-    /// The wanted columns of a row that has all.
-    pub fn part(&self, mut row: Vec<Value>) -> Vec<Value> {
-        self.row(|at| row.get_mut(at).map_or(Value::Null, std::mem::take))
-    }
-}
-
-/// Makes all rows.
-type MakeAll = fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows;
-/// Makes the wanted columns of the wanted rows, of others too if it likes.
-type MakeWanted = fn(&mut SessionCore, &Arc<Db>, &Wanted<'_>) -> Rows;
-
-enum Make {
-    All(MakeAll),
-    Wanted {
-        sought: &'static [usize],
-        expected: fn(&Db) -> f64,
-        make: MakeWanted,
-    },
-    /// A query over other system views; parsed when it is first asked.
-    Query {
-        text: &'static str,
-        parsed: OnceLock<Result<Box<ast::Query>, Box<SqlError>>>,
-    },
-}
-
-/// The query of a text.
-fn parsed(text: &str) -> Result<Box<ast::Query>, SqlError> {
-    let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
-    match stmts.into_iter().next().map(|stmt| stmt.kind) {
-        Some(ast::StmtKind::Select(query)) => Ok(query),
-        _ => Err(SqlError::internal("the text of a system view is no query")),
-    }
-}
-
-/// A view made of its columns and a function.
-pub struct View {
-    schema: &'static str,
-    name: &'static str,
-    columns: &'static [ViewColumn],
-    arguments: Option<usize>,
-    make: Make,
-}
-
-impl ViewDef for View {
-    fn schema(&self) -> &'static str {
-        self.schema
-    }
-
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn columns(&self) -> &'static [ViewColumn] {
-        self.columns
-    }
-
-    fn arguments(&self) -> Option<usize> {
-        self.arguments
-    }
-
-    fn right(&self) -> plan::rights::ViewRight {
-        rights::needs(self.schema, self.name)
-    }
-
-    fn start(
-        &self,
-        session: &mut dyn Any,
-        db: &Arc<Db>,
-        args: &[Value],
-        keep: &[usize],
-    ) -> Result<Box<dyn RowSource>, SqlError> {
-        self.seek(session, db, args, keep, &[])
-    }
-
-    fn query(&self) -> Result<Option<&ast::Query>, SqlError> {
-        let Make::Query { text, parsed: known } = &self.make else { return Ok(None) };
-        match known.get_or_init(|| parsed(text).map_err(Box::new)) {
-            Ok(query) => Ok(Some(query)),
-            Err(error) => Err((**error).clone()),
-        }
-    }
-
-    fn sought(&self) -> &'static [usize] {
-        match self.make {
-            Make::All(_) | Make::Query { .. } => &[],
-            Make::Wanted { sought, .. } => sought,
-        }
-    }
-
-    fn expected_rows(&self, db: &Db) -> f64 {
-        match self.make {
-            Make::All(_) | Make::Query { .. } => 100.0,
-            Make::Wanted { expected, .. } => expected(db),
-        }
-    }
-
-    fn seek(
-        &self,
-        session: &mut dyn Any,
-        db: &Arc<Db>,
-        args: &[Value],
-        keep: &[usize],
-        equal: &[(usize, Value)],
-    ) -> Result<Box<dyn RowSource>, SqlError> {
-        let session = session_of(session)?;
-        let Make::Wanted { make, .. } = self.make else { return self.open(session, db, args, keep) };
-        if !session.may_all() {
-            // What a caller may see is told from columns that it need not have asked for.
-            let all: Vec<usize> = (0..self.columns.len()).collect();
-            let mut rows = make(session, db, &Wanted { keep: &all, equal })?;
-            rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
-            let wanted = Wanted { keep, equal };
-            return Ok(Box::new(Made(Some(rows.into_iter().map(|row| wanted.part(row)).collect()))));
-        }
-        let rows = make(session, db, &Wanted { keep, equal })?;
-        debug_assert!(rows.iter().all(|row| row.len() == keep.len()), "rows of {}", self.name);
-        Ok(Box::new(Made(Some(rows))))
-    }
-}
-
-impl SystemView for View {
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
-        let mut rows = match self.make {
-            Make::All(make) => make(session, db, args)?,
-            Make::Query { .. } => {
-                return Err(SqlError::internal("the rows of a query are asked of its view"));
-            }
-            Make::Wanted { make, .. } => {
-                let keep: Vec<usize> = (0..self.columns.len()).collect();
-                make(session, db, &Wanted { keep: &keep, equal: &[] })?
-            }
-        };
-        rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
-        debug_assert!(
-            rows.iter().all(|row| row.len() == self.columns.len()),
-            "rows of {} have a wrong width",
-            self.name
-        );
-        Ok(rows)
-    }
-}
-
-impl View {
-    /// `sys.name`.
-    pub const fn sys(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
-        View { schema: "sys", name, columns, arguments: None, make: Make::All(make) }
-    }
-
-    /// `sys.name`, which finds rows by the values of columns. `expected`: about how many rows there are.
-    pub const fn seeking(
-        name: &'static str,
-        columns: &'static [ViewColumn],
-        sought: &'static [usize],
-        expected: fn(&Db) -> f64,
-        make: MakeWanted,
-    ) -> View {
-        View { schema: "sys", name, columns, arguments: None, make: Make::Wanted { sought, expected, make } }
-    }
-
-    /// `INFORMATION_SCHEMA.name`, as [`View::seeking`].
-    pub const fn information_seeking(
-        name: &'static str,
-        columns: &'static [ViewColumn],
-        sought: &'static [usize],
-        expected: fn(&Db) -> f64,
-        make: MakeWanted,
-    ) -> View {
-        let make = Make::Wanted { sought, expected, make };
-        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
-    }
-
-    /// `sys.name`, a query over other system views whose columns stand in the order of `columns`.
-    pub const fn defined(name: &'static str, columns: &'static [ViewColumn], text: &'static str) -> View {
-        let make = Make::Query { text, parsed: OnceLock::new() };
-        View { schema: "sys", name, columns, arguments: None, make }
-    }
-
-    /// `INFORMATION_SCHEMA.name`, as [`View::defined`].
-    pub const fn information_defined(
-        name: &'static str,
-        columns: &'static [ViewColumn],
-        text: &'static str,
-    ) -> View {
-        let make = Make::Query { text, parsed: OnceLock::new() };
-        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
-    }
-
-    /// `sys.name` of what this server does not have: no rows.
-    pub const fn empty(name: &'static str, columns: &'static [ViewColumn]) -> View {
-        View::sys(name, columns, |_, _, _| Ok(Vec::new()))
-    }
-
-    /// `INFORMATION_SCHEMA.name` of what this server does not have.
-    pub const fn information_empty(name: &'static str, columns: &'static [ViewColumn]) -> View {
-        View::information(name, columns, |_, _, _| Ok(Vec::new()))
-    }
-
-    /// `sys.name(arguments)`.
-    pub const fn function(
-        name: &'static str,
-        arguments: usize,
-        columns: &'static [ViewColumn],
-        make: MakeAll,
-    ) -> View {
-        View { schema: "sys", name, columns, arguments: Some(arguments), make: Make::All(make) }
-    }
-
-    /// `INFORMATION_SCHEMA.name`.
-    pub const fn information(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
-        View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make: Make::All(make) }
-    }
-}
+pub(crate) use values::{
+    LSN_NUMERIC, NVARCHAR60, SYSNAME, big, bit, databases_of, int, lsn_numeric, lsn_text, megabytes,
+    position, text,
+};
+use view::session_of;
+pub use view::{Rows, SystemView, View, Wanted};
 
 /// The lists of views.
 static LISTS: &[&[&dyn SystemView]] = &[
@@ -390,7 +109,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &devices::LATENCY,
     &objects::OBJECTS,
     &objects::ALL_OBJECTS,
-    &objects::TABLES,
+    &tables::TABLES,
     &objects::SYSTEM_OBJECTS,
     &columns::COLUMNS,
     &columns::ALL_COLUMNS,
@@ -398,10 +117,10 @@ static VIEWS: &[&dyn SystemView] = &[
     &columns::IDENTITY_COLUMNS,
     &columns::COMPUTED_COLUMNS,
     &columns::MASKED_COLUMNS,
-    &objects::INDEXES,
-    &objects::INDEX_COLUMNS,
-    &objects::KEY_CONSTRAINTS,
-    &objects::DEFAULT_CONSTRAINTS,
+    &indexes::INDEXES,
+    &indexes::INDEX_COLUMNS,
+    &key_constraints::KEY_CONSTRAINTS,
+    &key_constraints::DEFAULT_CONSTRAINTS,
     &objects::SCHEMAS,
     &compatibility::OBJECTS,
     &compatibility::DATABASES,
@@ -410,24 +129,24 @@ static VIEWS: &[&dyn SystemView] = &[
     &modules::ALL_VIEWS,
     &modules::SYSTEM_VIEWS,
     &modules::PROCEDURES,
-    &modules::PARAMETERS,
-    &modules::ALL_PARAMETERS,
-    &modules::SYSTEM_PARAMETERS,
+    &parameters::PARAMETERS,
+    &parameters::ALL_PARAMETERS,
+    &parameters::SYSTEM_PARAMETERS,
     &modules::ALL_SQL_MODULES,
     &modules::SYSTEM_SQL_MODULES,
-    &modules::TRIGGERS,
-    &modules::TRIGGER_EVENTS,
+    &triggers::TRIGGERS,
+    &triggers::TRIGGER_EVENTS,
     &modules::SQL_MODULES,
-    &modules::CHECK_CONSTRAINTS,
-    &modules::FOREIGN_KEYS,
-    &modules::FOREIGN_KEY_PAIRS,
+    &foreign_keys::CHECK_CONSTRAINTS,
+    &foreign_keys::FOREIGN_KEYS,
+    &foreign_keys::FOREIGN_KEY_PAIRS,
     &statistics::STATS,
     &statistics::STATS_COLUMN_LIST,
     &statistics::STATS_PROPERTIES,
     &statistics::STATS_HISTOGRAM,
-    &objects::PARTITIONS,
-    &objects::ALLOCATION_UNITS,
-    &objects::PARTITION_STATS,
+    &partitions::PARTITIONS,
+    &partitions::ALLOCATION_UNITS,
+    &partitions::PARTITION_STATS,
     &types::TYPES,
     &log::LOG_INFO,
     &log::LOG_STATS,
@@ -499,7 +218,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::ASSEMBLIES,
     &absent::XML_SCHEMA_COLLECTIONS,
     &absent::XML_INDEXES,
-    &objects::PERIODS,
+    &tables::PERIODS,
     &absent::FULLTEXT_CATALOGS,
     &absent::FULLTEXT_INDEXES,
     &absent::SERVERS,
@@ -529,69 +248,4 @@ pub fn by_id(object_id: i32) -> Option<&'static dyn SystemView> {
 /// Every view that a text can name, for sys.all_objects; the binder's own ones have names with parentheses.
 pub fn all() -> impl Iterator<Item = &'static dyn SystemView> {
     every().filter(|view| !view.name().contains('('))
-}
-
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
-}
-
-/// The position of a column, for constants: a name that is not there does not compile.
-pub(crate) const fn position(columns: &[ViewColumn], name: &str) -> usize {
-    let mut i = 0;
-    while !same(columns[i].0.as_bytes(), name.as_bytes()) {
-        i += 1;
-    }
-    i
-}
-
-// ---- types and values that many views use ----
-
-pub(crate) const SYSNAME: DataType = DataType::NVarChar(Len::N(128));
-pub(crate) const NVARCHAR60: DataType = DataType::NVarChar(Len::N(60));
-pub(crate) const LSN_NUMERIC: DataType = DataType::numeric(25, 0);
-
-pub(crate) fn text(value: impl AsRef<str>) -> Value {
-    Value::str(value)
-}
-
-pub(crate) fn bit(value: bool) -> Value {
-    Value::Bit(value)
-}
-
-pub(crate) fn big(value: u64) -> Value {
-    Value::BigInt(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-pub(crate) fn int(value: u64) -> Value {
-    Value::Int(i32::try_from(value).unwrap_or(i32::MAX))
-}
-
-/// An LSN as numeric(25,0); NULL for none.
-pub(crate) fn lsn_numeric(lsn: wal::Lsn) -> Value {
-    if lsn.is_zero() {
-        return Value::Null;
-    }
-    let number = i128::try_from(lsn.to_numeric()).unwrap_or(i128::MAX);
-    Decimal::new(number, 25, 0).map_or(Value::Null, Value::Decimal)
-}
-
-/// An LSN as text; NULL for none.
-pub(crate) fn lsn_text(lsn: wal::Lsn) -> Value {
-    if lsn.is_zero() { Value::Null } else { text(lsn.to_string()) }
-}
-
-pub(crate) fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
-}
-
-/// The databases that a function's first argument names: NULL or no argument means all, DB_ID() one.
-pub(crate) fn databases_of(session: &SessionCore, arg: Option<&Value>) -> Vec<Arc<Db>> {
-    match arg.and_then(Value::as_i64) {
-        None => session.host().databases(),
-        Some(id) => i32::try_from(id).ok().and_then(|id| session.host().db_by_id(id)).into_iter().collect(),
-    }
 }

@@ -204,7 +204,7 @@ static INDEXES: View = View::seeking(
         let (pages, counts) = (wants(&["dpages", "reserved", "used"]), wants(&["rowcnt", "rows"]));
         let changes = wants(&["rowmodctr"]);
         for table in pick::indexed(&catalog, wanted, OBJECT) {
-            let count = if counts { super::objects::table_rows(session, db, table)? } else { 0 };
+            let count = if counts { super::partitions::table_rows(session, db, table)? } else { 0 };
             let statistics = if changes { statistics::all(table) } else { Vec::new() };
             // The pages of the table's indexes, large values with the base.
             let mut each = Vec::new();

@@ -332,7 +332,7 @@ static BUFFERS: View = View::sys("dm_os_buffer_descriptors", BUFFER_COLUMNS, |se
             int(id.file.into()),
             int(id.page.into()),
             page.as_ref().map_or(Value::Null, |page| Value::Int(page.level().into())),
-            owned.map_or(Value::Null, |page| super::objects::allocation_unit_id(page.unit())),
+            owned.map_or(Value::Null, |page| super::partitions::allocation_unit_id(page.unit())),
             page.as_ref().map_or(Value::Null, |_| text(kind_of(kind))),
             slotted.map_or(Value::Null, |page| int(page.slot_count().into())),
             slotted.map_or(Value::Null, |page| int(page.free_bytes() as u64)),

@@ -4,12 +4,12 @@ use types::{DataType, Len, Value};
 
 use super::information_schema::TypeParts;
 use super::objects::{object, object_columns};
-use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
+use super::{SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use catalog::other::{OtherObject, base_text};
 use catalog::{Catalog, fold_name};
 use types::Collation;
 
-use DataType::{Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
+use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
 /// Sequences and synonyms with the wanted id and name, in order of name.
 fn wanted_others(catalog: &Catalog, wanted: &Wanted<'_>, id: usize, name: Option<usize>) -> Vec<OtherObject> {

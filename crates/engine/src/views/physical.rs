@@ -246,7 +246,7 @@ fn physical_row(db: &Db, part: &Part, (at, depth): (usize, usize), level: &Level
                 shown(big(level.forwarded))
             }
             "compressed_page_count" => shown(big(0)),
-            "hobt_id" => super::objects::partition_id(&part.index),
+            "hobt_id" => super::partitions::partition_id(&part.index),
             _ => Value::Null,
         })
         .collect()
@@ -330,7 +330,7 @@ fn allocation_row(
         "object_id" => Value::Int(part.table.object_id),
         "index_id" => Value::Int(part.index.index_id),
         "partition_id" => Value::Int(1),
-        "rowset_id" => super::objects::partition_id(&part.index),
+        "rowset_id" => super::partitions::partition_id(&part.index),
         "allocation_unit_type" => Value::Int(if part.is_lob { 2 } else { 1 }),
         "allocation_unit_type_desc" => text(if part.is_lob { "LOB_DATA" } else { "IN_ROW_DATA" }),
         "extent_file_id" => Value::SmallInt(id.file as i16),
@@ -476,7 +476,7 @@ fn page_info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         "object_id" => owner.as_ref().map_or(Value::Null, |part| Value::Int(part.table.object_id)),
         "index_id" => owner.as_ref().map_or(Value::Null, |part| Value::Int(part.index.index_id)),
         "partition_id" => {
-            owner.as_ref().map_or(Value::Null, |part| super::objects::partition_id(&part.index))
+            owner.as_ref().map_or(Value::Null, |part| super::partitions::partition_id(&part.index))
         }
         "is_encrypted" | "is_mixed_ext" => bit(false),
         "has_checksum" => bit(page.stored_checksum() != 0),

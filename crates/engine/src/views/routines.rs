@@ -8,7 +8,7 @@ use plan::bind::module::checks_changes;
 use types::{Collation, DataType, Len, Value};
 
 use super::information_schema::{TypeParts, constraints};
-use super::modules::WITH_PARAMETERS;
+use super::parameters::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
 use crate::batch::module::{ParamCode, params_of, result_of};
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::modules::{EVENT_COLUMNS, TRIGGER_COLUMNS, trigger_row};
+use super::triggers::{EVENT_COLUMNS, TRIGGER_COLUMNS, trigger_row};
 use super::{Rows, SystemView, View, bit, text};
 use crate::ddl::events;
 use catalog::ModuleDef;

@@ -21,7 +21,7 @@ use catalog::security::Permission;
 use catalog::{ColumnDef, Db, ModuleDef, TableDef, fold_name};
 use expr::{ColId, Expr, Pred};
 use plan::Needs;
-use plan::bind::from::Named;
+use plan::bind::resolve::Named;
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source as Names};
 use plan::bind::{Binder, unsupported};
 use plan::hints::Hints;

@@ -7,7 +7,7 @@ use super::new_row::target_columns;
 use super::through::Through;
 use crate::state::changes::Action;
 use catalog::{Db, TableDef, VARIABLES, errors, fold_name};
-use plan::bind::from::Named;
+use plan::bind::resolve::Named;
 use plan::bind::scope::Scope;
 use plan::bind::updatable::find_table;
 use plan::bind::{Binder, unsupported};

@@ -14,6 +14,8 @@ pub mod hierarchy;
 pub mod json;
 pub mod math;
 pub mod string;
+mod string_parts;
+mod string_search;
 pub mod xml;
 pub mod zones;
 

@@ -2,13 +2,14 @@
 //! supplementary characters: a character beyond the basic plane counts two, and what is left of one that is cut in half is
 //! U+FFFD. Under a collation with them (_SC, _UTF8) they count characters.
 
+use super::string_parts::{fitted, left, right, stuff, substring, substring_type, units};
+use super::string_search::{charindex, patindex, replace};
 use super::{
     ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
 };
 use crate::Expr;
 use compact_str::CompactString;
-use types::like::LikePattern;
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value};
 
 const fn f(
     name: &'static str,
@@ -138,217 +139,6 @@ fn trimmed(args: &[Value], start: bool, end: bool) -> Value {
     Value::str(text)
 }
 
-/// 536, 537: a negative length.
-fn bad_length(name: &str) -> SqlError {
-    match name {
-        "right" => SqlError::new(536, 16, 2, "Invalid length parameter passed to the RIGHT function."),
-        _ => SqlError::new(537, 16, 2, "Invalid length parameter passed to the LEFT or SUBSTRING function."),
-    }
-}
-
-/// What stands for half of a character.
-const HALF: char = '\u{FFFD}';
-
-/// What a character counts.
-fn width(c: char, collation: Collation) -> usize {
-    if collation.counts_characters() { 1 } else { c.len_utf16() }
-}
-
-fn units(text: &str, collation: Collation) -> usize {
-    match collation.counts_characters() {
-        true => text.chars().count(),
-        false => types::codepage::utf16_len(text),
-    }
-}
-
-/// Appends the units `from..to` of a text, as far as it has them.
-fn push_units(out: &mut String, text: &str, from: usize, to: usize, collation: Collation) {
-    if text.is_ascii() {
-        out.push_str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
-        return;
-    }
-    let mut at = 0;
-    for c in text.chars() {
-        let end = at + width(c, collation);
-        if at >= to {
-            break;
-        }
-        if at >= from && end <= to {
-            out.push(c);
-        } else if end > from {
-            out.push(HALF);
-        }
-        at = end;
-    }
-}
-
-fn units_of(text: &str, from: usize, to: usize, collation: Collation) -> Value {
-    if text.is_ascii() {
-        return Value::str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
-    }
-    let mut out = String::new();
-    push_units(&mut out, text, from, to, collation);
-    Value::Str(out.into())
-}
-
-fn left(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("left"))?;
-    Ok(units_of(text_arg(args, 0), 0, n, cx.collation))
-}
-
-fn right(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let text = text_arg(args, 0);
-    let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("right"))?;
-    let count = units(text, cx.collation);
-    Ok(units_of(text, count.saturating_sub(n), count, cx.collation))
-}
-
-fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
-    match types[0] {
-        DataType::Binary(n) => Ok(DataType::VarBinary(Len::N(n))),
-        ty if ty.is_binary() => Ok(ty.modern()),
-        _ => {
-            let ty = same_length(types, exprs)?;
-            let wanted = exprs.get(2).and_then(Expr::as_const).and_then(Value::as_i64);
-            let Some(wanted) = wanted.and_then(|n| u16::try_from(n.max(1)).ok()) else { return Ok(ty) };
-            Ok(match ty {
-                DataType::VarChar(Len::N(n)) => DataType::VarChar(Len::N(n.min(wanted))),
-                DataType::NVarChar(Len::N(n)) => DataType::NVarChar(Len::N(n.min(wanted))),
-                other => other,
-            })
-        }
-    }
-}
-
-fn substring(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let (start, length) = (int_arg(args, 1), int_arg(args, 2));
-    if length < 0 {
-        return Err(bad_length("substring"));
-    }
-    let end = usize::try_from(start.saturating_add(length).saturating_sub(1)).unwrap_or(0);
-    let start = usize::try_from(start - 1).unwrap_or(0);
-    if let Value::Bytes(bytes) = &args[0] {
-        let end = end.min(bytes.len());
-        return Ok(Value::bytes(bytes.get(start..end).unwrap_or(&[]).to_vec()));
-    }
-    Ok(units_of(text_arg(args, 0), start, end, cx.collation))
-}
-
-/// Whether the collation takes a text's beginning for a needle: the bytes that it has there.
-fn starts_with(text: &str, needle: &str, collation: Collation) -> Option<usize> {
-    let same = |a: char, b: char| match a.is_ascii() && b.is_ascii() {
-        true => a == b || collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b),
-        false => collation.same_char(a, b),
-    };
-    let mut rest = text.chars();
-    for n in needle.chars() {
-        if !same(rest.next()?, n) {
-            return None;
-        }
-    }
-    Some(text.len() - rest.as_str().len())
-}
-
-/// Where a needle is in a text by the collation, from a byte on: its bytes. Between so many places of the text it looks whether
-/// the session was told to stop.
-fn find(
-    text: &str,
-    needle: &str,
-    from: usize,
-    cx: &CallCx<'_>,
-) -> Result<Option<std::ops::Range<usize>>, SqlError> {
-    const LOOK: usize = 1 << 16;
-    for (count, (at, _)) in text[from..].char_indices().enumerate() {
-        if count % LOOK == LOOK - 1 {
-            cx.rt.check_cancel()?;
-        }
-        let at = from + at;
-        if let Some(length) = starts_with(&text[at..], needle, cx.collation) {
-            return Ok(Some(at..at + length));
-        }
-    }
-    Ok(None)
-}
-
-fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let (needle, haystack) = (text_arg(args, 0), text_arg(args, 1));
-    let from = if args.len() > 2 { usize::try_from(int_arg(args, 2) - 1).unwrap_or(0) } else { 0 };
-    if needle.is_empty() {
-        return Ok(Value::Int(0));
-    }
-    let found = find(haystack, needle, byte_of_unit(haystack, from, cx.collation), cx)?;
-    Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start], cx.collation) as i32 + 1)))
-}
-
-fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let (pattern, text) = (text_arg(args, 0), text_arg(args, 1));
-    let unicode = cx.types.iter().any(|ty| ty.is_unicode());
-    let Some(inner) = pattern.strip_prefix('%') else {
-        let whole = LikePattern::new(pattern, None)?.matches(text, cx.collation, unicode);
-        return Ok(Value::Int(i32::from(whole)));
-    };
-    // The first place where the rest of the pattern fits.
-    let inner = LikePattern::new(inner, None)?;
-    let mut position = 0;
-    for (at, c) in text.char_indices() {
-        if inner.matches(&text[at..], cx.collation, unicode) {
-            return Ok(Value::Int(position + 1));
-        }
-        position += width(c, cx.collation) as i32;
-    }
-    Ok(Value::Int(0))
-}
-
-/// Cuts a text to a result type's length.
-fn fitted(text: String, cx: &CallCx<'_>) -> Value {
-    match cx.ty.length() {
-        Some(limit) if text.len() > limit && cx.ty.is_unicode() => {
-            units_of(&text, 0, limit, Collation::DEFAULT)
-        }
-        Some(limit) if text.len() > limit => {
-            Value::str(types::convert::first_units(&text, limit, cx.ty, cx.collation.code_page()))
-        }
-        _ => Value::Str(text.into()),
-    }
-}
-
-/// The byte at which a unit's character begins; the next character's for the second half of one, the end beyond the text.
-fn byte_of_unit(text: &str, unit: usize, collation: Collation) -> usize {
-    if text.is_ascii() {
-        return unit.min(text.len());
-    }
-    let mut at = 0;
-    for (byte, c) in text.char_indices() {
-        if at >= unit {
-            return byte;
-        }
-        at += width(c, collation);
-    }
-    text.len()
-}
-
-fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let (text, from, to) = (text_arg(args, 0), text_arg(args, 1), text_arg(args, 2));
-    if from.is_empty() {
-        return Ok(args[0].clone());
-    }
-    let mut out = String::with_capacity(text.len());
-    // No more is made than the type holds: a unit is at most three bytes.
-    let limit = cx.ty.length().map_or(usize::MAX, |units| units * 3);
-    let mut copied = 0;
-    while let Some(at) = find(text, from, copied, cx)? {
-        out.push_str(&text[copied..at.start]);
-        out.push_str(to);
-        copied = at.end;
-        if out.len() > limit {
-            break;
-        }
-        cx.rt.check_memory(out.len())?;
-    }
-    out.push_str(&text[copied..]);
-    Ok(fitted(out, cx))
-}
-
 fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let Ok(count) = usize::try_from(int_arg(args, 1)) else { return Ok(Value::Null) };
@@ -357,24 +147,6 @@ fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let count = count.min(limit.div_ceil(types::codepage::utf16_len(text).max(1)));
     cx.rt.check_memory(count.saturating_mul(text.len()))?;
     Ok(fitted(text.repeat(count), cx))
-}
-
-fn stuff(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(start), Some(length)) = (args[0].as_str(), args[1].as_i64(), args[2].as_i64())
-    else {
-        return Ok(Value::Null);
-    };
-    let count = units(text, cx.collation) as i64;
-    if start < 1 || length < 0 || start > count {
-        return Ok(Value::Null);
-    }
-    let from = (start - 1) as usize;
-    let to = (start - 1).saturating_add(length).min(count) as usize;
-    let mut out = String::with_capacity(text.len());
-    push_units(&mut out, text, 0, from, cx.collation);
-    out.push_str(text_arg(args, 3));
-    push_units(&mut out, text, to, usize::MAX, cx.collation);
-    Ok(fitted(out, cx))
 }
 
 fn space_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {

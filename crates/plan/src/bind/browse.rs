@@ -8,7 +8,7 @@ use catalog::{Db, TableDef};
 use expr::Expr;
 
 use super::Binder;
-use super::select::Item;
+use super::select_list::Item;
 use crate::Browse;
 
 impl Binder<'_> {

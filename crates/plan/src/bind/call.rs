@@ -1,8 +1,9 @@
 //! Calls: scalar functions of the table, forms with rules of their own (COALESCE, ISNULL, DATEADD, ...), aggregates
 //! and window functions.
 
+use super::Binder;
+use super::combine::case_of;
 use super::scope::Clause;
-use super::{Binder, case_of};
 use catalog::fold_name;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops::{self, folded};

@@ -11,7 +11,7 @@ use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
     XmlPath, declarations, xml_name,
 };
-use expr::{Expr, Label, Typed, bind_ops};
+use expr::{Expr, Typed, bind_ops};
 use std::sync::Arc;
 use syntax::ast::{
     self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
@@ -150,19 +150,7 @@ impl Binder<'_> {
                 (Logical::Project { input: Box::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
             }
         };
-        let column = OutColumn {
-            name: name.into(),
-            id,
-            ty,
-            nullable: true,
-            collation: Collation::DEFAULT,
-            label: Label::Implicit,
-            untyped: false,
-            identity: None,
-            base: false,
-            computed: true,
-            table: None,
-        };
+        let column = OutColumn::new(name, id, ty, true, Collation::DEFAULT);
         Ok(BoundQuery { logical, columns: vec![column], assignments: Vec::new() })
     }
 

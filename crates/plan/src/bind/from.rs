@@ -1,37 +1,22 @@
-//! FROM: tables, views, derived tables, CTEs, VALUES, joins and APPLY become logical nodes and name sources.
+//! FROM: what each of its references is, joins and APPLY; they become logical nodes and sources of names. The sources themselves are
+//! bound in the files of their kinds.
+//! Guarantees: no two sources of a block go by the same name (1011, 1013); the columns of an outer side may be NULL.
 
-use crate::TableUse;
-use crate::access_hints::{Amount, Sample};
+use crate::bind::Binder;
 use crate::bind::nested_change::{Place, check_none};
-use crate::bind::scope::{Clause, Scope, ScopeColumn, Source};
-use crate::bind::synonym::{base_of, invalid_synonym};
+use crate::bind::resolve::Named;
+use crate::bind::resolve::variable_name;
+use crate::bind::sample::sampled;
+use crate::bind::scope::{Clause, Scope, Source};
 use crate::bind::system_time::{Mention, not_versioned};
 use crate::bind::updatable::Origin;
 use crate::bind::view_rows::{NOEXPAND, keeps_no_rows};
 use crate::bind::xml::columns_of_list;
-use crate::bind::{Binder, unsupported};
-use crate::hints::{Hints, Reading};
-use crate::logical::{CteDef, Get, JoinHint, JoinKind, Logical, OutColumn};
-use crate::view::{Argument, ViewDef};
-use catalog::Db;
-use catalog::ModuleDef;
-use catalog::TableDef;
+use crate::logical::{JoinHint, JoinKind, Logical};
 use catalog::errors;
 use catalog::fold_name;
-use catalog::other::OtherObject;
-use catalog::security::Permission;
-use expr::{Typed, bind_ops};
-use std::sync::Arc;
 use syntax::ast::{self, RowSchema, TableRefKind};
-use types::{DataType, SqlError};
-
-/// What a name in FROM means.
-pub enum Named {
-    Table(Arc<Db>, Arc<TableDef>),
-    View(Arc<Db>, &'static dyn ViewDef),
-    /// A user's view, procedure or trigger.
-    Module(Arc<Db>, Arc<ModuleDef>),
-}
+use types::SqlError;
 
 impl Binder<'_> {
     /// Binds FROM into the current block.
@@ -215,182 +200,6 @@ impl Binder<'_> {
         }
     }
 
-    /// The table variable of a name. Error: 1087.
-    pub fn table_variable(&self, name: &str) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
-        let db = self.env.names.variables()?;
-        match self.env.temps.find_variable(name, &db) {
-            Some(table) => Ok((db, table)),
-            None => {
-                let text = format!("Must declare the table variable \"{name}\".");
-                Err(SqlError::new(1087, 15, 2, text))
-            }
-        }
-    }
-
-    /// What an object name means. Error: 208.
-    pub fn resolve(&self, name: &ast::ObjectName) -> Result<Named, SqlError> {
-        self.resolve_through(name, true)
-    }
-
-    /// Through a synonym, or where that has led.
-    fn resolve_through(&self, name: &ast::ObjectName, synonyms: bool) -> Result<Named, SqlError> {
-        let missing = || errors::invalid_object(&name.to_string());
-        if let Some(table) = self.view_rows(name) {
-            return Ok(Named::Table(self.db.clone(), table));
-        }
-        if let Some(server) = &name.server {
-            return Err(errors::no_server(&server.value));
-        }
-        let db = match &name.database {
-            Some(db) => {
-                let db = self.env.names.find_db(&db.value).ok_or_else(missing)?;
-                db.check_usable()?;
-                db
-            }
-            None if name.name.value.starts_with('#') => {
-                self.env.names.find_db("tempdb").ok_or_else(missing)?
-            }
-            None => self.db.clone(),
-        };
-        let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
-        if name.name.value.starts_with('#')
-            && let Some(table) = self.env.temps.find(&name.name.value, &db)
-        {
-            return Ok(Named::Table(db, table));
-        }
-        let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
-        if let Some(table) = catalog.tables.get(&(fold_name(schema), fold_name(&name.name.value))) {
-            return Ok(Named::Table(db, table.clone()));
-        }
-        if let Some(module) = catalog.find_module(schema, &name.name.value) {
-            return Ok(Named::Module(db, module.clone()));
-        }
-        if let (Some(OtherObject::Synonym(synonym)), true) =
-            (catalog.find_other(schema, &name.name.value), synonyms)
-        {
-            return self.resolve_through(&base_of(&db, synonym), false).map_err(|_| invalid_synonym(name));
-        }
-        let view = self.env.names.view(schema, &name.name.value);
-        view.map(|view| Named::View(db, view)).ok_or_else(missing)
-    }
-
-    pub(super) fn base_table(
-        &mut self,
-        db: Arc<Db>,
-        table: Arc<TableDef>,
-        name: &ast::ObjectName,
-        alias: Option<&ast::Ident>,
-        hints: &[ast::OptionItem],
-    ) -> Result<Logical, SqlError> {
-        table.check_enabled()?;
-        let hints = match self.table_hint(&table, name, alias, hints)? {
-            Some(hints) => Hints::parse(&table, &hints)?,
-            None => Hints::parse(&table, hints)?,
-        };
-        let reading = hints.reading(self.env.options.isolation)?;
-        self.rights.need_table(&db, &table, Permission::Select, &[]);
-        let get = self.get(db, table, reading, hints);
-        let mut source = table_source(&get, name, alias);
-        source.columns = self.columns_of(&get.db, &get.table, get.first)?;
-        let conditions = self.policy_conditions(&get)?;
-        self.scope()?.sources.push(source);
-        Ok(Logical::Get(Box::new(get)).filtered(conditions))
-    }
-
-    /// A table as a node, its columns numbered.
-    pub fn get(&mut self, db: Arc<Db>, table: Arc<TableDef>, reading: Reading, hints: Hints) -> Get {
-        let first = self.new_cols(table.columns.len() + 1);
-        let lock = reading.table;
-        if !self.tables.iter().any(|used| Arc::ptr_eq(&used.table, &table) && used.lock == lock) {
-            self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
-        }
-        self.rights.reads(&db, &table, first);
-        self.note_masks(&db, &table, first);
-        let values = self.values.clone();
-        Get { db, table, first, mode: reading.mode, locks: reading.locks, hints, values }
-    }
-
-    pub(super) fn table_function(
-        &mut self,
-        name: &ast::ObjectName,
-        args: &[ast::Expr],
-        alias: Option<&ast::Ident>,
-        columns: &[ast::Ident],
-    ) -> Result<Logical, SqlError> {
-        let schema = name.schema.as_ref().map_or("sys", |s| s.value.as_str());
-        let view = self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
-        let Some(view) = view else {
-            if let Some(rows) = self.user_table_function(name, args, alias)? {
-                self.rename_columns(columns)?;
-                return Ok(rows);
-            }
-            let rows = match self.resolve(name) {
-                Ok(Named::Module(_, module)) => module.view().is_some(),
-                other => other.is_ok(),
-            };
-            if rows {
-                let text = format!(
-                    "Parameters supplied for object '{name}' which is not a function. If the parameters are intended as a \
-                     table hint, a WITH keyword is required."
-                );
-                return Err(SqlError::new(215, 16, 1, text));
-            }
-            return Err(errors::invalid_object(&name.to_string()));
-        };
-        let wanted = view.arguments().unwrap_or(0);
-        if !(wanted..=wanted + view.optional_arguments()).contains(&args.len()) {
-            let (number, few) =
-                if args.len() < wanted { (313, "An insufficient number of") } else { (8144, "Too many") };
-            let text = if number == 313 {
-                format!("{few} arguments were supplied for the procedure or function {name}.")
-            } else {
-                format!("Procedure or function {name} has too many arguments specified.")
-            };
-            return Err(SqlError::new(number, 16, 2, text));
-        }
-        let mut bound = Vec::with_capacity(args.len());
-        let mut types = Vec::with_capacity(args.len());
-        for arg in args {
-            // DEFAULT stands for NULL.
-            let (expr, ty) = match arg.kind {
-                ast::ExprKind::Default => (expr::Expr::Const(types::Value::Null), types::DataType::Int),
-                _ => self.expr(arg).map(|typed| (typed.expr, typed.ty))?,
-            };
-            bound.push(expr);
-            types.push(ty);
-        }
-        let typed: Vec<Argument<'_>> = bound
-            .iter()
-            .zip(&types)
-            .map(|(expr, ty)| {
-                let constant = if let expr::Expr::Const(value) = expr { Some(value) } else { None };
-                Argument { ty: *ty, constant }
-            })
-            .collect();
-        let view = view.for_arguments(&typed)?.unwrap_or(view);
-        let db = match &name.database {
-            Some(db) => self.env.names.database(&db.value)?,
-            None => self.db.clone(),
-        };
-        let rows = self.system_view(db, view, bound, name, alias)?;
-        self.rename_columns(columns)?;
-        Ok(rows)
-    }
-
-    /// Gives the columns of the source that was added last the names of `AS alias (a, b)`.
-    pub(super) fn rename_columns(&mut self, names: &[ast::Ident]) -> Result<(), SqlError> {
-        let Some(source) = self.scope()?.sources.last_mut().filter(|_| !names.is_empty()) else {
-            return Ok(());
-        };
-        if names.len() != source.columns.len() {
-            return Err(column_list_error(&source.name, names.len(), source.columns.len()));
-        }
-        for (column, name) in source.columns.iter_mut().zip(names) {
-            *column = ScopeColumn::new(&name.value, column.id, column.ty, column.nullable, column.collation);
-        }
-        Ok(())
-    }
-
     /// Binds the view or common table expression of a name as the first source of the current block: a target of a change.
     ///
     /// # Errors
@@ -400,119 +209,6 @@ impl Binder<'_> {
         let sources = &mut self.scope()?.sources;
         sources.rotate_right(1);
         Ok(logical)
-    }
-
-    /// Whether a bare name means a common table expression.
-    pub fn is_cte(&self, name: &str) -> bool {
-        self.find_cte(name).is_some()
-    }
-
-    fn find_cte(&self, name: &str) -> Option<Arc<CteDef>> {
-        let name = fold_name(name);
-        self.ctes.iter().rev().find(|cte| cte.name == name).cloned()
-    }
-
-    fn cte(&mut self, cte: &Arc<CteDef>, alias: Option<&ast::Ident>) -> Result<Logical, SqlError> {
-        // Inside, only the CTEs before it are in sight, and no block around it.
-        let hidden = self.ctes.split_off(cte.visible);
-        let scopes = std::mem::take(&mut self.scopes);
-        let known = self.query_sources.len();
-        self.open_ctes.push(cte.name.clone());
-        let bound = match super::recursive::parts(cte) {
-            Some((anchors, steps)) => self.nested(|b| b.recursive_cte(cte, &anchors, &steps)),
-            None => {
-                self.nested(|b| b.inner_query(&cte.query)).map_err(|e| super::recursive::in_subquery(cte, e))
-            }
-        };
-        self.open_ctes.pop();
-        self.scopes = scopes;
-        self.ctes.truncate(cte.visible);
-        self.ctes.extend(hidden);
-        let (bound, _) = bound?;
-        let name = alias.map_or(cte.name.as_str(), |a| a.value.as_str());
-        self.add_derived(name, &cte.columns, &bound.columns)?;
-        self.note_query(name, Origin::CommonTable, known, &bound.logical, &bound.columns);
-        Ok(bound.logical)
-    }
-
-    /// A source that is a query: its columns need names.
-    pub(super) fn add_derived(
-        &mut self,
-        alias: &str,
-        names: &[ast::Ident],
-        columns: &[OutColumn],
-    ) -> Result<(), SqlError> {
-        if !names.is_empty() && names.len() != columns.len() {
-            return Err(column_list_error(alias, names.len(), columns.len()));
-        }
-        let mut offered: Vec<ScopeColumn> = Vec::with_capacity(columns.len());
-        for (i, column) in columns.iter().enumerate() {
-            let mut c = column.scope_column();
-            if let Some(name) = names.get(i) {
-                c = ScopeColumn::new(&name.value, c.id, c.ty, c.nullable, c.collation);
-            }
-            if c.name.is_empty() {
-                let text = format!("No column name was specified for column {} of '{alias}'.", i + 1);
-                return Err(SqlError::new(8155, 16, 2, text));
-            }
-            if offered.iter().any(|o| o.folded == c.folded) {
-                let text = format!("The column '{}' was specified multiple times for '{alias}'.", c.name);
-                return Err(SqlError::new(8156, 16, 1, text));
-            }
-            offered.push(c);
-        }
-        let source = Source {
-            name: fold_name(alias),
-            aliased: true,
-            schema: None,
-            database: None,
-            columns: offered,
-            object_id: 0,
-            db_id: 0,
-        };
-        self.scope()?.sources.push(source);
-        Ok(())
-    }
-
-    /// A VALUES constructor: columns take the type that their rows meet in.
-    pub fn values(&mut self, rows: &[Vec<ast::Expr>]) -> Result<(Logical, Vec<OutColumn>), SqlError> {
-        let width = rows.first().map_or(0, Vec::len);
-        let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
-        for row in rows {
-            if row.len() != width {
-                let text =
-                    "The number of columns for each row in a table value constructor must be the same.";
-                return Err(SqlError::new(10709, 16, 1, text));
-            }
-            bound.push(row.iter().map(|e| self.expr(e)).collect::<Result<_, _>>()?);
-        }
-        let first = self.new_cols(width);
-        let mut out = Vec::with_capacity(width);
-        let mut exprs: Vec<Vec<expr::Expr>> = vec![Vec::with_capacity(width); rows.len()];
-        for i in 0..width {
-            let column: Vec<&Typed> = bound.iter().map(|row| &row[i]).collect();
-            let (ty, label, collation) = bind_ops::unified_in_one(&column, "VALUES")?;
-            let nullable = column.iter().any(|t| t.nullable);
-            for (row, list) in bound.iter().zip(&mut exprs) {
-                list.push(bind_ops::implicit_in(row[i].clone(), ty, collation)?);
-            }
-            let id = first + i as u32;
-            out.push(OutColumn {
-                name: "".into(),
-                id,
-                ty,
-                nullable,
-                collation,
-                label,
-                untyped: false,
-                identity: None,
-                base: false,
-                computed: true,
-                table: None,
-            });
-        }
-        let cols = out.iter().map(|c| c.id).collect();
-        Ok((Logical::Values { rows: exprs, cols }, out))
     }
 
     fn join(
@@ -598,25 +294,6 @@ impl Binder<'_> {
     }
 }
 
-/// A base table as a name source.
-pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident>) -> Source {
-    let columns = get.table.columns.iter().enumerate();
-    let columns = columns.map(|(i, c)| ScopeColumn::of_table(c, get.first + i as u32));
-    // A temporary table's own name is a longer one, which nobody writes.
-    let called = if name.name.value.starts_with('#') { &name.name.value } else { &get.table.name };
-    Source {
-        name: fold_name(alias.map_or(called, |alias| &alias.value)),
-        aliased: alias.is_some(),
-        schema: Some(fold_name(&get.table.schema)),
-        database: Some(
-            name.database.as_ref().map_or_else(|| fold_name(&get.db.name()), |d| fold_name(&d.value)),
-        ),
-        columns: columns.collect(),
-        object_id: get.table.object_id,
-        db_id: get.db.id(),
-    }
-}
-
 /// An inner join without a condition.
 pub fn inner(left: Logical, right: Logical) -> Logical {
     Logical::Join {
@@ -626,96 +303,4 @@ pub fn inner(left: Logical, right: Logical) -> Logical {
         on: Vec::new(),
         hint: None,
     }
-}
-
-/// The type of a column as messages name it.
-pub fn type_name(ty: DataType) -> String {
-    ty.to_string()
-}
-
-/// A table variable's name as that of an object.
-pub fn variable_name(name: &str) -> ast::ObjectName {
-    let name = ast::Ident { value: name.into(), quoted: false, span: ast::Span::default() };
-    ast::ObjectName { server: None, database: None, schema: None, name }
-}
-
-/// 8158, 8159: a list of column names that is not as long as what it names.
-fn column_list_error(alias: &str, names: usize, columns: usize) -> SqlError {
-    let (number, few) = if names < columns { (8158, "more") } else { (8159, "fewer") };
-    SqlError::new(
-        number,
-        16,
-        1,
-        format!("'{alias}' has {few} columns than were specified in the column list."),
-    )
-}
-
-/// 494.
-fn not_sampled() -> SqlError {
-    SqlError::new(494, 16, 1, "The TABLESAMPLE clause can only be used with local tables.")
-}
-
-/// A table of which only some pages are read; `of`: the object that is named.
-///
-/// Errors: 494 it is none, 476 and 477 the amount, 497 a variable; 40517 with locks on rows.
-fn sampled(
-    logical: Logical,
-    of: i32,
-    name: &ast::ObjectName,
-    sample: &ast::TableSample,
-) -> Result<Logical, SqlError> {
-    // A view may be no more than its table.
-    let (mut get, conditions) = match logical {
-        Logical::Get(get) if get.table.object_id == of => (get, Vec::new()),
-        Logical::Filter { input, preds } => match *input {
-            // What a policy lets through of the pages that are read.
-            Logical::Get(get) if get.table.object_id == of => (get, preds),
-            _ => return Err(not_sampled()),
-        },
-        _ => return Err(not_sampled()),
-    };
-    if get.locks.is_some() {
-        return Err(unsupported("TABLESAMPLE with locks on rows"));
-    }
-    let number = |e: &ast::Expr| match e.kind {
-        ast::ExprKind::Variable(_) => {
-            let text = "Variables are not allowed in the TABLESAMPLE or REPEATABLE clauses.";
-            Err(SqlError::new(497, 15, 1, text))
-        }
-        _ => super::literal::literal(e),
-    };
-    let whole = |e: &ast::Expr| {
-        let text = format!(
-            "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{}\". The value or seed must be an \
-             integer.",
-            name.name
-        );
-        number(e)?.as_i64().ok_or_else(|| SqlError::new(477, 16, 1, text))
-    };
-    let amount = if sample.rows {
-        Amount::Rows(u64::try_from(whole(&sample.amount)?).unwrap_or(0))
-    } else {
-        let value = number(&sample.amount)?;
-        let ty = value.natural_type();
-        let percent =
-            types::convert::convert(&value, ty, types::DataType::Float, 0, types::convert::Mode::Implicit);
-        let percent = match percent {
-            Ok(types::Value::Float(percent)) if (0.0..=100.0).contains(&percent) => percent,
-            _ => {
-                let text = format!(
-                    "Invalid PERCENT tablesample size \"{}\" for table \"{}\". The PERCENT tablesample size must be between 0 and 100.",
-                    types::display::format_value(&value, ty),
-                    name.name
-                );
-                return Err(SqlError::new(476, 16, 1, text));
-            }
-        };
-        Amount::Share((percent / 100.0 * Sample::ALL as f64) as u64)
-    };
-    let seed = sample.repeatable.as_ref().map(whole).transpose()?;
-    let access = &mut get.hints.access;
-    access.sample = Some(Sample { amount, seed });
-    // Pages of the base: rows of an index lie on others.
-    (access.index, access.scan) = (Some(get.table.storage.index_id), true);
-    Ok(Logical::Get(get).filtered(conditions))
 }

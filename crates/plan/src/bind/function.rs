@@ -7,9 +7,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use super::Binder;
+use super::combine::case_of;
 use super::scope::{Clause, ScopeColumn, Source};
 use super::type_names::{data_type, type_of};
-use super::{Binder, case_of};
 use crate::logical::{Logical, OutColumn, RoutineScan};
 use crate::rights::Chain;
 use catalog::other::OtherObject;

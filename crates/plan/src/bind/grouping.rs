@@ -5,7 +5,8 @@
 //! in its rows, and the number is one more key. So one aggregation over one read of the input serves all sets, and equal sets stay
 //! apart. The sets without keys have a row also where there is no input ([`Logical::Aggregate`]'s totals).
 
-use super::{Binder, case_of, conjunction};
+use super::Binder;
+use super::combine::{case_of, conjunction};
 use crate::bind::scope::{Clause, GroupKey, Grouping, GroupingSets};
 use crate::logical::{GroupCol, JoinKind, Logical};
 use expr::aggregate::Aggregate;

@@ -1,7 +1,7 @@
 //! A change in FROM, `INSERT ... SELECT ... FROM (UPDATE ... OUTPUT ...) AS d`: where it may stand, and its rows as a source.
 
 use crate::bind::Binder;
-use crate::bind::select::contains;
+use crate::bind::contains::contains;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, TableRef, TableRefKind};
 use types::SqlError;
@@ -64,7 +64,7 @@ fn check_expr(e: &ast::Expr, clause: &str) -> Result<(), SqlError> {
     if contains(e, &|e| matches!(&e.kind, ExprKind::Function(call) if call.over.is_some())) {
         return Err(error(5329, "Windowed functions are not allowed", clause));
     }
-    if super::select::has_aggregate(e) {
+    if super::contains::has_aggregate(e) {
         let SqlError { message, .. } = error(5322, "An aggregate function is not allowed", clause);
         return Err(SqlError::new(5322, 16, 1, message));
     }

@@ -7,27 +7,10 @@ use super::scope::{Clause, ScopeColumn};
 use crate::logical::{GroupCol, JoinKind, Logical, OutColumn};
 use catalog::fold_name;
 use expr::aggregate::AggKind;
-use expr::{CaseExpr, ColId, Expr, Label, Pred, Typed, bind_ops};
+use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::convert::{Mode, convert_in};
 use types::{Collation, DataType, Dialect, Len, SqlError, Value};
-
-/// A column of the new source.
-fn out(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> OutColumn {
-    OutColumn {
-        name: name.into(),
-        id,
-        ty,
-        nullable,
-        collation,
-        label: Label::Implicit,
-        untyped: false,
-        identity: None,
-        base: false,
-        computed: true,
-        table: None,
-    }
-}
 
 fn bare(name: &ast::Ident) -> ast::ColumnRef {
     ast::ColumnRef { qualifier: None, name: name.clone() }
@@ -77,7 +60,7 @@ impl Binder<'_> {
         for group in groups {
             let output = self.new_col();
             keys.push(GroupCol { output, expr: Expr::Col(group.id), collation: group.collation });
-            columns.push(out(&group.name, output, group.ty, group.nullable, group.collation));
+            columns.push(OutColumn::new(&group.name, output, group.ty, group.nullable, group.collation));
         }
         let mut aggregates = Vec::with_capacity(values.len());
         for value in values {
@@ -92,7 +75,7 @@ impl Binder<'_> {
             let case = CaseExpr { branches: vec![(pred, arg)], otherwise: Expr::Const(Value::Null) };
             own.arg = Some(Expr::Case(Box::new(case)));
             let nullable = !matches!(kind, AggKind::Count | AggKind::CountBig);
-            columns.push(out(&value.value, own.output, own.ty, nullable, own.collation));
+            columns.push(OutColumn::new(&value.value, own.output, own.ty, nullable, own.collation));
             aggregates.push(own);
         }
         let scalar = keys.is_empty();
@@ -171,9 +154,15 @@ impl Binder<'_> {
         let projected = Logical::Project { input: Box::new(joined), exprs: vec![(made, case)] };
         let some = Pred::IsNull(Box::new(Expr::Col(made)), true);
         let mut offered: Vec<OutColumn> =
-            rest.iter().map(|c| out(&c.name, c.id, c.ty, c.nullable, c.collation)).collect();
-        offered.push(out(&value.value, made, first.ty, false, first.collation));
-        offered.push(out(&name.value, title, DataType::NVarChar(Len::N(128)), false, Collation::DEFAULT));
+            rest.iter().map(|c| OutColumn::new(&c.name, c.id, c.ty, c.nullable, c.collation)).collect();
+        offered.push(OutColumn::new(&value.value, made, first.ty, false, first.collation));
+        offered.push(OutColumn::new(
+            &name.value,
+            title,
+            DataType::NVarChar(Len::N(128)),
+            false,
+            Collation::DEFAULT,
+        ));
         Ok((Logical::Filter { input: Box::new(projected), preds: vec![some] }, offered))
     }
 }

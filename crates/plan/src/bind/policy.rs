@@ -3,7 +3,7 @@
 //! engine's own statements (constraints, cascades, indexed views) see all rows.
 
 use crate::bind::Binder;
-use crate::bind::from::table_source;
+use crate::bind::base_table::table_source;
 use crate::bind::scope::{Clause, Scope, Source};
 use crate::logical::{Get, Logical};
 use crate::rights::{Chain, Rights};

@@ -3,8 +3,8 @@
 //! Guarantees: the columns' types are the anchor's; a step whose types differ is error 240.
 
 use crate::bind::Binder;
+use crate::bind::contains::has_aggregate;
 use crate::bind::scope::{ScopeColumn, Source};
-use crate::bind::select::has_aggregate;
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, WorkScan, WorkSource};
 use catalog::fold_name;
 use compact_str::CompactString;

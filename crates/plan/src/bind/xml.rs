@@ -3,7 +3,7 @@
 //! reach nothing but methods and IS NULL (493).
 
 use super::call::apply;
-use super::from::Named;
+use super::resolve::Named;
 use super::scope::{ScopeColumn, Source};
 use super::{Binder, unsupported};
 use crate::logical::Logical;

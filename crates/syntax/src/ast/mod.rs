@@ -6,17 +6,33 @@
 //! of any tree the parser returns is bounded (see [`crate::MAX_HEIGHT`]), so plain recursion over it is safe.
 //! The tree knows nothing of catalogs: types, functions and options are names here.
 
+pub mod admin;
+pub mod batch;
+pub mod cursor;
+pub mod database;
 pub mod ddl;
+pub mod dml;
 pub mod expr;
+pub mod index;
+pub mod module;
 pub mod query;
 pub mod security;
 pub mod stmt;
+pub mod table;
 
+pub use admin::*;
+pub use batch::*;
+pub use cursor::*;
+pub use database::*;
 pub use ddl::*;
+pub use dml::*;
 pub use expr::*;
+pub use index::*;
+pub use module::*;
 pub use query::*;
 pub use security::*;
 pub use stmt::*;
+pub use table::*;
 
 use compact_str::CompactString;
 use std::fmt;

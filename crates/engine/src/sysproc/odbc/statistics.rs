@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::super::params::{NAME, Param};
 use super::super::{Call, column};
 use super::{Names, check_qualifier, relations, text};
-use crate::views::{files::unit_pages, objects::table_rows};
+use crate::views::{files::unit_pages, partitions::table_rows};
 
 use DataType::{Char, Int, SmallInt, VarChar};
 

@@ -13,7 +13,7 @@ use plan::bind::deduce::Wanted;
 use plan::bind::period::{self, TRANSACTION_TIME};
 use plan::bind::row_version;
 use plan::bind::scope::Clause;
-use plan::bind::select::compound;
+use plan::bind::select_list::compound;
 use plan::logical::Get;
 use plan::physical::slots;
 use storage::TableStore;

@@ -2,22 +2,23 @@
 //! needs are left out, joins get their operator (`joins`), tables their access path (`access_path`). Choices follow
 //! simple rules over row estimates.
 
-use super::access_path::{self, Wishes};
-use super::decorrelate;
-use super::joins::{Join, apply_plan};
-use super::logical::{JoinKind, Logical, SortKey, TopSpec, WindowCall};
-use super::physical::{pred_slots, slots};
-use super::rewrite::rewrite;
-use super::view_seek;
+use crate::access_path::{self, Wishes};
 use crate::bind::Binder;
-use crate::estimate;
-use crate::nodes::AggregatePlan;
-use crate::nodes::SortSlot;
-use crate::nodes::TopPlan;
+use crate::decorrelate;
+use crate::joins::{Join, apply_plan};
+use crate::logical::{JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
+use crate::physical::{pred_slots, slots};
+use crate::rewrite::rewrite;
+use crate::view_seek;
 use expr::{ColId, Expr, Pred};
 use storage::TableStore;
 use types::{Collation, SqlError};
+
+mod groups;
+mod order;
+
+pub(super) use order::sort_slots;
 
 /// The planner; the binder gives new column and parameter numbers.
 pub struct Planner<'b, 'a> {
@@ -175,29 +176,6 @@ impl Planner<'_, '_> {
         }
     }
 
-    fn distinct(
-        &mut self,
-        input: Logical,
-        cols: &[(ColId, Collation)],
-        preds: Vec<Pred>,
-    ) -> Result<Plan, SqlError> {
-        let ids: Vec<ColId> = dedup(cols);
-        let groups = estimate::groups(&input, ids.iter().map(|id| Some(*id)));
-        let grouping = ids.iter().map(|id| (*id, collation_in(cols, *id))).collect();
-        let inner = Context { needed: ids.clone(), grouping, ..Context::default() };
-        let plan = super::physical::exactly(self.node(input, preds, &inner)?, &ids)?;
-        let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
-        let rows = groups.min(plan.rows).max(1.0);
-        let streams = self.streams(&plan);
-        let node = Node::Distinct { input: Box::new(plan), collations, streams };
-        Ok(Plan { node, cols: ids, rows, ordered: false })
-    }
-
-    /// Whether groups are made as the rows come: they come one group after another, and chance has nothing against it.
-    fn streams(&mut self, input: &Plan) -> bool {
-        input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
-    }
-
     /// A filter operator for what could not go further down.
     pub(super) fn above(&mut self, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
         let Some(mut pred) = Pred::from_conjuncts(preds) else { return Ok(plan) };
@@ -281,161 +259,9 @@ impl Planner<'_, '_> {
         self.above(plan, above)
     }
 
-    fn aggregate(
-        &mut self,
-        input: Logical,
-        (keys, aggregates): (Vec<super::logical::GroupCol>, Vec<expr::aggregate::Aggregate>),
-        (scalar, totals): (bool, Vec<i32>),
-        preds: Vec<Pred>,
-        cx: &Context,
-    ) -> Result<Plan, SqlError> {
-        let mut below = Vec::new();
-        let mut above = Vec::new();
-        for mut pred in preds {
-            // A condition on keys alone holds for all rows of a group or for none.
-            let outputs: Vec<ColId> =
-                keys.iter().filter(|k| matches!(k.expr, Expr::Col(_))).map(|k| k.output).collect();
-            let mut used = Vec::new();
-            pred.columns(&mut used);
-            if !scalar
-                && totals.is_empty()
-                && !used.is_empty()
-                && used.iter().all(|id| outputs.contains(id))
-                && !pred.has_subquery()
-            {
-                pred.leaves_mut(&mut |leaf| {
-                    if let Expr::Col(id) = leaf
-                        && let Some(key) = keys.iter().find(|k| k.output == *id)
-                    {
-                        *leaf = key.expr.clone();
-                    }
-                });
-                below.push(pred);
-            } else {
-                above.push(pred);
-            }
-        }
-        let cx = cx.with(&above);
-        let aggregates: Vec<_> = aggregates.into_iter().filter(|a| cx.needed.contains(&a.output)).collect();
-        let mut inner = Context::default();
-        keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
-        for a in &aggregates {
-            let own = a.arg.iter().chain(&a.separator).chain(a.order.iter().map(|(e, _)| e));
-            own.for_each(|e| e.columns(&mut inner.needed));
-        }
-        let plain = |key: &super::logical::GroupCol| match key.expr {
-            Expr::Col(id) => Some(id),
-            _ => None,
-        };
-        let groups = if scalar { 1.0 } else { estimate::groups(&input, keys.iter().map(plain)) };
-        let grouping: Option<Vec<_>> =
-            keys.iter().map(|key| plain(key).map(|id| (id, key.collation))).collect();
-        inner.grouping = grouping.unwrap_or_default();
-        let plan = self.node(input, below, &inner)?;
-        let streams = totals.is_empty() && !inner.grouping.is_empty() && self.streams(&plan);
-        let mut cols: Vec<ColId> = keys.iter().map(|k| k.output).collect();
-        cols.extend(aggregates.iter().map(|a| a.output));
-        let rows = groups.min(plan.rows).max(1.0);
-        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar, totals, streams };
-        for key in keys {
-            let mut e = key.expr;
-            slots(&mut e, &plan.cols)?;
-            own.keys.push((e, key.collation));
-        }
-        for a in &mut own.aggregates {
-            let parts = a.arg.iter_mut().chain(&mut a.separator).chain(a.order.iter_mut().map(|(e, _)| e));
-            for e in parts {
-                slots(e, &plan.cols)?;
-            }
-        }
-        let node = Node::Aggregate { input: Box::new(plan), plan: Box::new(own) };
-        self.above(Plan { node, cols, rows, ordered: false }, above)
-    }
-
-    fn window(
-        &mut self,
-        input: Logical,
-        mut calls: Vec<WindowCall>,
-        preds: Vec<Pred>,
-        cx: &Context,
-    ) -> Result<Plan, SqlError> {
-        let cx = cx.with(&preds);
-        let mut inner = Context::default();
-        let made: Vec<ColId> = calls.iter().map(|c| c.output).collect();
-        inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
-        for call in &mut calls {
-            call.exprs_mut(&mut |e| e.columns(&mut inner.needed));
-        }
-        let plan = self.node(input, Vec::new(), &inner)?;
-        let mut failed = None;
-        for call in &mut calls {
-            call.exprs_mut(&mut |e| {
-                if let Err(error) = slots(e, &plan.cols) {
-                    failed = Some(error);
-                }
-            });
-        }
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        // Rows come out in the order of the first call, as they do in SQL Server: its sort is the last one.
-        let mut plan = plan;
-        for calls in by_window(calls).into_iter().rev() {
-            let mut cols = plan.cols.clone();
-            cols.extend(calls.iter().map(|call| call.output));
-            let rows = plan.rows;
-            plan = Plan { node: Node::Window { input: Box::new(plan), calls }, cols, rows, ordered: false };
-        }
-        self.above(plan, preds)
-    }
-
-    fn sort(
-        &mut self,
-        input: Logical,
-        keys: Vec<SortKey>,
-        preds: Vec<Pred>,
-        cx: &Context,
-    ) -> Result<Plan, SqlError> {
-        let mut inner =
-            Context { needed: cx.needed.clone(), order: keys.clone(), goal: cx.goal, ..Context::default() };
-        keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
-        let plan = self.node(input, preds, &inner)?;
-        if plan.ordered {
-            // `ordered` speaks of the order that was asked for here, not of the one asked for above.
-            return Ok(Plan { ordered: false, ..plan });
-        }
-        let keys = sort_slots(&keys, &plan.cols)?;
-        let (cols, rows) = (plan.cols.clone(), plan.rows);
-        let limit = cx.goal.and_then(|n| usize::try_from(n).ok());
-        Ok(Plan { node: Node::Sort { input: Box::new(plan), keys, limit }, cols, rows, ordered: false })
-    }
-
-    fn top(&mut self, input: Logical, top: TopSpec, cx: &Context) -> Result<Plan, SqlError> {
-        let number = |e: &Option<Expr>| match e {
-            None => Some(0),
-            Some(e) => e.as_const().and_then(types::Value::as_i64).and_then(|n| u64::try_from(n).ok()),
-        };
-        let goal = match (number(&top.count), number(&top.offset)) {
-            (Some(n), Some(skip)) if !top.percent && top.ties.is_none() && top.count.is_some() => {
-                Some(n + skip)
-            }
-            _ => None,
-        };
-        let mut inner = Context { needed: cx.needed.clone(), goal, ..Context::default() };
-        if let Some(ties) = &top.ties {
-            ties.iter().for_each(|k| k.expr.columns(&mut inner.needed));
-        }
-        let plan = self.node(input, Vec::new(), &inner)?;
-        let ties = top.ties.map(|keys| sort_slots(&keys, &plan.cols)).transpose()?;
-        let own = TopPlan { count: top.count, percent: top.percent, ties, offset: top.offset };
-        let (cols, ordered) = (plan.cols.clone(), false);
-        let rows = goal.map_or(plan.rows, |n| plan.rows.min(n as f64));
-        Ok(Plan { node: Node::Top { input: Box::new(plan), plan: Box::new(own) }, cols, rows, ordered })
-    }
-
     fn branch(&mut self, logical: Logical, ids: &[ColId]) -> Result<Plan, SqlError> {
         let plan = self.plan(logical, ids, None)?;
-        super::physical::exactly(plan, ids)
+        crate::physical::exactly(plan, ids)
     }
 
     fn concat(
@@ -464,7 +290,7 @@ impl Planner<'_, '_> {
             let ids: Vec<ColId> = wanted.iter().map(|at| ids[*at]).collect();
             let context = Context { needed: ids.clone(), ..Context::default() }.with(&own);
             let plan = self.node(logical, own, &context)?;
-            plans.push(super::physical::exactly(plan, &ids)?);
+            plans.push(crate::physical::exactly(plan, &ids)?);
         }
         let cols = wanted.into_iter().map(|at| cols[at]).collect();
         let rows = plans.iter().map(|p| p.rows).sum();
@@ -496,52 +322,7 @@ impl Planner<'_, '_> {
     }
 }
 
-/// Keys over slots; an error is a key that is not a column, which the binder never makes.
-pub(super) fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlot>, SqlError> {
-    let slot = |key: &SortKey| {
-        let mut e = key.expr.clone();
-        slots(&mut e, cols)?;
-        match e {
-            Expr::Col(slot) => Ok(Some(SortSlot {
-                slot: slot as usize,
-                descending: key.descending,
-                collation: key.collation,
-            })),
-            // A constant or variable orders nothing.
-            _ => Ok(None),
-        }
-    };
-    keys.iter().filter_map(|key| slot(key).transpose()).collect()
-}
-
-fn dedup(cols: &[(ColId, Collation)]) -> Vec<ColId> {
-    let mut ids = Vec::with_capacity(cols.len());
-    for (id, _) in cols {
-        if !ids.contains(id) {
-            ids.push(*id);
-        }
-    }
-    ids
-}
-
-fn collation_in(cols: &[(ColId, Collation)], id: ColId) -> Collation {
-    cols.iter().find(|(c, _)| *c == id).map_or(Collation::DEFAULT, |(_, collation)| *collation)
-}
-
 /// A plan that gives no rows: its input is never opened.
 fn empty(plan: Plan) -> Plan {
     Plan { node: Node::Concat(Vec::new()), ..plan }
-}
-
-/// Calls over the same partitions in the same order belong to one operator; in the order in which they are met.
-fn by_window(calls: Vec<WindowCall>) -> Vec<Vec<WindowCall>> {
-    let mut windows: Vec<(String, Vec<WindowCall>)> = Vec::new();
-    for call in calls {
-        let window = format!("{:?} {:?}", call.partition, call.order);
-        match windows.iter_mut().find(|(other, _)| *other == window) {
-            Some((_, calls)) => calls.push(call),
-            None => windows.push((window, vec![call])),
-        }
-    }
-    windows.into_iter().map(|(_, calls)| calls).collect()
 }

@@ -10,20 +10,22 @@ use compact_str::CompactString;
 use pages::TxnId;
 use parking_lot::{Mutex, RwLock};
 use txn::{Database, DelayedDurability, RecoveryModel, Status, TxnError};
-use types::{Collation, SqlError, Value};
+use types::{Collation, SqlError};
 
-use super::counters::Counters;
-use super::errorlog::ErrorLog;
-use super::query_store::QueryStore;
-use super::registry::DbEntry;
-use super::settings::DbSettings;
+use crate::Catalog;
 use crate::change::UnitRef;
+use crate::counters::Counters;
+use crate::errorlog::ErrorLog;
 use crate::errors;
-use crate::fold_name;
-use crate::other::OtherObject;
-use crate::security::Security;
+use crate::query_store::QueryStore;
+use crate::registry::DbEntry;
+use crate::settings::DbSettings;
 use crate::store::SysTrees;
-use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
+
+mod property;
+mod published;
+
+pub use property::USER_ACCESS;
 
 /// database_id of master.
 pub const MASTER: i32 = 1;
@@ -343,195 +345,6 @@ impl Db {
         self.errors.save();
     }
 
-    // ---- catalog ----
-
-    /// The catalog of this moment.
-    pub fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.read().clone()
-    }
-
-    /// Moves whenever the catalog does: what plans compare before they run.
-    #[inline]
-    pub fn schema_version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// Whether a definition of this database is the current one of its table.
-    #[inline]
-    pub fn is_current(&self, table: &TableDef) -> bool {
-        // The version moves before the catalog does: what was found at one version holds as long as that is the version.
-        let version = self.schema_version();
-        table.seen.is_at(version) || self.find_current(table, version)
-    }
-
-    #[cold]
-    fn find_current(&self, table: &TableDef, version: u64) -> bool {
-        let catalog = self.catalog.read();
-        let current =
-            catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table));
-        if current {
-            table.seen.set(version);
-        }
-        current
-    }
-
-    /// Publishes a changed catalog; the change says whether it wants to be published.
-    fn publish(&self, change: impl FnOnce(&mut Catalog) -> bool) -> bool {
-        let mut current = self.catalog.write();
-        let mut next = Catalog::clone(&current);
-        if !change(&mut next) {
-            return false;
-        }
-        next.version += 1;
-        self.security.store(next.security.version, Ordering::Release);
-        self.version.store(next.version, Ordering::Release);
-        *current = Arc::new(next);
-        true
-    }
-
-    /// Version of the principals and permissions that are in force: what sessions compare before they use what they know of them.
-    #[inline]
-    pub fn security_version(&self) -> u64 {
-        self.security.load(Ordering::Acquire)
-    }
-
-    /// The principals and permissions that are in force.
-    pub fn security(&self) -> Arc<Security> {
-        self.catalog.read().security.clone()
-    }
-
-    /// Puts committed principals and permissions in force, unless newer ones are.
-    pub fn set_security(&self, security: &Arc<Security>) {
-        let mut current = self.catalog.write();
-        if current.security.version < security.version {
-            // A plan knows which rights its statement needs: that depends on whose its objects are.
-            let moved = !current.security.has_owners_of(security);
-            let mut next = Catalog { security: security.clone(), ..Catalog::clone(&current) };
-            next.version += u64::from(moved);
-            self.version.store(next.version, Ordering::Release);
-            *current = Arc::new(next);
-            self.security.store(security.version, Ordering::Release);
-        }
-    }
-
-    /// Plans that were made before are made anew: something is known now that may make better ones.
-    pub fn forget_plans(&self) {
-        self.publish(|_| true);
-    }
-
-    /// Replaces, adds or removes a table's definition; false when the name belongs to another table.
-    pub fn replace_table(&self, old: Option<&TableDef>, new: Option<Arc<TableDef>>) -> bool {
-        self.publish(|catalog| {
-            if let Some(old) = old {
-                catalog.remove(old.object_id);
-            }
-            let Some(new) = new else { return true };
-            let free = new.of_view.is_some() || catalog.is_free(&new.schema, &new.name);
-            if free {
-                catalog.insert(new);
-            }
-            free
-        })
-    }
-
-    /// Replaces, adds or removes a module's definition; false when the name belongs to another object.
-    pub fn replace_module(&self, old: Option<&ModuleDef>, new: Option<Arc<ModuleDef>>) -> bool {
-        self.publish(|catalog| {
-            if let Some(old) = old {
-                catalog.remove_module(old.object_id);
-            }
-            let Some(new) = new else { return true };
-            let free = match new.is_ddl_trigger() {
-                true => catalog.event_trigger(new.is_server_trigger(), &new.name).is_none(),
-                false => catalog.is_free(&new.schema, &new.name),
-            };
-            if free {
-                catalog.insert_module(new);
-            }
-            free
-        })
-    }
-
-    /// Replaces, adds or removes a sequence or synonym; false when the name belongs to another object.
-    pub fn replace_other(&self, old: Option<&OtherObject>, new: Option<OtherObject>) -> bool {
-        self.publish(|catalog| {
-            if let Some(old) = old {
-                catalog.remove_other(old.object_id());
-            }
-            let Some(new) = new else { return true };
-            let free = catalog.is_free(new.schema(), new.name());
-            if free {
-                catalog.insert_other(new);
-            }
-            free
-        })
-    }
-
-    /// Adds or removes an alias type.
-    pub fn set_type(&self, alias: &Arc<AliasDef>, present: bool) {
-        self.publish(|catalog| {
-            let name = (fold_name(&alias.schema), fold_name(&alias.name));
-            match present {
-                true => catalog.types.insert_mut(name, alias.clone()),
-                false => drop(catalog.types.remove_mut(&name)),
-            }
-            true
-        });
-    }
-
-    /// Adds or removes a table type.
-    pub fn set_table_type(&self, def: &Arc<TableTypeDef>, present: bool) {
-        self.publish(|catalog| {
-            let name = (fold_name(&def.schema), fold_name(&def.name));
-            match present {
-                true => catalog.table_types.insert_mut(name, def.clone()),
-                false => drop(catalog.table_types.remove_mut(&name)),
-            }
-            true
-        });
-    }
-
-    /// Adds or removes a schema.
-    pub fn set_schema(&self, name: &str, id: i32, present: bool) {
-        self.publish(|catalog| {
-            if present {
-                catalog.schemas.insert_mut(fold_name(name), id);
-                catalog.schema_names.insert_mut(id, name.into());
-            } else {
-                catalog.schemas.remove_mut(&fold_name(name));
-                catalog.schema_names.remove_mut(&id);
-            }
-            true
-        });
-    }
-
-    pub fn begin_drop(&self, object_id: i32, spid: i32) {
-        self.drops.lock().push((object_id, spid));
-    }
-
-    pub fn end_drop(&self, object_id: i32, spid: i32) {
-        self.drops.lock().retain(|drop| *drop != (object_id, spid));
-    }
-
-    /// Tables that other sessions have dropped and not yet committed.
-    pub fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
-        self.drops.lock().iter().filter(|(_, session)| *session != spid).map(|(object, _)| *object).collect()
-    }
-
-    /// A transaction that changed these tables' definitions is about to commit.
-    pub fn note_ddl(&self, objects: impl Iterator<Item = i32>, txn: TxnId) {
-        let mut objects = objects.peekable();
-        if objects.peek().is_some() {
-            let mut ddl = self.ddl.lock();
-            ddl.extend(objects.map(|object| (object, txn)));
-        }
-    }
-
-    /// The transaction that changed a table's definition last; `TxnId(0)` when none has since the start.
-    pub fn newest_ddl(&self, object_id: i32) -> TxnId {
-        self.ddl.lock().get(&object_id).copied().unwrap_or(TxnId(0))
-    }
-
     /// Whether SNAPSHOT isolation may be used here; the system databases always allow it.
     pub fn allows_snapshots(&self) -> bool {
         self.id < FIRST_USER_DB || self.settings.read().snapshot_isolation
@@ -545,53 +358,6 @@ impl Db {
         }
     }
 
-    /// DATABASEPROPERTYEX; `property` in lower case, NULL for an unknown one.
-    pub fn property(&self, property: &str) -> Value {
-        let settings = self.settings();
-        let flag = |on: bool| Value::Int(i32::from(on));
-        match property {
-            "status" => Value::str(self.status().name()),
-            "recovery" => Value::str(self.recovery_model().name()),
-            "collation" => Value::str(&settings.collation),
-            "updateability" => Value::str(if settings.read_only { "READ_ONLY" } else { "READ_WRITE" }),
-            "useraccess" => Value::str(USER_ACCESS[usize::from(settings.user_access.min(2))]),
-            "isautoclose" => flag(settings.auto_close),
-            "isautoshrink" => flag(settings.auto_shrink),
-            "islocalcursorsdefault" => flag(settings.local_cursors),
-            "isrecursivetriggersenabled" => flag(settings.recursive_triggers),
-            "isautocreatestatistics" => flag(settings.auto_create_stats),
-            "isautoupdatestatistics" => flag(settings.auto_update_stats),
-            "istornpagedetectionenabled" => flag(settings.page_verify == 1),
-            "isansinulldefault"
-            | "isansinullsenabled"
-            | "isansipaddingenabled"
-            | "isansiwarningsenabled"
-            | "isarithmeticabortenabled"
-            | "isautocreatestatisticsincremental"
-            | "isclone"
-            | "isclosecursorsoncommitenabled"
-            | "isdatabasesuspendedforsnapshotbackup"
-            | "isfulltextenabled"
-            | "isinstandby"
-            | "ismemoryoptimizedelevatetosnapshotenabled"
-            | "ismergepublished"
-            | "isnullconcat"
-            | "isnumericroundabortenabled"
-            | "isparameterizationforced"
-            | "isquotedidentifiersenabled"
-            | "ispublished"
-            | "issubscribed"
-            | "issyncwithbackup"
-            | "isverifiedclone"
-            | "isxtpsupported" => flag(false),
-            "lcid" => Value::Int(1033),
-            "version" => Value::Int(957),
-            "sqlsortorder" => Value::Int(52),
-            "comparisonstyle" => Value::Int(196_609),
-            _ => Value::Null,
-        }
-    }
-
     /// The recovery model; FULL for a database that is not open.
     pub fn recovery_model(&self) -> RecoveryModel {
         self.storage_if_open().map_or(RecoveryModel::Full, |storage| storage.settings().recovery_model)
@@ -602,9 +368,6 @@ impl Db {
         self.storage_if_open().map_or(DelayedDurability::Disabled, |storage| storage.delayed_durability())
     }
 }
-
-/// user_access_desc by number.
-pub const USER_ACCESS: [&str; 3] = ["MULTI_USER", "SINGLE_USER", "RESTRICTED_USER"];
 
 impl std::fmt::Debug for Db {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

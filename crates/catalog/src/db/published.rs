@@ -1,0 +1,202 @@
+//! The catalog of a database as it is published: its version, changes of it, and which of them are not committed yet.
+//! Guarantees: the version moves before the catalog does; a change is seen as a whole or not at all.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use pages::TxnId;
+
+use super::Db;
+use crate::fold_name;
+use crate::other::OtherObject;
+use crate::security::Security;
+use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
+
+impl Db {
+    /// The catalog of this moment.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.read().clone()
+    }
+
+    /// Moves whenever the catalog does: what plans compare before they run.
+    #[inline]
+    pub fn schema_version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Whether a definition of this database is the current one of its table.
+    #[inline]
+    pub fn is_current(&self, table: &TableDef) -> bool {
+        // The version moves before the catalog does: what was found at one version holds as long as that is the version.
+        let version = self.schema_version();
+        table.seen.is_at(version) || self.find_current(table, version)
+    }
+
+    #[cold]
+    fn find_current(&self, table: &TableDef, version: u64) -> bool {
+        let catalog = self.catalog.read();
+        let current =
+            catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table));
+        if current {
+            table.seen.set(version);
+        }
+        current
+    }
+
+    /// Publishes a changed catalog; the change says whether it wants to be published.
+    pub(super) fn publish(&self, change: impl FnOnce(&mut Catalog) -> bool) -> bool {
+        let mut current = self.catalog.write();
+        let mut next = Catalog::clone(&current);
+        if !change(&mut next) {
+            return false;
+        }
+        next.version += 1;
+        self.security.store(next.security.version, Ordering::Release);
+        self.version.store(next.version, Ordering::Release);
+        *current = Arc::new(next);
+        true
+    }
+
+    /// Version of the principals and permissions that are in force: what sessions compare before they use what they know of them.
+    #[inline]
+    pub fn security_version(&self) -> u64 {
+        self.security.load(Ordering::Acquire)
+    }
+
+    /// The principals and permissions that are in force.
+    pub fn security(&self) -> Arc<Security> {
+        self.catalog.read().security.clone()
+    }
+
+    /// Puts committed principals and permissions in force, unless newer ones are.
+    pub fn set_security(&self, security: &Arc<Security>) {
+        let mut current = self.catalog.write();
+        if current.security.version < security.version {
+            // A plan knows which rights its statement needs: that depends on whose its objects are.
+            let moved = !current.security.has_owners_of(security);
+            let mut next = Catalog { security: security.clone(), ..Catalog::clone(&current) };
+            next.version += u64::from(moved);
+            self.version.store(next.version, Ordering::Release);
+            *current = Arc::new(next);
+            self.security.store(security.version, Ordering::Release);
+        }
+    }
+
+    /// Plans that were made before are made anew: something is known now that may make better ones.
+    pub fn forget_plans(&self) {
+        self.publish(|_| true);
+    }
+
+    /// Replaces, adds or removes a table's definition; false when the name belongs to another table.
+    pub fn replace_table(&self, old: Option<&TableDef>, new: Option<Arc<TableDef>>) -> bool {
+        self.publish(|catalog| {
+            if let Some(old) = old {
+                catalog.remove(old.object_id);
+            }
+            let Some(new) = new else { return true };
+            let free = new.of_view.is_some() || catalog.is_free(&new.schema, &new.name);
+            if free {
+                catalog.insert(new);
+            }
+            free
+        })
+    }
+
+    /// Replaces, adds or removes a module's definition; false when the name belongs to another object.
+    pub fn replace_module(&self, old: Option<&ModuleDef>, new: Option<Arc<ModuleDef>>) -> bool {
+        self.publish(|catalog| {
+            if let Some(old) = old {
+                catalog.remove_module(old.object_id);
+            }
+            let Some(new) = new else { return true };
+            let free = match new.is_ddl_trigger() {
+                true => catalog.event_trigger(new.is_server_trigger(), &new.name).is_none(),
+                false => catalog.is_free(&new.schema, &new.name),
+            };
+            if free {
+                catalog.insert_module(new);
+            }
+            free
+        })
+    }
+
+    /// Replaces, adds or removes a sequence or synonym; false when the name belongs to another object.
+    pub fn replace_other(&self, old: Option<&OtherObject>, new: Option<OtherObject>) -> bool {
+        self.publish(|catalog| {
+            if let Some(old) = old {
+                catalog.remove_other(old.object_id());
+            }
+            let Some(new) = new else { return true };
+            let free = catalog.is_free(new.schema(), new.name());
+            if free {
+                catalog.insert_other(new);
+            }
+            free
+        })
+    }
+
+    /// Adds or removes an alias type.
+    pub fn set_type(&self, alias: &Arc<AliasDef>, present: bool) {
+        self.publish(|catalog| {
+            let name = (fold_name(&alias.schema), fold_name(&alias.name));
+            match present {
+                true => catalog.types.insert_mut(name, alias.clone()),
+                false => drop(catalog.types.remove_mut(&name)),
+            }
+            true
+        });
+    }
+
+    /// Adds or removes a table type.
+    pub fn set_table_type(&self, def: &Arc<TableTypeDef>, present: bool) {
+        self.publish(|catalog| {
+            let name = (fold_name(&def.schema), fold_name(&def.name));
+            match present {
+                true => catalog.table_types.insert_mut(name, def.clone()),
+                false => drop(catalog.table_types.remove_mut(&name)),
+            }
+            true
+        });
+    }
+
+    /// Adds or removes a schema.
+    pub fn set_schema(&self, name: &str, id: i32, present: bool) {
+        self.publish(|catalog| {
+            if present {
+                catalog.schemas.insert_mut(fold_name(name), id);
+                catalog.schema_names.insert_mut(id, name.into());
+            } else {
+                catalog.schemas.remove_mut(&fold_name(name));
+                catalog.schema_names.remove_mut(&id);
+            }
+            true
+        });
+    }
+
+    pub fn begin_drop(&self, object_id: i32, spid: i32) {
+        self.drops.lock().push((object_id, spid));
+    }
+
+    pub fn end_drop(&self, object_id: i32, spid: i32) {
+        self.drops.lock().retain(|drop| *drop != (object_id, spid));
+    }
+
+    /// Tables that other sessions have dropped and not yet committed.
+    pub fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
+        self.drops.lock().iter().filter(|(_, session)| *session != spid).map(|(object, _)| *object).collect()
+    }
+
+    /// A transaction that changed these tables' definitions is about to commit.
+    pub fn note_ddl(&self, objects: impl Iterator<Item = i32>, txn: TxnId) {
+        let mut objects = objects.peekable();
+        if objects.peek().is_some() {
+            let mut ddl = self.ddl.lock();
+            ddl.extend(objects.map(|object| (object, txn)));
+        }
+    }
+
+    /// The transaction that changed a table's definition last; `TxnId(0)` when none has since the start.
+    pub fn newest_ddl(&self, object_id: i32) -> TxnId {
+        self.ddl.lock().get(&object_id).copied().unwrap_or(TxnId(0))
+    }
+}

@@ -1,0 +1,15 @@
+//! What the catalog says of a database's objects: immutable once published, shared by plans.
+//! A change of schema publishes new definitions and raises the database's schema version; plans made from older ones
+//! are compiled again.
+
+mod catalog;
+mod column;
+mod index;
+mod state;
+mod table;
+
+pub use catalog::{ById, ByName, Catalog};
+pub use column::{ColumnDef, ComputedDef, DefaultDef};
+pub use index::{Compression, IndexDef, IndexOptions, LOB_INDEX_ID};
+pub use state::{IdentityState, TableState};
+pub use table::{LockEscalation, SeenCurrent, TableDef};

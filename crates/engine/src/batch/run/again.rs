@@ -1,0 +1,99 @@
+//! Statements that run again: the schema has moved under them, or a filegroup was full and has room now.
+//! Guarantees: only what was taken back as a whole and has shown nothing runs again, and not without end.
+
+use syntax::ast::{Assignment, StmtKind};
+use types::SqlError;
+
+use super::{Effect, Failure, Run, Step};
+use crate::batch::kind::is_dml;
+use crate::batch::program::Op;
+use catalog::errors;
+use exec::state::room::MAX_RUNS;
+
+/// How often a statement is compiled again because the schema moved under it, before that is an error.
+const MAX_RECOMPILES: u32 = 100;
+
+impl Run<'_> {
+    /// Runs a bound statement; binds and runs it again when the schema has moved under it.
+    pub(in crate::batch) fn with_retry<T>(
+        &mut self,
+        at: usize,
+        mut body: impl FnMut(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<T, Failure> {
+        match body(self) {
+            Ok(value) => Ok(value),
+            Err(e) if e.number == errors::SCHEMA_CHANGED => {
+                self.bound[at] = None;
+                self.batch.bound.lock()[at] = None;
+                Err(Failure { error: e, effect: Effect::Usual })
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// [`Run::step`] again for as long as the schema keeps moving, and where a filegroup was full and is no more.
+    pub(super) fn retry_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        let mut runs = 1;
+        for _ in 0..MAX_RECOMPILES {
+            self.shown = false;
+            match self.step(at, op) {
+                Err(f) if f.error.number == errors::SCHEMA_CHANGED => {}
+                Err(f) if f.error.number == 1105 && runs < MAX_RUNS && self.may_run_again(op) => {
+                    runs += 1;
+                    if !self.core.take_room() {
+                        return if self.frees_space(op) { self.step_beyond_limits(at, op) } else { Err(f) };
+                    }
+                }
+                other => return other,
+            }
+        }
+        Err(SqlError::new(1205, 13, 1, "The schema of the statement's tables changed again and again.")
+            .into())
+    }
+
+    /// Whether a statement that has found a filegroup full was taken back as a whole and has shown nothing. EXEC is not:
+    /// its own statements run again. BULK INSERT is not: it may have committed batches.
+    fn may_run_again(&self, op: Op) -> bool {
+        let Op::Stmt(index) = op else { return false };
+        let kind = &self.batch.program.stmts[index as usize].kind;
+        let whole = matches!(
+            kind,
+            StmtKind::CreateTable(_)
+                | StmtKind::AlterTable(_)
+                | StmtKind::CreateIndex(_)
+                | StmtKind::AlterIndex(_)
+                | StmtKind::DropIndex(_)
+                | StmtKind::Truncate(_)
+                | StmtKind::Drop(_)
+        );
+        let bulk = matches!(kind, StmtKind::BulkInsert(_));
+        let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
+        let possible = !self.core.doomed && !self.core.in_function();
+        possible && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
+    }
+
+    /// Whether the statement gives space back.
+    fn frees_space(&self, op: Op) -> bool {
+        let Op::Stmt(index) = op else { return false };
+        matches!(
+            self.batch.program.stmts[index as usize].kind,
+            StmtKind::Truncate(_) | StmtKind::Drop(_) | StmtKind::DropIndex(_)
+        )
+    }
+
+    /// A statement that gives space back must not fail because it needs a few pages for that.
+    fn step_beyond_limits(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        let _beyond = pages::BeyondLimits::begin();
+        self.step(at, op)
+    }
+}
+
+/// Whether an UPDATE sets variables, which nothing takes back.
+pub(super) fn assigns(kind: &StmtKind) -> bool {
+    let StmtKind::Update(update) = kind else { return false };
+    update.assignments.iter().any(|a| match a {
+        Assignment::Column { variable, .. } => variable.is_some(),
+        Assignment::Variable { .. } => true,
+        Assignment::Write { .. } => false,
+    })
+}

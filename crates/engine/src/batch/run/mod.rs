@@ -1,0 +1,397 @@
+//! The interpreter: runs a compiled batch operation by operation. How statements are bound, run, run again and fail is in the files below.
+//! Guarantees: a bound statement costs no lookup by name and no allocation of the interpreter's.
+
+use std::sync::Arc;
+
+use syntax::ast::StmtKind;
+use types::{SqlError, Value};
+
+use super::Compiled;
+use super::bindings::{self, Bindings};
+use super::counts::Counts;
+use super::kind::kind_of;
+use super::program::Op;
+use exec::output::{Sink, StatementEnd, StatementKind};
+use exec::state::SessionCore;
+
+mod again;
+mod bind;
+mod failed;
+mod measured;
+mod outputs;
+mod perform;
+mod to_sink;
+
+pub use outputs::Outputs;
+pub(super) use to_sink::ToSink;
+
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It came to its end or to RETURN; the status is 0 unless RETURN gave one.
+    Finished(i32),
+    /// An error ended this scope; the caller's goes on.
+    ScopeAborted,
+    /// An error ended the whole batch, callers included.
+    BatchAborted,
+}
+
+/// What an error does beyond ending its statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// What its number says.
+    Usual,
+    /// It was found while binding: this scope ends, and its own CATCH does not see it.
+    Compile,
+    /// THROW: the batch ends.
+    Throw,
+    /// RAISERROR: the batch goes on, XACT_ABORT or not.
+    Raise,
+}
+
+/// A statement that failed.
+#[derive(Debug)]
+pub struct Failure {
+    pub error: SqlError,
+    pub effect: Effect,
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Failure {
+        // What is not as WITH RESULT SETS says ends the batch as THROW does.
+        let effect = match error.number {
+            11_535..=11_538 | 11_553 => Effect::Throw,
+            _ => Effect::Usual,
+        };
+        Failure { error, effect }
+    }
+}
+
+/// What a statement tells the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on with the next operation.
+    Next,
+    /// The batch ends here, callers included.
+    Abort,
+}
+
+/// One run of a batch.
+pub struct Run<'a> {
+    pub(super) core: &'a mut SessionCore,
+    pub(super) sink: &'a mut dyn Sink,
+    pub(super) batch: &'a Arc<Compiled>,
+    pub(super) vars: &'a mut Vec<Value>,
+    pub(super) bound: Bindings,
+    /// Where this session counts what its statements cost.
+    counts: Arc<Counts>,
+    /// A binding is for this run alone: the session does not keep them.
+    one_run: bool,
+    /// The operation that runs.
+    pub(super) at: usize,
+    /// A CATCH of a calling scope waits for errors of this one.
+    pub(super) outer_try: bool,
+    /// CATCH blocks of calling scopes.
+    base_depth: usize,
+    /// The running statement has begun a result set, or sent rows of OUTPUT.
+    shown: bool,
+    /// For a call by RPC, which has no variables: what its OUTPUT parameters become.
+    pub(super) outputs: Option<Outputs>,
+}
+
+/// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
+///
+/// Errors: one that no CATCH of this scope took, for the caller's CATCH; only when `outer_try`.
+pub fn run_batch(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    batch: &Arc<Compiled>,
+    vars: &mut Vec<Value>,
+    outer_try: bool,
+) -> Result<End, SqlError> {
+    let gives_back = core.cursors.enter();
+    let mut run = Run::new(core, sink, batch, vars, outer_try);
+    let begun = run.counts.run.begin();
+    let end = run.main();
+    run.counts.run.ended(begun);
+    run.core.caught.truncate(run.base_depth);
+    run.core.cursors.leave(gives_back);
+    let Run { core, bound, counts, one_run, .. } = run;
+    if one_run {
+        (0..bound.len()).for_each(|at| bind::settle(batch, &bound, &counts, at));
+    } else {
+        bindings::keep(core, batch, (bound, counts));
+    }
+    end
+}
+
+/// Ends a batch whose one statement has failed outside of a run, as a run does.
+///
+/// # Errors
+/// None: no scope is around it.
+#[cold]
+pub(super) fn fail_batch(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    batch: &Arc<Compiled>,
+    vars: &mut Vec<Value>,
+    error: SqlError,
+) -> Result<End, SqlError> {
+    let mut run = Run::new(core, sink, batch, vars, false);
+    let end = match run.failed(0, error.into())? {
+        After::Resume(_) => End::Finished(0),
+        After::End(end) => end,
+    };
+    let Run { core, bound, counts, .. } = run;
+    bindings::keep(core, batch, (bound, counts));
+    Ok(end)
+}
+
+/// Tells the client what the statement at an operation had to say.
+#[cold]
+pub(super) fn tell_notes(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    batch: &Compiled,
+    at: usize,
+) -> Result<(), SqlError> {
+    std::mem::take(&mut core.notes).into_iter().try_for_each(|note| sink.message(&batch.placed(at, note)))
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        core: &'a mut SessionCore,
+        sink: &'a mut dyn Sink,
+        batch: &'a Arc<Compiled>,
+        vars: &'a mut Vec<Value>,
+        outer_try: bool,
+    ) -> Run<'a> {
+        if vars.len() != batch.program.vars.len() {
+            vars.resize(batch.program.vars.len(), Value::Null);
+        }
+        let (bound, counts) = bindings::take(core, batch);
+        let base_depth = core.caught.len();
+        Run {
+            core,
+            sink,
+            batch,
+            vars,
+            bound,
+            counts,
+            one_run: false,
+            at: 0,
+            outer_try,
+            base_depth,
+            shown: false,
+            outputs: None,
+        }
+    }
+
+    fn main(&mut self) -> Result<End, SqlError> {
+        let batch = self.batch;
+        let program = &batch.program;
+        let mut at = 0;
+        while let Some(&op) = program.ops.get(at) {
+            if let (Op::Jump(target), true) = (op, self.core.options.runs()) {
+                at = self.jump(at, target as usize);
+                continue;
+            }
+            self.at = at;
+            if self.core.nest_level == 0 {
+                self.core.shared.activity.reached(at);
+            }
+            match self.retry_step(at, op) {
+                Ok(Step::Next) => at += 1,
+                Ok(Step::To(target)) => at = target,
+                Ok(Step::Return(status)) => return Ok(End::Finished(status)),
+                Ok(Step::Abort) => return Ok(End::BatchAborted),
+                Err(failure) => match self.failed(at, failure)? {
+                    After::Resume(target) => at = target,
+                    After::End(end) => return Ok(end),
+                },
+            }
+        }
+        Ok(End::Finished(0))
+    }
+
+    /// A jump out of CATCH blocks leaves their errors behind.
+    fn jump(&mut self, from: usize, to: usize) -> usize {
+        let depths = &self.batch.program.depths;
+        if depths.get(from) != depths.get(to) {
+            let depth = depths.get(to).copied().unwrap_or(0) as usize;
+            self.core.caught.truncate(self.base_depth + depth);
+        }
+        to
+    }
+
+    fn step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        self.core.check_cancel()?;
+        if !self.core.options.runs() {
+            return self.compile_only(at, op).map(|()| Step::Next);
+        }
+        if self.core.options.measures() && !self.core.in_function() {
+            return self.measured(at, op);
+        }
+        self.do_step(at, op)
+    }
+
+    #[inline]
+    fn do_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        match op {
+            Op::Stmt(index) => self.statement(at, index as usize),
+            Op::Branch { condition, otherwise } => {
+                let holds = self.test(at, condition as usize)?;
+                self.core.succeeded(0);
+                self.told(StatementKind::Condition, None)?;
+                Ok(if holds { Step::Next } else { Step::To(otherwise as usize) })
+            }
+            Op::Init { slot, expr } => {
+                self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])?;
+                self.assign(at)?;
+                Ok(Step::Next)
+            }
+            Op::Jump(target) => Ok(Step::To(target as usize)),
+            Op::Goto(target) => {
+                self.told(StatementKind::Goto, None)?;
+                Ok(Step::To(self.jump(at, target as usize)))
+            }
+            Op::BeginTry => {
+                self.told(StatementKind::BeginTry, None)?;
+                Ok(Step::Next)
+            }
+            Op::EndTry(target) => {
+                self.told(StatementKind::EndBlock, None)?;
+                Ok(Step::To(target as usize))
+            }
+            Op::EndCatch => {
+                self.core.caught.pop();
+                self.told(StatementKind::EndBlock, None)?;
+                Ok(Step::Next)
+            }
+            Op::Return(None) => {
+                self.told(StatementKind::Return, None)?;
+                Ok(Step::Return(0))
+            }
+            Op::Return(Some(expr)) => {
+                let batch = self.batch;
+                let values = self.evaluate_at(at, &[&batch.program.exprs[expr as usize]])?;
+                let status = values.first().and_then(Value::as_i64).unwrap_or(0);
+                self.told(StatementKind::Select, Some(1))?;
+                Ok(Step::Return(i32::try_from(status).unwrap_or(0)))
+            }
+        }
+    }
+
+    fn statement(&mut self, at: usize, index: usize) -> Result<Step, Failure> {
+        let batch = self.batch;
+        let stmt = &batch.program.stmts[index];
+        if !self.core.may_all() {
+            crate::stmt::rights::check(self.core, stmt)?;
+        }
+        match &stmt.kind {
+            StmtKind::Insert(insert) if insert.source.is_execute() => {
+                self.insert_exec(at, insert)?;
+            }
+            StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
+                self.counted(index, |run| run.profiled(at, stmt, |run| run.dml(at, stmt)))?;
+            }
+            StmtKind::SetVariable(set) if self.sets_cursor(set) => self.set_cursor(at, set, stmt.span)?,
+            StmtKind::SetVariable(set) => {
+                self.bind_set(at, set, stmt.span)?;
+                self.assign(at)?;
+            }
+            StmtKind::Select(query) if query.body.first_select().into.is_some() => {
+                self.counted(index, |run| run.profiled(at, stmt, |run| run.dml(at, stmt)))?;
+            }
+            StmtKind::Select(query) => {
+                self.counted(index, |run| run.profiled(at, stmt, |run| run.query(at, query)))?;
+            }
+            _ => {
+                return Ok(match self.other(at, stmt)? {
+                    Flow::Next => Step::Next,
+                    Flow::Abort => Step::Abort,
+                });
+            }
+        }
+        Ok(Step::Next)
+    }
+
+    /// Runs a query or change and counts it, if it comes to its end.
+    #[inline]
+    fn counted(
+        &mut self,
+        statement: usize,
+        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let begun = self.counts.statements[statement].begin();
+        work(self)?;
+        self.counts.statements[statement].end(begun, self.core.rowcount);
+        Ok(())
+    }
+
+    /// Tells the client what a statement had to say.
+    #[inline]
+    pub(super) fn tell_notes(&mut self, at: usize) -> Result<(), Failure> {
+        if self.core.notes.is_empty() {
+            return Ok(());
+        }
+        Ok(tell_notes(self.core, self.sink, self.batch, at)?)
+    }
+
+    /// Tells the client that a statement ended.
+    pub(super) fn done(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
+        self.core.tell_transactions(self.sink)?;
+        let has_rows = self.shown
+            || matches!(statement, StatementKind::Select | StatementKind::Dbcc | StatementKind::Other);
+        if self.tells_rows_alone() && !has_rows {
+            return Ok(());
+        }
+        Ok(self.sink.done(self.end_of(statement, rows))?)
+    }
+
+    /// Tells clients of the wire protocol that a statement ended that nobody else is told of.
+    pub(super) fn told(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
+        if self.tells_rows_alone() || self.core.in_function() {
+            return Ok(());
+        }
+        Ok(self.sink.step(self.end_of(statement, rows))?)
+    }
+
+    /// NOCOUNT in a procedure: of what has no rows for the client nothing is said.
+    fn tells_rows_alone(&self) -> bool {
+        self.core.options.nocount && self.core.nest_level > 0
+    }
+
+    fn end_of(&self, statement: StatementKind, rows: Option<u64>) -> StatementEnd {
+        let rows = rows.filter(|_| !self.core.options.nocount);
+        StatementEnd { statement, rows, error: false, nested: self.core.nest_level > 0 }
+    }
+
+    /// What the operation is for clients.
+    fn kind(&self, at: usize) -> StatementKind {
+        let program = &self.batch.program;
+        match program.ops.get(at) {
+            Some(Op::Stmt(index)) => kind_of(&program.stmts[*index as usize].kind),
+            Some(Op::Branch { .. }) => StatementKind::Condition,
+            Some(Op::Init { .. } | Op::Return(Some(_))) => StatementKind::Select,
+            _ => StatementKind::Other,
+        }
+    }
+
+    /// An error or message with its place, unless it has one.
+    pub(super) fn placed(&self, at: usize, error: SqlError) -> SqlError {
+        self.batch.placed(at, error)
+    }
+}
+
+enum Step {
+    Next,
+    To(usize),
+    Return(i32),
+    Abort,
+}
+
+pub(super) enum After {
+    Resume(usize),
+    End(End),
+}

@@ -1,0 +1,33 @@
+//! OUTPUT parameters of a call by RPC, which has no variables to put them into.
+
+use types::convert::{Mode, convert_with};
+use types::{CodePage, DataType, Dialect, SqlError, Value};
+
+/// Values of OUTPUT parameters of a call.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// What the client declares each argument as; none for a NULL without a type.
+    pub types: Vec<Option<DataType>>,
+    /// Values by the positions of their arguments.
+    pub values: Vec<(usize, DataType, Value)>,
+}
+
+impl Outputs {
+    /// Takes a value, in the client's type as a variable would take it.
+    pub fn put(
+        &mut self,
+        at: usize,
+        ty: DataType,
+        value: &Value,
+        (dialect, page): (Dialect, CodePage),
+    ) -> Result<(), SqlError> {
+        let to = self.types.get(at).copied().flatten().unwrap_or(ty);
+        let value = if to == ty {
+            value.clone()
+        } else {
+            convert_with(value, ty, to, 0, Mode::Implicit, dialect, page)?
+        };
+        self.values.push((at, to, value));
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! FOREIGN KEY constraints are made.
+//! Guarantees: a foreign key refers to a primary key or a unique key of the same types; cascades form no circle and reach each table on one
+//! way only; both tables are locked meanwhile.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use syntax::ast::ReferentialAction;
+use types::SqlError;
+
+use super::constraints::{Constraint, made_up, test_one};
+use super::work::Work;
+use catalog::security::Permission;
+use catalog::{Catalog, ForeignKeyDef, IndexDef, NewForeignKey, TableDef, fold_name};
+use plan::rights::Rights;
+
+/// Adds a FOREIGN KEY constraint; with `test` the rows that are there must satisfy it.
+///
+/// # Errors
+/// 1767 no such table, 1769 and 1770 no such column, 1773 and 1776 no key there, 1778 and 1753 other types, 1761 and 1762
+/// actions that the columns do not allow, 1785 cascades in a circle; 547.
+pub fn add_foreign_key(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    new: &NewForeignKey,
+    test: bool,
+) -> Result<Arc<TableDef>, SqlError> {
+    let object_id = work.object_id()?;
+    let first = new.columns.first().map(CompactString::as_str);
+    let name = new.name.clone().unwrap_or_else(|| made_up("FK", &table.name, first, object_id));
+    work.check_free_name(&table.schema, &name)?;
+    let parent = parent_of(work, table, new, &name)?;
+    let same = parent.object_id == table.object_id;
+    if !same {
+        work.lock_current(&parent)?;
+    }
+    let Referenced { columns, key } = match_key(table, &parent, new, &name)?;
+    if !same {
+        // Who may refer to a table learns which keys it has, and keeps its rows from being deleted.
+        let at: Vec<usize> = columns.iter().filter_map(|(_, id)| parent.position(*id)).collect();
+        let mut rights = Rights::default();
+        rights.need_table(&work.db, &parent, Permission::References, &at);
+        work.core.check_rights(&rights.take())?;
+    }
+    let def = ForeignKeyDef {
+        object_id,
+        name,
+        columns,
+        parent: parent.object_id,
+        key,
+        on_delete: new.on_delete,
+        on_update: new.on_update,
+        disabled: false,
+        untrusted: !test,
+    };
+    check_actions(table, &def)?;
+    check_no_instead_of(&work.db.catalog(), table, &def)?;
+    check_circles(&work.db.catalog(), table, &def)?;
+    let mut next = TableDef::clone(table);
+    next.foreign_keys.push(def.clone());
+    let next = work.replace(table, next)?;
+    if !same {
+        // Changes of the other table have one more thing to look at.
+        work.publish(Some(parent.clone()), Some(Arc::new(TableDef::clone(&parent))))?;
+    }
+    if test {
+        test_one(work, &next, &Constraint::ForeignKey(def))?;
+    }
+    Ok(next)
+}
+
+pub(super) fn parent_of(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    new: &NewForeignKey,
+    name: &str,
+) -> Result<Arc<TableDef>, SqlError> {
+    let shown = &new.parent;
+    if shown.database.as_ref().is_some_and(|db| fold_name(&db.value) != fold_name(&work.db.name())) {
+        let text = format!("Cross-database foreign key references are not supported. Foreign key '{shown}'.");
+        return Err(SqlError::new(1763, 16, 0, text));
+    }
+    let schema = shown.schema.as_ref().map_or("", |s| s.value.as_str());
+    let found = work.db.catalog().find(schema, &shown.name.value).cloned();
+    match found {
+        Some(found) if found.object_id == table.object_id => Ok(table.clone()),
+        Some(found) => Ok(found),
+        None => {
+            let text = format!("Foreign key '{name}' references invalid table '{shown}'.");
+            Err(SqlError::new(1767, 16, 0, text))
+        }
+    }
+}
+
+/// What a foreign key refers to: column_id here and there, pair by pair, and the index_id of the key.
+struct Referenced {
+    columns: Vec<(i32, i32)>,
+    key: i32,
+}
+
+/// The key of the other table that a foreign key refers to.
+fn match_key(
+    table: &TableDef,
+    parent: &TableDef,
+    new: &NewForeignKey,
+    name: &str,
+) -> Result<Referenced, SqlError> {
+    let find = |table: &TableDef, column: &str, number: i32, which: &str| {
+        table.column(column).ok_or_else(|| {
+            let text = format!(
+                "Foreign key '{name}' references invalid column '{column}' in {which} table '{}'.",
+                table.name
+            );
+            SqlError::new(number, 16, 1, text)
+        })
+    };
+    let own = new.columns.iter().map(|c| find(table, c, 1769, "referencing"));
+    let own: Vec<usize> = own.collect::<Result<_, _>>()?;
+    let primary = parent.all_indexes().find(|index| index.primary_key.is_some());
+    let theirs: Vec<usize> = if new.keys.is_empty() {
+        let Some(primary) = primary else {
+            let text = format!(
+                "Foreign key '{name}' has implicit reference to object '{}' which does not have a primary key defined on \
+                 it.",
+                parent.full_name()
+            );
+            return Err(SqlError::new(1773, 16, 0, text));
+        };
+        primary.key.iter().map(|(at, _)| *at).collect()
+    } else {
+        new.keys.iter().map(|c| find(parent, c, 1770, "referenced")).collect::<Result<_, _>>()?
+    };
+    if own.len() != theirs.len() {
+        let text = format!(
+            "Number of referencing columns in foreign key differs from number of referenced columns, table '{}'.",
+            table.full_name()
+        );
+        return Err(SqlError::new(8139, 16, 0, text));
+    }
+    let matches = |index: &&Arc<IndexDef>| {
+        index.is_key()
+            && index.key.len() == theirs.len()
+            && index.key.iter().all(|(at, _)| theirs.contains(at))
+            && theirs.iter().collect::<HashSet<_>>().len() == theirs.len()
+    };
+    let Some(key) = primary.filter(matches).or_else(|| parent.all_indexes().find(matches)) else {
+        let text = format!(
+            "There are no primary or candidate keys in the referenced table '{}' that match the referencing column list \
+             in the foreign key '{name}'.",
+            parent.full_name()
+        );
+        return Err(SqlError::new(1776, 16, 0, text));
+    };
+    let mut pairs = Vec::with_capacity(own.len());
+    for (a, b) in own.iter().zip(&theirs) {
+        check_types(table, *a, parent, *b, name)?;
+        pairs.push((table.columns[*a].column_id, parent.columns[*b].column_id));
+    }
+    Ok(Referenced { columns: pairs, key: key.index_id })
+}
+
+fn check_types(
+    table: &TableDef,
+    own: usize,
+    parent: &TableDef,
+    other: usize,
+    name: &str,
+) -> Result<(), SqlError> {
+    let (a, b) = (&table.columns[own], &parent.columns[other]);
+    let (child, key) = (format!("{}.{}", table.name, a.name), format!("{}.{}", parent.name, b.name));
+    if std::mem::discriminant(&a.ty) != std::mem::discriminant(&b.ty) {
+        let text = format!(
+            "Column '{key}' is not the same data type as referencing column '{child}' in foreign key '{name}'."
+        );
+        return Err(SqlError::new(1778, 16, 0, text));
+    }
+    if a.ty != b.ty {
+        let text = format!(
+            "Column '{key}' is not the same length or scale as referencing column '{child}' in foreign key '{name}'. \
+             Columns participating in a foreign key relationship must be defined with the same length and scale."
+        );
+        return Err(SqlError::new(1753, 16, 0, text));
+    }
+    if a.ty.is_string() && a.collation != b.collation {
+        let text = format!(
+            "Column '{key}' is not of same collation as referencing column '{child}' in foreign key '{name}'."
+        );
+        return Err(SqlError::new(1757, 16, 0, text));
+    }
+    Ok(())
+}
+
+/// SET NULL and SET DEFAULT need columns that take it.
+fn check_actions(table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
+    let columns =
+        || key.columns.iter().filter_map(|(own, _)| table.position(*own)).map(|at| &table.columns[at]);
+    for action in [key.on_delete, key.on_update] {
+        let (number, what) = match action {
+            ReferentialAction::SetNull if columns().any(|c| !c.nullable) => (1761, "SET NULL"),
+            ReferentialAction::SetDefault if columns().any(|c| !c.nullable && c.default.is_none()) => {
+                (1762, "SET DEFAULT")
+            }
+            _ => continue,
+        };
+        let text = match number {
+            1761 => format!(
+                "Cannot create the foreign key \"{}\" with the {what} referential action, because one or more \
+                 referencing columns are not nullable.",
+                key.name
+            ),
+            _ => format!(
+                "Cannot create the foreign key \"{}\" with the {what} referential action, because one or more \
+                 referencing not-nullable columns lack a default constraint.",
+                key.name
+            ),
+        };
+        return Err(SqlError::new(number, 16, 0, text));
+    }
+    Ok(())
+}
+
+/// 1787: a cascade that a trigger of the table would take the place of.
+fn check_no_instead_of(catalog: &Catalog, table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
+    let meets = |action: ReferentialAction, event: &str| {
+        action != ReferentialAction::NoAction && catalog.instead_of(table.object_id, event).is_some()
+    };
+    if !meets(key.on_delete, "DELETE") && !meets(key.on_update, "UPDATE") {
+        return Ok(());
+    }
+    let text = format!(
+        "Cannot define foreign key constraint '{}' with cascaded DELETE or UPDATE on table '{}' because the table has an \
+         INSTEAD OF DELETE or UPDATE TRIGGER defined on it.",
+        key.name, table.name
+    );
+    Err(SqlError::new(1787, 16, 0, text))
+}
+
+pub(super) fn cascades(key: &ForeignKeyDef) -> bool {
+    key.on_delete != ReferentialAction::NoAction || key.on_update != ReferentialAction::NoAction
+}
+
+/// 1785: a new foreign key whose cascades would come back to a table, or reach one on two ways.
+fn check_circles(catalog: &Catalog, table: &TableDef, new: &ForeignKeyDef) -> Result<(), SqlError> {
+    if !cascades(new) {
+        return Ok(());
+    }
+    let below = reached(table.object_id, |id| {
+        let keys = catalog.foreign_keys_to(id);
+        keys.into_iter().filter(|(_, key)| cascades(key)).map(|(child, _)| child.object_id).collect()
+    });
+    let above = reached(new.parent, |id| {
+        let Some(table) = catalog.by_id.get(&id) else { return Vec::new() };
+        table.foreign_keys.iter().filter(|key| cascades(key)).map(|key| key.parent).collect()
+    });
+    let second_way = above.iter().any(|up| {
+        let down = reached(*up, |id| {
+            let keys = catalog.foreign_keys_to(id);
+            keys.into_iter().filter(|(_, key)| cascades(key)).map(|(child, _)| child.object_id).collect()
+        });
+        below.iter().any(|low| down.contains(low))
+    });
+    if below.contains(&new.parent) || second_way {
+        let text = format!(
+            "Introducing FOREIGN KEY constraint '{}' on table '{}' may cause cycles or multiple cascade paths. Specify ON \
+             DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.",
+            new.name, table.name
+        );
+        return Err(SqlError::new(1785, 16, 0, text));
+    }
+    Ok(())
+}
+
+/// Everything that can be reached, with where it begins.
+pub(super) fn reached(from: i32, next: impl Fn(i32) -> Vec<i32>) -> HashSet<i32> {
+    let (mut seen, mut todo) = (HashSet::new(), vec![from]);
+    while let Some(id) = todo.pop() {
+        if seen.insert(id) {
+            todo.extend(next(id));
+        }
+    }
+    seen
+}
+
+/// The foreign key of another table that refers to this one.
+pub fn reference_from_outside(catalog: &Catalog, table: &TableDef) -> Option<ForeignKeyDef> {
+    let mut keys = catalog.foreign_keys_to(table.object_id).into_iter();
+    keys.find(|(child, _)| child.object_id != table.object_id).map(|(_, key)| key)
+}
+
+/// 3725: a key that a foreign key refers to.
+///
+/// # Errors
+/// 3725.
+pub fn check_not_referenced(catalog: &Catalog, table: &TableDef, index: &IndexDef) -> Result<(), SqlError> {
+    let mut keys = catalog.foreign_keys_to(table.object_id).into_iter();
+    match keys.find(|(_, key)| key.key == index.index_id) {
+        None => Ok(()),
+        Some((child, key)) => {
+            let text = format!(
+                "The constraint '{}' is being referenced by table '{}', foreign key constraint '{}'.",
+                index.name, child.name, key.name
+            );
+            Err(SqlError::new(3725, 16, 0, text))
+        }
+    }
+}

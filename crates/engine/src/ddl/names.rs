@@ -1,0 +1,120 @@
+//! Names of tables, indexes and constraints: whether one may be taken, and what one is called that was given no name.
+//! Guarantees: a name is free in its schema when it is taken (2714); whoever is making or dropping an object of that name is waited for.
+
+use compact_str::CompactString;
+use txn::locks::LockMode;
+use types::SqlError;
+
+use super::work::Work;
+use catalog::errors;
+use catalog::fold_name;
+use catalog::{KeyConstraint, TableDef};
+use plan::hints::TableLock;
+
+impl Work<'_> {
+    /// The schema's name as it was created; `dbo` for an empty one.
+    pub fn schema(&self, name: &str) -> Result<CompactString, SqlError> {
+        let name = if name.is_empty() { "dbo" } else { name };
+        let catalog = self.db.catalog();
+        let id = catalog.schemas.get(&fold_name(name)).copied();
+        match id.and_then(|id| catalog.schema_names.get(&id)) {
+            Some(name) if !matches!(name.as_str(), "sys" | "INFORMATION_SCHEMA") => Ok(name.clone()),
+            _ => Err(SqlError::new(
+                2760,
+                16,
+                1,
+                format!(
+                    "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
+                ),
+            )),
+        }
+    }
+
+    /// Error 2714 when a table, module or constraint has the name; a table that another transaction is making or dropping is waited for.
+    pub(super) fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        self.core.wait_for_ddl_of_others()?;
+        let catalog = self.db.catalog();
+        let taken = catalog.find_module(schema, name).is_some() || catalog.find_other(schema, name).is_some();
+        if taken || self.is_constraint(schema, name) {
+            return Err(errors::name_taken(name));
+        }
+        let Some(other) = self.db.catalog().find(schema, name).cloned() else { return Ok(()) };
+        let db = self.db.clone();
+        // That the schema has changed means: it was rolled back or dropped while we waited.
+        self.core.lock_table(&db, &other, TableLock::of(LockMode::SchS))?;
+        Err(errors::name_taken(name))
+    }
+
+    pub(super) fn check_constraint_names(&self, table: &TableDef) -> Result<(), SqlError> {
+        for name in constraint_names(table) {
+            self.check_free_name(&table.schema, name)?;
+        }
+        let mut seen: Vec<CompactString> = Vec::new();
+        for name in constraint_names(table) {
+            let folded = fold_name(name);
+            if seen.contains(&folded) || folded == fold_name(&table.name) {
+                return Err(errors::constraint_name_taken(name));
+            }
+            seen.push(folded);
+        }
+        let mut seen: Vec<CompactString> = Vec::new();
+        for index in table.all_indexes().filter(|i| !i.name.is_empty()) {
+            let folded = fold_name(&index.name);
+            if seen.contains(&folded) {
+                return Err(duplicate_index(&index.name, &table.full_name()));
+            }
+            seen.push(folded);
+        }
+        Ok(())
+    }
+
+    /// Error 2714 when a table, module or constraint of the schema has the name.
+    pub fn check_free_name(&self, schema: &str, name: &str) -> Result<(), SqlError> {
+        let catalog = self.db.catalog();
+        let taken = catalog.find(schema, name).is_some()
+            || catalog.find_module(schema, name).is_some()
+            || catalog.find_other(schema, name).is_some()
+            || self.is_constraint(schema, name);
+        if taken { Err(errors::constraint_name_taken(name)) } else { Ok(()) }
+    }
+
+    fn is_constraint(&self, schema: &str, name: &str) -> bool {
+        self.db.catalog().constraint_id(schema, name).is_some()
+    }
+}
+
+/// Names of a table's constraints.
+pub fn constraint_names(table: &TableDef) -> impl Iterator<Item = &str> {
+    let keys = table
+        .all_indexes()
+        .filter(|i| i.primary_key.is_some() || i.unique_constraint.is_some())
+        .map(|i| i.name.as_str());
+    let defaults = table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.name.as_str());
+    let checks = table.checks.iter().map(|check| check.name.as_str());
+    let foreign = table.foreign_keys.iter().map(|key| key.name.as_str());
+    keys.chain(defaults).chain(checks).chain(foreign)
+}
+
+pub(super) fn key_name(kind: KeyConstraint, table: &str, table_id: i32, id: i32) -> CompactString {
+    let prefix = if kind == KeyConstraint::Primary { "PK" } else { "UQ" };
+    let table: String = table.chars().take(9).collect();
+    format!("{prefix}__{table}__{table_id:08X}{id:08X}").into()
+}
+
+pub(super) fn default_name(table: &str, column: &str, id: i32) -> CompactString {
+    let table: String = table.chars().take(9).collect();
+    let column: String = column.chars().take(5).collect();
+    format!("DF__{table}__{column}__{id:08X}").into()
+}
+
+/// 1913: the table has an index of that name.
+pub fn duplicate_index(name: &str, table: &str) -> SqlError {
+    SqlError::new(
+        1913,
+        16,
+        1,
+        format!(
+            "The operation failed because an index or statistics with name '{name}' already exists on table '{table}'."
+        ),
+    )
+}

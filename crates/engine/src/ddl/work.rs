@@ -1,0 +1,357 @@
+//! A change of schema in progress: ids, units, the rows of the system tables, the new definition.
+//! Guarantees: everything is done in the session's transaction: system tables through it, storage beside it (see `pending`), the catalog
+//! at once under SCH-M locks; a change that fails half-way frees what it has made.
+
+use std::sync::Arc;
+
+use access::BTree;
+use pages::PageId;
+use txn::locks::LockMode;
+use txn::locks::What;
+use types::{SqlError, Value};
+
+use super::names::{default_name, key_name};
+use catalog::Db;
+use catalog::change::{DdlChange, UnitRef};
+use catalog::db::Open;
+use catalog::errors;
+use catalog::fold_name;
+use catalog::load::rows_of;
+use catalog::store::StoreError;
+use catalog::systables::SysTable;
+use catalog::{
+    ColumnDef, DefaultDef, IndexDef, IndexFilter, KeyConstraint, NewColumn, NewFilter, NewIndex, TableDef,
+    pending,
+};
+use exec::state::SessionCore;
+use plan::bind::type_names::SYSNAME;
+use plan::hints::TableLock;
+
+/// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S for a statement that must
+/// see all of it standing still. Errors: 1205, 1222.
+pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Result<(), SqlError> {
+    let locked = core.txn(db)?.lock(What::Schema(0), mode);
+    locked.map_err(|e| errors::db_error(db, &e))
+}
+
+/// Allocation units of a table.
+pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
+    let mut units: Vec<UnitRef> = table
+        .stored_indexes()
+        .map(|i| UnitRef { unit: i.unit, first_iam: i.first_iam, filegroup: i.filegroup })
+        .collect();
+    if let Some((unit, first_iam)) = table.lob {
+        units.push(UnitRef { unit, first_iam, filegroup: table.storage.filegroup });
+    }
+    units
+}
+
+/// A change of schema in progress.
+pub struct Work<'a> {
+    pub core: &'a mut SessionCore,
+    pub db: Arc<Db>,
+    pub open: Arc<Open>,
+    created: Vec<UnitRef>,
+}
+
+impl<'a> Work<'a> {
+    /// Begins a change. Errors: 3930 in a doomed transaction, 3906 in a read-only database.
+    pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<Work<'a>, SqlError> {
+        if core.xact_state() == -1 {
+            return Err(errors::doomed());
+        }
+        let open = db.open()?;
+        db.check_writable()?;
+        lock_catalog(core, db, LockMode::IX)?;
+        Ok(Work { core, db: db.clone(), open, created: Vec::new() })
+    }
+}
+
+impl Work<'_> {
+    pub(super) fn store<T>(&self, result: Result<T, StoreError>) -> Result<T, SqlError> {
+        result.map_err(|e| errors::store_error(&self.db, e))
+    }
+
+    /// Locks an object's definition until the transaction ends.
+    pub fn lock(&mut self, object_id: i32, mode: LockMode) -> Result<(), SqlError> {
+        let db = self.db.clone();
+        let txn = self.core.txn(&db)?;
+        txn.lock(What::Table(object_id as u32), mode).map_err(|e| errors::db_error(&db, &e))
+    }
+
+    /// SCH-M on a table whose definition must still be the current one.
+    pub fn lock_current(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        let db = self.db.clone();
+        self.core.lock_table(&db, table, TableLock::of(LockMode::SchM))
+    }
+
+    /// A filegroup's id by name; 1921 when there is none.
+    pub(super) fn filegroup(&self, name: &str) -> Result<u16, SqlError> {
+        let entry = self.db.entry();
+        if name.is_empty() || name.eq_ignore_ascii_case("default") {
+            return Ok(self.db.settings().default_filegroup);
+        }
+        let folded = fold_name(name);
+        match entry.filegroups.iter().position(|g| fold_name(g) == folded) {
+            Some(at) => Ok(at as u16 + 1),
+            None => Err(SqlError::new(1921, 16, 1, format!("Invalid filegroup '{name}' specified."))),
+        }
+    }
+
+    /// A new object_id.
+    pub fn object_id(&self) -> Result<i32, SqlError> {
+        self.store(self.open.counters.next_object(&self.open.storage, &self.open.trees))
+    }
+
+    /// A new alias type's user_type_id.
+    pub fn type_id(&self) -> Result<i32, SqlError> {
+        self.store(self.open.counters.next_type(&self.open.storage, &self.open.trees))
+    }
+
+    /// Keeps the alias type of a column from going until the transaction ends.
+    pub fn hold_type(&mut self, alias: Option<i32>) -> Result<(), SqlError> {
+        let Some(type_id) = alias.filter(|id| *id != SYSNAME) else { return Ok(()) };
+        self.lock(type_id, LockMode::SchS)?;
+        match self.db.catalog().alias(type_id) {
+            Some(_) => Ok(()),
+            None => Err(errors::schema_changed()),
+        }
+    }
+
+    /// A column's definition with its DEFAULT.
+    pub fn column(&mut self, table: &str, column_id: i32, new: &NewColumn) -> Result<ColumnDef, SqlError> {
+        self.hold_type(new.alias)?;
+        let default = match &new.default {
+            None => None,
+            Some(default) => {
+                let object_id = self.object_id()?;
+                let name = default.name.clone().unwrap_or_else(|| default_name(table, &new.name, object_id));
+                Some(DefaultDef { object_id, name, text: default.text.clone(), expr: default.expr.clone() })
+            }
+        };
+        Ok(ColumnDef {
+            column_id,
+            name: new.name.clone(),
+            ty: new.ty,
+            nullable: new.nullable,
+            collation: new.collation,
+            default,
+            identity: new.identity,
+            computed: new.computed.clone(),
+            generated: new.generated,
+            alias: new.alias,
+            mask: new.mask.clone(),
+        })
+    }
+
+    /// A new allocation unit; freed again if the transaction does not commit.
+    pub fn unit(&mut self, filegroup: u16) -> Result<UnitRef, SqlError> {
+        let db = self.db.clone();
+        let open = self.open.clone();
+        let id = self.store(open.counters.next_unit(&open.storage, &open.trees))?;
+        let fail = |e| errors::db_error(&db, &e);
+        let reserved = open.storage.reserve_unit(filegroup).map_err(fail)?;
+        let unit = UnitRef { unit: id, first_iam: reserved.first_iam(), filegroup };
+        self.store(pending::list_created(&open.storage, &open.trees, &unit))?;
+        self.created.push(unit);
+        open.storage.make_unit(id, reserved).map_err(fail)?;
+        let txn = self.core.txn(&db)?;
+        let kept = pending::keep(txn, &open.trees, &unit);
+        self.store(kept)?;
+        Ok(unit)
+    }
+
+    /// An empty B+tree in a new unit: the unit and the root page.
+    pub fn tree(&mut self, filegroup: u16) -> Result<(UnitRef, PageId), SqlError> {
+        let unit = self.unit(filegroup)?;
+        let store = self.open.storage.store().clone();
+        let made = store
+            .open_unit(unit.first_iam)
+            .map_err(access::AccessError::from)
+            .and_then(|handle| BTree::create(store, handle));
+        let tree = made.map_err(|e| errors::db_error(&self.db, &e.into()))?;
+        Ok((unit, tree.root()))
+    }
+
+    /// A heap in a new unit.
+    pub fn heap(&mut self, filegroup: u16) -> Result<IndexDef, SqlError> {
+        let unit = self.unit(filegroup)?;
+        Ok(IndexDef::heap(unit.unit, unit.first_iam, filegroup))
+    }
+
+    /// An empty index in a new unit. Constraint names are made up where none is given.
+    pub fn index(
+        &mut self,
+        table: &str,
+        table_id: i32,
+        index_id: i32,
+        new: &NewIndex,
+        filegroup: u16,
+    ) -> Result<IndexDef, SqlError> {
+        let constraint = match new.constraint {
+            None => None,
+            Some(kind) => Some((kind, self.object_id()?)),
+        };
+        let name = match (&new.name, constraint) {
+            (Some(name), _) => name.clone(),
+            (None, Some((kind, id))) => key_name(kind, table, table_id, id),
+            (None, None) => return Err(SqlError::internal("an index needs a name")),
+        };
+        let filter = match &new.filter {
+            None => None,
+            Some(NewFilter { text, terms }) => {
+                let (text, terms) = (text.as_str().into(), terms.clone());
+                Some(Arc::new(IndexFilter { object_id: self.object_id()?, text, terms }))
+            }
+        };
+        let (unit, root) = self.tree(filegroup)?;
+        Ok(IndexDef {
+            index_id,
+            name,
+            unit: unit.unit,
+            first_iam: unit.first_iam,
+            root,
+            unique: new.unique,
+            key: new.key.clone(),
+            included: new.included.clone(),
+            primary_key: constraint.filter(|(kind, _)| *kind == KeyConstraint::Primary).map(|(_, id)| id),
+            unique_constraint: constraint
+                .filter(|(kind, _)| *kind == KeyConstraint::Unique)
+                .map(|(_, id)| id),
+            fill_factor: new.fill_factor,
+            filegroup,
+            options: new.options,
+            filter,
+        })
+    }
+
+    /// The same heap or index in a new, empty unit; one that is disabled has none.
+    pub fn renewed(&mut self, old: &IndexDef) -> Result<IndexDef, SqlError> {
+        let mut next = old.clone();
+        if !old.is_stored() {
+            return Ok(next);
+        }
+        if old.index_id == 0 {
+            let unit = self.unit(old.filegroup)?;
+            (next.unit, next.first_iam) = (unit.unit, unit.first_iam);
+        } else {
+            let (unit, root) = self.tree(old.filegroup)?;
+            (next.unit, next.first_iam, next.root) = (unit.unit, unit.first_iam, root);
+        }
+        Ok(next)
+    }
+
+    /// Writes a definition's rows.
+    pub fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        // Nobody ever loads the definition of a table variable.
+        if self.db.is_autonomous() {
+            return Ok(());
+        }
+        let schema_id = self.db.catalog().schema_id(table);
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for (system, values) in rows_of(table, schema_id) {
+            open.trees.put(txn, system, &values).map_err(|e| errors::store_error(&db, e))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a definition's rows.
+    pub fn delete_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        if self.db.is_autonomous() {
+            return Ok(());
+        }
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for (system, values) in rows_of(table, 0) {
+            open.trees.delete(txn, system, &values).map_err(|e| errors::store_error(&db, e))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what is noted of a table's rows: see `catalog::row_counts` and `catalog::statistics`.
+    pub(super) fn forget_count(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        let deleted = open.trees.delete(txn, SysTable::RowCounts, &[Value::Int(table.object_id)]);
+        deleted.map_err(|e| errors::store_error(&db, e))?;
+        let deleted = catalog::statistics::store::delete(&open.trees, txn, table.object_id, None);
+        deleted.map_err(|e| errors::store_error(&db, e))
+    }
+
+    /// Lists units to be freed when the transaction commits.
+    pub fn drop_units(&mut self, units: Vec<UnitRef>) -> Result<(), SqlError> {
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for unit in &units {
+            pending::list_dropped(txn, &open.trees, unit).map_err(|e| errors::store_error(&db, e))?;
+        }
+        txn.defer(pending::free_after_commit(&open, units));
+        Ok(())
+    }
+
+    /// Replaces a definition: rows, storage that is no longer named, catalog.
+    pub fn replace(&mut self, before: &Arc<TableDef>, after: TableDef) -> Result<Arc<TableDef>, SqlError> {
+        let after = Arc::new(after);
+        // By number: a unit that was given another name is the same one.
+        let kept = units_of(&after);
+        let stays = |unit: &UnitRef| kept.iter().any(|k| k.unit == unit.unit);
+        let gone: Vec<UnitRef> = units_of(before).into_iter().filter(|u| !stays(u)).collect();
+        self.delete_rows(before)?;
+        self.write_rows(&after)?;
+        if !gone.is_empty() {
+            self.drop_units(gone)?;
+        }
+        let ids = |table: &TableDef| table.all_indexes().map(|i| i.index_id).collect::<Vec<_>>();
+        let (old, new) = (ids(before), ids(&after));
+        for id in old.iter().chain(&new).filter(|id| old.contains(id) != new.contains(id)) {
+            after.state.usage.changed(*id);
+        }
+        self.publish(Some(before.clone()), Some(after.clone()))?;
+        Ok(after)
+    }
+
+    /// Replaces two definitions that have changed units: none of them is freed.
+    pub fn exchange(
+        &mut self,
+        a: &Arc<TableDef>,
+        b: &Arc<TableDef>,
+        after_a: TableDef,
+        after_b: TableDef,
+    ) -> Result<(), SqlError> {
+        let (after_a, after_b) = (Arc::new(after_a), Arc::new(after_b));
+        self.delete_rows(a)?;
+        self.delete_rows(b)?;
+        self.write_rows(&after_a)?;
+        self.write_rows(&after_b)?;
+        self.forget_count(a)?;
+        self.forget_count(b)?;
+        self.publish(Some(a.clone()), Some(after_a))?;
+        self.publish(Some(b.clone()), Some(after_b))
+    }
+
+    /// Publishes the change in the catalog; a rollback takes it back.
+    pub fn publish(
+        &mut self,
+        before: Option<Arc<TableDef>>,
+        after: Option<Arc<TableDef>>,
+    ) -> Result<(), SqlError> {
+        if let Some(before) = &before {
+            crate::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
+        }
+        let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
+        self.created.clear();
+        self.core.remember_ddl(change);
+        Ok(())
+    }
+}
+
+impl Drop for Work<'_> {
+    /// A change that failed half-way still has units to free after the statement's rollback.
+    fn drop(&mut self) {
+        if !self.created.is_empty() {
+            let change = DdlChange::only_units(&self.db, std::mem::take(&mut self.created));
+            self.core.remember_ddl(change);
+        }
+    }
+}

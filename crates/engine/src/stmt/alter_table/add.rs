@@ -1,0 +1,106 @@
+//! ALTER TABLE ... ADD: columns, constraints and a period, one after another.
+//! Guarantees: what a versioned table gets its history gets too, or it is refused (13704, 13724).
+
+use std::sync::Arc;
+
+use syntax::ast::{ColumnDef, TableElement};
+use types::{DataType, SqlError};
+
+use super::Added;
+use super::add_column::add_column;
+use super::add_constraint::add_constraint;
+use super::rewrite::rewrite;
+use crate::ddl::temporal;
+use crate::ddl::work::Work;
+use catalog::{Db, TableDef};
+
+/// Adds columns and constraints, those columns to the history too; a period when its columns are there.
+pub(super) fn add_elements(
+    work: &mut Work<'_>,
+    mut table: Arc<TableDef>,
+    elements: &[TableElement],
+    added: Added<'_>,
+) -> Result<(), SqlError> {
+    let period = crate::stmt::temporal::period_of(elements)?;
+    let mut hidden = (false, false);
+    for element in elements {
+        match element {
+            // Indexes come behind all columns.
+            TableElement::Period { .. } | TableElement::Index(_) => {}
+            TableElement::Column(column) => {
+                if let Some(generated) = column.generated {
+                    if period.is_none() {
+                        let text =
+                            "Cannot create generated always column when SYSTEM_TIME period is not defined.";
+                        return Err(SqlError::new(13509, 16, 1, text));
+                    }
+                    let side = if generated.end { &mut hidden.1 } else { &mut hidden.0 };
+                    *side = generated.hidden;
+                }
+                temporal::check_may_add(&work.db, &table)?;
+                let history = temporal::history_of(&work.db, &table);
+                if let Some(history) = &history {
+                    check_may_add_past(&work.db, column, history)?;
+                }
+                table = add_column(work, &table, column, added)?;
+                if let Some(history) = history {
+                    add_past_column(work, &table, &history)?;
+                }
+            }
+            TableElement::Constraint(constraint) => {
+                table = add_constraint(work, &table, constraint, None, added)?;
+            }
+        }
+    }
+    match period {
+        None => Ok(()),
+        Some((start, end)) => {
+            temporal::add_period(work, &table, (&start.value, &end.value), hidden).map(drop)
+        }
+    }
+}
+
+/// 13704, 13724: a column that a history cannot have.
+fn check_may_add_past(db: &Db, column: &ColumnDef, history: &TableDef) -> Result<(), SqlError> {
+    let (number, text) = if column.computed.is_some() {
+        let text = "System-versioned table schema modification failed because adding computed column while system-versioning is \
+                    ON is not supported.";
+        (13724, text.to_string())
+    } else if column.identity.is_some() {
+        let name = temporal::full_name(db, history);
+        let text = format!(
+            "System-versioned table schema modification failed because history table '{name}' has IDENTITY column \
+             specification. Consider dropping all IDENTITY column specifications and trying again."
+        );
+        (13704, text)
+    } else {
+        return Ok(());
+    };
+    Err(SqlError::new(number, 16, 1, text))
+}
+
+/// Gives a history the column that its table has got last: NULL in older rows, or the value that the table's rows have got.
+fn add_past_column(work: &mut Work<'_>, table: &TableDef, history: &Arc<TableDef>) -> Result<(), SqlError> {
+    work.lock_current(history)?;
+    let Some(column) = table.columns.last() else { return Ok(()) };
+    let id = history.columns.iter().map(|c| c.column_id).max().unwrap_or(0) + 1;
+    let ty = if column.ty == DataType::RowVersion { DataType::Binary(8) } else { column.ty };
+    let mut next = TableDef::clone(history);
+    next.columns.push(catalog::ColumnDef {
+        column_id: id,
+        ty,
+        default: None,
+        identity: None,
+        computed: None,
+        generated: None,
+        mask: None,
+        ..column.clone()
+    });
+    let at = next.columns.len() - 1;
+    let value = match &column.default {
+        Some(default) if !column.nullable => default.text.to_string(),
+        _ if column.nullable => "NULL".to_string(),
+        _ => "0x".to_string(),
+    };
+    rewrite(work, history, next, Some((at, value))).map(drop)
+}

@@ -1,0 +1,110 @@
+//! A constraint is added to a table: a key, a DEFAULT, a CHECK, a foreign key.
+//! Guarantees: the rows that are there satisfy it, unless WITH NOCHECK was said; a history gets none but a DEFAULT (13558 and others).
+
+use std::sync::Arc;
+
+use syntax::ast::{Constraint, ConstraintKind};
+use types::SqlError;
+
+use super::Added;
+use super::rewrite::column_defaults;
+use crate::ddl::foreign_keys;
+use crate::ddl::work::Work;
+use crate::ddl::{constraints, temporal};
+use crate::stmt::index::{add_index, with_stored};
+use crate::stmt::table_def;
+use catalog::errors;
+use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
+
+pub(super) fn add_constraint(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    constraint: &Constraint,
+    column: Option<&str>,
+    added: Added<'_>,
+) -> Result<Arc<TableDef>, SqlError> {
+    if table.temporal.is_history() {
+        check_past_constraint(&work.db, table, constraint)?;
+    }
+    match &constraint.kind {
+        ConstraintKind::Key { primary, clustered, .. } => {
+            let mut index =
+                table_def::key_constraint(&table_def::new_columns(table), &table.name, constraint, column)?;
+            if *primary && table.all_indexes().any(|i| i.primary_key.is_some()) {
+                let text = format!("Table '{}' already has a primary key defined on it.", table.name);
+                return Err(SqlError::new(1779, 16, 0, text));
+            }
+            if *primary && index.key.iter().any(|(at, _)| table.columns[*at].nullable) {
+                return Err(table_def::nullable_key(&table.name));
+            }
+            // Without a word on it, a primary key is clustered only where nothing is yet.
+            if clustered.is_none() && table.storage.index_id == 1 {
+                index.clustered = false;
+            }
+            debug_assert_eq!(index.constraint == Some(KeyConstraint::Primary), *primary);
+            let table = with_stored(work, table.clone(), &index)?;
+            add_index(work, &table, &index)
+        }
+        ConstraintKind::Default { expr, column: Some(name), .. } => {
+            let at = table.column(&name.value).ok_or_else(|| {
+                let text = format!(
+                    "Column '{name}' in table '{}' is invalid for creating a default constraint.",
+                    table.name
+                );
+                SqlError::new(1752, 16, 0, text)
+            })?;
+            if table.columns[at].identity.is_some() {
+                return Err(table_def::default_of_identity(&table.name, &table.columns[at].name));
+            }
+            if table.columns[at].default.is_some() {
+                return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
+            }
+            let mut new = table_def::new_columns(table)[at].clone();
+            table_def::check_default_type(&new, &table.name)?;
+            new.default = Some(table_def::new_default(constraint, expr, added.text));
+            let mut next = TableDef::clone(table);
+            let made: Option<DefaultDef> =
+                work.column(&table.name, table.columns[at].column_id, &new)?.default;
+            if let Some(default) = &made {
+                work.check_free_name(&table.schema, &default.name)?;
+            }
+            next.columns[at].default = made;
+            work.replace(table, next)
+        }
+        ConstraintKind::Default { .. } => Err(errors::syntax_near("DEFAULT")),
+        ConstraintKind::Check { condition } => {
+            let defaults = column_defaults(work);
+            let new = table_def::new_check(constraint, condition, column, added.text, &defaults)?;
+            constraints::add_check(work, table, &new, added.test)
+        }
+        ConstraintKind::ForeignKey { .. } => {
+            let new = table_def::new_foreign_key(constraint, column)?;
+            foreign_keys::add_foreign_key(work, table, &new, added.test)
+        }
+    }
+}
+
+/// 13558, 13564, 13565, 13583: what a history does not have.
+fn check_past_constraint(db: &Db, table: &TableDef, constraint: &Constraint) -> Result<(), SqlError> {
+    let name = temporal::full_name(db, table);
+    let (number, text) = match &constraint.kind {
+        ConstraintKind::Key { primary: true, .. } => {
+            (13558, format!("Cannot add PRIMARY KEY constraint to a temporal history table '{name}'."))
+        }
+        ConstraintKind::Key { .. } => {
+            (13583, format!("Cannot add UNIQUE KEY constraint to a temporal history table '{name}'."))
+        }
+        ConstraintKind::Check { .. } => {
+            (13564, format!("Adding CHECK constraint to a temporal history table '{name}' is not allowed."))
+        }
+        ConstraintKind::ForeignKey { .. } => {
+            let key = constraint.name.as_ref().map_or("", |name| name.value.as_str());
+            let text = format!(
+                "Foreign key '{key}' is not valid. A temporal history table cannot be used in a foreign key definition."
+            );
+            (13565, text)
+        }
+        ConstraintKind::Default { .. } => return Ok(()),
+    };
+    Err(SqlError::new(number, 16, 1, text))
+}

@@ -1,0 +1,144 @@
+//! ALTER TABLE ... DROP: columns, constraints, the period.
+//! Guarantees: nothing goes that something else needs (5074, 13557).
+
+use std::sync::Arc;
+
+use syntax::ast::DropElement;
+use types::SqlError;
+
+use super::rewrite::rewrite;
+use crate::ddl::foreign_keys;
+use crate::ddl::work::Work;
+use crate::ddl::{constraints, schemabinding, temporal};
+use crate::stmt::index::drop_from;
+use crate::stmt::statistics::check_no_statistics;
+use crate::stmt::{computed_def, option_rules};
+use catalog::fold_name;
+use catalog::{IndexDef, TableDef};
+
+pub(super) fn drop_element(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    element: &DropElement,
+) -> Result<Arc<TableDef>, SqlError> {
+    match element {
+        DropElement::Constraint { name, if_exists, options } => {
+            option_rules::check("ALTER TABLE", options, option_rules::DROP_INDEX)?;
+            let folded = fold_name(&name.value);
+            let key = table
+                .all_indexes()
+                .find(|i| fold_name(&i.name) == folded && (i.primary_key.or(i.unique_constraint)).is_some())
+                .cloned();
+            if let Some(index) = key {
+                if index.primary_key.is_some() && table.temporal.is_versioned() {
+                    let text = format!(
+                        "Cannot drop PRIMARY KEY constraint from a system-versioned temporal table '{}'.",
+                        temporal::full_name(&work.db, table)
+                    );
+                    return Err(SqlError::new(13557, 16, 1, text));
+                }
+                foreign_keys::check_not_referenced(&work.db.catalog(), table, &index)?;
+                return drop_from(work, table, &index);
+            }
+            if let Some(next) = constraints::drop_constraint(work, table, &name.value)? {
+                return Ok(next);
+            }
+            let at = table
+                .columns
+                .iter()
+                .position(|c| c.default.as_ref().is_some_and(|d| fold_name(&d.name) == folded));
+            match at {
+                Some(at) => {
+                    let mut next = TableDef::clone(table);
+                    next.columns[at].default = None;
+                    work.replace(table, next)
+                }
+                None if *if_exists => Ok(table.clone()),
+                None => Err(SqlError::new(3728, 16, 1, format!("'{name}' is not a constraint."))),
+            }
+        }
+        DropElement::Period => temporal::drop_period(work, table),
+        DropElement::Column { name, if_exists } => match table.column(&name.value) {
+            Some(at) => {
+                temporal::check_may_drop(&work.db, table, at)?;
+                let history = temporal::history_of(&work.db, table);
+                let next = drop_column(work, table, at)?;
+                if let Some(history) = history {
+                    work.lock_current(&history)?;
+                    drop_column(work, &history, at)?;
+                }
+                Ok(next)
+            }
+            None if *if_exists => Ok(table.clone()),
+            None => Err(SqlError::new(
+                4924,
+                16,
+                1,
+                format!(
+                    "ALTER TABLE DROP COLUMN failed because column '{name}' does not exist in table '{}'.",
+                    table.name
+                ),
+            )),
+        },
+    }
+}
+
+/// 5074: a computed column is computed from the column.
+pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(), SqlError> {
+    match computed_def::computed_from(table, at) {
+        None => Ok(()),
+        Some(computed) => {
+            let name = &table.columns[at].name;
+            let text = format!("The column '{}' is dependent on column '{name}'.", computed.name);
+            Err(SqlError::new(5074, 16, 1, text))
+        }
+    }
+}
+
+/// 5074: a module with SCHEMABINDING names the column.
+pub(super) fn check_unbound(work: &Work<'_>, table: &TableDef, column: &str) -> Result<(), SqlError> {
+    match schemabinding::column_bound_to(&work.db.catalog(), table, column) {
+        None => Ok(()),
+        Some(by) => {
+            let text = format!("The object '{by}' is dependent on column '{column}'.");
+            Err(SqlError::new(5074, 16, 1, text))
+        }
+    }
+}
+
+fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<Arc<TableDef>, SqlError> {
+    let name = &table.columns[at].name;
+    check_unbound(work, table, name)?;
+    check_not_computed_from(table, at)?;
+    let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
+    let index = table.all_indexes().find(|i| i.names(at)).map(|i| ("index", i.name.clone()));
+    let constraint =
+        constraints::constraint_of_column(&work.db.catalog(), table, at).map(|name| ("object", name));
+    if let Some((kind, other)) = default.or(index).or(constraint) {
+        let text = format!("The {kind} '{other}' is dependent on column '{name}'.");
+        return Err(SqlError::new(5074, 16, 1, text));
+    }
+    check_no_statistics(table, table.columns[at].column_id)?;
+    if table.columns.len() == 1 {
+        let text = format!(
+            "ALTER TABLE DROP COLUMN failed because '{name}' is the only data column in table '{}'. A table must \
+             have at least one data column.",
+            table.name
+        );
+        return Err(SqlError::new(4923, 16, 1, text));
+    }
+    table.state.statistics.forget_column(table.columns[at].column_id);
+    let mut next = TableDef::clone(table);
+    next.columns.remove(at);
+    let shift = |position: usize| if position > at { position - 1 } else { position };
+    let moved = |index: &IndexDef| {
+        let mut index = index.clone();
+        index.key.iter_mut().for_each(|(position, _)| *position = shift(*position));
+        index.included.iter_mut().for_each(|position| *position = shift(*position));
+        index.filter = index.filter.map(|filter| Arc::new(filter.moved(shift)));
+        Arc::new(index)
+    };
+    next.storage = moved(&table.storage);
+    next.indexes = table.indexes.iter().map(|i| moved(i)).collect();
+    rewrite(work, table, next, None)
+}

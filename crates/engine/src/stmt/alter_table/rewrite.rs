@@ -1,0 +1,64 @@
+//! All rows of a table in another layout: new storage for them and for each index.
+
+use std::sync::Arc;
+
+use types::SqlError;
+
+use crate::ddl::rebuild::copy_rows;
+use crate::ddl::work::Work;
+use crate::stmt::table_def;
+use catalog::TableDef;
+use catalog::load::layout_of;
+use catalog::names::quote;
+
+/// New storage for all rows in the layout of `next`; `computed` is the column that is not the one of its name, with its value.
+pub(in crate::stmt) fn rewrite(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    mut next: TableDef,
+    computed: Option<(usize, String)>,
+) -> Result<Arc<TableDef>, SqlError> {
+    next.layout = layout_of(&next.columns);
+    next.storage = Arc::new(work.renewed(&next.storage)?);
+    let mut indexes = Vec::with_capacity(next.indexes.len());
+    for index in &next.indexes {
+        indexes.push(Arc::new(work.renewed(index)?));
+    }
+    next.indexes = indexes;
+    next.lob = None;
+    if next.columns.iter().any(|c| c.ty.is_lob() && !c.is_virtual()) {
+        let unit = work.unit(next.storage.filegroup)?;
+        next.lob = Some((unit.unit, unit.first_iam));
+    }
+    let source = |(i, c): (usize, &catalog::ColumnDef)| match &computed {
+        Some((at, value)) if *at == i => value.clone(),
+        // No row has its value.
+        _ if c.is_virtual() => "NULL".to_string(),
+        _ => quote(&c.name),
+    };
+    let sources: Vec<String> = next.columns.iter().enumerate().map(source).collect();
+    copy_rows(work, table, &next, &sources)?;
+    work.replace(table, next)
+}
+
+pub(super) fn unknown_column(name: &str, table: &TableDef) -> SqlError {
+    SqlError::new(
+        4924,
+        16,
+        1,
+        format!("ALTER TABLE failed because column '{name}' does not exist in table '{}'.", table.name),
+    )
+}
+
+/// What the database and the session give a column that does not say.
+pub(super) fn column_defaults(work: &Work<'_>) -> table_def::ColumnDefaults {
+    let nullable = work.core.options.ansi_null_dflt_on;
+    let quoted_identifier = work.core.options.quoted_identifier;
+    table_def::ColumnDefaults {
+        db: work.db.clone(),
+        collation: work.db.default_collation(),
+        nullable,
+        catalog: work.db.catalog(),
+        quoted_identifier,
+    }
+}

@@ -1,0 +1,224 @@
+//! What statements on logins, users and roles have in common: names, finding who is named, membership, what keeps a principal from being
+//! dropped, and the errors for it.
+//! Guarantees: whoever is not there and whoever the caller may not change are answered alike (15151).
+
+use std::sync::Arc;
+
+use catalog::security::{Class, Kind, Principal, Scope, Security};
+use catalog::{clock, errors};
+use compact_str::CompactString;
+use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
+use types::SqlError;
+
+use super::StmtCtx;
+use crate::security::change::Change;
+use crate::security::passwords;
+
+/// Longest name of a principal.
+pub(super) const NAME_MAX: usize = 128;
+
+impl StmtCtx<'_> {
+    /// `NAME = x` of ALTER ROLE.
+    pub(super) fn role_options(
+        &self,
+        statement: &str,
+        options: &[OptionItem],
+    ) -> Result<Option<CompactString>, SqlError> {
+        match options {
+            [] => Ok(None),
+            [option] if option.name == "NAME" => self.name_option(option).map(Some),
+            [option, ..] => Err(unknown_option(statement, &option.name)),
+        }
+    }
+
+    /// A name as it is written after `=`.
+    pub(super) fn name_option(&self, option: &OptionItem) -> Result<CompactString, SqlError> {
+        let OptionValue::Word(word) = &option.value else { return Err(errors::syntax_near(&option.name)) };
+        // The parser has put a bare word in upper case.
+        let span = option.span;
+        let written = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let written = written.split_once('=').map_or("", |(_, value)| value.trim());
+        Ok(if written.eq_ignore_ascii_case(word) { written.into() } else { word.clone() })
+    }
+}
+
+/// The string literal of an option.
+pub(super) fn text_of(option: &OptionItem) -> Result<CompactString, SqlError> {
+    match &option.value {
+        OptionValue::Expr(expr) => match &expr.kind {
+            ExprKind::Literal(Literal::String { value, .. }) => Ok(value.as_str().into()),
+            ExprKind::Literal(Literal::Binary(_)) => {
+                Err(errors::not_supported("PASSWORD = a hash of another server"))
+            }
+            _ => Err(errors::syntax_near(&option.name)),
+        },
+        _ => Err(errors::syntax_near(&option.name)),
+    }
+}
+
+pub(super) fn unknown_option(statement: &str, name: &str) -> SqlError {
+    SqlError::new(155, 15, 1, format!("'{name}' is not a recognized {statement} option."))
+}
+
+/// A name that a principal can have. Errors: 103 too long, 15006 with characters that it cannot have.
+pub(super) fn valid_name(name: &str) -> Result<CompactString, SqlError> {
+    if name.chars().count() > NAME_MAX {
+        let text = format!(
+            "The identifier that starts with '{}' is too long. Maximum length is {NAME_MAX}.",
+            name.chars().take(NAME_MAX).collect::<String>()
+        );
+        return Err(SqlError::new(103, 15, 4, text));
+    }
+    if name.is_empty() || name.contains('\\') || name.chars().any(char::is_control) {
+        let text = format!("'{name}' is not a valid name because it contains invalid characters.");
+        return Err(SqlError::new(15_006, 16, 1, text));
+    }
+    Ok(name.into())
+}
+
+/// 16 random bytes.
+pub(super) fn new_sid() -> Vec<u8> {
+    let mut sid = vec![0; 16];
+    passwords::fill(&mut sid);
+    sid
+}
+
+pub(super) fn new_role(id: i32, name: CompactString, owner: i32) -> Principal {
+    let now = clock::now();
+    Principal {
+        id,
+        name,
+        kind: Kind::Role,
+        disabled: false,
+        check_policy: true,
+        without_login: false,
+        sid: new_sid().into(),
+        owner,
+        created: now.clone(),
+        modified: now,
+        language: 0,
+        default_name: None,
+        hash: None,
+    }
+}
+
+/// A role that a statement names.
+pub(super) fn find_role(
+    security: &Security,
+    scope: Scope,
+    verb: &str,
+    name: &str,
+) -> Result<Arc<Principal>, SqlError> {
+    let found = security.of(scope).find(name).filter(|p| p.kind == Kind::Role);
+    let what = if scope == Scope::Server { "server role" } else { "role" };
+    found.cloned().ok_or_else(|| cannot(verb, what, name))
+}
+
+/// A member that a statement names.
+pub(super) fn find_member(
+    security: &Security,
+    scope: Scope,
+    verb: &str,
+    name: &str,
+) -> Result<Arc<Principal>, SqlError> {
+    let what = if scope == Scope::Server { "server principal" } else { "principal" };
+    security.of(scope).find(name).cloned().ok_or_else(|| cannot(verb, what, name))
+}
+
+/// 15413: a role would be a member of itself.
+pub(super) fn check_circle(
+    security: &Security,
+    scope: Scope,
+    role: &Principal,
+    member: &Principal,
+) -> Result<(), SqlError> {
+    if role.id == member.id || security.of(scope).is_member(member.id, role.id) {
+        return Err(SqlError::new(15_413, 11, 1, "Cannot make a role a member of itself."));
+    }
+    Ok(())
+}
+
+/// Whether a role can be dropped. Errors: 15150 a fixed one, 15144 it has members, 15138 it owns something.
+pub(super) fn check_droppable(security: &Security, scope: Scope, role: &Principal) -> Result<(), SqlError> {
+    if role.is_fixed(scope) {
+        let what = if scope == Scope::Server { "server role" } else { "role" };
+        return Err(SqlError::new(15_150, 16, 1, format!("Cannot drop the {what} '{}'.", role.name)));
+    }
+    if security.of(scope).members().any(|(id, _)| id == role.id) {
+        let text = "The role has members. It must be empty before it can be dropped.";
+        return Err(SqlError::new(15_144, 16, 1, text));
+    }
+    check_owns_nothing(security, scope, role)
+}
+
+/// 15138: what belongs to a principal keeps it.
+pub(super) fn check_owns_nothing(
+    security: &Security,
+    scope: Scope,
+    principal: &Principal,
+) -> Result<(), SqlError> {
+    let owned = match scope {
+        Scope::Server => None,
+        Scope::Database => security.owned_by(principal.id).next().map(|(class, _)| match class {
+            Class::Schema => "schema",
+            _ => "object",
+        }),
+    };
+    let owns_role =
+        security.of(scope).iter().any(|role| role.kind == Kind::Role && role.owner == principal.id);
+    match owned.or(owns_role.then_some("role")) {
+        None => Ok(()),
+        Some(what) => {
+            let text =
+                format!("The database principal owns a {what} in the database, and cannot be dropped.");
+            Err(SqlError::new(15_138, 16, 1, text))
+        }
+    }
+}
+
+/// ALTER ROLE WITH NAME.
+pub(super) fn rename_role(
+    change: &mut Change<'_>,
+    scope: Scope,
+    role: &Principal,
+    name: &str,
+) -> Result<(), SqlError> {
+    let name = valid_name(name)?;
+    if role.is_fixed(scope) {
+        return Err(special(&role.name));
+    }
+    let security = change.security();
+    if security.of(scope).find(&name).is_some_and(|other| other.id != role.id) {
+        return Err(taken(if scope == Scope::Server { "server" } else { "" }, &name));
+    }
+    change.put_principal(scope, &Principal { name, modified: clock::now(), ..Principal::clone(role) })
+}
+
+/// 15025, 15023.
+pub(super) fn taken(scope: &str, name: &str) -> SqlError {
+    match scope {
+        "server" => SqlError::new(15_025, 16, 1, format!("The server principal '{name}' already exists.")),
+        _ => {
+            let text = format!("User, group, or role '{name}' already exists in the current database.");
+            SqlError::new(15_023, 16, 1, text)
+        }
+    }
+}
+
+/// 15151.
+pub(crate) fn cannot(verb: &str, what: &str, name: &str) -> SqlError {
+    let text = format!(
+        "Cannot {verb} the {what} '{name}', because it does not exist or you do not have permission."
+    );
+    SqlError::new(15_151, 16, 1, text)
+}
+
+/// 15405.
+pub(super) fn special(name: &str) -> SqlError {
+    SqlError::new(15_405, 16, 1, format!("Cannot use the special principal '{name}'."))
+}
+
+/// 15081.
+pub(super) fn public_members() -> SqlError {
+    SqlError::new(15_081, 16, 1, "Membership of the public role cannot be changed.")
+}

@@ -1,0 +1,169 @@
+//! Rights to BACKUP, RESTORE and DBCC, whose databases and tables may be named by variables; and whose a new database is.
+//! Guarantees: a DBCC command that is not here is the sysadmin's.
+
+use std::sync::Arc;
+
+use catalog::security::{Class, DBO, Permission, Principal, Scope, Securable};
+use catalog::{Db, FIRST_USER_DB, fold_name};
+use syntax::ast::{Backup, Dbcc, NameOrVariable, Restore, RestoreKind, StmtKind};
+use types::SqlError;
+
+use super::{in_database, server, sysadmin};
+use crate::security::change::Change;
+use crate::stmt::StmtCtx;
+
+impl StmtCtx<'_> {
+    /// A database belongs to the login that makes it.
+    pub(in crate::stmt) fn own_database_made(&mut self, name: &str) -> Result<(), SqlError> {
+        if self.core.may_all() || self.core.caller.login_id() == 0 {
+            return Ok(());
+        }
+        let db = self.core.host().database(name)?;
+        let sid: Arc<[u8]> = self.core.caller.sid().into();
+        self.core.begin_statement(true)?;
+        let owned = Change::begin(self.core, &db).and_then(|mut change| {
+            let security = change.security();
+            let dbo = security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;
+            change.put_principal(Scope::Database, &Principal { sid, ..Principal::clone(dbo) })?;
+            change.finish()
+        });
+        self.core.end_statement(owned)
+    }
+
+    /// Checks what [`check`] leaves to the statement because names may be in variables.
+    pub(in crate::stmt) fn check_named(&mut self, kind: &StmtKind) -> Result<(), SqlError> {
+        match kind {
+            _ if self.core.may_all() => Ok(()),
+            StmtKind::Backup(backup) => self.may_back_up(backup),
+            StmtKind::Restore(restore) => self.may_restore(restore),
+            StmtKind::Dbcc(dbcc) => self.may_dbcc(dbcc),
+            _ => Ok(()),
+        }
+    }
+
+    fn database_named(&self, name: &NameOrVariable) -> Result<Option<Arc<Db>>, SqlError> {
+        let name = match name {
+            NameOrVariable::Name(name) => name.value.clone(),
+            NameOrVariable::Variable(variable) => {
+                let (slot, _) = self.variables.scope.find(variable)?;
+                let value = self.variables.values.get(slot).and_then(|v| v.as_str());
+                value.unwrap_or_default().into()
+            }
+        };
+        Ok(self.core.host().find_db(&name))
+    }
+
+    fn may_back_up(&mut self, backup: &Backup) -> Result<(), SqlError> {
+        let Some(db) = self.database_named(&backup.database)? else { return Ok(()) };
+        let permission = if backup.log { Permission::BackupLog } else { Permission::BackupDatabase };
+        in_database(self.core, &db, permission)
+    }
+
+    /// Over a database that is there: its owner and whoever may make databases; never a system database but by a sysadmin.
+    fn may_restore(&mut self, restore: &Restore) -> Result<(), SqlError> {
+        let db = match &restore.database {
+            Some(name) => self.database_named(name)?,
+            None => None,
+        };
+        if db.as_ref().is_some_and(|db| db.id() < FIRST_USER_DB) {
+            return sysadmin(self.core);
+        }
+        let creates = self.core.has_server(Permission::CreateAnyDatabase);
+        let is_set = matches!(restore.kind, RestoreKind::Database | RestoreKind::Log);
+        match db {
+            Some(db) if is_set => {
+                let alters = self.core.has_server(Permission::AlterAnyDatabase);
+                match (creates && alters) || self.core.owns_database(&db) {
+                    true => Ok(()),
+                    false => {
+                        let text =
+                            format!("User does not have permission to RESTORE database '{}'.", db.name());
+                        Err(SqlError::new(3110, 14, 1, text))
+                    }
+                }
+            }
+            _ if creates => Ok(()),
+            _ => {
+                let text = "CREATE DATABASE permission denied in database 'master'.";
+                Err(SqlError::new(262, 14, 1, text))
+            }
+        }
+    }
+
+    fn may_dbcc(&mut self, dbcc: &Dbcc) -> Result<(), SqlError> {
+        let current = self.core.db().clone();
+        let named = dbcc.args.first().map(|e| self.value(e)).transpose()?;
+        let by_argument = match &named {
+            Some(value) => match (value.as_str(), value.as_i64()) {
+                (Some(name), _) => self.core.host().find_db(name),
+                (_, Some(0)) => Some(current.clone()),
+                (_, Some(id)) => i32::try_from(id).ok().and_then(|id| self.core.host().db_by_id(id)),
+                _ => None,
+            },
+            None => Some(current.clone()),
+        };
+        let refused = || {
+            let text = format!(
+                "User '{}' does not have permission to run DBCC {} for database '{}'.",
+                self.core.login_name(),
+                dbcc.name,
+                current.name()
+            );
+            SqlError::new(7983, 14, 36, text)
+        };
+        let refused = refused();
+        match dbcc.name.to_ascii_uppercase().as_str() {
+            "USEROPTIONS" | "TRACESTATUS" => Ok(()),
+            "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" | "SHRINKDATABASE" | "LOGINFO" | "OPENTRAN"
+            | "UPDATEUSAGE" => match by_argument {
+                Some(db) if self.core.owns_database(&db) => Ok(()),
+                Some(_) => Err(refused),
+                None if self.core.is_sysadmin() => Ok(()),
+                None => Err(refused),
+            },
+            // A file of the current database.
+            "SHRINKFILE" | "CHECKFILEGROUP" | "CHECKCONSTRAINTS" if self.core.owns_database(&current) => {
+                Ok(())
+            }
+            "CLEANTABLE" if by_argument.as_ref().is_some_and(|db| self.core.owns_database(db)) => Ok(()),
+            // The own session's is everyone's to see.
+            "INPUTBUFFER" if named.as_ref().and_then(|v| v.as_i64()) == Some(self.core.spid().into()) => {
+                Ok(())
+            }
+            "INPUTBUFFER" | "PROCCACHE" => server(self.core, Permission::ViewServerState),
+            "CHECKTABLE" | "SHOW_STATISTICS" | "CHECKIDENT" => {
+                let name = named.as_ref().and_then(|v| v.as_str()).unwrap_or_default();
+                let parts = crate::functions::metadata::name_parts(name).unwrap_or_default();
+                let database = parts.get(2).filter(|part| !part.is_empty());
+                let db = match database {
+                    Some(name) => self.core.host().database(name)?,
+                    None => current.clone(),
+                };
+                let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());
+                let table = db.catalog().find(part(1), part(0)).cloned();
+                let Some(table) = table else { return Ok(()) };
+                let schema = db.catalog().schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
+                let on = Securable::new(Class::Object, table.object_id);
+                // Values of rows are in the steps of a histogram, of those too that a security policy or a mask hides.
+                let hidden = db.catalog().policies.contains_key(&table.object_id)
+                    || table.columns.iter().any(|c| c.mask.is_some());
+                let permission = if dbcc.name.eq_ignore_ascii_case("SHOW_STATISTICS") && !hidden {
+                    Permission::Select
+                } else {
+                    Permission::Alter
+                };
+                if self.core.has(&db, on, schema, permission) { Ok(()) } else { Err(refused) }
+            }
+            "SQLPERF" => {
+                let clears = dbcc.args.len() > 1;
+                let needed = if clears { Permission::AlterServerState } else { Permission::ViewServerState };
+                server(self.core, needed)
+            }
+            "FREEPROCCACHE" | "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" => {
+                server(self.core, Permission::AlterServerState)
+            }
+            _ if self.core.is_sysadmin() => Ok(()),
+            _ => Err(refused),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Checks of a whole table: how many columns, primary keys, clustered indexes, identity and rowversion columns it has.
+
+use syntax::ast::{Constraint, ConstraintKind, CreateTable, TableElement};
+use types::{DataType, SqlError};
+
+use catalog::{KeyConstraint, NewIndex, NewTable};
+
+/// Most columns of a table, key columns of an index.
+const MAX_COLUMNS: usize = 1024;
+
+/// 8112: two constraints that say CLUSTERED.
+pub(super) fn check_clustered(stmt: &CreateTable) -> Result<(), SqlError> {
+    let clustered = |c: &&Constraint| matches!(c.kind, ConstraintKind::Key { clustered: Some(true), .. });
+    let count = |element: &TableElement| match element {
+        TableElement::Column(column) => column.constraints.iter().filter(clustered).count(),
+        TableElement::Constraint(constraint) => usize::from(clustered(&constraint)),
+        TableElement::Index(_) | TableElement::Period { .. } => 0,
+    };
+    if stmt.elements.iter().map(count).sum::<usize>() > 1 {
+        return Err(two_clustered(&stmt.name.name.value));
+    }
+    Ok(())
+}
+
+/// 8112.
+fn two_clustered(table: &str) -> SqlError {
+    let text = format!("Cannot add more than one clustered index for constraints on table '{table}'.");
+    SqlError::new(8112, 16, 0, text)
+}
+
+pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
+    let name = &table.name;
+    if table.columns.len() > MAX_COLUMNS {
+        let text = format!(
+            "CREATE TABLE failed because column '{}' in table '{name}' exceeds the maximum of {MAX_COLUMNS} columns.",
+            table.columns[MAX_COLUMNS].name
+        );
+        return Err(SqlError::new(1702, 16, 1, text));
+    }
+    if table.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
+        let text = format!(
+            "Multiple identity columns specified for table '{name}'. Only one identity column per table is allowed."
+        );
+        return Err(SqlError::new(2744, 16, 2, text));
+    }
+    let mut versions = table.columns.iter().filter(|c| c.ty == DataType::RowVersion);
+    if let (Some(_), Some(second)) = (versions.next(), versions.next()) {
+        return Err(second_row_version(name, &second.name));
+    }
+    let primary = |i: &&NewIndex| i.constraint == Some(KeyConstraint::Primary);
+    if table.indexes.iter().filter(primary).count() > 1 {
+        let text = format!("Cannot add multiple PRIMARY KEY constraints to table '{name}'.");
+        return Err(SqlError::new(8110, 16, 0, text));
+    }
+    // A PRIMARY KEY that does not say so is clustered only if nothing else is.
+    let others = table.indexes.iter().filter(|i| i.clustered && !primary(i)).count();
+    if others > 1 {
+        return Err(two_clustered(name));
+    }
+    if others == 1 {
+        for index in table.indexes.iter_mut().filter(|i| i.constraint == Some(KeyConstraint::Primary)) {
+            index.clustered = false;
+        }
+    }
+    // The clustered index is built first: the others' rows point through its key.
+    table.indexes.sort_by_key(|i| !i.clustered);
+    Ok(())
+}
+
+/// 2738: a table has one rowversion column.
+pub fn second_row_version(table: &str, column: &str) -> SqlError {
+    let text = format!(
+        "A table can only have one timestamp column. Because table '{table}' already has one, the column '{column}' cannot be \
+         added."
+    );
+    SqlError::new(2738, 16, 1, text)
+}

@@ -1,0 +1,109 @@
+//! One column of a new table: its type, nullability, collation, IDENTITY and DEFAULT.
+
+use syntax::ast::{ColumnDef, ConstraintKind, Identity};
+use types::{DataType, SqlError};
+
+use super::ColumnDefaults;
+use super::key::nullable_key;
+use super::text::new_default;
+use crate::stmt::masks;
+use catalog::NewColumn;
+use plan::bind::type_names::alias_id;
+
+/// One column with its DEFAULT and IDENTITY; keys after it are [`add_column_keys`]'s.
+pub fn new_column(
+    column: &ColumnDef,
+    table: &str,
+    batch: &str,
+    defaults: &ColumnDefaults,
+) -> Result<NewColumn, SqlError> {
+    if column.computed.is_some() {
+        return Err(SqlError::internal("a computed column has no definition of its own"));
+    }
+    let (ty, nullable) = match &column.data_type {
+        Some(name) => plan::bind::type_names::type_of(name, &defaults.catalog)?,
+        // A column that is called timestamp is one.
+        None if column.name.is("timestamp") => (DataType::RowVersion, None),
+        None => {
+            let text = format!("The definition for column '{}' must include a data type.", column.name);
+            return Err(SqlError::new(173, 15, 1, text));
+        }
+    };
+    let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
+    let nullable = nullable && (column.generated.is_none() || column.nullable.is_some());
+    let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);
+    let declared = column.data_type.as_ref();
+    new.alias = declared.and_then(|name| alias_id(name, &defaults.catalog));
+    new.collation = defaults.collation;
+    new.generated = column.generated;
+    if let Some(name) = &column.collation {
+        new.collation = plan::bind::type_names::collation(name, defaults.db.default_collation(), 3)?;
+    }
+    if let Some(mask) = &column.mask {
+        new.mask = Some(masks::checked(mask, &new.name, new.ty)?);
+    }
+    if let Some(identity) = &column.identity {
+        new.identity = Some(identity_of(identity, &new, column.nullable)?);
+        new.nullable = false;
+    }
+    for constraint in &column.constraints {
+        match &constraint.kind {
+            ConstraintKind::Default { expr, .. } => {
+                if new.default.is_some() {
+                    let text = format!(
+                        "More than one column DEFAULT constraint specified for column '{}', table '{table}'.",
+                        new.name
+                    );
+                    return Err(SqlError::new(8148, 16, 0, text));
+                }
+                if new.identity.is_some() {
+                    return Err(default_of_identity(table, &new.name));
+                }
+                check_default_type(&new, table)?;
+                new.default = Some(new_default(constraint, expr, batch));
+            }
+            ConstraintKind::Key { primary: true, .. } => {
+                if column.nullable == Some(true) {
+                    return Err(nullable_key(table));
+                }
+                new.nullable = false;
+            }
+            ConstraintKind::Key { .. } | ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => {
+            }
+        }
+    }
+    Ok(new)
+}
+
+/// 1754.
+pub fn default_of_identity(table: &str, column: &str) -> SqlError {
+    let text = format!(
+        "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'."
+    );
+    SqlError::new(1754, 16, 0, text)
+}
+
+/// 1755: a DEFAULT of a rowversion column.
+pub fn check_default_type(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if column.ty != DataType::RowVersion {
+        return Ok(());
+    }
+    let text = format!(
+        "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{}'.",
+        column.name
+    );
+    Err(SqlError::new(1755, 16, 0, text))
+}
+
+fn identity_of(
+    identity: &Identity,
+    column: &NewColumn,
+    nullable: Option<bool>,
+) -> Result<(i64, i64), SqlError> {
+    let given = catalog::identity::of_clause(identity, &column.name, column.ty)?;
+    if nullable == Some(true) {
+        let text = format!("Could not create IDENTITY attribute on nullable column '{}'.", column.name);
+        return Err(SqlError::new(8147, 16, 1, text));
+    }
+    Ok(given)
+}

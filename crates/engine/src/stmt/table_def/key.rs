@@ -1,0 +1,190 @@
+//! Keys and indexes of a new table: their columns and options; foreign keys.
+//! Guarantees: a key names columns that are there, each once, and of a type that a key can have (1904, 1909, 1911, 1919).
+
+use compact_str::CompactString;
+use syntax::ast::{
+    Constraint, ConstraintKind, Expr, ExprKind, IndexColumn, InlineIndex, Literal, OptionItem, OptionValue,
+};
+use types::SqlError;
+
+use super::{ColumnDefaults, find, no_column};
+use crate::stmt::{computed_def, index_options, option_rules};
+use catalog::{KeyConstraint, NewColumn, NewForeignKey, NewIndex, NewTable};
+use plan::bind::filter::FilteredIndex;
+
+const MAX_KEY_COLUMNS: usize = 32;
+
+/// A FOREIGN KEY constraint, of `column` when it is written after one.
+pub fn new_foreign_key(constraint: &Constraint, column: Option<&str>) -> Result<NewForeignKey, SqlError> {
+    let ConstraintKind::ForeignKey { columns, table, references, on_delete, on_update } = &constraint.kind
+    else {
+        return Err(SqlError::internal("a foreign key was expected"));
+    };
+    let own = match column {
+        Some(column) if columns.is_empty() => vec![CompactString::from(column)],
+        _ => columns.iter().map(|c| c.value.clone()).collect(),
+    };
+    Ok(NewForeignKey {
+        name: constraint.name.as_ref().map(|n| n.value.clone()),
+        columns: own,
+        parent: table.clone(),
+        keys: references.iter().map(|c| c.value.clone()).collect(),
+        on_delete: *on_delete,
+        on_update: *on_update,
+    })
+}
+
+/// The index of a PRIMARY KEY or UNIQUE constraint over these columns.
+pub fn key_constraint(
+    columns: &[NewColumn],
+    table: &str,
+    constraint: &Constraint,
+    column: Option<&str>,
+) -> Result<NewIndex, SqlError> {
+    let ConstraintKind::Key { primary, clustered, columns: keys, options, .. } = &constraint.kind else {
+        return Err(SqlError::internal("a key constraint was expected"));
+    };
+    let key = match (keys.is_empty(), column) {
+        (true, Some(name)) => {
+            let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
+            check_key(&columns[at], table)?;
+            vec![(at, false)]
+        }
+        _ => key_columns(columns, keys, table)?,
+    };
+    let (fill_factor, options) = index_options::of_new(options, true, None)?;
+    Ok(NewIndex {
+        name: constraint.name.as_ref().map(|n| n.value.clone()),
+        unique: true,
+        clustered: clustered.unwrap_or(*primary),
+        key,
+        included: Vec::new(),
+        constraint: Some(if *primary { KeyConstraint::Primary } else { KeyConstraint::Unique }),
+        fill_factor,
+        options,
+        filter: None,
+    })
+}
+
+pub(super) fn add_inline_index(
+    table: &mut NewTable,
+    index: &InlineIndex,
+    column: Option<&str>,
+    defaults: &ColumnDefaults,
+) -> Result<(), SqlError> {
+    let filtered = index.filter.as_ref().map(|_| (index.name.value.as_str(), table.name.as_str()));
+    let (fill_factor, options) = index_options::of_new(&index.options, index.unique, filtered)?;
+    let filter = match &index.filter {
+        None => None,
+        Some(e) => {
+            let of = FilteredIndex { name: &index.name.value, table: &table.name };
+            Some(computed_def::new_filter(&defaults.db, of, &table.columns, e)?)
+        }
+    };
+    let key = match (index.columns.is_empty(), column) {
+        (true, Some(name)) => {
+            let at = find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?;
+            check_key(&table.columns[at], &table.name)?;
+            vec![(at, false)]
+        }
+        _ => key_columns(&table.columns, &index.columns, &table.name)?,
+    };
+    let mut included = Vec::new();
+    for name in &index.include {
+        let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+        check_included(&table.columns[at], &table.name)?;
+        included.push(at);
+    }
+    table.indexes.push(NewIndex {
+        name: Some(index.name.value.clone()),
+        unique: index.unique,
+        clustered: index.clustered == Some(true),
+        key,
+        included,
+        constraint: None,
+        fill_factor,
+        options,
+        filter,
+    });
+    Ok(())
+}
+
+/// Positions of an index's key columns. Errors: 1911 unknown, 1909 twice, 1904 too many, 1919 a (max) column.
+pub fn key_columns(
+    columns: &[NewColumn],
+    keys: &[IndexColumn],
+    table: &str,
+) -> Result<Vec<(usize, bool)>, SqlError> {
+    let mut out: Vec<(usize, bool)> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let name = &key.name.value;
+        let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
+        if out.iter().any(|(seen, _)| *seen == at) {
+            let text = format!(
+                "Cannot use duplicate column names in index. Column name '{name}' listed more than once."
+            );
+            return Err(SqlError::new(1909, 16, 1, text));
+        }
+        check_key(&columns[at], table)?;
+        out.push((at, key.descending));
+    }
+    if out.is_empty() || out.len() > MAX_KEY_COLUMNS {
+        let text = format!(
+            "The index on table '{table}' has {} columns in the key list. The maximum limit for index key column \
+             list is {MAX_KEY_COLUMNS}.",
+            out.len()
+        );
+        return Err(SqlError::new(1904, 16, 1, text));
+    }
+    Ok(out)
+}
+
+/// 1919: a column that no index can have in its key.
+fn check_key(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if !column.ty.is_lob() {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{}' in table '{table}' is of a type that is invalid for use as a key column in an index.",
+        column.name
+    );
+    Err(SqlError::new(1919, 16, 1, text))
+}
+
+/// 1999: a column that no index can have besides its key.
+pub fn check_included(column: &NewColumn, table: &str) -> Result<(), SqlError> {
+    if !column.ty.is_old_lob() {
+        return Ok(());
+    }
+    let text = format!(
+        "Column '{}' in table '{table}' is of a type that is invalid for use as included column in an index.",
+        column.name
+    );
+    Err(SqlError::new(1999, 16, 1, text))
+}
+
+/// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129 out of range.
+pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
+    option_rules::check("CREATE INDEX", options, option_rules::INDEX)?;
+    for option in options.iter().filter(|o| o.name == "FILLFACTOR") {
+        if let OptionValue::Expr(Expr { kind: ExprKind::Literal(Literal::Integer(n)), .. }) = &option.value {
+            if (1..=100).contains(n) {
+                return Ok(*n as u8);
+            }
+            let text =
+                format!("Fillfactor {n} is not a valid percentage; fillfactor must be between 1 and 100.");
+            return Err(SqlError::new(129, 15, 1, text));
+        }
+    }
+    Ok(0)
+}
+
+/// 8111: a primary key over a column that allows NULL.
+pub fn nullable_key(table: &str) -> SqlError {
+    SqlError::new(
+        8111,
+        16,
+        1,
+        format!("Cannot define PRIMARY KEY constraint on nullable column in table '{table}'."),
+    )
+}

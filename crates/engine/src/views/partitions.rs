@@ -1,0 +1,197 @@
+//! Where tables and indexes lie: sys.partitions, sys.allocation_units, sys.dm_db_partition_stats. Each heap and index is one partition.
+//! Guarantees: rows are counted at most once after a start; from then on DML keeps their number up.
+
+use std::sync::Arc;
+
+use types::{SqlError, Value};
+
+use super::{NVARCHAR60, View, ViewColumn, big, pick, text};
+use catalog::names::quote;
+use catalog::{Db, IndexDef, TableDef};
+use exec::operators::context::ExecCtx;
+use exec::operators::query::run_query;
+use exec::state::SessionCore;
+use pages::UnitId;
+use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
+use plan::compile_query;
+
+use types::DataType::{BigInt, Int, SmallInt, TinyInt};
+
+const PARTITION_COLUMNS: &[ViewColumn] = &[
+    ("partition_id", BigInt, false),
+    ("object_id", Int, false),
+    ("index_id", Int, false),
+    ("partition_number", Int, false),
+    ("hobt_id", BigInt, false),
+    ("rows", BigInt, true),
+    ("filestream_filegroup_id", SmallInt, false),
+    ("data_compression", TinyInt, false),
+    ("data_compression_desc", NVARCHAR60, true),
+];
+
+/// A unit's number as allocation_unit_id.
+pub(super) fn allocation_unit_id(unit: UnitId) -> Value {
+    Value::BigInt(super::dblog::alloc_unit_id(unit))
+}
+
+/// A unit's number in the form in which SQL Server shows partition and container ids.
+pub(super) fn partition_id(index: &IndexDef) -> Value {
+    allocation_unit_id(index.unit)
+}
+
+/// sys.partitions.
+pub static PARTITIONS: View =
+    View::seeking("partitions", PARTITION_COLUMNS, &[1], pick::some_per_table, |session, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::indexed(&catalog, wanted, 1) {
+            let count = table_rows(session, db, table)?;
+            for index in table.stored_indexes() {
+                rows.push(wanted.part(vec![
+                    partition_id(index),
+                    Value::Int(table.shown_id()),
+                    Value::Int(index.index_id),
+                    Value::Int(1),
+                    partition_id(index),
+                    Value::BigInt(count),
+                    Value::SmallInt(0),
+                    Value::TinyInt(index.options.compression() as u8),
+                    text(index.options.compression().word()),
+                ]));
+            }
+        }
+        Ok(rows)
+    });
+
+const UNIT_COLUMNS: &[ViewColumn] = &[
+    ("allocation_unit_id", BigInt, false),
+    ("type", TinyInt, false),
+    ("type_desc", NVARCHAR60, true),
+    ("container_id", BigInt, false),
+    ("data_space_id", Int, true),
+    ("total_pages", BigInt, false),
+    ("used_pages", BigInt, false),
+    ("data_pages", BigInt, false),
+];
+
+/// sys.allocation_units.
+pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, |_, db, _| {
+    let mut rows = Vec::new();
+    for table in db.catalog().stored() {
+        let base = (table.storage.clone(), 2, "LOB_DATA");
+        let units = table.stored_indexes().map(|i| (i.unit, i.first_iam, i.clone(), 1, "IN_ROW_DATA"));
+        let lob = table.lob.map(|(unit, iam)| (unit, iam, base.0.clone(), base.1, base.2));
+        for (unit, first_iam, index, kind, name) in units.chain(lob) {
+            let (reserved, used) = super::files::unit_pages(db, first_iam)?;
+            rows.push(vec![
+                allocation_unit_id(unit),
+                Value::TinyInt(kind),
+                text(name),
+                partition_id(&index),
+                Value::Int(index.filegroup.into()),
+                big(reserved),
+                big(used),
+                big(used.saturating_sub(1)),
+            ]);
+        }
+    }
+    Ok(rows)
+});
+
+const PARTITION_STATS_COLUMNS: &[ViewColumn] = &[
+    ("partition_id", BigInt, true),
+    ("object_id", Int, false),
+    ("index_id", Int, false),
+    ("partition_number", Int, false),
+    ("in_row_data_page_count", BigInt, true),
+    ("in_row_used_page_count", BigInt, true),
+    ("in_row_reserved_page_count", BigInt, true),
+    ("lob_used_page_count", BigInt, true),
+    ("lob_reserved_page_count", BigInt, true),
+    ("row_overflow_used_page_count", BigInt, true),
+    ("row_overflow_reserved_page_count", BigInt, true),
+    ("used_page_count", BigInt, true),
+    ("reserved_page_count", BigInt, true),
+    ("row_count", BigInt, true),
+];
+
+/// sys.dm_db_partition_stats.
+pub static PARTITION_STATS: View = View::seeking(
+    "dm_db_partition_stats",
+    PARTITION_STATS_COLUMNS,
+    &[1],
+    pick::some_per_table,
+    |session, db, wanted| {
+        let (catalog, mut rows) = (db.catalog(), Vec::new());
+        for table in pick::indexed(&catalog, wanted, 1) {
+            let count = table_rows(session, db, table)?;
+            for index in table.stored_indexes() {
+                let (reserved, used) = super::files::unit_pages(db, index.first_iam)?;
+                // Large values are the base's.
+                let lob = table.lob.filter(|_| index.index_id < 2);
+                let (lob_reserved, lob_used) = match lob {
+                    Some((_, first_iam)) => super::files::unit_pages(db, first_iam)?,
+                    None => (0, 0),
+                };
+                rows.push(wanted.part(vec![
+                    partition_id(index),
+                    Value::Int(table.shown_id()),
+                    Value::Int(index.index_id),
+                    Value::Int(1),
+                    big(used.saturating_sub(1)),
+                    big(used),
+                    big(reserved),
+                    big(lob_used),
+                    big(lob_reserved),
+                    big(0),
+                    big(0),
+                    big(used + lob_used),
+                    big(reserved + lob_reserved),
+                    Value::BigInt(count),
+                ]));
+            }
+        }
+        Ok(rows)
+    },
+);
+
+/// The number of a table's rows: kept up by DML, counted once after a start.
+pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<i64, SqlError> {
+    let known = table.state.rows();
+    if known >= 0 {
+        return Ok(known);
+    }
+    let name = format!("{}.{}.{}", quote(&db.name()), quote(&table.schema), quote(&table.name));
+    let counted = count_rows(session, &name)?;
+    // DML that ran while we counted has moved the number: then the next one counts again.
+    table.state.counted(known, counted);
+    Ok(counted)
+}
+
+fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
+    let stmts =
+        syntax::parse(&format!("SELECT COUNT_BIG(*) FROM {name}")).map_err(catalog::errors::syntax_error)?;
+    let Some(syntax::ast::StmtKind::Select(query)) = stmts.into_iter().next().map(|s| s.kind) else {
+        return Err(SqlError::internal("a count is no query"));
+    };
+    let vars = VarScope::new();
+    let shared = session.shared.clone();
+    let (host, db, options) = (session.host().clone(), session.db().clone(), session.options.clone());
+    let env = CompileEnv {
+        predicate_of: None,
+        chain: plan::rights::Chain::Trusted,
+        names: &*host,
+        db: &db,
+        catalog: db.catalog(),
+        vars: &vars,
+        values: &[],
+        options: &options,
+        temps: &NO_TEMPS,
+        changes: None,
+        cancel: &shared.cancel,
+        counters: host.optimizer(),
+    };
+    let plan = compile_query(&query, &env)?;
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    run_query(&plan, &mut ExecCtx { session, vars: &mut [] }, &mut rows)?;
+    Ok(rows.first().and_then(|row| row.first()).and_then(Value::as_i64).unwrap_or(0))
+}

@@ -1,0 +1,94 @@
+//! What is in a text: CHARINDEX, PATINDEX, REPLACE.
+//! Guarantees: characters are compared as the collation does.
+
+use super::string_parts::{byte_of_unit, fitted, units, width};
+use super::{CallCx, int_arg, text_arg};
+use types::like::LikePattern;
+use types::{Collation, SqlError, Value};
+
+/// Whether the collation takes a text's beginning for a needle: the bytes that it has there.
+fn starts_with(text: &str, needle: &str, collation: Collation) -> Option<usize> {
+    let same = |a: char, b: char| match a.is_ascii() && b.is_ascii() {
+        true => a == b || collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b),
+        false => collation.same_char(a, b),
+    };
+    let mut rest = text.chars();
+    for n in needle.chars() {
+        if !same(rest.next()?, n) {
+            return None;
+        }
+    }
+    Some(text.len() - rest.as_str().len())
+}
+
+/// Where a needle is in a text by the collation, from a byte on: its bytes. Between so many places of the text it looks whether
+/// the session was told to stop.
+fn find(
+    text: &str,
+    needle: &str,
+    from: usize,
+    cx: &CallCx<'_>,
+) -> Result<Option<std::ops::Range<usize>>, SqlError> {
+    const LOOK: usize = 1 << 16;
+    for (count, (at, _)) in text[from..].char_indices().enumerate() {
+        if count % LOOK == LOOK - 1 {
+            cx.rt.check_cancel()?;
+        }
+        let at = from + at;
+        if let Some(length) = starts_with(&text[at..], needle, cx.collation) {
+            return Ok(Some(at..at + length));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let (needle, haystack) = (text_arg(args, 0), text_arg(args, 1));
+    let from = if args.len() > 2 { usize::try_from(int_arg(args, 2) - 1).unwrap_or(0) } else { 0 };
+    if needle.is_empty() {
+        return Ok(Value::Int(0));
+    }
+    let found = find(haystack, needle, byte_of_unit(haystack, from, cx.collation), cx)?;
+    Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start], cx.collation) as i32 + 1)))
+}
+
+pub(super) fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let (pattern, text) = (text_arg(args, 0), text_arg(args, 1));
+    let unicode = cx.types.iter().any(|ty| ty.is_unicode());
+    let Some(inner) = pattern.strip_prefix('%') else {
+        let whole = LikePattern::new(pattern, None)?.matches(text, cx.collation, unicode);
+        return Ok(Value::Int(i32::from(whole)));
+    };
+    // The first place where the rest of the pattern fits.
+    let inner = LikePattern::new(inner, None)?;
+    let mut position = 0;
+    for (at, c) in text.char_indices() {
+        if inner.matches(&text[at..], cx.collation, unicode) {
+            return Ok(Value::Int(position + 1));
+        }
+        position += width(c, cx.collation) as i32;
+    }
+    Ok(Value::Int(0))
+}
+
+pub(super) fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let (text, from, to) = (text_arg(args, 0), text_arg(args, 1), text_arg(args, 2));
+    if from.is_empty() {
+        return Ok(args[0].clone());
+    }
+    let mut out = String::with_capacity(text.len());
+    // No more is made than the type holds: a unit is at most three bytes.
+    let limit = cx.ty.length().map_or(usize::MAX, |units| units * 3);
+    let mut copied = 0;
+    while let Some(at) = find(text, from, copied, cx)? {
+        out.push_str(&text[copied..at.start]);
+        out.push_str(to);
+        copied = at.end;
+        if out.len() > limit {
+            break;
+        }
+        cx.rt.check_memory(out.len())?;
+    }
+    out.push_str(&text[copied..]);
+    Ok(fitted(out, cx))
+}

@@ -1,0 +1,124 @@
+//! Names of columns: found from the innermost block outwards.
+//! Guarantees: a name is one column or an error (126, 128, 207, 209, 4104); a column of an outer block is a parameter of the block below
+//! it.
+
+use super::Binder;
+use super::scope::Clause;
+use super::xml;
+use catalog::fold_name;
+use expr::{ColId, Expr, Typed};
+use syntax::ast::{self};
+use types::SqlError;
+
+impl Binder<'_> {
+    /// Resolves a column name, from the innermost block outwards.
+    pub fn column(&mut self, column: &ast::ColumnRef) -> Result<Typed, SqlError> {
+        if self.clause() == Clause::None && self.scopes.len() <= 1 {
+            return Err(self.no_column_here(column));
+        }
+        let folded = fold_name(&column.name.value);
+        for depth in (0..self.scopes.len()).rev() {
+            if !self.scopes[depth].visible {
+                continue;
+            }
+            if let Some(found) = self.column_at(depth, column, &folded)? {
+                if let Expr::Col(id) = found.expr
+                    && self.node_columns.contains(&id)
+                    && !self.node_access
+                {
+                    return Err(xml::node_by_itself(&column.name.value));
+                }
+                return Ok(self.carried(depth, found));
+            }
+        }
+        Err(match &column.qualifier {
+            None if column.name.value.starts_with('$') && !column.name.quoted => {
+                SqlError::new(126, 15, 1, format!("Invalid pseudocolumn \"{}\".", column.name.value))
+            }
+            None => SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value)),
+            Some(qualifier) if self.source_exists(qualifier) => {
+                SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value))
+            }
+            Some(qualifier) => {
+                let name = format!("{qualifier}.{}", column.name.value);
+                let text = format!("The multi-part identifier \"{name}\" could not be bound.");
+                SqlError::new(4104, 16, 1, text)
+            }
+        })
+    }
+
+    fn no_column_here(&self, column: &ast::ColumnRef) -> SqlError {
+        let name = match &column.qualifier {
+            Some(qualifier) => format!("{qualifier}.{}", column.name.value),
+            None => column.name.value.to_string(),
+        };
+        let text = format!(
+            "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant \
+             expressions, and (in some contexts) variables. Column names are not permitted."
+        );
+        SqlError::new(128, 15, 1, text)
+    }
+
+    fn source_exists(&self, qualifier: &ast::ObjectName) -> bool {
+        self.scopes.iter().any(|scope| scope.sources.iter().any(|s| s.is_named(qualifier)))
+    }
+
+    fn column_at(
+        &mut self,
+        depth: usize,
+        column: &ast::ColumnRef,
+        folded: &str,
+    ) -> Result<Option<Typed>, SqlError> {
+        let scope = &self.scopes[depth];
+        let mut found: Option<(ColId, Typed, String)> = None;
+        let unnamed = if column.qualifier.is_none() { scope.prefixed } else { 0 };
+        for source in scope.sources.iter().skip(unnamed) {
+            if column.qualifier.as_ref().is_some_and(|q| !source.is_named(q)) {
+                continue;
+            }
+            for candidate in source.columns.iter().filter(|c| c.folded == folded) {
+                if found.is_some() {
+                    let text = format!("Ambiguous column name '{}'.", column.name.value);
+                    return Err(SqlError::new(209, 16, 1, text));
+                }
+                found =
+                    Some((candidate.id, candidate.typed(), format!("{}.{}", source.name, candidate.name)));
+            }
+        }
+        let Some((id, typed, full)) = found else { return Ok(None) };
+        self.rights.mentions(id);
+        self.grouped_column(depth, typed, &full).map(Some)
+    }
+
+    /// What is made of columns of an outer block becomes one of parameters of the block below it.
+    pub(super) fn carried(&mut self, depth: usize, mut found: Typed) -> Typed {
+        if depth + 1 == self.scopes.len() {
+            return found;
+        }
+        for scope in &mut self.scopes[depth + 1..] {
+            scope.correlated = true;
+        }
+        let mut ids = Vec::new();
+        found.expr.columns(&mut ids);
+        for id in ids {
+            let slot = self.param_of(depth, id);
+            found.expr.leaves_mut(&mut |leaf| {
+                if matches!(leaf, Expr::Col(of) if *of == id) {
+                    *leaf = Expr::Param(slot);
+                }
+            });
+        }
+        found
+    }
+
+    /// The parameter that a column of a block is below it.
+    fn param_of(&mut self, depth: usize, id: ColId) -> usize {
+        let known = self.scopes[depth + 1].outer.iter();
+        let known = known.clone().find(|(_, e)| matches!(e, Expr::Col(c) if *c == id)).map(|(slot, _)| *slot);
+        known.unwrap_or_else(|| {
+            let slot = self.new_param();
+            self.scopes[depth + 1].outer.push((slot, Expr::Col(id)));
+            slot
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! What stands inside a written expression. Subqueries are blocks of their own: what they hold is not inside.
+
+use catalog::fold_name;
+use syntax::ast::{self, ExprKind};
+
+/// Whether an aggregate of this block stands inside; subqueries are blocks of their own.
+pub fn has_aggregate(e: &ast::Expr) -> bool {
+    use expr::aggregate::AggKind;
+    let own = |e: &ast::Expr| match &e.kind {
+        ExprKind::Function(call) => {
+            call.over.is_none() && AggKind::from_name(&fold_name(&call.name.name.value)).is_some()
+        }
+        _ => false,
+    };
+    contains(e, &own)
+}
+
+/// Whether an expression, or one in it, is such a one. What stands in subqueries is not in it.
+pub fn contains(e: &ast::Expr, such: &dyn Fn(&ast::Expr) -> bool) -> bool {
+    let one = |e: &ast::Expr| contains(e, such);
+    let any = |list: &[ast::Expr]| list.iter().any(one);
+    let opt = |e: &Option<Box<ast::Expr>>| e.as_deref().is_some_and(one);
+    let within = match &e.kind {
+        ExprKind::Function(call) => {
+            let over = call.over.as_ref();
+            any(&call.args)
+                || over.is_some_and(|o| any(&o.partition_by) || o.order_by.iter().any(|i| one(&i.expr)))
+        }
+        ExprKind::Unary { operand, .. }
+        | ExprKind::Cast { operand, .. }
+        | ExprKind::Collate { operand, .. }
+        | ExprKind::Parse { operand, .. }
+        | ExprKind::IsNull { operand, .. }
+        | ExprKind::InQuery { operand, .. } => one(operand),
+        ExprKind::Convert { operand, style, .. } => one(operand) || opt(style),
+        ExprKind::Binary { left, right, .. }
+        | ExprKind::Compare { left, right, .. }
+        | ExprKind::IsDistinct { left, right, .. } => one(left) || one(right),
+        ExprKind::Quantified { left, .. } => one(left),
+        ExprKind::Case { operand, branches, otherwise } => {
+            opt(operand) || opt(otherwise) || branches.iter().any(|b| one(&b.when) || one(&b.then))
+        }
+        ExprKind::And(list) | ExprKind::Or(list) => any(list),
+        ExprKind::Not(inner) => one(inner),
+        ExprKind::Between { operand, low, high, .. } => one(operand) || one(low) || one(high),
+        ExprKind::InList { operand, list, .. } => one(operand) || any(list),
+        ExprKind::Like { operand, pattern, .. } => one(operand) || one(pattern),
+        _ => false,
+    };
+    within || such(e)
+}

@@ -1,0 +1,78 @@
+//! TABLESAMPLE: a table of which only some pages are read.
+//! Guarantees: what policies let through of the rows stays so; whatever is no table is 494.
+
+use super::{literal, unsupported};
+use crate::access_hints::{Amount, Sample};
+use crate::logical::Logical;
+use syntax::ast;
+use types::convert::{Mode, convert};
+use types::{DataType, SqlError, Value};
+
+/// A table of which only some pages are read; `of`: the object that is named.
+///
+/// Errors: 494 it is none, 476 and 477 the amount, 497 a variable; 40517 with locks on rows.
+pub(super) fn sampled(
+    logical: Logical,
+    of: i32,
+    name: &ast::ObjectName,
+    sample: &ast::TableSample,
+) -> Result<Logical, SqlError> {
+    // A view may be no more than its table.
+    let (mut get, conditions) = match logical {
+        Logical::Get(get) if get.table.object_id == of => (get, Vec::new()),
+        Logical::Filter { input, preds } => match *input {
+            // What a policy lets through of the pages that are read.
+            Logical::Get(get) if get.table.object_id == of => (get, preds),
+            _ => return Err(not_sampled()),
+        },
+        _ => return Err(not_sampled()),
+    };
+    if get.locks.is_some() {
+        return Err(unsupported("TABLESAMPLE with locks on rows"));
+    }
+    let number = |e: &ast::Expr| match e.kind {
+        ast::ExprKind::Variable(_) => {
+            let text = "Variables are not allowed in the TABLESAMPLE or REPEATABLE clauses.";
+            Err(SqlError::new(497, 15, 1, text))
+        }
+        _ => literal::literal(e),
+    };
+    let whole = |e: &ast::Expr| {
+        let text = format!(
+            "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{}\". The value or seed must be an \
+             integer.",
+            name.name
+        );
+        number(e)?.as_i64().ok_or_else(|| SqlError::new(477, 16, 1, text))
+    };
+    let amount = if sample.rows {
+        Amount::Rows(u64::try_from(whole(&sample.amount)?).unwrap_or(0))
+    } else {
+        let value = number(&sample.amount)?;
+        let ty = value.natural_type();
+        let percent = convert(&value, ty, DataType::Float, 0, Mode::Implicit);
+        let percent = match percent {
+            Ok(Value::Float(percent)) if (0.0..=100.0).contains(&percent) => percent,
+            _ => {
+                let text = format!(
+                    "Invalid PERCENT tablesample size \"{}\" for table \"{}\". The PERCENT tablesample size must be between 0 and 100.",
+                    types::display::format_value(&value, ty),
+                    name.name
+                );
+                return Err(SqlError::new(476, 16, 1, text));
+            }
+        };
+        Amount::Share((percent / 100.0 * Sample::ALL as f64) as u64)
+    };
+    let seed = sample.repeatable.as_ref().map(whole).transpose()?;
+    let access = &mut get.hints.access;
+    access.sample = Some(Sample { amount, seed });
+    // Pages of the base: rows of an index lie on others.
+    (access.index, access.scan) = (Some(get.table.storage.index_id), true);
+    Ok(Logical::Get(get).filtered(conditions))
+}
+
+/// 494.
+fn not_sampled() -> SqlError {
+    SqlError::new(494, 16, 1, "The TABLESAMPLE clause can only be used with local tables.")
+}

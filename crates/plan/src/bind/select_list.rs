@@ -1,0 +1,168 @@
+//! The list of SELECT: expressions, stars, values for variables, IDENTITY() of SELECT INTO.
+//! Guarantees: a list gives columns or values of variables, never both (141); a column goes by the name that the table has for it.
+
+use super::Binder;
+use super::scope::Source;
+use catalog::fold_name;
+use compact_str::CompactString;
+use expr::bind_ops;
+use expr::{Expr, Typed};
+use syntax::ast::{self, ExprKind, SelectItem};
+use types::convert::Mode;
+use types::{DataType, SqlError, Value};
+
+/// A list, bound: one of the two is empty.
+pub(super) struct SelectList {
+    pub(super) items: Vec<Item>,
+    pub(super) assignments: Assignments,
+}
+
+/// `@v = x` of a select list: slot, value.
+type Assignments = Vec<(usize, Expr)>;
+
+/// One item of a select list, bound.
+pub(super) struct Item {
+    pub(super) name: CompactString,
+    pub(super) typed: Typed,
+}
+
+impl Binder<'_> {
+    pub(super) fn select_list(&mut self, select: &ast::Select) -> Result<SelectList, SqlError> {
+        let mut items = Vec::new();
+        let mut assignments = Vec::new();
+        for item in &select.items {
+            match item {
+                SelectItem::Wildcard { qualifier, .. } => self.wildcard(qualifier.as_ref(), &mut items)?,
+                SelectItem::Expr { expr, alias } => {
+                    let typed = match &expr.kind {
+                        ExprKind::Identity { target, identity } => {
+                            self.numbered_item(target, identity, alias.as_ref(), items.len())?
+                        }
+                        _ => self.expr(expr)?,
+                    };
+                    let name = match (alias, &expr.kind) {
+                        (Some(alias), _) => alias.value.clone(),
+                        (None, ExprKind::Column(c)) => self.stored_name(&typed, &c.name.value),
+                        _ => "".into(),
+                    };
+                    items.push(Item { name, typed });
+                }
+                SelectItem::Assign { variable, op, expr } => {
+                    assignments.push(self.assignment(variable, *op, expr)?);
+                }
+            }
+        }
+        if !items.is_empty() && !assignments.is_empty() {
+            let text = "A SELECT statement that assigns a value to a variable must not be combined with data-\
+                        retrieval operations.";
+            return Err(SqlError::new(141, 15, 1, text));
+        }
+        Ok(SelectList { items, assignments })
+    }
+
+    /// IDENTITY(type, seed, increment) in the select list of SELECT INTO: the values are given when the rows are stored.
+    fn numbered_item(
+        &mut self,
+        target: &ast::TypeName,
+        identity: &ast::Identity,
+        alias: Option<&ast::Ident>,
+        at: usize,
+    ) -> Result<Typed, SqlError> {
+        let name = alias.map_or("", |alias| alias.value.as_str());
+        let ty = super::type_names::data_type(target, &self.catalog)?;
+        let outermost = self.scopes.len() == 1;
+        let Some(numbered) = self.numbered.as_mut().filter(|_| outermost) else {
+            return Err(super::value::identity_outside());
+        };
+        numbered.push((at, catalog::identity::of_clause(identity, name, ty)?));
+        let zero = Typed::new(Expr::Const(Value::Int(0)), DataType::Int, false);
+        Ok(Typed::new(bind_ops::implicit(zero, ty)?, ty, false))
+    }
+
+    /// A result column is named as the table has it, not as the query wrote it.
+    fn stored_name(&self, typed: &Typed, written: &str) -> CompactString {
+        let Expr::Col(id) = typed.expr else { return written.into() };
+        let folded = fold_name(written);
+        let sources = self.scopes.iter().flat_map(|s| &s.sources);
+        // A query may offer one column under two names.
+        let column = sources.flat_map(|s| &s.columns).find(|c| c.id == id && c.folded == folded);
+        column.map_or_else(|| written.into(), |c| c.name.clone())
+    }
+
+    /// `@v = x`, `@v += x`: the slot and the value in the variable's type.
+    pub fn assignment(
+        &mut self,
+        variable: &str,
+        op: ast::AssignOp,
+        expr: &ast::Expr,
+    ) -> Result<(usize, Expr), SqlError> {
+        self.deduce_assigned(variable, op, expr)?;
+        let (slot, ty) = self.env.vars.find(variable)?;
+        let mut typed = self.expr(expr)?;
+        if let Some(op) = compound(op) {
+            typed = self.binary(op, Typed::new(Expr::Var(slot), ty, true), typed)?;
+        }
+        Ok((slot, bind_ops::assigned(typed, ty, Mode::Implicit, self.collation())?))
+    }
+
+    pub(super) fn wildcard(
+        &mut self,
+        qualifier: Option<&ast::ObjectName>,
+        items: &mut Vec<Item>,
+    ) -> Result<(), SqlError> {
+        let scope = self.scope()?;
+        if scope.sources.is_empty() {
+            return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
+        }
+        let wanted = |s: &Source| qualifier.is_none_or(|q| s.is_named(q));
+        if !scope.sources.iter().any(wanted) {
+            let name = qualifier.map(|q| q.to_string()).unwrap_or_default();
+            let text = format!(
+                "The column prefix '{name}' does not match with a table name or alias name used in the query."
+            );
+            return Err(SqlError::new(107, 15, 1, text));
+        }
+        let columns: Vec<_> = scope
+            .sources
+            .iter()
+            .filter(|s| wanted(s))
+            .flat_map(|s| {
+                let full = s.name.clone();
+                s.columns.iter().filter(|c| !c.hidden).map(move |c| (full.clone(), c.clone()))
+            })
+            .collect();
+        let depth = self.scopes.len() - 1;
+        for (full, column) in columns {
+            self.rights.mentions(column.id);
+            if self.node_columns.contains(&column.id) {
+                return Err(super::xml::node_by_itself(&column.name));
+            }
+            let typed = self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
+            items.push(Item { name: column.name, typed });
+        }
+        Ok(())
+    }
+
+    /// All columns of the block's sources: `*` as the arguments of a function.
+    pub(super) fn all_columns(&mut self) -> Result<Vec<Typed>, SqlError> {
+        let mut items = Vec::new();
+        self.wildcard(None, &mut items)?;
+        Ok(items.into_iter().map(|item| item.typed).collect())
+    }
+}
+
+/// The operator of a compound assignment.
+pub fn compound(op: ast::AssignOp) -> Option<ast::BinaryOp> {
+    use ast::{AssignOp as A, BinaryOp as B};
+    Some(match op {
+        A::Set => return None,
+        A::Add => B::Add,
+        A::Subtract => B::Subtract,
+        A::Multiply => B::Multiply,
+        A::Divide => B::Divide,
+        A::Modulo => B::Modulo,
+        A::BitAnd => B::BitAnd,
+        A::BitOr => B::BitOr,
+        A::BitXor => B::BitXor,
+    })
+}

@@ -1,0 +1,219 @@
+//! UNION, INTERSECT and EXCEPT, and the ORDER BY of what they make.
+//! Guarantees: both sides have as many columns, and each pair of them meets in one type and collation; the columns go by the names of the
+//! first query.
+
+use super::Binder;
+use super::scope::Scope;
+use crate::bind::nested_change::{Place, check_none};
+use crate::logical::{BoundQuery, Logical, OutColumn, SortKey};
+use catalog::fold_name;
+use expr::bind_ops;
+use expr::{Expr, Typed};
+use syntax::ast::{self, ExprKind, QueryBody, SelectItem, SetOp};
+use types::{DataType, SqlError, Value};
+
+impl Binder<'_> {
+    pub(super) fn set_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        let mut bound = self.set_body(&query.body)?;
+        let mut keys = Vec::new();
+        for item in &query.order_by {
+            let named = selected_at(&item.expr, &query.body).and_then(|at| bound.columns.get(at));
+            let column = match named {
+                Some(column) => Some(column),
+                None => output_column(&item.expr, &bound.columns)?,
+            };
+            let Some(column) = column else {
+                let text = "ORDER BY items must appear in the select list if the statement contains a UNION, \
+                            INTERSECT or EXCEPT operator.";
+                return Err(SqlError::new(104, 16, 1, text));
+            };
+            column.ty.check_comparable()?;
+            let expr = Expr::Col(column.id);
+            keys.push(SortKey { expr, descending: item.descending, collation: column.collation });
+        }
+        if !keys.is_empty() {
+            bound.logical = Logical::Sort { input: Box::new(bound.logical), keys };
+        }
+        self.offset_fetch(query, bound)
+    }
+
+    pub(super) fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
+        let (op, all, left, right) = match body {
+            QueryBody::Select(select) => {
+                check_none(&select.from.iter().collect::<Vec<_>>(), Place::Set)?;
+                let bare = ast::Query {
+                    ctes: Vec::new(),
+                    body: QueryBody::Select(select.clone()),
+                    order_by: Vec::new(),
+                    offset: None,
+                    fetch: None,
+                    for_clause: None,
+                    options: Vec::new(),
+                    span: select.span,
+                };
+                return self.query(&bare);
+            }
+            QueryBody::Ordered(query) => {
+                self.scopes.push(Scope::default());
+                let bound = self.inner_query(query);
+                self.scopes.pop();
+                return bound;
+            }
+            QueryBody::Set { op, all, left, right } => (*op, *all, left, right),
+        };
+        let around = std::mem::replace(&mut self.combining, true);
+        let sides = self.set_body(left).and_then(|left| Ok((left, self.set_body(right)?)));
+        self.combining = around;
+        let (left, right) = sides?;
+        self.combined(op, all, left, right)
+    }
+
+    /// UNION ALL of two queries.
+    pub(super) fn union_all(&mut self, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery, SqlError> {
+        self.combined(SetOp::Union, true, left, right)
+    }
+
+    pub(super) fn combined(
+        &mut self,
+        op: SetOp,
+        all: bool,
+        left: BoundQuery,
+        right: BoundQuery,
+    ) -> Result<BoundQuery, SqlError> {
+        if left.columns.len() != right.columns.len() {
+            let text = "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number \
+                        of expressions in their target lists.";
+            return Err(SqlError::new(205, 16, 1, text));
+        }
+        if !left.assignments.is_empty() || !right.assignments.is_empty() {
+            let text = "A SELECT statement that assigns a value to a variable must not be combined with data-\
+                        retrieval operations.";
+            return Err(SqlError::new(141, 15, 1, text));
+        }
+        let first = self.new_cols(left.columns.len());
+        let mut columns = Vec::with_capacity(left.columns.len());
+        for (i, (l, r)) in left.columns.iter().zip(&right.columns).enumerate() {
+            let (lt, rt) = (out_typed(l), out_typed(r));
+            let operator = match op {
+                SetOp::Union => "UNION",
+                SetOp::Intersect => "INTERSECT",
+                SetOp::Except => "EXCEPT",
+            };
+            let (ty, label, collation) = bind_ops::unified_in_one(&[&lt, &rt], operator)?;
+            if !(all && op == SetOp::Union) && ty.check_comparable().is_err() {
+                return Err(no_operand(ty));
+            }
+            let nullable = l.nullable || r.nullable;
+            columns.push(OutColumn {
+                label,
+                untyped: l.untyped && r.untyped,
+                ..OutColumn::new(&l.name, first + i as u32, ty, nullable, collation)
+            });
+        }
+        let left = self.cast_to(left, &columns)?;
+        let right = self.cast_to(right, &columns)?;
+        let cols: Vec<_> = columns.iter().map(|c| c.id).collect();
+        let keyed: Vec<_> = columns.iter().map(|c| (c.id, c.collation)).collect();
+        let logical = match op {
+            SetOp::Union => {
+                let concat = Logical::Concat { inputs: vec![left, right], cols };
+                if all { concat } else { Logical::Distinct { input: Box::new(concat), cols: keyed } }
+            }
+            SetOp::Except | SetOp::Intersect => Logical::SetOp {
+                except: op == SetOp::Except,
+                left: Box::new(left),
+                right: Box::new(right),
+                cols: keyed,
+            },
+        };
+        Ok(BoundQuery { logical, columns, assignments: Vec::new() })
+    }
+
+    /// The query with its columns converted to the types of a set operation.
+    fn cast_to(
+        &mut self,
+        bound: BoundQuery,
+        columns: &[OutColumn],
+    ) -> Result<(Logical, Vec<expr::ColId>), SqlError> {
+        let mut exprs = Vec::new();
+        let mut ids = Vec::with_capacity(columns.len());
+        for (own, wanted) in bound.columns.iter().zip(columns) {
+            let same_page = !own.ty.is_string()
+                || own.ty.is_unicode()
+                || own.collation.code_page() == wanted.collation.code_page();
+            if (own.ty == wanted.ty && same_page) || own.untyped {
+                ids.push(own.id);
+                continue;
+            }
+            let id = self.new_col();
+            exprs.push((id, bind_ops::implicit_in(own.typed(), wanted.ty, wanted.collation)?));
+            ids.push(id);
+        }
+        let logical = if exprs.is_empty() {
+            bound.logical
+        } else {
+            Logical::Project { input: Box::new(bound.logical), exprs }
+        };
+        Ok((logical, ids))
+    }
+}
+
+/// 5335: a set operation that compares them.
+fn no_operand(ty: DataType) -> SqlError {
+    let text = format!(
+        "The data type {} cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators because it is not comparable.",
+        ty.base_name()
+    );
+    SqlError::new(5335, 16, 1, text)
+}
+
+fn out_typed(column: &OutColumn) -> Typed {
+    let mut typed = Typed { label: column.label, ..column.typed() };
+    if column.untyped {
+        typed.expr = Expr::Const(Value::Null);
+    }
+    typed
+}
+
+/// The column that an ORDER BY item of a set operation names.
+fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&'c OutColumn>, SqlError> {
+    match &e.kind {
+        ExprKind::Literal(ast::Literal::Integer(n)) => {
+            let column = usize::try_from(*n - 1).ok().and_then(|at| columns.get(at));
+            column.map(Some).ok_or_else(|| {
+                let text = format!(
+                    "The ORDER BY position number {n} is out of range of the number of items in the select list."
+                );
+                SqlError::new(108, 16, 1, text)
+            })
+        }
+        ExprKind::Column(c) if c.qualifier.is_none() => {
+            let name = fold_name(&c.name.value);
+            let column = columns.iter().find(|o| fold_name(&o.name) == name);
+            column
+                .map(Some)
+                .ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", c.name.value)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Where a column that is named with its table (`t.a`) stands in the list of the first SELECT of a UNION, as `t.a` too.
+fn selected_at(e: &ast::Expr, body: &QueryBody) -> Option<usize> {
+    let ExprKind::Column(ast::ColumnRef { qualifier: Some(table), name }) = &e.kind else { return None };
+    for (at, item) in body.first_select().items.iter().enumerate() {
+        match item {
+            SelectItem::Expr { expr, .. } => {
+                if let ExprKind::Column(ast::ColumnRef { qualifier: Some(own), name: column }) = &expr.kind
+                    && fold_name(&column.value) == fold_name(&name.value)
+                    && fold_name(&own.name.value) == fold_name(&table.name.value)
+                {
+                    return Some(at);
+                }
+            }
+            // Behind a star positions are not those of the list.
+            _ => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,121 @@
+//! DISTINCT and aggregates: groups are made as the rows come where these come one group after another, else in a table.
+//! Guarantees: a condition goes below only where it holds for all rows of a group or for none.
+
+use super::{Context, Planner};
+use crate::estimate;
+use crate::logical::{GroupCol, Logical};
+use crate::nodes::{AggregatePlan, Node, Plan};
+use crate::physical::{self, slots};
+use expr::aggregate::Aggregate;
+use expr::{ColId, Expr, Pred};
+use types::{Collation, SqlError};
+
+impl Planner<'_, '_> {
+    pub(super) fn distinct(
+        &mut self,
+        input: Logical,
+        cols: &[(ColId, Collation)],
+        preds: Vec<Pred>,
+    ) -> Result<Plan, SqlError> {
+        let ids: Vec<ColId> = dedup(cols);
+        let groups = estimate::groups(&input, ids.iter().map(|id| Some(*id)));
+        let grouping = ids.iter().map(|id| (*id, collation_in(cols, *id))).collect();
+        let inner = Context { needed: ids.clone(), grouping, ..Context::default() };
+        let plan = physical::exactly(self.node(input, preds, &inner)?, &ids)?;
+        let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
+        let rows = groups.min(plan.rows).max(1.0);
+        let streams = self.streams(&plan);
+        let node = Node::Distinct { input: Box::new(plan), collations, streams };
+        Ok(Plan { node, cols: ids, rows, ordered: false })
+    }
+
+    /// Whether groups are made as the rows come: they come one group after another, and chance has nothing against it.
+    fn streams(&mut self, input: &Plan) -> bool {
+        input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
+    }
+
+    pub(super) fn aggregate(
+        &mut self,
+        input: Logical,
+        (keys, aggregates): (Vec<GroupCol>, Vec<Aggregate>),
+        (scalar, totals): (bool, Vec<i32>),
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let mut below = Vec::new();
+        let mut above = Vec::new();
+        for mut pred in preds {
+            // A condition on keys alone holds for all rows of a group or for none.
+            let outputs: Vec<ColId> =
+                keys.iter().filter(|k| matches!(k.expr, Expr::Col(_))).map(|k| k.output).collect();
+            let mut used = Vec::new();
+            pred.columns(&mut used);
+            if !scalar
+                && totals.is_empty()
+                && !used.is_empty()
+                && used.iter().all(|id| outputs.contains(id))
+                && !pred.has_subquery()
+            {
+                pred.leaves_mut(&mut |leaf| {
+                    if let Expr::Col(id) = leaf
+                        && let Some(key) = keys.iter().find(|k| k.output == *id)
+                    {
+                        *leaf = key.expr.clone();
+                    }
+                });
+                below.push(pred);
+            } else {
+                above.push(pred);
+            }
+        }
+        let cx = cx.with(&above);
+        let aggregates: Vec<_> = aggregates.into_iter().filter(|a| cx.needed.contains(&a.output)).collect();
+        let mut inner = Context::default();
+        keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
+        for a in &aggregates {
+            let own = a.arg.iter().chain(&a.separator).chain(a.order.iter().map(|(e, _)| e));
+            own.for_each(|e| e.columns(&mut inner.needed));
+        }
+        let plain = |key: &GroupCol| match key.expr {
+            Expr::Col(id) => Some(id),
+            _ => None,
+        };
+        let groups = if scalar { 1.0 } else { estimate::groups(&input, keys.iter().map(plain)) };
+        let grouping: Option<Vec<_>> =
+            keys.iter().map(|key| plain(key).map(|id| (id, key.collation))).collect();
+        inner.grouping = grouping.unwrap_or_default();
+        let plan = self.node(input, below, &inner)?;
+        let streams = totals.is_empty() && !inner.grouping.is_empty() && self.streams(&plan);
+        let mut cols: Vec<ColId> = keys.iter().map(|k| k.output).collect();
+        cols.extend(aggregates.iter().map(|a| a.output));
+        let rows = groups.min(plan.rows).max(1.0);
+        let mut own = AggregatePlan { keys: Vec::new(), aggregates, scalar, totals, streams };
+        for key in keys {
+            let mut e = key.expr;
+            slots(&mut e, &plan.cols)?;
+            own.keys.push((e, key.collation));
+        }
+        for a in &mut own.aggregates {
+            let parts = a.arg.iter_mut().chain(&mut a.separator).chain(a.order.iter_mut().map(|(e, _)| e));
+            for e in parts {
+                slots(e, &plan.cols)?;
+            }
+        }
+        let node = Node::Aggregate { input: Box::new(plan), plan: Box::new(own) };
+        self.above(Plan { node, cols, rows, ordered: false }, above)
+    }
+}
+
+fn dedup(cols: &[(ColId, Collation)]) -> Vec<ColId> {
+    let mut ids = Vec::with_capacity(cols.len());
+    for (id, _) in cols {
+        if !ids.contains(id) {
+            ids.push(*id);
+        }
+    }
+    ids
+}
+
+fn collation_in(cols: &[(ColId, Collation)], id: ColId) -> Collation {
+    cols.iter().find(|(c, _)| *c == id).map_or(Collation::DEFAULT, |(_, collation)| *collation)
+}

@@ -1,0 +1,123 @@
+//! What depends on the order of rows: ORDER BY, TOP, windows.
+//! Guarantees: rows are sorted only where they do not come in the order that is wanted.
+
+use super::{Context, Planner};
+use crate::logical::{Logical, SortKey, TopSpec, WindowCall};
+use crate::nodes::{Node, Plan, SortSlot, TopPlan};
+use crate::physical::slots;
+use expr::{ColId, Expr, Pred};
+use types::SqlError;
+
+impl Planner<'_, '_> {
+    pub(super) fn window(
+        &mut self,
+        input: Logical,
+        mut calls: Vec<WindowCall>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let cx = cx.with(&preds);
+        let mut inner = Context::default();
+        let made: Vec<ColId> = calls.iter().map(|c| c.output).collect();
+        inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
+        for call in &mut calls {
+            call.exprs_mut(&mut |e| e.columns(&mut inner.needed));
+        }
+        let plan = self.node(input, Vec::new(), &inner)?;
+        let mut failed = None;
+        for call in &mut calls {
+            call.exprs_mut(&mut |e| {
+                if let Err(error) = slots(e, &plan.cols) {
+                    failed = Some(error);
+                }
+            });
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        // Rows come out in the order of the first call, as they do in SQL Server: its sort is the last one.
+        let mut plan = plan;
+        for calls in by_window(calls).into_iter().rev() {
+            let mut cols = plan.cols.clone();
+            cols.extend(calls.iter().map(|call| call.output));
+            let rows = plan.rows;
+            plan = Plan { node: Node::Window { input: Box::new(plan), calls }, cols, rows, ordered: false };
+        }
+        self.above(plan, preds)
+    }
+
+    pub(super) fn sort(
+        &mut self,
+        input: Logical,
+        keys: Vec<SortKey>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let mut inner =
+            Context { needed: cx.needed.clone(), order: keys.clone(), goal: cx.goal, ..Context::default() };
+        keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
+        let plan = self.node(input, preds, &inner)?;
+        if plan.ordered {
+            // `ordered` speaks of the order that was asked for here, not of the one asked for above.
+            return Ok(Plan { ordered: false, ..plan });
+        }
+        let keys = sort_slots(&keys, &plan.cols)?;
+        let (cols, rows) = (plan.cols.clone(), plan.rows);
+        let limit = cx.goal.and_then(|n| usize::try_from(n).ok());
+        Ok(Plan { node: Node::Sort { input: Box::new(plan), keys, limit }, cols, rows, ordered: false })
+    }
+
+    pub(super) fn top(&mut self, input: Logical, top: TopSpec, cx: &Context) -> Result<Plan, SqlError> {
+        let number = |e: &Option<Expr>| match e {
+            None => Some(0),
+            Some(e) => e.as_const().and_then(types::Value::as_i64).and_then(|n| u64::try_from(n).ok()),
+        };
+        let goal = match (number(&top.count), number(&top.offset)) {
+            (Some(n), Some(skip)) if !top.percent && top.ties.is_none() && top.count.is_some() => {
+                Some(n + skip)
+            }
+            _ => None,
+        };
+        let mut inner = Context { needed: cx.needed.clone(), goal, ..Context::default() };
+        if let Some(ties) = &top.ties {
+            ties.iter().for_each(|k| k.expr.columns(&mut inner.needed));
+        }
+        let plan = self.node(input, Vec::new(), &inner)?;
+        let ties = top.ties.map(|keys| sort_slots(&keys, &plan.cols)).transpose()?;
+        let own = TopPlan { count: top.count, percent: top.percent, ties, offset: top.offset };
+        let (cols, ordered) = (plan.cols.clone(), false);
+        let rows = goal.map_or(plan.rows, |n| plan.rows.min(n as f64));
+        Ok(Plan { node: Node::Top { input: Box::new(plan), plan: Box::new(own) }, cols, rows, ordered })
+    }
+}
+
+/// Keys over slots; an error is a key that is not a column, which the binder never makes.
+pub(crate) fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlot>, SqlError> {
+    let slot = |key: &SortKey| {
+        let mut e = key.expr.clone();
+        slots(&mut e, cols)?;
+        match e {
+            Expr::Col(slot) => Ok(Some(SortSlot {
+                slot: slot as usize,
+                descending: key.descending,
+                collation: key.collation,
+            })),
+            // A constant or variable orders nothing.
+            _ => Ok(None),
+        }
+    };
+    keys.iter().filter_map(|key| slot(key).transpose()).collect()
+}
+
+/// Calls over the same partitions in the same order belong to one operator; in the order in which they are met.
+fn by_window(calls: Vec<WindowCall>) -> Vec<Vec<WindowCall>> {
+    let mut windows: Vec<(String, Vec<WindowCall>)> = Vec::new();
+    for call in calls {
+        let window = format!("{:?} {:?}", call.partition, call.order);
+        match windows.iter_mut().find(|(other, _)| *other == window) {
+            Some((_, calls)) => calls.push(call),
+            None => windows.push((window, vec![call])),
+        }
+    }
+    windows.into_iter().map(|(_, calls)| calls).collect()
+}
