@@ -337,6 +337,44 @@ fn collations() {
 }
 
 #[test]
+fn masks() {
+    let table = "create database m\ngo\nuse m\ngo\ncreate table people (id int primary key, mail varchar(40) masked with (function = 'email()'),
+        card char(8) masked with (function = 'partial(0, \"XXXX\", 4)'), pay money masked with (function = 'default()'))
+        insert people values (1, 'ann@x.com', '12345678', 12.5), (2, null, null, null)
+        create user u without login
+        grant select on people to u";
+    let seen = "execute as user = 'u'
+        select * from people
+        select pay * 2 as twice, max(mail) as mail from people group by pay
+        select id, mail from people for json auto
+        select cast(mail as int) from people
+        revert
+        select * from people";
+    both_ways("masks", &[table, seen].map(str::to_string));
+    // One plan, two logins: who may see it and who may not.
+    let server = TestServer::start();
+    let mut sa = server.client();
+    sa.run("create database m");
+    sa.run("use m");
+    sa.run(&table[table.find("create table").expect("a table")..]);
+    sa.run("create login ann with password = 'An-0ther-one'; create user ann; grant select on people to ann");
+    let question = "select mail from people where id = 1";
+    assert_eq!(sa.value(question), Value::str("ann@x.com"));
+    let mut ann =
+        Client::connect(server.address, tds::prelogin::Encryption::NotSupported, "ann", "An-0ther-one", "m")
+            .expect("a login");
+    assert_eq!(ann.value(question), Value::str("aXXX@XXXX.com"));
+    let asked = "exec sp_executesql N'select mail from people where id = @id', N'@id int', 1";
+    assert_eq!(sa.value(asked), Value::str("ann@x.com"));
+    assert_eq!(ann.value(asked), Value::str("aXXX@XXXX.com"));
+    sa.run("grant unmask on people (mail) to ann");
+    assert_eq!(ann.value(question), Value::str("ann@x.com"));
+    sa.run("revoke unmask on people (mail) from ann");
+    assert_eq!(ann.value(asked), Value::str("aXXX@XXXX.com"));
+    assert_eq!(ann.batch("update people set pay = 1").error_numbers(), [229]);
+}
+
+#[test]
 fn rowversion() {
     let table = "create table v (id int primary key, n int, v rowversion, index i (v));";
     let changes = "insert v (id, n) output inserted.v values (1, 2), (2, 3); update v set n = 5 where id = 1; select * from v
