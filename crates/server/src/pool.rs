@@ -27,7 +27,7 @@ const LOOKED_AT: usize = 64;
 const LINGER: Duration = Duration::from_secs(10);
 /// After so many requests a worker lets other threads have its core. One that finds a request at once each time would go on until the
 /// system takes the core from it, which is mostly in the middle of a request: its client waits then for as long as others have turns.
-const YIELD: u32 = 16;
+const YIELD: u32 = 6;
 /// Stack of a worker: nested modules and deep expressions recurse. Only what is touched takes memory.
 const STACK: usize = 8 << 20;
 /// One request in so many is an ordinary one even while urgent ones wait.
