@@ -77,9 +77,13 @@ public final class Checks {
         throw new AssertionError("wanted error " + number + ", there was none");
     }
 
+    /** To the end of the batch: an error of a later statement comes with its result, behind those of the statements before. */
     static void run(Connection c, String text) throws SQLException {
         try (Statement s = c.createStatement()) {
             s.execute(text);
+            while (s.getMoreResults() || s.getUpdateCount() != -1) {
+                // Results are not looked at.
+            }
         }
     }
 
