@@ -6,14 +6,11 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, big, pick, text};
+use crate::ddl::own_queries::query_rows;
 use catalog::names::quote;
 use catalog::{Db, IndexDef, TableDef};
-use exec::operators::context::ExecCtx;
-use exec::operators::query::run_query;
 use exec::state::SessionCore;
 use pages::UnitId;
-use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
-use plan::compile_query;
 
 use types::DataType::{BigInt, Int, SmallInt, TinyInt};
 
@@ -161,37 +158,9 @@ pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>
         return Ok(known);
     }
     let name = format!("{}.{}.{}", quote(&db.name()), quote(&table.schema), quote(&table.name));
-    let counted = count_rows(session, &name)?;
+    let rows = query_rows(session, db, &format!("SELECT COUNT_BIG(*) FROM {name}"))?;
+    let counted = rows.first().and_then(|row| row.first()).and_then(Value::as_i64).unwrap_or(0);
     // DML that ran while we counted has moved the number: then the next one counts again.
     table.state.counted(known, counted);
     Ok(counted)
-}
-
-fn count_rows(session: &mut SessionCore, name: &str) -> Result<i64, SqlError> {
-    let stmts =
-        syntax::parse(&format!("SELECT COUNT_BIG(*) FROM {name}")).map_err(catalog::errors::syntax_error)?;
-    let Some(syntax::ast::StmtKind::Select(query)) = stmts.into_iter().next().map(|s| s.kind) else {
-        return Err(SqlError::internal("a count is no query"));
-    };
-    let vars = VarScope::new();
-    let shared = session.shared.clone();
-    let (host, db, options) = (session.host().clone(), session.db().clone(), session.options.clone());
-    let env = CompileEnv {
-        predicate_of: None,
-        chain: plan::rights::Chain::Trusted,
-        names: &*host,
-        db: &db,
-        catalog: db.catalog(),
-        vars: &vars,
-        values: &[],
-        options: &options,
-        temps: &NO_TEMPS,
-        changes: None,
-        cancel: &shared.cancel,
-        counters: host.optimizer(),
-    };
-    let plan = compile_query(&query, &env)?;
-    let mut rows: Vec<Vec<Value>> = Vec::new();
-    run_query(&plan, &mut ExecCtx { session, vars: &mut [] }, &mut rows)?;
-    Ok(rows.first().and_then(|row| row.first()).and_then(Value::as_i64).unwrap_or(0))
 }
