@@ -377,7 +377,7 @@ impl RecordBuilder {
         Ok(head)
     }
 
-    /// Begins a row operation behind what is there.
+    /// Begins a row operation after what is there.
     #[inline(always)]
     fn row_op_in(
         &mut self,
@@ -407,7 +407,7 @@ impl RecordBuilder {
         self.buf.truncate(end);
     }
 
-    /// Adds bytes with their length: short ones to the numbers, others to the record, behind the numbers so far. Returns where they
+    /// Adds bytes with their length: short ones to the numbers, others to the record, after the numbers so far. Returns where they
     /// will be in the record.
     #[inline(always)]
     fn put_part(&mut self, head: &mut Head, bytes: &[u8]) -> Part {
@@ -502,7 +502,7 @@ impl RecordBuilder {
         key: Option<&[u8]>,
         value: &[u8],
     ) -> Result<(), PageError> {
-        self.insert_behind(Head::default(), slot, flags, key, value)
+        self.put_insert(Head::default(), slot, flags, key, value)
     }
 
     /// A record that is one new row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::insert`].
@@ -518,12 +518,12 @@ impl RecordBuilder {
         value: &[u8],
     ) -> Result<(), PageError> {
         let head = self.head_in(root, page);
-        self.insert_behind(head, slot, 0, Some(key), value)
+        self.put_insert(head, slot, 0, Some(key), value)
     }
 
-    /// A new row behind what its record begins with, or behind what is in the record.
+    /// A new row after what its record begins with, or after what is in the record.
     #[inline]
-    fn insert_behind(
+    fn put_insert(
         &mut self,
         mut head: Head,
         slot: u16,
@@ -570,7 +570,7 @@ impl RecordBuilder {
     ) -> Result<(), PageError> {
         let update = RowUpdate { slot, flags, old, key, at, before, new_bytes };
         let begin = self.buf.len();
-        if let Some(first) = self.update_behind(Head::default(), &update)? {
+        if let Some(first) = self.put_update(Head::default(), &update)? {
             self.note_first(begin, first);
         }
         Ok(())
@@ -585,12 +585,12 @@ impl RecordBuilder {
     #[inline]
     pub fn update_in(&mut self, root: PageId, page: PageId, update: &RowUpdate<'_>) -> Result<(), PageError> {
         let head = self.head_in(root, page);
-        self.update_behind(head, update).map(drop)
+        self.put_update(head, update).map(drop)
     }
 
-    /// An update behind what its record begins with, or behind what is in the record; what it is, if it carries what it replaces.
+    /// An update after what its record begins with, or after what is in the record; what it is, if it carries what it replaces.
     #[inline(always)] // one call for each changed row, of a head that would be copied
-    fn update_behind(&mut self, mut head: Head, update: &RowUpdate<'_>) -> Result<Option<First>, PageError> {
+    fn put_update(&mut self, mut head: Head, update: &RowUpdate<'_>) -> Result<Option<First>, PageError> {
         let RowUpdate { slot, flags, old, key, at, before, new_bytes } = *update;
         let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
         self.row_op_in(&mut head, code, slot, key, before.carried() + new_bytes.len())?;
