@@ -137,36 +137,89 @@ impl Operator for Filter {
     }
 }
 
-/// New rows computed from the input's. Values that one column of the new row has as they are, and nothing else reads, are moved.
+/// New rows computed from the input's. A value that one column of the new row has as it is, and nothing else reads, is moved; a
+/// function of one number is not called again while the number stays the same.
 pub struct Project {
     input: Box<dyn Operator>,
     batch: RowSet,
-    /// For each new column the one that is moved there; empty until there are rows for which it is worth to know.
-    moved: Vec<Option<ColId>>,
+    /// How each new column gets its values; empty until there are rows for which it is worth to know.
+    ways: Vec<Way>,
 }
 
 impl Project {
     /// Over an input.
     pub fn new(input: Box<dyn Operator>) -> Project {
-        Project { input, batch: RowSet::default(), moved: Vec::new() }
+        Project { input, batch: RowSet::default(), ways: Vec::new() }
     }
 }
 
-/// Batches of so many rows have their values moved.
-const WORTH_MOVING: usize = 8;
+/// Batches of so many rows are worth a look at the expressions.
+const WORTH_A_LOOK: usize = 8;
 
-/// For each expression the column that it is, if no other part of the expressions reads that column.
-fn moved_columns(exprs: &[Expr]) -> Vec<Option<ColId>> {
-    let mut read = Vec::new();
-    for e in exprs {
-        e.leaves(&mut |leaf| {
-            if let Expr::Col(id) = leaf {
-                read.push(*id);
-            }
-        });
+/// How a column of new rows gets its values.
+enum Way {
+    /// The expression is evaluated.
+    Evaluate,
+    /// The value of this column is moved.
+    Move(ColId),
+    /// The expression depends on this column alone, and has had one value for another.
+    Again { column: ColId, input: Value, output: Value },
+}
+
+impl Way {
+    /// The ways of all expressions.
+    fn of_all(exprs: &[Expr]) -> Vec<Way> {
+        let mut read = Vec::new();
+        for e in exprs {
+            e.leaves(&mut |leaf| {
+                if let Expr::Col(id) = leaf {
+                    read.push(*id);
+                }
+            });
+        }
+        let once = |id: ColId| read.iter().filter(|other| **other == id).count() == 1;
+        let way = |e: &Expr| match e {
+            Expr::Col(id) if once(*id) => Way::Move(*id),
+            Expr::Call(_) if !e.is_volatile() => match only_column(e) {
+                Some(column) => Way::Again { column, input: Value::Null, output: Value::Null },
+                None => Way::Evaluate,
+            },
+            _ => Way::Evaluate,
+        };
+        exprs.iter().map(way).collect()
     }
-    let once = |id: &ColId| read.iter().filter(|other| *other == id).count() == 1;
-    exprs.iter().map(|e| if let Expr::Col(id) = e { Some(*id).filter(once) } else { None }).collect()
+
+    fn value(&mut self, e: &Expr, row: &mut [Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+        match self {
+            Way::Evaluate => e.eval(row, rt),
+            Way::Move(column) => Ok(std::mem::take(&mut row[*column as usize])),
+            Way::Again { column, input, output } => {
+                let now = &row[*column as usize];
+                // Of other types two values that are equal may still differ (-0.0, letters of either case).
+                let number =
+                    matches!(now, Value::Int(_) | Value::BigInt(_) | Value::SmallInt(_) | Value::TinyInt(_));
+                if !number || now != input {
+                    *output = e.eval(row, rt)?;
+                    *input = if number { row[*column as usize].clone() } else { Value::Null };
+                }
+                Ok(output.clone())
+            }
+        }
+    }
+}
+
+/// The one column that an expression depends on, and on nothing else of its surroundings.
+fn only_column(e: &Expr) -> Option<ColId> {
+    let (mut columns, mut others) = (SmallVec::<[ColId; 2]>::new(), false);
+    e.leaves(&mut |leaf| match leaf {
+        Expr::Col(id) => columns.push(*id),
+        Expr::Const(_) => {}
+        _ => others = true,
+    });
+    match columns[..] {
+        [column] if !others => Some(column),
+        _ => None,
+    }
 }
 
 impl Operator for Project {
@@ -176,17 +229,20 @@ impl Operator for Project {
         if !self.input.next(input, rt, &mut self.batch)? {
             return Ok(false);
         }
-        if self.moved.is_empty() && self.batch.len() >= WORTH_MOVING {
-            self.moved = moved_columns(exprs);
+        if self.ways.is_empty() && self.batch.len() >= WORTH_A_LOOK {
+            self.ways = Way::of_all(exprs);
         }
         for i in 0..self.batch.len() {
             let row = self.batch.row_mut(i);
-            let new = out.push_row();
-            for (at, e) in exprs.iter().enumerate() {
-                new[at] = match self.moved.get(at) {
-                    Some(&Some(id)) => std::mem::replace(&mut row[id as usize], Value::Null),
-                    _ => e.eval(row, rt)?,
-                };
+            let new = out.push_row().iter_mut().zip(exprs);
+            if self.ways.is_empty() {
+                for (place, e) in new {
+                    *place = e.eval(row, rt)?;
+                }
+            } else {
+                for ((place, e), way) in new.zip(&mut self.ways) {
+                    *place = way.value(e, row, rt)?;
+                }
             }
         }
         Ok(true)

@@ -239,10 +239,15 @@ impl Planner<'_, '_> {
         if used.is_empty() {
             return self.above(plan, above);
         }
-        let mut cols = Vec::new();
-        let mut list = Vec::new();
-        for id in cx.needed.iter().filter(|id| !made.contains(id) && plan.cols.contains(id)) {
-            if !cols.contains(id) {
+        // In the order in which they are asked for, so that nobody has to put them into another one above.
+        let (mut cols, mut list, mut used) = (Vec::new(), Vec::new(), used);
+        for id in &cx.needed {
+            let computed = used.iter().position(|(made, _)| made == id);
+            if let Some(at) = computed {
+                let (id, e) = used.remove(at);
+                cols.push(id);
+                list.push(e);
+            } else if !cols.contains(id) && !made.contains(id) && plan.cols.contains(id) {
                 cols.push(*id);
                 list.push(Expr::Col(*id));
             }
