@@ -152,6 +152,22 @@ fn arithmetic(
     ops::evaluate(op, left, right, ty, page)
 }
 
+/// A whole number as a wider one, which cannot fail: most conversions of many rows are such ones.
+#[inline]
+fn widened(value: &Value, to: DataType) -> Option<Value> {
+    let number = match value {
+        Value::TinyInt(n) => i64::from(*n),
+        Value::SmallInt(n) => i64::from(*n),
+        Value::Int(n) => i64::from(*n),
+        _ => return None,
+    };
+    match to {
+        DataType::BigInt => Some(Value::BigInt(number)),
+        DataType::Int => i32::try_from(number).ok().map(Value::Int),
+        _ => None,
+    }
+}
+
 impl ConvertExpr {
     /// Whether it reads or writes dates as the session does.
     #[inline]
@@ -162,6 +178,9 @@ impl ConvertExpr {
     fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         let mut scratch = Value::Null;
         let value = self.operand.eval_ref(row, rt, &mut scratch)?;
+        if let Some(wider) = widened(value, self.to) {
+            return Ok(wider);
+        }
         if self.to == DataType::SqlVariant {
             return Ok(types::variant::of(value.clone(), self.from, self.collation));
         }

@@ -135,7 +135,14 @@ impl RowSet {
 
     /// Adds a copy of a row.
     pub fn push(&mut self, row: &[Value]) {
-        self.push_row().clone_from_slice(row);
+        debug_assert_eq!(row.len(), self.width, "a row of another width");
+        if self.values.len() == self.rows * self.width {
+            // No row was there before: each value is written once.
+            self.values.extend_from_slice(row);
+            self.rows += 1;
+        } else {
+            self.push_row().clone_from_slice(row);
+        }
     }
 
     /// Adds a row of two parts.
