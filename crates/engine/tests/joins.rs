@@ -8,23 +8,25 @@ mod text;
 
 use text::Bench;
 
-/// `a` and `b` have a clustered key, `c` a heap with an index; keys come 0 to 700 times, NULL among them.
-fn fill(b: &mut Bench) {
-    b.run(
+/// `a` and `b` have `count` rows and a clustered key, `c` is a heap with an index and half the rows; keys come up to
+/// `count / 4` times, NULL among them.
+fn fill(b: &mut Bench, count: u32) {
+    let (sevens, fewer, half) = (count / 4, count / 10, count / 2);
+    b.run(&format!(
         "SET NOCOUNT ON
          CREATE TABLE n (i int PRIMARY KEY)
-         INSERT n SELECT TOP (3000) ROW_NUMBER() OVER (ORDER BY (SELECT NULL))
+         INSERT n SELECT TOP ({count}) ROW_NUMBER() OVER (ORDER BY (SELECT NULL))
          FROM sys.all_objects a CROSS JOIN sys.all_objects b CROSS JOIN sys.all_objects c
          CREATE TABLE a (k int, i int, s varchar(20), PRIMARY KEY (k, i))
          CREATE TABLE b (k bigint, i int, s nvarchar(20), PRIMARY KEY (k, i))
          CREATE TABLE c (k int, s varchar(20))
          CREATE TABLE one (k int PRIMARY KEY, v int)
          CREATE INDEX by_k ON c (k)
-         INSERT a SELECT CASE WHEN i < 700 THEN 7 ELSE i % 400 END, i, CONCAT('a', i % 50) FROM n
-         INSERT b SELECT CASE WHEN i < 300 THEN 7 ELSE i % 500 END, i, CONCAT('A', i % 60) FROM n
-         INSERT c SELECT NULLIF(i % 90, 5), CONCAT('a', i % 70) FROM n WHERE i < 1500
-         INSERT one SELECT i * 2, i FROM n WHERE i < 250",
-    );
+         INSERT a SELECT CASE WHEN i < {sevens} THEN 7 ELSE i % 400 END, i, CONCAT('a', i % 50) FROM n
+         INSERT b SELECT CASE WHEN i < {fewer} THEN 7 ELSE i % 500 END, i, CONCAT('A', i % 60) FROM n
+         INSERT c SELECT NULLIF(i % 90, 5), CONCAT('a', i % 70) FROM n WHERE i < {half}
+         INSERT one SELECT i * 2, i FROM n WHERE i < 250"
+    ));
 }
 
 fn rows(b: &mut Bench, sql: &str) -> Vec<String> {
@@ -50,7 +52,7 @@ const QUERIES: [&str; 11] = [
     "SELECT c.k, c.s, one.k, one.v FROM c FULL JOIN one ON one.k = c.k",
     "SELECT COUNT(*), COUNT(a.k), COUNT(b.k), SUM(a.i + b.i) FROM a FULL JOIN b ON a.k = b.k AND a.i > b.i",
     "SELECT COUNT(*), SUM(a.i) FROM a WHERE EXISTS (SELECT * FROM b WHERE b.k = a.k)",
-    "SELECT COUNT(*), SUM(a.i) FROM a WHERE EXISTS (SELECT * FROM b WHERE b.k = a.k AND b.i > a.i + 2000)",
+    "SELECT COUNT(*), SUM(a.i) FROM a WHERE EXISTS (SELECT * FROM b WHERE b.k = a.k AND b.i > a.i + 700)",
     "SELECT COUNT(*), MIN(k) FROM c WHERE NOT EXISTS (SELECT * FROM one WHERE one.k = c.k)",
     "SELECT a.i, b.i FROM a JOIN b ON a.s = b.s WHERE a.i < 100 AND b.i < 100",
     "SELECT COUNT(*) FROM a JOIN b ON a.k = b.k JOIN c ON c.k = b.k AND c.s = a.s JOIN one ON one.k = c.k WHERE a.k > 9",
@@ -59,8 +61,8 @@ const QUERIES: [&str; 11] = [
 #[test]
 fn every_operator_gives_the_same_rows() {
     let (mut b, mut tiny) = (Bench::new(), Bench::with(|options| options.operator_bytes = Some(1)));
-    fill(&mut b);
-    fill(&mut tiny);
+    fill(&mut b, 1000);
+    fill(&mut tiny, 1000);
     for sql in QUERIES {
         let wanted = rows(&mut b, sql);
         for (hint, operator) in [("HASH", "Hash Match"), ("MERGE", "Merge Join"), ("LOOP", "Nested Loops")] {
@@ -82,7 +84,7 @@ fn every_operator_gives_the_same_rows() {
 #[test]
 fn hints_are_honoured_or_refused() {
     let mut b = Bench::new();
-    fill(&mut b);
+    fill(&mut b, 3000);
     let refused = "Msg 8622: Query processor could not produce a query plan because of the hints defined in this query. Resubmit the \
                    query without specifying any hints and without using SET FORCEPLAN.";
     for sql in [
@@ -117,7 +119,7 @@ fn hints_are_honoured_or_refused() {
 #[test]
 fn merges_use_and_keep_orders() {
     let mut b = Bench::new();
-    fill(&mut b);
+    fill(&mut b, 3000);
     for (sql, sorts) in [
         // Both clustered by the key.
         ("SELECT a.i, b.i FROM a INNER MERGE JOIN b ON a.k = b.k", 0),

@@ -229,12 +229,18 @@ fn given(instance: &Arc<Instance>, sql: &str) -> Vec<(i64, Option<i64>)> {
 #[test]
 fn every_window_is_that_of_the_reference() {
     let count = std::env::var("RINGWOOD_WINDOWS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    let instances = [open(None), open(Some(1)), open(Some(200 << 10))];
+    // The last two have indexes in whose order the rows may come: nothing is sorted then.
+    let instances = [open(None), open(Some(1)), open(Some(200 << 10)), open(None), open(Some(1))];
     let mut rows = Vec::new();
     for seed in 0..count {
         let mut rng = Rng::with_seed(seed);
         if seed % 6 == 0 {
             rows = fill(&instances, &mut rng);
+            for instance in &instances[3..] {
+                let indexes = "create index by_part on t (p, k, id) include (x)
+                               create index by_key on t (k, id) include (p, x)";
+                assert_eq!(ask(instance, indexes), "");
+            }
         }
         let partitioned = rng.u8(..3) > 0;
         let by = if partitioned { "PARTITION BY p " } else { "" };

@@ -79,7 +79,10 @@ pub fn of(plan: &Plan) -> Cost {
         Node::Sort { input, .. } => (sorted(input.rows), total(input)),
         Node::Document { input, .. } => (input.rows * COMPUTED, total(input)),
         Node::Top { input, .. } => (plan.rows * COMPUTED, total(input)),
-        Node::Window { input, calls } => (sorted(input.rows) + input.rows * calls.len() as f64, total(input)),
+        Node::Window { input, calls, streams } => {
+            let sort = if *streams { 0.0 } else { sorted(input.rows) };
+            (sort + input.rows * calls.len() as f64, total(input))
+        }
         Node::Concat(inputs) => (plan.rows * COMPUTED, inputs.iter().map(total).sum()),
         Node::SetOp { left, right, .. } => {
             (right.rows * BUILD + left.rows * PROBE, total(left) + total(right))

@@ -121,6 +121,17 @@ impl Logical {
             false => Logical::Filter { input: Box::new(self), preds },
         }
     }
+
+    /// The value of `SELECT constant`.
+    pub fn constant(&self) -> Option<&Value> {
+        match self {
+            Logical::Project { input, exprs } if matches!(**input, Logical::One) => match &exprs[..] {
+                [(_, e)] => e.as_const(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// Which rows that a statement keeps.

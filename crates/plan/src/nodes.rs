@@ -111,6 +111,8 @@ pub enum Node {
     Window {
         input: Box<Plan>,
         calls: Vec<WindowCall>,
+        /// The input comes in the window's order.
+        streams: bool,
     },
     Concat(Vec<Plan>),
     SetOp {

@@ -205,7 +205,10 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
             step(("UDX", if json { "FOR JSON" } else { "FOR XML" }), String::new())
         }
         Node::Top { .. } => step(same("Top"), String::new()),
-        Node::Window { calls, .. } => step(same("Window Aggregate"), format!("{} functions", calls.len())),
+        Node::Window { calls, streams, .. } => {
+            let sort = if *streams { "" } else { ", SORT" };
+            step(same("Window Aggregate"), format!("{} functions{sort}", calls.len()))
+        }
         Node::Concat(_) => step(same("Concatenation"), String::new()),
         Node::SetOp { except: true, .. } => step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into()),
         Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),

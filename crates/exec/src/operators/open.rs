@@ -60,7 +60,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Sort { input, .. } => Box::new(Sort::new(open(input))),
         Node::Document { input, .. } => Box::new(Document::new(open(input))),
         Node::Top { input, .. } => Box::new(Top::new(open(input))),
-        Node::Window { input, calls } => Box::new(Window::new(open(input), calls, input.width())),
+        Node::Window { input, calls, .. } => Box::new(Window::new(open(input), calls, input.width())),
         Node::Concat(_) => Box::new(basic::Concat::new(open)),
         Node::SetOp { left, right, .. } => {
             // Both run with the node of the set operation.

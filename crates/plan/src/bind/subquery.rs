@@ -41,7 +41,15 @@ impl Binder<'_> {
                         subquery.";
             return Err(SqlError::new(130, 15, 1, text));
         }
-        let typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);
-        Ok(typed.of_collation(column.collation))
+        let constant = self.subqueries.last().and_then(|bound| bound.logical.constant());
+        let expr = match constant {
+            Some(value) => {
+                let value = value.clone();
+                self.subqueries.pop();
+                Expr::Const(value)
+            }
+            None => Expr::Subquery(Box::new(sub)),
+        };
+        Ok(Typed::new(expr, column.ty, true).of_collation(column.collation))
     }
 }

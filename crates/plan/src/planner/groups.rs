@@ -29,8 +29,8 @@ impl Planner<'_, '_> {
         Ok(Plan { node, cols: ids, rows, ordered: false })
     }
 
-    /// Whether groups are made as the rows come: they come one group after another, and chance has nothing against it.
-    fn streams(&mut self, input: &Plan) -> bool {
+    /// Whether groups or windows are made as the rows come: they come in order, and chance has nothing against it.
+    pub(super) fn streams(&mut self, input: &Plan) -> bool {
         input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
     }
 

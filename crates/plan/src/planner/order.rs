@@ -21,11 +21,21 @@ impl Planner<'_, '_> {
         let made: Vec<ColId> = calls.iter().map(|c| c.output).collect();
         inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
         for call in &mut calls {
+            // A constant orders nothing: `ORDER BY (SELECT NULL)` takes the rows as they come.
+            call.order.retain(|key| key.expr.as_const().is_none());
+            call.partition.retain(|(e, _)| e.as_const().is_none());
             call.exprs_mut(&mut |e| e.columns(&mut inner.needed));
         }
+        let mut windows = by_window(calls);
+        // Rows come out in the order of the first call, as they do in SQL Server: its window is the last one.
+        windows.reverse();
+        let order = |calls: Option<&Vec<WindowCall>>| calls.and_then(|calls| order_of(calls.first()?));
+        inner.order = order(windows.first()).unwrap_or_default();
+        inner.exact = true;
+        let given = order(windows.last()).unwrap_or_default();
         let plan = self.node(input, Vec::new(), &inner)?;
         let mut failed = None;
-        for call in &mut calls {
+        for call in windows.iter_mut().flatten() {
             call.exprs_mut(&mut |e| {
                 if let Err(error) = slots(e, &plan.cols) {
                     failed = Some(error);
@@ -35,14 +45,19 @@ impl Planner<'_, '_> {
         if let Some(error) = failed {
             return Err(error);
         }
-        // Rows come out in the order of the first call, as they do in SQL Server: its sort is the last one.
+        let mut streams = self.streams(&plan);
         let mut plan = plan;
-        for calls in by_window(calls).into_iter().rev() {
+        for calls in windows {
             let mut cols = plan.cols.clone();
             cols.extend(calls.iter().map(|call| call.output));
             let rows = plan.rows;
-            plan = Plan { node: Node::Window { input: Box::new(plan), calls }, cols, rows, ordered: false };
+            // Without keys any order is the window's.
+            streams |= calls.iter().all(|call| call.partition.is_empty() && call.order.is_empty());
+            let node = Node::Window { input: Box::new(plan), calls, streams };
+            plan = Plan { node, cols, rows, ordered: false };
+            streams = false;
         }
+        plan.ordered = gives(&given, &cx);
         self.above(plan, preds)
     }
 
@@ -107,6 +122,44 @@ pub(crate) fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlo
         }
     };
     keys.iter().filter_map(|key| slot(key).transpose()).collect()
+}
+
+/// The order of rows that a window wants, where its keys are columns; a key that is there twice orders nothing the second time.
+fn order_of(call: &WindowCall) -> Option<Vec<SortKey>> {
+    let partition = call.partition.iter().map(|(e, collation)| SortKey {
+        expr: e.clone(),
+        descending: false,
+        collation: *collation,
+    });
+    let mut keys: Vec<SortKey> = Vec::new();
+    for key in partition.chain(call.order.iter().cloned()) {
+        let Expr::Col(id) = key.expr else { return None };
+        if !keys.iter().any(|other| matches!(other.expr, Expr::Col(other) if other == id)) {
+            keys.push(key);
+        }
+    }
+    Some(keys)
+}
+
+/// Whether rows in an order come as they are wanted above.
+fn gives(given: &[SortKey], cx: &Context) -> bool {
+    let same = |(a, b): (&SortKey, &SortKey)| {
+        let column = matches!((&a.expr, &b.expr), (Expr::Col(a), Expr::Col(b)) if a == b);
+        column && a.descending == b.descending && a.collation == b.collation
+    };
+    let first = given.get(..cx.grouping.len().max(cx.order.len())).unwrap_or_default();
+    match (&cx.order[..], &cx.grouping[..]) {
+        ([], []) => false,
+        (order, []) => order.len() == first.len() && order.iter().zip(first).all(same),
+        (_, grouping) => {
+            let is = |key: &SortKey| {
+                grouping.iter().any(|(id, collation)| {
+                    matches!(key.expr, Expr::Col(other) if other == *id) && *collation == key.collation
+                })
+            };
+            grouping.len() == first.len() && first.iter().all(is)
+        }
+    }
 }
 
 /// Calls over the same partitions in the same order belong to one operator; in the order in which they are met.

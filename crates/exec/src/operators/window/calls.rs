@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use expr::Expr;
 use plan::logical::{FrameEnd, WindowCall, WindowKind};
-use plan::nodes::Plan;
 use types::{SqlError, Value};
 
+use super::Over;
 use super::partition::Partition;
 use super::sliding::Sliding;
 use crate::operators::row_store::Cursor;
@@ -101,7 +101,7 @@ impl Call {
         &mut self,
         call: &WindowCall,
         current: &Current<'_>,
-        (partition, plan): (&mut Partition, &Plan),
+        (partition, on): (&mut Partition, Over<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
         Ok(match &call.kind {
@@ -109,29 +109,29 @@ impl Call {
             WindowKind::Rank => Value::BigInt(current.peers_start as i64 + 1),
             WindowKind::DenseRank => Value::BigInt(current.rank),
             WindowKind::PercentRank => {
-                let others = self.count((partition, plan), rt)? - 1;
+                let others = self.count((partition, on), rt)? - 1;
                 Value::Float(current.peers_start as f64 / others.max(1) as f64)
             }
             WindowKind::CumeDist => {
-                let end = partition.peers_end(plan, current.at, rt)?;
-                Value::Float(end as f64 / self.count((partition, plan), rt)? as f64)
+                let end = partition.peers_end(on, current.at, rt)?;
+                Value::Float(end as f64 / self.count((partition, on), rt)? as f64)
             }
             WindowKind::Ntile(groups) => {
                 let groups = groups.eval(current.row, rt)?.as_i64().unwrap_or(0);
-                tile(current.at as i64, self.count((partition, plan), rt)? as i64, groups)?
+                tile(current.at as i64, self.count((partition, on), rt)? as i64, groups)?
             }
             WindowKind::Lag { arg, offset, default, ahead } => {
                 let by = offset.eval(current.row, rt)?.as_i64().unwrap_or(0);
                 let by = if *ahead { by } else { by.saturating_neg() };
                 let at = (current.at as i64).checked_add(by).and_then(|at| usize::try_from(at).ok());
                 match at {
-                    Some(at) if partition.has(plan, at, rt)? => self.of_row(arg, at, partition, rt)?,
+                    Some(at) if partition.has(on, at, rt)? => self.of_row(arg, at, partition, rt)?,
                     _ => default.eval(current.row, rt)?,
                 }
             }
             WindowKind::FirstValue(arg) | WindowKind::LastValue(arg) => {
                 let first = matches!(call.kind, WindowKind::FirstValue(_));
-                let frame = frame(call, current, (partition, plan), rt)?;
+                let frame = frame(call, current, (partition, on), rt)?;
                 if let Some((known, value)) = &self.known
                     && (first && known.start == frame.start || !first && known.end == frame.end)
                     && known.is_empty() == frame.is_empty()
@@ -146,7 +146,7 @@ impl Call {
                 value
             }
             WindowKind::Aggregate(aggregate) => {
-                let frame = frame(call, current, (partition, plan), rt)?;
+                let frame = frame(call, current, (partition, on), rt)?;
                 if let Some((known, value)) = &self.known
                     && *known == frame
                 {
@@ -163,13 +163,13 @@ impl Call {
 
     fn count(
         &mut self,
-        (partition, plan): (&mut Partition, &Plan),
+        (partition, on): (&mut Partition, Over<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<usize, SqlError> {
         if let State::Counted(Some(count)) = &self.state {
             return Ok(*count);
         }
-        let count = partition.count(plan, rt)?;
+        let count = partition.count(on, rt)?;
         self.state = State::Counted(Some(count));
         Ok(count)
     }
@@ -212,19 +212,19 @@ fn tile(at: i64, count: i64, groups: i64) -> Result<Value, SqlError> {
 fn frame(
     call: &WindowCall,
     current: &Current<'_>,
-    (partition, plan): (&mut Partition, &Plan),
+    (partition, on): (&mut Partition, Over<'_>),
     rt: &mut Rt<'_, '_>,
 ) -> Result<Range<usize>, SqlError> {
     let shifted = |by: i64| usize::try_from((current.at as i64).saturating_add(by)).unwrap_or(0);
     let start = match call.start {
         FrameEnd::Unbounded => 0,
-        FrameEnd::Rows(by) => partition.at_most(plan, shifted(by), rt)?,
+        FrameEnd::Rows(by) => partition.at_most(on, shifted(by), rt)?,
         FrameEnd::Peers => current.peers_start,
     };
     let end = match call.end {
-        FrameEnd::Unbounded => partition.count(plan, rt)?,
-        FrameEnd::Rows(by) => partition.at_most(plan, shifted(by.saturating_add(1)), rt)?,
-        FrameEnd::Peers => partition.peers_end(plan, current.at, rt)?,
+        FrameEnd::Unbounded => partition.count(on, rt)?,
+        FrameEnd::Rows(by) => partition.at_most(on, shifted(by.saturating_add(1)), rt)?,
+        FrameEnd::Peers => partition.peers_end(on, current.at, rt)?,
     };
     Ok(start..end.max(start))
 }

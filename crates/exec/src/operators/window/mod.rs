@@ -7,10 +7,11 @@ mod partition;
 mod sliding;
 
 use calls::{Call, Current};
+use expr::Expr;
 use partition::Partition;
 use plan::logical::WindowCall;
 use plan::nodes::{Node, Plan};
-use types::{SqlError, Value};
+use types::{SqlError, Value, encode_sort_part};
 
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::row_store::Cursor;
@@ -34,6 +35,28 @@ pub struct Window {
 struct Over<'a> {
     input: &'a Plan,
     calls: &'a [WindowCall],
+    /// The input comes in the window's order.
+    streams: bool,
+}
+
+impl Over<'_> {
+    /// Adds the keys of a row to bytes that sort as they do; gives how many of them say which partition it is in.
+    fn key(self, row: &[Value], rt: &mut Rt<'_, '_>, key: &mut Vec<u8>) -> Result<usize, SqlError> {
+        let Some(window) = self.calls.first() else { return Ok(0) };
+        let mut part = |e: &Expr, descending, collation, key: &mut Vec<u8>| {
+            let mut scratch = Value::Null;
+            encode_sort_part(e.eval_ref(row, rt, &mut scratch)?, descending, collation, key);
+            Ok::<(), SqlError>(())
+        };
+        for (e, collation) in &window.partition {
+            part(e, false, *collation, key)?;
+        }
+        let partition = key.len();
+        for k in &window.order {
+            part(&k.expr, k.descending, k.collation, key)?;
+        }
+        Ok(partition)
+    }
 }
 
 impl Window {
@@ -54,13 +77,13 @@ impl Window {
     fn advance(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         let Some(partition) = &mut self.partition else { return Ok(false) };
         // Before the first partition there is no row either.
-        if partition.has(on.input, self.at, rt)? {
+        if partition.has(on, self.at, rt)? {
             return Ok(true);
         }
         self.cursor.clear();
         self.calls.iter_mut().zip(on.calls).for_each(|(state, call)| state.restart(call, rt));
         (self.at, self.peers_start, self.rank) = (0, 0, 0);
-        partition.next(on.input, rt)
+        partition.next(on, rt)
     }
 
     /// Adds the next row; false when there is none.
@@ -78,7 +101,7 @@ impl Window {
         partition.row(at, &mut self.cursor, values)?;
         let current = Current { at, peers_start: self.peers_start, rank: self.rank, row: values };
         for ((state, call), place) in self.calls.iter_mut().zip(on.calls).zip(results) {
-            *place = state.value(call, &current, (partition, on.input), rt)?;
+            *place = state.value(call, &current, (partition, on), rt)?;
         }
         self.at += 1;
         if self.at.is_multiple_of(BATCH) {
@@ -93,11 +116,11 @@ impl Window {
 
 impl Operator for Window {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let Node::Window { input, calls } = &plan.node else { return Err(other_node()) };
-        let on = Over { input, calls };
+        let Node::Window { input, calls, streams } = &plan.node else { return Err(other_node()) };
+        let on = Over { input, calls, streams: *streams };
         out.reset(input.width() + calls.len());
-        if let (Some(operator), Some(window)) = (self.input.take(), calls.first()) {
-            self.partition = Some(Partition::new((operator, input), window, rt)?);
+        if let Some(operator) = self.input.take() {
+            self.partition = Some(Partition::new(operator, on, rt)?);
         }
         while out.len() < BATCH {
             if !self.row(on, rt, out.push_row())? {

@@ -2,20 +2,19 @@
 //! Guarantees: rows have the order of their keys; a frame that looks back and ahead by n rows needs memory for n rows; rows
 //! that a call needs to the end of the partition go to disk when there is no memory for them.
 
-use types::{Collation, SqlError, Value, encode_sort_part, pack_row};
+use types::{SqlError, Value, pack_row};
 
+use super::Over;
 use crate::operators::external_sort::{Sorted, Sorter};
 use crate::operators::row_store::{Cursor, RowStore};
 use crate::operators::rt::Rt;
 use crate::operators::{Operator, RowSet};
-use plan::logical::WindowCall;
-use plan::nodes::Plan;
 
 /// Where rows come from.
 enum Source {
     /// Sorted by the keys. Value of a record: bytes of the partition's part of the key, the packed row.
     Sorted(Sorted),
-    /// Without keys all rows are one partition, and peers of each other.
+    /// Rows that come in order.
     Input {
         input: Box<dyn Operator>,
         batch: RowSet,
@@ -49,19 +48,19 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Before the first one. Sorts the input.
+    /// Before the first one. Sorts the input that does not come in order.
     ///
     /// # Errors
     /// Those of the input, the keys, and of run files.
     pub fn new(
-        (mut input, plan): (Box<dyn Operator>, &Plan),
-        window: &WindowCall,
+        mut input: Box<dyn Operator>,
+        on: Over<'_>,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Partition, SqlError> {
-        let source = if window.partition.is_empty() && window.order.is_empty() {
+        let source = if on.streams {
             Source::Input { input, batch: RowSet::default(), at: 0 }
         } else {
-            Source::Sorted(sort((&mut *input, plan), window, rt)?)
+            Source::Sorted(sort(&mut *input, on, rt)?)
         };
         let rows = RowStore::new(rt.session().host().run_files().clone(), rt.share());
         let mut partition = Partition {
@@ -72,12 +71,12 @@ impl Partition {
             complete: true,
             starts: Vec::new(),
         };
-        partition.read(plan, rt)?;
+        partition.read(on, rt)?;
         Ok(partition)
     }
 
-    /// Reads the next record. Here and below `plan` is the input's.
-    fn read(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    /// Reads the next record.
+    fn read(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let ahead = &mut self.ahead;
         ahead.there = false;
         match &mut self.source {
@@ -94,12 +93,14 @@ impl Partition {
                 }
             }
             Source::Input { input, batch, at } => {
-                while *at == batch.len() && input.next(plan, rt, batch)? {
+                while *at == batch.len() && input.next(on.input, rt, batch)? {
                     *at = 0;
                     rt.check_cancel()?;
                 }
                 if *at < batch.len() {
                     ahead.there = true;
+                    ahead.key.clear();
+                    ahead.partition = on.key(batch.row(*at), rt, &mut ahead.key)?;
                     ahead.row.clear();
                     pack_row(batch.row(*at), &mut ahead.row);
                     *at += 1;
@@ -114,7 +115,7 @@ impl Partition {
     }
 
     /// Goes on to the next partition; false when there is none. The one before has given all its rows.
-    pub fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn next(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         debug_assert!(self.complete, "rows of a partition are left");
         self.rows.clear();
         self.starts.clear();
@@ -122,12 +123,12 @@ impl Partition {
             return Ok(false);
         }
         self.complete = false;
-        self.take(plan, rt)?;
+        self.take(on, rt)?;
         Ok(true)
     }
 
     /// Adds the record that was read to the rows.
-    fn take(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn take(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let at = self.rows.len();
         if at.is_multiple_of(64) {
             self.starts.push(0);
@@ -138,7 +139,7 @@ impl Partition {
         self.rows.push(&self.ahead.row)?;
         std::mem::swap(&mut self.last_key, &mut self.ahead.key);
         let part = self.ahead.partition;
-        self.read(plan, rt)?;
+        self.read(on, rt)?;
         let same = self.ahead.there
             && self.ahead.partition == part
             && self.ahead.key[..part] == self.last_key[..part];
@@ -147,27 +148,27 @@ impl Partition {
     }
 
     /// Whether the partition has a row; it is there then.
-    pub fn has(&mut self, plan: &Plan, row: usize, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn has(&mut self, on: Over<'_>, row: usize, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         while self.rows.len() <= row && !self.complete {
             if self.rows.len().is_multiple_of(1024) {
                 rt.check_cancel()?;
             }
-            self.take(plan, rt)?;
+            self.take(on, rt)?;
         }
         Ok(row < self.rows.len())
     }
 
     /// How many of the first `n` rows it has.
-    pub fn at_most(&mut self, plan: &Plan, n: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    pub fn at_most(&mut self, on: Over<'_>, n: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
         match n.checked_sub(1) {
-            Some(last) if !self.has(plan, last, rt)? => Ok(self.rows.len()),
+            Some(last) if !self.has(on, last, rt)? => Ok(self.rows.len()),
             _ => Ok(n),
         }
     }
 
     /// How many rows it has.
-    pub fn count(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
-        self.at_most(plan, usize::MAX, rt)
+    pub fn count(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+        self.at_most(on, usize::MAX, rt)
     }
 
     /// Whether a row, which is there, has other keys than the one before.
@@ -176,9 +177,9 @@ impl Partition {
     }
 
     /// The row after the last peer of a row.
-    pub fn peers_end(&mut self, plan: &Plan, row: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    pub fn peers_end(&mut self, on: Over<'_>, row: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
         let mut next = row + 1;
-        while self.has(plan, next, rt)? && !self.starts_peers(next) {
+        while self.has(on, next, rt)? && !self.starts_peers(next) {
             next += 1;
         }
         Ok(next)
@@ -199,30 +200,15 @@ impl Partition {
 }
 
 /// Sorts rows by the keys of a window.
-fn sort(
-    (input, plan): (&mut dyn Operator, &Plan),
-    window: &WindowCall,
-    rt: &mut Rt<'_, '_>,
-) -> Result<Sorted, SqlError> {
+fn sort(input: &mut dyn Operator, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
     let mut sorter = Sorter::new(rt.session().host().run_files().clone(), rt.share(), None);
     let (mut batch, mut key, mut value) = (RowSet::default(), Vec::new(), Vec::new());
-    while input.next(plan, rt, &mut batch)? {
+    while input.next(on.input, rt, &mut batch)? {
         rt.check_cancel()?;
         for i in 0..batch.len() {
             let row = batch.row(i);
-            let mut part = |e: &expr::Expr, descending, collation: Collation, key: &mut Vec<u8>| {
-                let mut scratch = Value::Null;
-                encode_sort_part(e.eval_ref(row, rt, &mut scratch)?, descending, collation, key);
-                Ok::<(), SqlError>(())
-            };
             key.clear();
-            for (e, collation) in &window.partition {
-                part(e, false, *collation, &mut key)?;
-            }
-            let partition = key.len();
-            for k in &window.order {
-                part(&k.expr, k.descending, k.collation, &mut key)?;
-            }
+            let partition = on.key(row, rt, &mut key)?;
             value.clear();
             value.extend_from_slice(&(partition as u32).to_le_bytes());
             pack_row(row, &mut value);
