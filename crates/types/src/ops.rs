@@ -299,14 +299,23 @@ fn checked_i64(op: BinaryOp, a: i64, b: i64) -> Result<Option<i64>, SqlError> {
     })
 }
 
+/// Most operators on decimals are these three.
+#[inline]
 fn decimal_op(op: BinaryOp, a: Decimal, b: Decimal, result: DataType) -> Result<Value, SqlError> {
+    match (op, result) {
+        (BinaryOp::Add, DataType::Decimal { precision, scale, .. }) => a.add_as(b, precision, scale),
+        (BinaryOp::Sub, DataType::Decimal { precision, scale, .. }) => a.add_as(b.negate(), precision, scale),
+        (BinaryOp::Mul, DataType::Decimal { precision, scale, .. }) => a.mul_as(b, precision, scale),
+        _ => return other_decimal_op(op, a, b, result),
+    }
+    .map(Value::Decimal)
+}
+
+fn other_decimal_op(op: BinaryOp, a: Decimal, b: Decimal, result: DataType) -> Result<Value, SqlError> {
     let DataType::Decimal { precision, scale, .. } = result else {
         return Err(SqlError::internal("decimals give a decimal"));
     };
     match op {
-        BinaryOp::Add => a.add_as(b, precision, scale),
-        BinaryOp::Sub => a.add_as(b.negate(), precision, scale),
-        BinaryOp::Mul => a.mul_as(b, precision, scale),
         BinaryOp::Div => a.div_as(b, precision, scale),
         BinaryOp::Mod => a.rem_as(b, precision, scale),
         _ => Err(SqlError::operand_invalid(result, op.name())),

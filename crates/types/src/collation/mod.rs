@@ -59,6 +59,13 @@ const FIRST_NUMBERS: [&str; 7] = [
     "Latin1_General_100_BIN2",
 ];
 
+/// A text without the blanks at its end.
+#[inline]
+fn without_blanks(text: &str) -> &str {
+    let end = text.bytes().rposition(|byte| byte != b' ').map_or(0, |last| last + 1);
+    &text[..end]
+}
+
 impl Collation {
     /// SQL_Latin1_General_CP1_CI_AS.
     pub const DEFAULT: Collation = Collation(0);
@@ -285,17 +292,21 @@ impl Collation {
 
     /// SQL's order of two strings.
     pub fn compare(self, a: &str, b: &str) -> Ordering {
-        let (a, b) = (a.trim_end_matches(' '), b.trim_end_matches(' '));
+        let (a, b) = (without_blanks(a), without_blanks(b));
         let order = self.order();
         if order == Order::Words {
             return words::compare(self, a, b);
         }
         let fold = order == Order::CiAs;
-        let mut pairs = a.bytes().zip(b.bytes());
-        match pairs.position(|(x, y)| x != y && !(fold && dictionary::equal_ascii(x, y))) {
+        let differs = |(_, (x, y)): &(usize, (u8, u8))| x != y && !(fold && dictionary::equal_ascii(*x, *y));
+        match a.bytes().zip(b.bytes()).enumerate().find(differs) {
             // One is a prefix of the other; every weight is above the end of the string.
             None => a.len().cmp(&b.len()),
-            Some(at) => {
+            // One character each, and each has a weight of its own.
+            Some((_, (x, y))) if x.is_ascii() && y.is_ascii() => {
+                self.weight(char::from(x)).cmp(&self.weight(char::from(y)))
+            }
+            Some((at, _)) => {
                 // Perhaps inside a character of several bytes: step back to where both have a boundary.
                 let start = (0..=at).rev().find(|&i| a.is_char_boundary(i) && b.is_char_boundary(i));
                 let start = start.unwrap_or(0);
