@@ -524,7 +524,30 @@ mod tests {
         assert_eq!(Decimal::from_f64(0.1, 10, 5).unwrap().to_string(), "0.10000");
     }
 
+    /// Mantissas of every length, many of them at the edge of 64 bits.
+    fn any_decimal() -> impl Strategy<Value = Decimal> {
+        let edge = i128::from(i64::MAX);
+        let near =
+            (edge - 2..edge + 3, any::<bool>()).prop_map(|(n, negative)| if negative { -n } else { n });
+        let long = (1usize..38, 0i128..1000, any::<bool>()).prop_map(|(digits, n, negative)| {
+            let n = POW10[digits] / (n + 1);
+            if negative { -n } else { n }
+        });
+        (prop_oneof![near, long], 0u8..20).prop_map(|(n, scale)| Decimal::new(n, 38, scale).unwrap())
+    }
+
     proptest! {
+        #[test]
+        fn short_ways_agree_with_the_wide_one(a in any_decimal(), b in any_decimal(), scale in 0u8..20) {
+            let said = |value: Result<Decimal, SqlError>| value.map(|d| d.to_string()).map_err(|e| e.number);
+            let common = a.scale.max(b.scale);
+            let wide = narrow(a.wide(common) + b.wide(common), common, 38, scale);
+            prop_assert_eq!(said(a.add_as(b, 38, scale)), said(wide));
+            let from = a.scale + b.scale;
+            let wide = narrow(I256::from(a.mantissa()) * I256::from(b.mantissa()), from, 38, scale.max(from.min(38)));
+            prop_assert_eq!(said(a.mul_as(b, 38, scale.max(from.min(38)))), said(wide));
+        }
+
         #[test]
         fn small_numbers_agree_with_integers(a in -1_000_000i64..1_000_000, b in -1_000_000i64..1_000_000,
                                              s1 in 0u8..5, s2 in 0u8..5) {

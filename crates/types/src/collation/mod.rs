@@ -371,3 +371,22 @@ impl Collation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The short ways of `compare` beside the weights of all characters.
+        #[test]
+        fn texts_are_in_the_order_of_their_weights(a in "[aAbBzéÉß€ x]{0,5}[ ]{0,2}", b in "[aAbBzéÉß€ x]{0,5}[ ]{0,2}") {
+            let names = ["SQL_Latin1_General_CP1_CI_AS", "SQL_Latin1_General_CP1_CS_AS", "Latin1_General_BIN2"];
+            for name in names {
+                let collation = Collation::from_name(name).unwrap();
+                let by_weight = collation.compare_by_weight(a.trim_end_matches(' '), b.trim_end_matches(' '));
+                prop_assert_eq!(collation.compare(&a, &b), by_weight, "{}", name);
+            }
+        }
+    }
+}
