@@ -131,8 +131,15 @@ fn put_uint(value: u64, slot: &mut [u8]) {
     slot[..n].copy_from_slice(&value.to_le_bytes()[..n]);
 }
 
-#[inline]
+/// Dates have 3 bytes, times 3 to 5: each width is read by moves of its own, which a copy of any length is not.
+#[inline(always)]
 fn get_uint(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a, b, c] => return u64::from(u32::from_le_bytes([a, b, c, 0])),
+        [a, b, c, d] => return u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e] => return u64::from(u32::from_le_bytes([a, b, c, d])) | u64::from(e) << 32,
+        _ => {}
+    }
     let mut wide = [0u8; 8];
     let n = bytes.len().min(8);
     wide[..n].copy_from_slice(&bytes[..n]);
@@ -269,6 +276,7 @@ pub(crate) fn decode_fixed_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
         Cell::TinyInt => *place = Value::TinyInt(*bytes.first()?),
         Cell::BigInt => *place = Value::BigInt(i64::from_le_bytes(*bytes.first_chunk()?)),
         Cell::Bit { mask } => *place = Value::Bit(bytes.first()? & mask != 0),
+        Cell::Date => *place = Value::Date(get_day(bytes)?),
         Cell::DateTime => {
             let (ticks, days) = bytes.split_first_chunk::<4>()?;
             let (ticks, days) = (u32::from_le_bytes(*ticks), i32::from_le_bytes(*days.first_chunk()?));
@@ -298,7 +306,6 @@ pub(crate) fn decode_fixed_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
 
 fn decode_temporal(cell: Cell, bytes: &[u8]) -> Option<Value> {
     Some(match cell {
-        Cell::Date => Value::Date(get_day(bytes)?),
         Cell::Time(scale) => Value::Time(get_time(bytes, scale)?),
         Cell::SmallDateTime => {
             let minutes = get_uint(bytes.get(..2)?) as u16;
@@ -345,6 +352,7 @@ fn get_mantissa(bytes: &[u8], precision: u8) -> Option<i128> {
     fits.then_some(if sign == 0 { -magnitude } else { magnitude })
 }
 
+#[inline(always)]
 fn get_day(bytes: &[u8]) -> Option<i32> {
     let days = get_uint(bytes) as i32;
     (days <= MAX_DAY).then_some(days)

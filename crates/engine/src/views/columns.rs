@@ -5,8 +5,9 @@ use std::sync::Arc;
 use types::{Collation, DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, modules, pick, text};
-use catalog::{ColumnDef, Db, ModuleKind};
+use catalog::{ColumnDef, Db, ModuleKind, TableDef};
 use exec::state::SessionCore;
+use plan::view::RowSource;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
@@ -158,8 +159,75 @@ fn user_columns(
     })
 }
 
+/// Rows of a piece: their memory is used again for the next one.
+const PIECE: usize = 512;
+
+/// Columns of tables, piece by piece, and after them those of types and views.
+struct UserColumns {
+    keep: Vec<usize>,
+    equal: Vec<(usize, Value)>,
+    tables: std::vec::IntoIter<Arc<TableDef>>,
+    others: Vec<Vec<Value>>,
+}
+
+impl UserColumns {
+    fn start(
+        session: &SessionCore,
+        db: &Arc<Db>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let mut others = Vec::new();
+        each_other(session, db, wanted, (0, 1), &mut |column| {
+            others.push(wanted.row(|at| column.value(at, 0)));
+        })?;
+        let tables: Vec<_> = pick::tables(&db.catalog(), wanted, 0, None).into_iter().cloned().collect();
+        let (keep, equal) = wanted.owned();
+        Ok(Box::new(UserColumns { keep, equal, tables: tables.into_iter(), others }))
+    }
+}
+
+impl RowSource for UserColumns {
+    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+        let wanted = Wanted::new(&self.keep, &self.equal);
+        let mut rows = Vec::new();
+        while rows.len() < PIECE
+            && let Some(table) = self.tables.next()
+        {
+            each_of_table(&table, &wanted, 1, &mut |column| {
+                rows.push(wanted.row(|at| column.value(at, 0)));
+            });
+        }
+        if rows.is_empty() {
+            rows = std::mem::take(&mut self.others);
+        }
+        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+}
+
 /// Gives the wanted ones of them; `id` and `named`: positions of the view's columns.
 pub(super) fn each(
+    session: &SessionCore,
+    db: &Arc<Db>,
+    wanted: &Wanted<'_>,
+    (id, named): (usize, usize),
+    give: &mut dyn FnMut(&Column<'_>),
+) -> Result<(), SqlError> {
+    for table in pick::tables(&db.catalog(), wanted, id, None) {
+        each_of_table(table, wanted, named, give);
+    }
+    each_other(session, db, wanted, (id, named), give)
+}
+
+/// Gives the wanted columns of a table.
+fn each_of_table(table: &TableDef, wanted: &Wanted<'_>, named: usize, give: &mut dyn FnMut(&Column<'_>)) {
+    for c in table.columns.iter().filter(|c| wanted.may_be(named, &c.name)) {
+        let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
+        give(&Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) });
+    }
+}
+
+/// Gives the wanted columns of table types and views.
+fn each_other(
     session: &SessionCore,
     db: &Arc<Db>,
     wanted: &Wanted<'_>,
@@ -172,12 +240,6 @@ pub(super) fn each(
             give(&column);
         }
     };
-    for table in pick::tables(&catalog, wanted, id, None) {
-        for c in &table.columns {
-            let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
-            add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) });
-        }
-    }
     for def in catalog.table_types.values() {
         if wanted.id(id).is_some_and(|id| id != def.type_id) {
             continue;
@@ -234,7 +296,8 @@ pub static COLUMNS: View =
         let mut rows = Vec::new();
         user_columns(session, db, wanted, &mut rows)?;
         Ok(rows)
-    });
+    })
+    .in_pieces(UserColumns::start);
 
 /// sys.all_columns: also those of the system's views.
 pub static ALL_COLUMNS: View =

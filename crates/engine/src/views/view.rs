@@ -58,7 +58,17 @@ pub struct Wanted<'a> {
     equal: &'a [(usize, Value)],
 }
 
-impl Wanted<'_> {
+impl<'a> Wanted<'a> {
+    /// These columns, of the rows in which others have values.
+    pub fn new(keep: &'a [usize], equal: &'a [(usize, Value)]) -> Wanted<'a> {
+        Wanted { keep, equal }
+    }
+
+    /// The parts, to be kept.
+    pub fn owned(&self) -> (Vec<usize>, Vec<(usize, Value)>) {
+        (self.keep.to_vec(), self.equal.to_vec())
+    }
+
     /// The number that a column must have; 0 for a value that no id has.
     pub fn id(&self, column: usize) -> Option<i32> {
         let (_, value) = self.equal.iter().find(|(at, _)| *at == column)?;
@@ -99,12 +109,17 @@ type MakeAll = fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows;
 /// Makes the wanted columns of the wanted rows, of others too if it likes.
 type MakeWanted = fn(&mut SessionCore, &Arc<Db>, &Wanted<'_>) -> Rows;
 
+/// Begins to make the wanted columns of the wanted rows piece by piece.
+type MakePieces = fn(&SessionCore, &Arc<Db>, &Wanted<'_>) -> Result<Box<dyn RowSource>, SqlError>;
+
 pub(super) enum Make {
     All(MakeAll),
     Wanted {
         sought: &'static [usize],
         expected: fn(&Db) -> f64,
         make: MakeWanted,
+        /// The same rows in pieces, of views that may have very many.
+        pieces: Option<MakePieces>,
     },
     /// A query over other system views; parsed when it is first asked.
     Query {
@@ -193,7 +208,7 @@ impl ViewDef for View {
         equal: &[(usize, Value)],
     ) -> Result<Box<dyn RowSource>, SqlError> {
         let session = session_of(session)?;
-        let Make::Wanted { make, .. } = self.make else { return self.open(session, db, args, keep) };
+        let Make::Wanted { make, pieces, .. } = self.make else { return self.open(session, db, args, keep) };
         if !session.may_all() {
             // What a caller may see is told from columns that it need not have asked for.
             let all: Vec<usize> = (0..self.columns.len()).collect();
@@ -201,6 +216,9 @@ impl ViewDef for View {
             rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
             let wanted = Wanted { keep, equal };
             return Ok(Box::new(Made(Some(rows.into_iter().map(|row| wanted.part(row)).collect()))));
+        }
+        if let Some(start) = pieces {
+            return start(session, db, &Wanted { keep, equal });
         }
         let rows = make(session, db, &Wanted { keep, equal })?;
         debug_assert!(rows.iter().all(|row| row.len() == keep.len()), "rows of {}", self.name);
@@ -244,7 +262,16 @@ impl View {
         expected: fn(&Db) -> f64,
         make: MakeWanted,
     ) -> View {
-        View { schema: "sys", name, columns, arguments: None, make: Make::Wanted { sought, expected, make } }
+        let make = Make::Wanted { sought, expected, make, pieces: None };
+        View { schema: "sys", name, columns, arguments: None, make }
+    }
+
+    /// The view, whose rows are also made piece by piece.
+    pub const fn in_pieces(mut self, start: MakePieces) -> View {
+        if let Make::Wanted { pieces, .. } = &mut self.make {
+            *pieces = Some(start);
+        }
+        self
     }
 
     /// `INFORMATION_SCHEMA.name`, as [`View::seeking`].
@@ -255,7 +282,7 @@ impl View {
         expected: fn(&Db) -> f64,
         make: MakeWanted,
     ) -> View {
-        let make = Make::Wanted { sought, expected, make };
+        let make = Make::Wanted { sought, expected, make, pieces: None };
         View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make }
     }
 
