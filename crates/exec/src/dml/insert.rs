@@ -334,10 +334,11 @@ impl InsertPlan {
                 {
                     self.bytes(plan, &mut rt)?
                 }
-                copy => {
-                    let copy = if self.sees_rows() { Copy::Computed } else { *copy };
-                    self.query(plan, exprs, copy, &mut rt, limit, &mut to)?
+                // A trigger in the place of the table gets rows that the table would complete.
+                _ if change.is_instead() => {
+                    self.query(plan, exprs, Copy::Computed, &mut rt, limit, &mut to)?
                 }
+                copy => self.query(plan, exprs, *copy, &mut rt, limit, &mut to)?,
             },
         };
         to.out.finish(&mut rt)?;
@@ -511,8 +512,11 @@ impl InsertPlan {
                     self.rows.compute(exprs, batch.row(i), rt, &mut values)?;
                     self.load(&mut loader, &mut values, rt, to)?;
                 } else {
-                    self.rows.checked(batch.row(i), rt)?;
-                    loader.add(rt, batch.row(i))?;
+                    let row = batch.row(i);
+                    self.rows.checked(row, rt)?;
+                    if self.rows.load(row, &mut loader, &mut to.kept, rt)? {
+                        to.out.give(&added(row), rt)?;
+                    }
                 }
             }
         }

@@ -223,6 +223,7 @@ impl NewRows {
     ///
     /// # Errors
     /// 701; those of the load.
+    #[inline]
     pub fn load(
         &self,
         values: &[Value],
