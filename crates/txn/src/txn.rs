@@ -362,9 +362,15 @@ impl Txn {
     /// with full durability the answer comes when it is durable. After [`TxnError::Log`] the outcome is unknown and the
     /// database is offline.
     pub fn commit(mut self, wanted: Durability) -> Result<Committed, TxnError> {
+        self.commit_in_place(wanted)
+    }
+
+    /// As [`Txn::commit`], without moving the transaction, which is long. It is to be dropped then, whether that was an error or not.
+    pub fn commit_in_place(&mut self, wanted: Durability) -> Result<Committed, TxnError> {
+        debug_assert!(!self.ended, "a transaction is committed once");
         if self.doomed {
             let id = self.id();
-            self.rollback()?;
+            self.roll_back()?;
             return Err(TxnError::Doomed(id));
         }
         let Some(s) = self.shared.clone() else {

@@ -520,20 +520,19 @@ impl SessionCore {
         let mut failed = None;
         let changes = std::mem::take(&mut self.transactions.ddl);
         let mut list = std::mem::take(&mut self.transactions.open);
-        for open in list.drain(..) {
-            drop((open.snapshot, open.kept));
-            if failed.is_some() {
-                drop(open.txn);
-                continue;
-            }
+        // In their places: a transaction is long. After an error the others are dropped, which rolls them back.
+        for open in &mut list {
+            (open.snapshot, open.kept) = (None, None);
             // Before the commit: a snapshot that sees it must not take the old definition for its own.
             open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
             open.txn.throttle();
-            if let Err(e) = open.txn.commit(durability) {
+            if let Err(e) = open.txn.commit_in_place(durability) {
                 open.db.note_failure(&e);
                 failed = Some(db_error(&open.db, &e));
+                break;
             }
         }
+        list.clear();
         for change in changes {
             change.committed(self.spid());
         }
