@@ -91,14 +91,18 @@ impl Operator for View {
         let is_variant = |(_, at): &(usize, &usize)| columns[**at].1 == DataType::SqlVariant;
         let variants: SmallVec<[usize; 4]> =
             keep.iter().enumerate().filter(is_variant).map(|(i, _)| i).collect();
-        for i in 0..if variants.is_empty() { 0 } else { out.len() } {
-            for at in &variants {
-                let place = &mut out.row_mut(i)[*at];
-                let value = std::mem::take(place);
-                *place = types::variant::of(value, DataType::SqlVariant, types::Collation::DEFAULT);
-            }
+        if !variants.is_empty() {
+            (0..out.len()).for_each(|i| as_variants(out.row_mut(i), &variants));
         }
         Ok(true)
+    }
+}
+
+/// Makes values of these columns values of sql_variant.
+fn as_variants(row: &mut [Value], columns: &[usize]) {
+    for at in columns {
+        let value = std::mem::take(&mut row[*at]);
+        row[*at] = types::variant::of(value, DataType::SqlVariant, types::Collation::DEFAULT);
     }
 }
 
