@@ -135,7 +135,7 @@ impl RecordBuilder {
 fn image_parts(page: &Page) -> (&[u8], &[u8]) {
     let bytes = &page.bytes()[..];
     if page.verify().is_ok() && page.page_type().is_some_and(PageType::is_slotted) {
-        let used = (0..page.slot_count()).filter_map(|s| page.slot_range(s).ok()).map(|r| r.end).max();
+        let used = (0..page.slot_count()).filter_map(|s| page.slot_span(s).ok()).map(|r| r.end).max();
         let tail = SLOT_SIZE * page.slot_count() as usize;
         let head = used.unwrap_or(HEADER_SIZE).max(HEADER_SIZE);
         return (&bytes[..head], &bytes[PAGE_SIZE - tail..]);
