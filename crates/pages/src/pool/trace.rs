@@ -3,7 +3,7 @@
 //! to; traces nest, and what the inner one has counted the outer one has not. A thread that is not traced pays nothing: the step by
 //! which it counts its look-ups is what leads here.
 
-use super::{LOOKUP_STEP, LOOKUPS};
+use super::fetch::{LOOKUP_STEP, LOOKUPS};
 use crate::id::UnitId;
 use crate::page::{Page, PageType};
 use std::cell::RefCell;
