@@ -3,19 +3,12 @@
 //! Guarantee: a frame that is returned is latched and holds the page that was asked for; of threads that miss one page one reads
 //! it.
 
-use super::trace;
+use super::trace::{self, LOOKUP_STEP, LOOKUPS};
 use super::{COLD, Frame, Inner, LOADING, MAX_USAGE, Mode, PageIo, key_page, key_store};
 use crate::error::PageError;
 use crate::waits::PageWait;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-
-/// Look-ups that a thread counts by itself before it tells the pool: a shared counter would cost more than a look-up.
-pub(super) const LOOKUP_STEP: u32 = 64;
-
-thread_local! {
-    pub(super) static LOOKUPS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
-}
 
 impl Inner {
     /// A frame with the page, latched in the mode.

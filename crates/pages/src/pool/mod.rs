@@ -98,7 +98,7 @@ pub(crate) struct Inner {
 /// What the pool did since it was made.
 #[derive(Debug, Default)]
 pub struct PoolCounters {
-    /// Pages that were asked for, here or not. A thread tells every [`LOOKUP_STEP`] of them.
+    /// Pages that were asked for, here or not. A thread tells every [`trace::LOOKUP_STEP`] of them.
     pub lookups: AtomicU64,
     pub pages_read: AtomicU64,
     pub read_ahead_pages: AtomicU64,
