@@ -1,6 +1,6 @@
 //! The next token of a text: blanks and comments before it, then what its first characters say it is.
 
-use super::{MAX_IDENTIFIER, Lexer, Tok, Token, unquote};
+use super::{Lexer, MAX_IDENTIFIER, Tok, Token, unquote};
 use crate::ast::Span;
 use crate::error::SyntaxError;
 use crate::words;

@@ -1,6 +1,6 @@
 //! What a token's text means: names without their quotes, literals as values.
 
-use super::{Tok};
+use super::Tok;
 use crate::ast::Literal;
 use compact_str::CompactString;
 
