@@ -17,7 +17,7 @@ use crate::datatype::{Conversion, DataType, conversion};
 use crate::datetime::{DAY_1900, DAY_TICKS, Moment};
 use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
-use crate::numtext::{self};
+use crate::numtext;
 use crate::value::{Value, of_variant};
 use crate::{convertbin, converthierarchy, convertxml, dateparse};
 

@@ -6,7 +6,7 @@ use crate::datatype::DataType;
 use crate::dateformat;
 use crate::error::SqlError;
 use crate::language::Dialect;
-use crate::numtext::{self};
+use crate::numtext;
 use crate::rowcell::{encode_utf16, wide_text};
 use crate::value::Value;
 use compact_str::{CompactString, ToCompactString, format_compact};
