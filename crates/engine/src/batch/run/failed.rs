@@ -27,17 +27,7 @@ impl Run<'_> {
         self.core.notes.clear();
         let handler = if effect == Effect::Compile { None } else { program.handler(at) };
         let fatal = error.severity >= 20 || self.core.shared.cancel.load(Ordering::Relaxed);
-        let aborts = fatal
-            || match effect {
-                Effect::Raise => false,
-                Effect::Throw | Effect::Compile => self.core.options.xact_abort,
-                Effect::Usual => {
-                    let options = &self.core.options;
-                    let arithmetic =
-                        options.arithabort && !options.ansi_warnings && expr::eval::is_arithmetic(&error);
-                    options.xact_abort || arithmetic || errors::ends_batch(&error)
-                }
-            };
+        let aborts = fatal || self.aborts(&error, effect);
         if let Some(region) = handler.filter(|_| !fatal) {
             if aborts && self.core.trancount > 0 {
                 self.core.doomed = true;
@@ -80,6 +70,21 @@ impl Run<'_> {
                 _ => at + 1,
             }),
         })
+    }
+
+    /// Whether an error that is not fatal ends more than its statement: the batch, and where there is a CATCH the transaction is
+    /// doomed.
+    fn aborts(&self, error: &SqlError, effect: Effect) -> bool {
+        let options = &self.core.options;
+        match effect {
+            Effect::Raise => false,
+            Effect::Throw | Effect::Compile => options.xact_abort,
+            Effect::Usual => {
+                let arithmetic =
+                    options.arithabort && !options.ansi_warnings && expr::eval::is_arithmetic(error);
+                options.xact_abort || arithmetic || errors::ends_batch(error)
+            }
+        }
     }
 
     /// Sends an uncaught error to the client, and for DML that it stopped the note that SQL Server adds unless `silent`.
