@@ -97,7 +97,7 @@ const QUERIES: &[&str] = &[
     "select k, cast(s as nvarchar(40)) from l intersect select k, s from r",
     "select id, row_number() over (partition by k order by id), sum(m) over (partition by k order by id) from l",
     "select id, lag(n) over (order by s, id), ntile(9) over (order by m, id) from l",
-    "select id, max(id) over (order by id rows between 700 preceding and 300 preceding) from l",
+    "select id, max(id) over (order by m, id rows between 700 preceding and 300 preceding) from l",
     "select top (900) id, n from l order by m, s, id",
     "select top (30) percent id from l order by m desc, id",
 ];

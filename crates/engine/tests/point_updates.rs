@@ -292,9 +292,13 @@ fn a_prepared_statement_does_what_its_text_does() {
             "(61)",
         );
     }
-    // Names of constraints that nobody has given them.
+    // But for the names of constraints that nobody has given them, and for how many pages were read: ghosts go in the background.
     let alike = |said: &str| -> Vec<String> {
-        said.lines().map(|line| line.split("PK__").next().unwrap_or(line).to_owned()).collect()
+        let same = |line: &str| {
+            let line = line.split("PK__").next().unwrap_or(line);
+            line.split(", logical reads").next().unwrap_or(line).to_owned()
+        };
+        said.lines().map(same).collect()
     };
     let mut rng = fastrand::Rng::with_seed(29);
     let mut prepared = std::collections::HashMap::new();

@@ -409,6 +409,11 @@ impl Expr {
         }
     }
 
+    /// A constant, a variable or a parameter: one value for all rows.
+    pub fn is_one_value(&self) -> bool {
+        matches!(self, Expr::Const(_) | Expr::Var(_) | Expr::Param(_))
+    }
+
     /// Whether evaluating it twice in a statement may give two values (NEWID) or has an effect (RAND with a seed).
     pub fn is_volatile(&self) -> bool {
         match self {

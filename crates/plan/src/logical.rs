@@ -122,11 +122,11 @@ impl Logical {
         }
     }
 
-    /// The value of `SELECT constant`.
-    pub fn constant(&self) -> Option<&Value> {
+    /// The constant, variable or parameter of `SELECT constant`.
+    pub fn constant(&self) -> Option<&Expr> {
         match self {
             Logical::Project { input, exprs } if matches!(**input, Logical::One) => match &exprs[..] {
-                [(_, e)] => e.as_const(),
+                [(_, e)] if e.is_one_value() => Some(e),
                 _ => None,
             },
             _ => None,

@@ -122,11 +122,55 @@ pub trait ViewDef: Sync {
     }
 }
 
+/// About so many rows are a piece.
+pub const PIECE: usize = 128;
+
+/// Rows of one width, their values one after another.
+#[derive(Debug, Default)]
+pub struct ViewRows {
+    /// Of all rows.
+    pub values: Vec<Value>,
+    count: usize,
+}
+
+impl ViewRows {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Forgets the rows.
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.count = 0;
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: impl IntoIterator<Item = Value>) {
+        self.values.extend(row);
+        self.count += 1;
+        debug_assert!(self.values.len().is_multiple_of(self.count), "a row of another width");
+    }
+
+    /// The rows, each on its own.
+    pub fn drain(&mut self) -> impl Iterator<Item = Vec<Value>> {
+        let width = self.values.len() / self.count.max(1);
+        let count = std::mem::take(&mut self.count);
+        let mut values = self.values.drain(..);
+        (0..count).map(move |_| values.by_ref().take(width).collect())
+    }
+}
+
 /// Rows of a view in pieces. It may be kept between two statements, or go to another thread.
 pub trait RowSource: Send {
-    /// The next rows, which have the wanted columns only; `None` when there are no more.
+    /// Replaces the rows by the next ones, which have the wanted columns only; false when there are no more. A piece may be empty.
     ///
     /// # Errors
     /// Those of the view.
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError>;
+    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError>;
 }

@@ -15,7 +15,7 @@ pub const FUNCTIONS: &[Function] = &[Function {
     args: &[A::Any],
     result: first_type,
     strict: true,
-    stability: Stability::Statement,
+    stability: Stability::Row,
     nullable: true,
     eval: masked,
 }];

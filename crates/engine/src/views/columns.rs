@@ -7,7 +7,7 @@ use types::{Collation, DataType, Len, SqlError, Value};
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, modules, pick, text};
 use catalog::{ColumnDef, Db, ModuleKind, TableDef};
 use exec::state::SessionCore;
-use plan::view::RowSource;
+use plan::view::{PIECE, RowSource, ViewRows};
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
@@ -159,15 +159,12 @@ fn user_columns(
     })
 }
 
-/// Rows of a piece: their memory is used again for the next one.
-const PIECE: usize = 512;
-
 /// Columns of tables, piece by piece, and after them those of types and views.
 struct UserColumns {
     keep: Vec<usize>,
     equal: Vec<(usize, Value)>,
     tables: std::vec::IntoIter<Arc<TableDef>>,
-    others: Vec<Vec<Value>>,
+    others: std::vec::IntoIter<Vec<Value>>,
 }
 
 impl UserColumns {
@@ -182,25 +179,26 @@ impl UserColumns {
         })?;
         let tables: Vec<_> = pick::tables(&db.catalog(), wanted, 0, None).into_iter().cloned().collect();
         let (keep, equal) = wanted.owned();
+        let others = others.into_iter();
         Ok(Box::new(UserColumns { keep, equal, tables: tables.into_iter(), others }))
     }
 }
 
 impl RowSource for UserColumns {
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
+    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+        out.clear();
         let wanted = Wanted::new(&self.keep, &self.equal);
-        let mut rows = Vec::new();
-        while rows.len() < PIECE
+        while out.len() < PIECE
             && let Some(table) = self.tables.next()
         {
             each_of_table(&table, &wanted, 1, &mut |column| {
-                rows.push(wanted.row(|at| column.value(at, 0)));
+                out.push(wanted.values(|at| column.value(at, 0)));
             });
         }
-        if rows.is_empty() {
-            rows = std::mem::take(&mut self.others);
+        if out.is_empty() {
+            self.others.by_ref().take(PIECE).for_each(|row| out.push(row));
         }
-        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+        Ok(!out.is_empty())
     }
 }
 

@@ -65,7 +65,7 @@ pub mod waiting;
 mod xml_nodes;
 
 pub(crate) use modules::columns_of_view;
-pub use plan::view::{RowSource, ViewColumn, ViewDef};
+pub use plan::view::{RowSource, ViewColumn, ViewDef, ViewRows};
 pub(crate) use values::{
     LSN_NUMERIC, NVARCHAR60, SYSNAME, big, bit, databases_of, int, lsn_numeric, lsn_text, megabytes,
     position, text,

@@ -10,11 +10,10 @@ use parking_lot::Mutex;
 use plan::view::Argument;
 use types::{DataType, Decimal, Len, SqlError, Value};
 
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
+use super::view::all_of;
+use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
 use exec::state::SessionCore;
-
-/// Rows of a piece.
-const PIECE: usize = 1024;
+use plan::view::PIECE;
 
 /// GENERATE_SERIES and STRING_SPLIT as they are found by name.
 pub static GENERATE_SERIES: Series = Series { columns: &[("value", DataType::Int, true)] };
@@ -24,15 +23,6 @@ pub static STRING_SPLIT: Split = Split { columns: &[("value", DataType::NVarChar
 /// some thousand types that they can have.
 static SERIES: LazyLock<Mutex<HashMap<DataType, &'static Series>>> = LazyLock::new(Mutex::default);
 static SPLITS: LazyLock<Mutex<HashMap<(DataType, bool), &'static Split>>> = LazyLock::new(Mutex::default);
-
-/// All rows of a source, for views that are asked for them at once.
-fn all(mut source: Box<dyn RowSource>) -> Rows {
-    let mut rows = Vec::new();
-    while let Some(piece) = source.next()? {
-        rows.extend(piece);
-    }
-    Ok(rows)
-}
 
 // ---- GENERATE_SERIES ----
 
@@ -116,7 +106,7 @@ fn is_series(ty: DataType) -> bool {
 
 impl SystemView for Series {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
-        all(self.open(session, db, args, &[0])?)
+        all_of(self.open(session, db, args, &[0])?)
     }
 
     fn open(
@@ -188,19 +178,19 @@ impl Numbers {
 }
 
 impl RowSource for Numbers {
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
-        let mut rows = Vec::new();
+    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+        out.clear();
         while let Some(n) = self.next
-            && rows.len() < PIECE
+            && out.len() < PIECE
         {
             if if self.step > 0 { n > self.stop } else { n < self.stop } {
                 self.next = None;
                 break;
             }
-            rows.push(vec![self.value(n); self.width]);
+            out.push((0..self.width).map(|_| self.value(n)));
             self.next = n.checked_add(self.step);
         }
-        Ok((!rows.is_empty()).then_some(rows))
+        Ok(!out.is_empty())
     }
 }
 
@@ -297,7 +287,7 @@ impl ViewDef for Split {
 impl SystemView for Split {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         let keep: Vec<usize> = (0..self.columns.len()).collect();
-        all(self.open(session, db, args, &keep)?)
+        all_of(self.open(session, db, args, &keep)?)
     }
 
     fn open(
@@ -330,22 +320,22 @@ struct Parts {
 }
 
 impl RowSource for Parts {
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
-        let mut rows = Vec::new();
+    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+        out.clear();
         while let Some((text, from)) = &mut self.rest
-            && rows.len() < PIECE
+            && out.len() < PIECE
         {
             let rest = &text[*from..];
             let end = rest.find(self.separator);
             self.done += 1;
             let part = Value::str(&rest[..end.unwrap_or(rest.len())]);
             let whole = [part, Value::BigInt(self.done)];
-            rows.push(self.keep.iter().map(|at| whole[*at].clone()).collect());
+            out.push(self.keep.iter().map(|at| whole[*at].clone()));
             match end {
                 Some(end) => *from += end + self.separator.len_utf8(),
                 None => self.rest = None,
             }
         }
-        Ok((!rows.is_empty()).then_some(rows))
+        Ok(!out.is_empty())
     }
 }

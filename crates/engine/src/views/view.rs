@@ -11,7 +11,7 @@ use syntax::ast;
 
 use super::rights;
 use catalog::Db;
-use plan::view::{RowSource, ViewColumn, ViewDef};
+use plan::view::{PIECE, RowSource, ViewColumn, ViewDef, ViewRows};
 
 /// Rows of a view.
 pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
@@ -33,8 +33,17 @@ pub trait SystemView: ViewDef {
         for row in &mut rows {
             *row = keep.iter().map(|at| row.get_mut(*at).map_or(Value::Null, std::mem::take)).collect();
         }
-        Ok(Box::new(Made(Some(rows))))
+        Ok(Box::new(Made(rows.into_iter())))
     }
+}
+
+/// All rows of a source, for views that are asked for them at once.
+pub(super) fn all_of(mut source: Box<dyn RowSource>) -> Rows {
+    let (mut rows, mut piece) = (Vec::new(), ViewRows::default());
+    while source.next(&mut piece)? {
+        rows.extend(piece.drain());
+    }
+    Ok(rows)
 }
 
 /// The session that asks for rows.
@@ -43,11 +52,13 @@ pub(super) fn session_of(session: &mut dyn Any) -> Result<&mut SessionCore, SqlE
 }
 
 /// Rows that were made at once.
-struct Made(Option<Vec<Vec<Value>>>);
+struct Made(std::vec::IntoIter<Vec<Value>>);
 
 impl RowSource for Made {
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
-        Ok(self.0.take())
+    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+        out.clear();
+        self.0.by_ref().take(PIECE).for_each(|row| out.push(row));
+        Ok(!out.is_empty())
     }
 }
 
@@ -94,7 +105,12 @@ impl<'a> Wanted<'a> {
 
     /// A row of the wanted columns.
     pub fn row(&self, value: impl FnMut(usize) -> Value) -> Vec<Value> {
-        self.keep.iter().copied().map(value).collect()
+        self.values(value).collect()
+    }
+
+    /// The values of such a row.
+    pub fn values(&self, value: impl FnMut(usize) -> Value) -> impl Iterator<Item = Value> {
+        self.keep.iter().copied().map(value)
     }
 
     /// The wanted columns of a row that has all.
@@ -215,14 +231,15 @@ impl ViewDef for View {
             let mut rows = make(session, db, &Wanted { keep: &all, equal })?;
             rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
             let wanted = Wanted { keep, equal };
-            return Ok(Box::new(Made(Some(rows.into_iter().map(|row| wanted.part(row)).collect()))));
+            let rows: Vec<_> = rows.into_iter().map(|row| wanted.part(row)).collect();
+            return Ok(Box::new(Made(rows.into_iter())));
         }
         if let Some(start) = pieces {
             return start(session, db, &Wanted { keep, equal });
         }
         let rows = make(session, db, &Wanted { keep, equal })?;
         debug_assert!(rows.iter().all(|row| row.len() == keep.len()), "rows of {}", self.name);
-        Ok(Box::new(Made(Some(rows))))
+        Ok(Box::new(Made(rows.into_iter())))
     }
 }
 

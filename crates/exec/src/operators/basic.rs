@@ -4,7 +4,7 @@ use super::{BATCH, Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::{ColId, Expr};
 use plan::nodes::{Node, Plan};
-use plan::view::RowSource;
+use plan::view::{RowSource, ViewRows};
 use smallvec::SmallVec;
 use types::{DataType, SqlError, Value};
 
@@ -49,7 +49,8 @@ impl Operator for Values {
 #[derive(Default)]
 pub struct View {
     source: Option<Box<dyn RowSource>>,
-    rows: std::vec::IntoIter<Vec<Value>>,
+    /// The rows before, whose memory the next ones take.
+    rows: ViewRows,
 }
 
 impl Operator for View {
@@ -78,23 +79,24 @@ impl Operator for View {
                 })
             }
         };
-        while self.rows.as_slice().is_empty() {
+        self.rows.clear();
+        while self.rows.is_empty() {
             rt.check_cancel()?;
-            match source.next()? {
-                Some(rows) => self.rows = rows.into_iter(),
-                None => return Ok(false),
+            if !source.next(&mut self.rows)? {
+                return Ok(false);
             }
         }
+        out.exchange(keep.len(), self.rows.len(), &mut self.rows.values);
         let columns = scan.view.columns();
         let is_variant = |(_, at): &(usize, &usize)| columns[**at].1 == DataType::SqlVariant;
         let variants: SmallVec<[usize; 4]> =
             keep.iter().enumerate().filter(is_variant).map(|(i, _)| i).collect();
-        for mut row in self.rows.by_ref().take(BATCH) {
+        for i in 0..if variants.is_empty() { 0 } else { out.len() } {
             for at in &variants {
-                let value = std::mem::take(&mut row[*at]);
-                row[*at] = types::variant::of(value, DataType::SqlVariant, types::Collation::DEFAULT);
+                let place = &mut out.row_mut(i)[*at];
+                let value = std::mem::take(place);
+                *place = types::variant::of(value, DataType::SqlVariant, types::Collation::DEFAULT);
             }
-            out.push_row().swap_with_slice(&mut row);
         }
         Ok(true)
     }

@@ -145,6 +145,13 @@ impl RowSet {
         }
     }
 
+    /// Exchanges the rows for others, whose values lie one after another.
+    pub fn exchange(&mut self, width: usize, rows: usize, values: &mut Vec<Value>) {
+        debug_assert_eq!(values.len(), rows * width, "rows of another width");
+        std::mem::swap(&mut self.values, values);
+        (self.width, self.rows) = (width, rows);
+    }
+
     /// Adds a row of two parts.
     pub fn push_pair(&mut self, left: &[Value], right: &[Value]) {
         let row = self.push_row();

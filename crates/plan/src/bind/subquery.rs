@@ -41,15 +41,15 @@ impl Binder<'_> {
                         subquery.";
             return Err(SqlError::new(130, 15, 1, text));
         }
-        let constant = self.subqueries.last().and_then(|bound| bound.logical.constant());
-        let expr = match constant {
-            Some(value) => {
-                let value = value.clone();
-                self.subqueries.pop();
-                Expr::Const(value)
-            }
-            None => Expr::Subquery(Box::new(sub)),
-        };
-        Ok(Typed::new(expr, column.ty, true).of_collation(column.collation))
+        let typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);
+        Ok(typed.of_collation(column.collation))
+    }
+    /// The constant that a value is, where it is the one of `(SELECT constant)` too; that subquery is forgotten then.
+    pub(super) fn without_subquery(&mut self, e: Expr) -> Expr {
+        let Expr::Subquery(sub) = &e else { return e };
+        let last = self.subqueries.last().filter(|_| sub.id + 1 == self.subqueries.len());
+        let Some(constant) = last.and_then(|last| last.logical.constant()).cloned() else { return e };
+        self.subqueries.pop();
+        constant
     }
 }

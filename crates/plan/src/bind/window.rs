@@ -91,7 +91,8 @@ impl Binder<'_> {
             }
             let key = self.expr(&item.expr)?;
             key.ty.check_comparable()?;
-            order.push(SortKey { expr: key.expr, descending: item.descending, collation: key.collation });
+            let expr = self.without_subquery(key.expr);
+            order.push(SortKey { expr, descending: item.descending, collation: key.collation });
         }
         if order.is_empty() && is_window_only(name) {
             let text = format!("The function '{name}' must have an OVER clause with ORDER BY.");

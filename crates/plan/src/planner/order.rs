@@ -22,8 +22,8 @@ impl Planner<'_, '_> {
         inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
         for call in &mut calls {
             // A constant orders nothing: `ORDER BY (SELECT NULL)` takes the rows as they come.
-            call.order.retain(|key| key.expr.as_const().is_none());
-            call.partition.retain(|(e, _)| e.as_const().is_none());
+            call.order.retain(|key| !key.expr.is_one_value());
+            call.partition.retain(|(e, _)| !e.is_one_value());
             call.exprs_mut(&mut |e| e.columns(&mut inner.needed));
         }
         let mut windows = by_window(calls);

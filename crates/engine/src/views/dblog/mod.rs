@@ -15,7 +15,8 @@ use pages::{RecordKind, RecordView, TxnId};
 use types::{SqlError, Value};
 use wal::{Log, LogError, Lsn};
 
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, text};
+use super::view::all_of;
+use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows, text};
 use catalog::Db;
 use catalog::clock::log_text;
 use catalog::errors::db_error;
@@ -68,12 +69,7 @@ impl ViewDef for DbLog {
 impl SystemView for DbLog {
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         let keep: Vec<usize> = (0..COLUMNS.len()).collect();
-        let mut source = self.open(session, db, args, &keep)?;
-        let mut rows = Vec::new();
-        while let Some(piece) = source.next()? {
-            rows.extend(piece);
-        }
-        Ok(rows)
+        all_of(self.open(session, db, args, &keep)?)
     }
 
     fn open(
@@ -145,21 +141,20 @@ struct LogRows {
 }
 
 impl RowSource for LogRows {
-    fn next(&mut self) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
-        let mut rows = Vec::new();
-        match self.piece(&mut rows) {
+    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+        out.clear();
+        match self.piece(out) {
             Ok(()) => {}
             // Truncated meanwhile: what is kept follows.
             Err(_) if self.at < self.log.oldest() => self.at = self.log.oldest(),
             Err(e) => return Err(db_error(&self.db, &e.into())),
         }
-        let more = !rows.is_empty() || self.at < self.end;
-        Ok(more.then_some(rows))
+        Ok(!out.is_empty() || self.at < self.end)
     }
 }
 
 impl LogRows {
-    fn piece(&mut self, rows: &mut Vec<Vec<Value>>) -> Result<(), LogError> {
+    fn piece(&mut self, rows: &mut ViewRows) -> Result<(), LogError> {
         let log = self.log.clone();
         let mut scan = log.scan(self.at);
         let mut bytes = 0;
