@@ -44,7 +44,7 @@ fn a_query_that_fails_before_its_first_row() {
         b.call("sp_executesql", &[text("", "select 10 / @n as q"), text("", "@n int"), int("@n", 0)]);
     assert_eq!(
         failed_call,
-        ["columns [q Int]", "error 8134 line 1", "done Select error nested", "status 8134"]
+        ["columns [q Int null]", "error 8134 line 1", "done Select error nested", "status 8134"]
     );
 }
 
