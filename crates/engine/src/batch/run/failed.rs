@@ -15,10 +15,10 @@ use exec::state::inner::was_reported;
 impl Run<'_> {
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
     pub(in crate::batch) fn failed(&mut self, at: usize, failure: Failure) -> Result<After, SqlError> {
-        let Failure { error, effect } = failure;
-        if was_reported(&error) {
+        if was_reported(&failure.error) {
             return Ok(After::End(End::BatchAborted));
         }
+        let Failure { error, effect } = self.with_columns(at, failure);
         let program = &self.batch.program;
         let error = self.placed(at, error);
         self.core.error_number = error.number;
@@ -41,6 +41,10 @@ impl Run<'_> {
         if self.outer_try && (!fatal || self.core.in_function()) {
             if aborts && self.core.trancount > 0 {
                 self.core.doomed = true;
+            }
+            if self.shown {
+                // The CATCH that takes it knows nothing of the result set that had begun.
+                let _ = self.sink.done(self.end_of(self.kind(at), Some(0)));
             }
             return Err(error);
         }
