@@ -1,6 +1,7 @@
 //! What an instance does at times without being asked: it closes the intervals of the Query Stores, forgets what is stale in them, and deletes
 //! what is older than HISTORY_RETENTION_PERIOD from the histories of versioned tables. What fails is in the error log, and tried again.
-//! Guarantee: its thread ends with the instance.
+//! Guarantees: its thread ends with the instance, whatever it waits for; a chore that fails, or that others keep waiting, keeps no other
+//! from its turn.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,17 +13,50 @@ use types::SqlError;
 use crate::batch::usage;
 use crate::ddl::retention;
 use crate::instance::Instance;
+use crate::session::{CancelHandle, Session};
 
-/// Every so often, at full multiples of it: intervals begin there.
-const PERIOD: Duration = Duration::from_secs(60);
-/// Periods from one look for what is old to the next.
+/// Every so many periods the thread looks for what is old; the first time in the first one.
 const OLD: u64 = 60;
+/// How long a chore waits for a lock.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// No period is shorter.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// Whether the thread is to end, and what it does meanwhile.
+#[derive(Default)]
+struct Now {
+    stopped: bool,
+    /// Its session, while it changes something.
+    session: Option<CancelHandle>,
+}
 
 /// Tells the thread to end.
 #[derive(Default)]
 struct Stop {
-    stopped: Mutex<bool>,
+    now: Mutex<Now>,
     wake: Condvar,
+}
+
+impl Stop {
+    /// Runs a session's work, which ends with 3617 when the thread is to end; nothing is run after that.
+    fn within<T>(&self, session: &mut Session, work: impl FnOnce(&mut Session) -> T) -> Option<T> {
+        let handle = session.cancel_handle();
+        handle.expect_request();
+        {
+            let mut now = self.now.lock();
+            if now.stopped {
+                return None;
+            }
+            now.session = Some(handle);
+        }
+        let done = work(session);
+        self.now.lock().session = None;
+        Some(done)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.now.lock().stopped
+    }
 }
 
 /// The thread.
@@ -33,8 +67,15 @@ struct Chores {
 
 impl Drop for Chores {
     fn drop(&mut self) {
-        *self.stop.stopped.lock() = true;
+        let running = {
+            let mut now = self.stop.now.lock();
+            now.stopped = true;
+            now.session.take()
+        };
         self.stop.wake.notify_all();
+        if let Some(session) = running {
+            session.cancel();
+        }
         if let Some(thread) = self.thread.take()
             // It can be the last to hold the instance.
             && thread.thread().id() != std::thread::current().id()
@@ -45,62 +86,67 @@ impl Drop for Chores {
     }
 }
 
-/// Begins the thread.
-pub(crate) fn begin(instance: &Arc<Instance>) {
+/// Begins the thread; `period`: how often it looks what there is to do, at full multiples of it, so that intervals begin there.
+pub(crate) fn begin(instance: &Arc<Instance>, period: Duration) {
     let stop = Arc::new(Stop::default());
     let (own, whose) = (stop.clone(), Arc::downgrade(instance));
-    let thread = std::thread::Builder::new().name("chores".into()).spawn(move || run(&own, &whose));
+    let period = period.max(SHORTEST);
+    let thread = std::thread::Builder::new().name("chores".into()).spawn(move || run(&own, &whose, period));
     match thread {
         Ok(thread) => *instance.chores.lock() = Some(Box::new(Chores { stop, thread: Some(thread) })),
         Err(e) => instance.error_log().write("Server", &format!("No thread for chores: {e}")),
     }
 }
 
-fn run(stop: &Stop, whose: &Weak<Instance>) {
-    let mut count = 0;
-    loop {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let next = (now.as_secs() / PERIOD.as_secs() + 1) * PERIOD.as_secs();
+fn run(stop: &Stop, whose: &Weak<Instance>, period: Duration) {
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    for count in 0u64.. {
+        let now = micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+        let next = (now / micros(period) + 1).saturating_mul(micros(period));
         {
-            let end = Instant::now() + Duration::from_secs(next).saturating_sub(now);
-            let mut stopped = stop.stopped.lock();
-            while !*stopped && !stop.wake.wait_until(&mut stopped, end).timed_out() {}
-            if *stopped {
+            let end = Instant::now() + Duration::from_micros(next - now);
+            let mut now = stop.now.lock();
+            while !now.stopped && !stop.wake.wait_until(&mut now, end).timed_out() {}
+            if now.stopped {
                 return;
             }
         }
         let Some(instance) = whose.upgrade() else { return };
-        count += 1;
-        once(&instance, next * 1_000_000, count);
+        let databases = instance.databases();
+        if databases.iter().any(|db| db.query_store().notes()) {
+            // The cache of batches is the instance's own.
+            let _ = usage::settle_until(&instance, next - 1);
+        }
+        if count.is_multiple_of(OLD) {
+            forget_old(stop, &instance, &databases, next);
+        }
     }
 }
 
-/// What is to do at a moment, in microseconds since 1970.
-fn once(instance: &Arc<Instance>, moment: u64, count: u64) {
-    let databases = instance.databases();
-    if databases.iter().any(|db| db.query_store().notes()) {
-        // The cache of batches is the instance's own.
-        let _ = usage::settle_until(instance, moment - 1);
-    }
-    if count.is_multiple_of(OLD) {
-        for db in &databases {
-            db.query_store().forget_stale(&db.settings().query_store, moment);
-            if let Err(e) = clean(instance, db) {
-                let text = format!("Histories of '{}' were not cleaned: {}", db.name(), e.message);
-                instance.error_log().write("Server", &text);
-            }
+/// Lets go of what is old at a moment, in microseconds since 1970.
+fn forget_old(stop: &Stop, instance: &Arc<Instance>, databases: &[Arc<Db>], moment: u64) {
+    for db in databases {
+        db.query_store().forget_stale(&db.settings().query_store, moment);
+        if let Err(e) = clean(stop, instance, db)
+            && !stop.is_stopped()
+        {
+            let text = format!("Histories of '{}' were not cleaned: {}", db.name(), e.message);
+            instance.error_log().write("Server", &text);
         }
     }
 }
 
 /// What histories keep longer than they are to.
-fn clean(instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlError> {
+fn clean(stop: &Stop, instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlError> {
     if db.storage_if_open().is_none() || db.check_writable().is_err() || retention::tables(db).is_empty() {
         return Ok(());
     }
-    let mut session = instance.session()?;
-    session.with_core(|core| {
-        core.set_db(db.clone());
-        retention::clean(core, db)
-    })
+    let work = |session: &mut Session| {
+        session.with_core(|core| {
+            core.options.lock_timeout = PATIENCE.as_millis() as i32;
+            core.set_db(db.clone());
+            retention::clean(core, db)
+        })
+    };
+    stop.within(&mut instance.session()?, work).unwrap_or(Ok(()))
 }

@@ -29,11 +29,12 @@ impl Instance {
         options: InstanceOptions,
         memory: Option<PageMemory>,
     ) -> Result<Arc<Instance>, InstanceError> {
+        let period = options.chore_period;
         let instance = Instance::open_databases(options, memory, &Engine)?;
         if !instance.is_read_only() {
             msdb::ensure(&instance);
             startup::launch(&instance);
-            chores::begin(&instance);
+            chores::begin(&instance, period);
         }
         Ok(instance)
     }

@@ -57,6 +57,7 @@ fn errors_of_calls() {
     assert_eq!(
         b.call("fails", &[]),
         [
+            "columns [ Int]",
             "error 8134 line 2 of fails",
             "done Select error nested",
             "columns [ Int]",

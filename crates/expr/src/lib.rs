@@ -17,18 +17,20 @@ pub mod functions;
 pub mod json;
 pub mod key;
 pub mod mask;
+mod pred;
 pub mod random;
+mod typed;
 pub mod zones;
 
 use functions::Stability;
 use std::sync::Arc;
-use syntax::ast::CompareOp;
 use types::convert::Mode;
-use types::like::LikePattern;
 use types::ops::BinaryOp as ArithOp;
-use types::{CodePage, Collation, DataType, Dialect, Value};
+use types::{CodePage, Collation, DataType, Value};
 
 pub use env::{Constant, Env};
+pub use pred::{CompareExpr, InListExpr, LikeExpr, Pred, QuantifiedExpr, mirrored};
+pub use typed::{Label, Manner, Typed};
 
 /// A column's number, unique within a statement, given by the binder.
 pub type ColId = u32;
@@ -128,69 +130,6 @@ pub struct RoutineCall {
     pub strict: bool,
 }
 
-/// A condition: true, false or unknown (`None`).
-#[derive(Clone, Debug)]
-pub enum Pred {
-    Const(Option<bool>),
-    /// Both sides have one comparable kind.
-    Compare(Box<CompareExpr>),
-    And(Vec<Pred>),
-    Or(Vec<Pred>),
-    Not(Box<Pred>),
-    IsNull(Box<Expr>, bool),
-    /// `a IS [NOT] DISTINCT FROM b`; the flag says NOT.
-    Distinct(Box<CompareExpr>, bool),
-    Like(Box<LikeExpr>),
-    /// `x IN (a, b, ...)`; the flag says NOT.
-    InList(Box<InListExpr>),
-    /// `EXISTS (SELECT ...)`.
-    Exists(Box<SubRef>),
-    /// `x IN (SELECT ...)` and `x op ANY/ALL (SELECT ...)`.
-    Quantified(Box<QuantifiedExpr>),
-}
-
-/// A comparison.
-#[derive(Clone, Debug)]
-pub struct CompareExpr {
-    pub op: CompareOp,
-    pub left: Expr,
-    pub right: Expr,
-    pub collation: Collation,
-}
-
-/// LIKE.
-#[derive(Clone, Debug)]
-pub struct LikeExpr {
-    pub operand: Expr,
-    pub pattern: Expr,
-    pub escape: Option<Expr>,
-    /// The pattern, read once when it is a constant.
-    pub compiled: Option<Arc<LikePattern>>,
-    /// nvarchar: trailing blanks count.
-    pub unicode: bool,
-    pub negated: bool,
-    pub collation: Collation,
-}
-
-/// IN with a list.
-#[derive(Clone, Debug)]
-pub struct InListExpr {
-    pub operand: Expr,
-    pub list: Vec<Expr>,
-    pub negated: bool,
-    pub collation: Collation,
-}
-
-/// `x op ANY (SELECT ...)`; IN is `= ANY`, NOT IN is `<> ALL`.
-#[derive(Clone, Debug)]
-pub struct QuantifiedExpr {
-    pub op: CompareOp,
-    pub operand: Expr,
-    pub all: bool,
-    pub query: SubRef,
-    pub collation: Collation,
-}
-
 /// A subquery in an expression. Its plan is entry `id` of the statement's list of subqueries, which the run knows.
 #[derive(Clone, Debug)]
 pub struct SubRef {
@@ -212,86 +151,6 @@ impl SubRef {
     /// As [`Expr::leaves`].
     pub fn leaves(&self, f: &mut dyn FnMut(&Expr)) {
         self.args.iter().for_each(|(_, e)| e.leaves(f));
-    }
-}
-
-/// How a session takes errors of computations; by default each is one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
-    /// ANSI_WARNINGS and ARITHABORT OFF: an arithmetic error becomes NULL.
-    pub lenient: bool,
-    /// ANSI_WARNINGS OFF: what is too long for a column is cut.
-    pub cuts: bool,
-    /// NUMERIC_ROUNDABORT ON: digits that a decimal has no place for are an error.
-    pub exact: bool,
-}
-
-impl Manner {
-    /// That of two sides together.
-    fn with(self, other: Manner) -> Manner {
-        Manner {
-            lenient: self.lenient || other.lenient,
-            cuts: self.cuts || other.cuts,
-            exact: self.exact || other.exact,
-        }
-    }
-}
-
-/// An expression with what the binder knows of it.
-#[derive(Clone, Debug)]
-pub struct Typed {
-    pub expr: Expr,
-    pub ty: DataType,
-    pub nullable: bool,
-    pub collation: Collation,
-    /// Where the collation comes from.
-    pub label: Label,
-    /// The dialect of the session that it is compiled for, where it is known: conversions of constants are then computed at once.
-    pub dialect: Option<Dialect>,
-    /// How the session takes errors of what is computed with it.
-    pub manner: Manner,
-}
-
-/// Where an expression's collation comes from, and so how strong it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Label {
-    /// A constant, a variable, what is no text: it has the database's and gives way to any other.
-    Default,
-    /// A column's.
-    Implicit,
-    /// COLLATE was written.
-    Explicit,
-    /// Two columns' collations met in an operator, and neither wins: text cannot be compared by it.
-    Conflict(Collation, Collation, &'static str),
-}
-
-impl Typed {
-    /// The expression as a column's value of a collation is.
-    pub fn of_collation(self, collation: Collation) -> Typed {
-        Typed { collation, label: Label::Implicit, ..self }
-    }
-
-    /// Char or varchar, whose bytes depend on the code page.
-    pub fn is_narrow(&self) -> bool {
-        self.ty.is_string() && !self.ty.is_unicode() && self.ty != DataType::Xml
-    }
-
-    /// An expression of a type, with no collation of its own: the binder gives it that of the database.
-    pub fn new(expr: Expr, ty: DataType, nullable: bool) -> Typed {
-        Typed {
-            expr,
-            ty,
-            nullable,
-            collation: Collation::DEFAULT,
-            label: Label::Default,
-            dialect: None,
-            manner: Manner::default(),
-        }
-    }
-
-    /// A bare NULL: it takes any type.
-    pub fn is_null_literal(&self) -> bool {
-        matches!(self.expr, Expr::Const(Value::Null))
     }
 }
 
@@ -439,139 +298,5 @@ impl Expr {
                 out.push(*id);
             }
         });
-    }
-}
-
-impl Pred {
-    /// As [`Expr::leaves_mut`].
-    pub fn leaves_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        match self {
-            Pred::Const(_) => {}
-            Pred::Compare(c) | Pred::Distinct(c, _) => {
-                c.left.leaves_mut(f);
-                c.right.leaves_mut(f);
-            }
-            Pred::And(list) | Pred::Or(list) => list.iter_mut().for_each(|p| p.leaves_mut(f)),
-            Pred::Not(p) => p.leaves_mut(f),
-            Pred::IsNull(e, _) => e.leaves_mut(f),
-            Pred::Like(l) => {
-                l.operand.leaves_mut(f);
-                l.pattern.leaves_mut(f);
-                if let Some(e) = &mut l.escape {
-                    e.leaves_mut(f);
-                }
-            }
-            Pred::InList(l) => {
-                l.operand.leaves_mut(f);
-                l.list.iter_mut().for_each(|e| e.leaves_mut(f));
-            }
-            Pred::Exists(s) => s.leaves_mut(f),
-            Pred::Quantified(q) => {
-                q.operand.leaves_mut(f);
-                q.query.leaves_mut(f);
-            }
-        }
-    }
-
-    /// As [`Expr::leaves`].
-    pub fn leaves(&self, f: &mut dyn FnMut(&Expr)) {
-        match self {
-            Pred::Const(_) => {}
-            Pred::Compare(c) | Pred::Distinct(c, _) => {
-                c.left.leaves(f);
-                c.right.leaves(f);
-            }
-            Pred::And(list) | Pred::Or(list) => list.iter().for_each(|p| p.leaves(f)),
-            Pred::Not(p) => p.leaves(f),
-            Pred::IsNull(e, _) => e.leaves(f),
-            Pred::Like(l) => {
-                l.operand.leaves(f);
-                l.pattern.leaves(f);
-                if let Some(e) = &l.escape {
-                    e.leaves(f);
-                }
-            }
-            Pred::InList(l) => {
-                l.operand.leaves(f);
-                l.list.iter().for_each(|e| e.leaves(f));
-            }
-            Pred::Exists(s) => s.leaves(f),
-            Pred::Quantified(q) => {
-                q.operand.leaves(f);
-                q.query.leaves(f);
-            }
-        }
-    }
-
-    /// Whether a subquery is somewhere inside.
-    pub fn has_subquery(&self) -> bool {
-        match self {
-            Pred::Const(_) => false,
-            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.has_subquery() || c.right.has_subquery(),
-            Pred::And(list) | Pred::Or(list) => list.iter().any(Pred::has_subquery),
-            Pred::Not(p) => p.has_subquery(),
-            Pred::IsNull(e, _) => e.has_subquery(),
-            Pred::Like(l) => l.operand.has_subquery() || l.pattern.has_subquery(),
-            Pred::InList(l) => l.operand.has_subquery() || l.list.iter().any(Expr::has_subquery),
-            Pred::Exists(_) | Pred::Quantified(_) => true,
-        }
-    }
-
-    /// As [`Expr::is_plain`]; LIKE, which may take long, is not.
-    pub fn is_plain(&self) -> bool {
-        match self {
-            Pred::Const(_) => true,
-            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.is_plain() && c.right.is_plain(),
-            Pred::And(list) | Pred::Or(list) => list.iter().all(Pred::is_plain),
-            Pred::Not(p) => p.is_plain(),
-            Pred::IsNull(e, _) => e.is_plain(),
-            Pred::InList(l) => l.operand.is_plain() && l.list.iter().all(Expr::is_plain),
-            Pred::Like(_) | Pred::Exists(_) | Pred::Quantified(_) => false,
-        }
-    }
-
-    /// The column ids inside.
-    pub fn columns(&self, out: &mut Vec<ColId>) {
-        self.leaves(&mut |leaf| {
-            if let Expr::Col(id) = leaf
-                && !out.contains(id)
-            {
-                out.push(*id);
-            }
-        });
-    }
-
-    /// A constant that is never true.
-    pub fn is_false(&self) -> bool {
-        matches!(self, Pred::Const(Some(false) | None))
-    }
-
-    /// The conjuncts of a condition, flat.
-    pub fn into_conjuncts(self, out: &mut Vec<Pred>) {
-        match self {
-            Pred::And(list) => list.into_iter().for_each(|p| p.into_conjuncts(out)),
-            Pred::Const(Some(true)) => {}
-            other => out.push(other),
-        }
-    }
-
-    /// One condition of conjuncts; `None` for none.
-    pub fn from_conjuncts(mut list: Vec<Pred>) -> Option<Pred> {
-        match list.len() {
-            0 => None,
-            1 => list.pop(),
-            _ => Some(Pred::And(list)),
-        }
-    }
-}
-
-/// The comparison with its sides exchanged.
-pub fn mirrored(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Less => CompareOp::Greater,
-        CompareOp::LessEqual => CompareOp::GreaterEqual,
-        CompareOp::Greater => CompareOp::Less,
-        CompareOp::GreaterEqual => CompareOp::LessEqual,
-        same => same,
     }
 }

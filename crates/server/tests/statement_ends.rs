@@ -77,11 +77,18 @@ fn assignments_count_a_row_and_conditions_come_before_their_branch() {
 
 #[test]
 fn blocks_of_try_and_catch_are_told() {
-    // SQL Server tells the columns of a result before it looks for its first row, and of this one too.
     check(
         &[],
         "begin try select 1/0 end try begin catch print 'c' end catch",
-        &["DONE 15D MORE", "DONE C1 MORE COUNT 0", "DONE 15E MORE", "INFO 0", "DONE F7 MORE", "DONE 15F"],
+        &[
+            "DONE 15D MORE",
+            "ROWS",
+            "DONE C1 MORE COUNT 0",
+            "DONE 15E MORE",
+            "INFO 0",
+            "DONE F7 MORE",
+            "DONE 15F",
+        ],
     );
     check(
         &[],
@@ -142,6 +149,45 @@ fn errors_end_their_statement_or_the_batch() {
         &["ROWS", "DONE C1 MORE COUNT 1", "ERR 50001", "DONE FD ERROR"],
     );
     check(&[], "exec nosuch; select 1", &["ERR 2812", "DONEPROC E0 MORE ERROR", "ROWS", "DONE C1 COUNT 1"]);
+}
+
+#[test]
+fn columns_come_before_the_error() {
+    check(
+        &[],
+        "select 1/0; select 2",
+        &["ROWS", "ERR 8134", "DONE C1 MORE ERROR", "ROWS", "DONE C1 COUNT 1"],
+    );
+    check(&[], "select cast('x' as int)", &["ROWS", "ERR 245", "DONE C1 ERROR"]);
+    // What is not compiled has none.
+    check(&[], "select nosuch", &["ERR 207", "DONE C1 ERROR"]);
+    check(
+        &["create table t (a int primary key) insert t values (1)"],
+        "insert t output inserted.a values (1)",
+        &["ROWS", "ERR 2627", "INFO 3621", "DONE C3 ERROR"],
+    );
+    let p = "create procedure p as select 1/0";
+    check(&[p], "exec p", &["ROWS", "ERR 8134", "DONEINPROC C1 MORE ERROR", "RET 0", "DONEPROC E0"]);
+    check(
+        &[p],
+        "begin try exec p end try begin catch print 'c' end catch",
+        &[
+            "DONE 15D MORE",
+            "ROWS",
+            "DONEINPROC C1 MORE COUNT 0",
+            "DONE 15E MORE",
+            "INFO 0",
+            "DONE F7 MORE",
+            "DONE 15F",
+        ],
+    );
+    // In browse mode where the columns come from, too.
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create table t (id int primary key, n int) insert t values (1, 0)");
+    let answer = client.batch("select id from t where 1 / n = 1 for browse");
+    assert_eq!(told(&answer), ["ROWS", "ERR 8134", "DONE C1 ERROR"]);
+    assert!(answer.tokens.iter().any(|t| matches!(t, Token::ColumnSources(_))), "{answer:?}");
 }
 
 #[test]

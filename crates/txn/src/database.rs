@@ -2,7 +2,13 @@
 //! Guarantees: nobody gets a database before recovery has finished; after a failure that may lose data it answers
 //! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
 
-use std::collections::{HashMap, HashSet};
+mod settings;
+mod status;
+mod units;
+
+pub use status::Status;
+pub(crate) use units::Units;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
@@ -10,10 +16,7 @@ use std::sync::{Arc, Weak};
 use disk::Disk;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use pages::{
-    BufferPool, Closed, FreeingPaused, Home, PageError, PageId, RecordBuilder, RecordSink, ReservedUnit,
-    Store, TxnId, Unit, UnitId,
-};
+use pages::{BufferPool, Closed, FreeingPaused, Home, PageError, RecordBuilder, RecordSink, Store, TxnId};
 use wal::{Log, Lsn};
 
 use crate::background::{Bell, Threads};
@@ -23,43 +26,10 @@ use crate::errands::Errands;
 use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
 use crate::locks::LockManager;
-use crate::options::{DbState, DelayedDurability, Durability, LossWindow, Pace, RecoveryModel};
+use crate::options::{DbState, Pace};
 use crate::recovery_report::RecoveryReport;
 use crate::sink::append_system;
 use crate::txns::TxnTable;
-
-/// State of a database, with sys.databases.state's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Status {
-    /// Open for work.
-    Online = 0,
-    /// Restart recovery runs.
-    Recovering = 2,
-    /// A failure stopped it; see [`Database::cause`].
-    Suspect = 4,
-    /// Closed.
-    Offline = 6,
-}
-
-impl Status {
-    /// ONLINE, RECOVERING, SUSPECT, OFFLINE.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Online => "ONLINE",
-            Status::Recovering => "RECOVERING",
-            Status::Suspect => "SUSPECT",
-            Status::Offline => "OFFLINE",
-        }
-    }
-
-    fn from_u8(b: u8) -> Status {
-        [Status::Online, Status::Recovering, Status::Suspect]
-            .into_iter()
-            .find(|s| *s as u8 == b)
-            .unwrap_or(Status::Offline)
-    }
-}
 
 /// What all databases of an instance share, and this one's number in it.
 #[derive(Clone)]
@@ -93,15 +63,6 @@ pub(crate) enum AfterPanic {
     Fail,
     /// The next round goes on with what is left to do. Where pages or the log were being changed the database has failed already.
     GoOn,
-}
-
-/// Allocation units by number.
-#[derive(Default)]
-pub(crate) struct Units {
-    /// The open ones: ghost cleanup knows no more of a page than its unit's number.
-    pub open: HashMap<UnitId, Unit>,
-    /// Those whose extents were given back since the database was opened.
-    pub freed: HashSet<UnitId>,
 }
 
 /// No background work changes rows or extents while this is held, and no allocation frees dropped units.
@@ -330,50 +291,6 @@ impl Database {
         &self.ghosts
     }
 
-    /// Makes an allocation unit. Not undone by a rollback: the caller notes it where a restart finds it, or frees it.
-    pub fn create_unit(&self, id: UnitId, filegroup: u16) -> Result<Unit, TxnError> {
-        self.check_online()?;
-        let unit = self.store.create_unit(id, filegroup)?;
-        self.units.write().open.insert(id, unit.clone());
-        Ok(unit)
-    }
-
-    /// Sets the first extent of a unit aside, so that the unit can be noted before it is made.
-    pub fn reserve_unit(&self, filegroup: u16) -> Result<ReservedUnit<'_>, TxnError> {
-        self.check_online()?;
-        Ok(self.store.reserve_unit(filegroup)?)
-    }
-
-    /// Makes an allocation unit where an extent was set aside for it. Not undone by a rollback.
-    pub fn make_unit(&self, id: UnitId, reserved: ReservedUnit<'_>) -> Result<Unit, TxnError> {
-        self.check_online()?;
-        let unit = self.store.make_unit(id, reserved)?;
-        self.units.write().open.insert(id, unit.clone());
-        Ok(unit)
-    }
-
-    /// Opens an allocation unit. Ghosts are cleaned only from units that were opened here.
-    pub fn open_unit(&self, first_iam: PageId) -> Result<Unit, TxnError> {
-        let unit = self.store.open_unit(first_iam)?;
-        let mut units = self.units.write();
-        // Dropped while it was being opened: no background work may begin in it.
-        if units.freed.contains(&unit.id()) {
-            return Err(PageError::NoSuchPage { page: first_iam }.into());
-        }
-        units.open.insert(unit.id(), unit.clone());
-        drop(units);
-        Ok(unit)
-    }
-
-    /// An open unit by its number.
-    pub fn unit(&self, id: UnitId) -> Option<Unit> {
-        self.units.read().open.get(&id).cloned()
-    }
-
-    pub(crate) fn open_units(&self) -> RwLockReadGuard<'_, Units> {
-        self.units.read()
-    }
-
     pub(crate) fn discards(&self) -> &Discards {
         &self.discards
     }
@@ -388,16 +305,6 @@ impl Database {
     /// half-seen changes as damage.
     pub fn hold_background(&self) -> HeldBackground<'_> {
         HeldBackground { _work: self.background.write(), _freeing: self.store.pause_freeing() }
-    }
-
-    /// Gives a unit's extents back; may be called again after a crash. Nobody may use the unit any more.
-    pub fn free_unit(&self, id: UnitId, first_iam: PageId) -> Result<(), TxnError> {
-        self.check_online()?;
-        let mut units = self.units.write();
-        units.open.remove(&id);
-        units.freed.insert(id);
-        drop(units);
-        Ok(self.store.free_unit(id, first_iam)?)
     }
 
     pub(crate) fn deferred(&self) -> &DeferredQueue {
@@ -433,117 +340,6 @@ impl Database {
     /// Whether its background threads run.
     pub(crate) fn has_background(&self) -> bool {
         self.env.pace.background
-    }
-
-    /// Its state.
-    #[inline]
-    pub fn status(&self) -> Status {
-        Status::from_u8(self.status.load(Ordering::Acquire))
-    }
-
-    fn set_status(&self, s: Status) {
-        self.status.store(s as u8, Ordering::Release);
-    }
-
-    /// Why it is not online.
-    pub fn cause(&self) -> Option<String> {
-        self.cause.lock().clone()
-    }
-
-    /// An error unless changes are possible (online, or recovery itself).
-    #[inline]
-    pub(crate) fn check_online(&self) -> Result<(), PageError> {
-        match self.status() {
-            Status::Online | Status::Recovering => Ok(()),
-            status => Err(self.offline(status)),
-        }
-    }
-
-    #[cold]
-    fn offline(&self, status: Status) -> PageError {
-        PageError::Offline { cause: self.cause().unwrap_or_else(|| status.name().into()) }
-    }
-
-    /// Takes the database out of service after a failure that only a restart can repair. The first cause is kept;
-    /// all waiters for locks in it are woken with an error.
-    pub fn fail(&self, during: &str, cause: &TxnError) {
-        let text = self.cause.lock().get_or_insert_with(|| format!("{during}: {cause}")).clone();
-        // Out of service already: the waits were ended then, and those of now may be another database's with this number.
-        if matches!(self.status(), Status::Suspect | Status::Offline) {
-            return;
-        }
-        self.set_status(Status::Suspect);
-        self.env.locks.cancel_database(self.env.db);
-        self.checkpointer.wake_waiters();
-        self.report(&text);
-    }
-
-    /// Settings and meta bytes.
-    pub fn settings(&self) -> parking_lot::RwLockReadGuard<'_, DbState> {
-        self.settings.read()
-    }
-
-    /// Delayed durability, without a lock: every commit asks.
-    pub fn delayed_durability(&self) -> DelayedDurability {
-        DelayedDurability::from_u8(self.delayed.load(Ordering::Relaxed))
-            .unwrap_or(DelayedDurability::Disabled)
-    }
-
-    /// What delayed commits may lose.
-    pub fn loss_window(&self) -> LossWindow {
-        LossWindow { ms: self.window_ms.load(Ordering::Relaxed), kb: self.window_kb.load(Ordering::Relaxed) }
-    }
-
-    fn publish_durability(&self, settings: &DbState) {
-        self.window_ms.store(settings.window.ms, Ordering::Relaxed);
-        self.window_kb.store(settings.window.kb, Ordering::Relaxed);
-        self.delayed.store(settings.delayed as u8, Ordering::Relaxed);
-    }
-
-    /// Recovery has made the boot page readable.
-    pub(crate) fn adopt_settings(&self, settings: DbState) {
-        self.publish_durability(&settings);
-        *self.settings.write() = settings;
-    }
-
-    /// Changes settings or meta bytes; durable on return.
-    pub fn change_settings(&self, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
-        self.change_settings_as(true, change)
-    }
-
-    /// The same, but durable no sooner than the next flush of the log: for what may be forgotten in a crash.
-    pub fn note_settings(&self, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
-        self.change_settings_as(false, change)
-    }
-
-    fn change_settings_as(&self, durable: bool, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
-        let mut s = self.settings.write();
-        let mut new = s.clone();
-        change(&mut new);
-        // Leaving for SIMPLE ends the log chain: the way back needs a new full backup.
-        new.log_chain &= new.recovery_model != RecoveryModel::Simple;
-        if new.meta.len() > DbState::MAX_META {
-            return Err(TxnError::Invalid("the database's meta bytes are too long"));
-        }
-        if !new.window.is_valid() {
-            return Err(TxnError::Invalid("the loss window of delayed durability is out of range"));
-        }
-        self.check_online()?;
-        self.store.write_boot(&mut self.system_sink(), &new.encode())?;
-        if durable {
-            self.log.flush_all()?;
-        }
-        self.publish_durability(&new);
-        let left_chain = new.recovery_model == RecoveryModel::Simple;
-        *s = new;
-        drop(s);
-        if left_chain && !self.backup_state().log_from.is_zero() {
-            self.change_backup_state(|state| state.log_from = Lsn::ZERO)?;
-        }
-        if left_chain {
-            self.hold_for_log_backup(None);
-        }
-        Ok(())
     }
 
     /// Appends a record of the system.
@@ -590,11 +386,6 @@ impl Database {
     /// Makes everything durable that is in the log buffers (sp_flush_log).
     pub fn flush_log(&self) -> Result<(), TxnError> {
         Ok(self.log.flush_all()?)
-    }
-
-    /// Commits of this database with this setting.
-    pub fn effective_durability(&self, wanted: Durability) -> Durability {
-        self.delayed_durability().decide(wanted)
     }
 
     /// Gives up a database that failed, before its files are opened anew: a session that still holds it can neither commit nor

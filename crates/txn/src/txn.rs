@@ -3,18 +3,15 @@
 //! rows and locks are free once the commit record is in the log buffer, the caller is answered when it is durable;
 //! a transaction that is dropped is rolled back.
 
-use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod undo;
+mod write;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use access::{RowName, Writer, undo_record};
-use pages::{
-    LatestUpdates, PageError, PageId, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, TxnId,
-    Undoing, UnitId, boundary_record,
-};
-use wal::{Log, Lsn};
+use pages::{LatestUpdates, PageError, PageId, RecordKind, TxnId, UnitId, boundary_record};
+use wal::Lsn;
 
 use crate::background_state::Deferred;
 use crate::database::Database;
@@ -25,10 +22,6 @@ use crate::row_locks::RowLocks;
 use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
 use crate::txns::{TxnLog, TxnShared};
-use crate::undo_ahead::UndoAhead;
-
-/// What a compensation record may need beyond what its operations do, its slot in the log block included.
-const UNDO_OVERHEAD: usize = 66;
 
 /// A place in a transaction to which it can return.
 #[derive(Debug, Clone, Copy)]
@@ -288,76 +281,6 @@ impl Txn {
         Savepoint { lsn, deferred: self.deferred.len(), reserved }
     }
 
-    /// SAVE TRANSACTION: like [`Txn::mark`], and visible in the log.
-    pub fn savepoint(&mut self) -> Result<Savepoint, TxnError> {
-        if self.shared.is_some() {
-            let mut rec = RecordBuilder::new();
-            rec.begin(RecordKind::Savepoint).payload(&time_bytes())?;
-            let lsn = self.append(&mut rec)?;
-            if let Some(s) = &self.shared {
-                s.log.lock().savepoint = lsn;
-            }
-        }
-        Ok(self.mark())
-    }
-
-    /// Undoes everything since the savepoint. Locks stay.
-    pub fn rollback_to(&mut self, to: &Savepoint) -> Result<(), TxnError> {
-        self.deferred.truncate(to.deferred);
-        self.undo_until(to.lsn)?;
-        if let Some(s) = &self.shared {
-            // What the compensation records took less than was kept free for them.
-            let mut l = s.log.lock();
-            let keep = to.reserved.max(self.db.log().end_reserve().min(l.reserved));
-            let spare = l.reserved.saturating_sub(keep);
-            l.reserved -= spare;
-            self.newest.reserved = l.reserved;
-            self.db.log().release_reserve(spare);
-        }
-        Ok(())
-    }
-
-    /// Walks the chain back from the newest record, undoing, until `stop`.
-    fn undo_until(&mut self, stop: Lsn) -> Result<(), TxnError> {
-        let _undoing = Undoing::begin();
-        let mut at = self.log_state().last;
-        let mut bytes = Vec::new();
-        let mut ahead = UndoAhead::default();
-        while at > stop {
-            match self.undo_one(at, &mut bytes, &mut ahead) {
-                Ok(next) => {
-                    debug_assert!(next < at, "undo must go backwards");
-                    at = next;
-                }
-                Err(e) => {
-                    // A half undone transaction cannot stay among the living: only a restart can finish the work.
-                    self.doomed = true;
-                    self.db.fail("rollback", &e);
-                    return Err(e);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Undoes the record at `at`; returns the one to undo next.
-    fn undo_one(&mut self, at: Lsn, bytes: &mut Vec<u8>, ahead: &mut UndoAhead) -> Result<Lsn, TxnError> {
-        self.db.log().read(at, bytes)?;
-        let view = RecordView::decode(bytes)?;
-        Ok(match view.kind() {
-            RecordKind::Begin => Lsn::ZERO,
-            RecordKind::Compensation => view.undo_next(),
-            RecordKind::Change => {
-                let next = view.prev_lsn();
-                let store = self.db.store().clone();
-                ahead.visit(&self.db, view.pages()?, next);
-                undo_record(&store, at, &view, self, next)?;
-                next
-            }
-            _ => view.prev_lsn(),
-        })
-    }
-
     /// Commits. Rows and locks are free and new snapshots see the work as soon as the commit record is in the log;
     /// with full durability the answer comes when it is durable. After [`TxnError::Log`] the outcome is unknown and the
     /// database is offline.
@@ -415,43 +338,6 @@ impl Txn {
         unwritten
     }
 
-    /// Undoes everything. An error means that the database is offline; a restart finishes the work.
-    pub fn rollback(mut self) -> Result<(), TxnError> {
-        self.roll_back()
-    }
-
-    fn roll_back(&mut self) -> Result<(), TxnError> {
-        self.deferred.clear();
-        let Some(s) = self.shared.clone() else {
-            self.finish();
-            return Ok(());
-        };
-        let undone = self.undo_until(Lsn::ZERO).and_then(|()| self.append_end(&s, RecordKind::Abort));
-        let last = match undone {
-            Ok(last) => last,
-            Err(e) => {
-                self.db.fail("rollback", &e);
-                // It stays in the table: its rows are not free. Waiters learn from the database's state.
-                self.ended = true;
-                return Err(e);
-            }
-        };
-        self.db.txns().end(s.id, last, false);
-        self.finish();
-        self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
-        Ok(())
-    }
-
-    /// A failure has taken the database offline and is recorded there. A panic must not get further: the thread may be unwinding
-    /// already.
-    #[cold]
-    fn roll_back_dropped(&mut self) {
-        if catch_unwind(AssertUnwindSafe(|| drop(self.roll_back()))).is_err() {
-            let cause = PageError::Offline { cause: "a rollback has panicked".into() };
-            self.db.fail("rollback", &cause.into());
-        }
-    }
-
     fn finish(&mut self) {
         self.ended = true;
         self.locks.release_all();
@@ -470,99 +356,5 @@ impl Drop for Txn {
             self.roll_back_dropped();
         }
         self.rows.forget(self.db.lockers());
-    }
-}
-
-/// Appends what takes a change back, and gives back what was set aside for it.
-fn append_compensation(log: &Log, rec: &RecordBuilder, reserved: &mut u64) -> Result<Lsn, PageError> {
-    let len = rec.bytes().len() as u64;
-    let release = len.min(reserved.saturating_sub(log.end_reserve())) as u32;
-    let lsn = append_at_any_cost(log, rec.bytes(), release)?;
-    *reserved -= u64::from(release);
-    Ok(lsn)
-}
-
-impl RecordSink for Txn {
-    #[inline]
-    fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError> {
-        self.db.check_online()?;
-        if rec.is_system() {
-            return self.db.append_system(rec);
-        }
-        if self.shared.is_none() {
-            self.begin()?;
-        }
-        let Some(s) = &self.shared else {
-            return Err(PageError::Invalid { what: "a transaction without an id writes" });
-        };
-        let mut l = s.log.lock();
-        debug_assert!(!l.ended, "a transaction writes after its end");
-        rec.stamp(s.id, l.last);
-        let len = rec.bytes().len() as u32;
-        let lsn = if rec.is_compensation() {
-            append_compensation(self.db.log(), rec, &mut l.reserved)?
-        } else {
-            let reserve = self.db.log().undo_reserve(rec.undo_bytes() + UNDO_OVERHEAD);
-            let lsn = self.db.log().append(&[rec.bytes()], reserve)?;
-            l.reserved += u64::from(reserve);
-            // Rows that became shorter may have to be long again when others have filled their page.
-            if let Some(page) = rec.shrunk_page().filter(|page| *page != l.shrunk) {
-                l.shrunk = page;
-                l.undo_pages += 1;
-                self.db.store().expect_undo_pages(1);
-            }
-            lsn
-        };
-        l.last = lsn;
-        l.records += 1;
-        l.bytes += u64::from(len);
-        self.newest = Newest { lsn, reserved: l.reserved };
-        drop(l);
-        if let Some(update) = rec.large_update() {
-            self.latest.note(lsn, update);
-        }
-        Ok(lsn)
-    }
-
-    fn room(&self) -> usize {
-        self.db.log().room()
-    }
-}
-
-impl Writer for Txn {
-    fn txn(&self) -> TxnId {
-        self.id()
-    }
-
-    #[inline]
-    fn active_elsewhere(&self, other: TxnId) -> bool {
-        other != self.id() && self.db.txns().is_active(other)
-    }
-
-    #[inline]
-    fn wrote(&self, header: &RowHeader) -> Range<usize> {
-        // The log of other transactions may be gone before this one ends.
-        if header.txn == self.id() { self.latest.wrote(header) } else { 0..0 }
-    }
-
-    fn ghosted(&mut self, unit: UnitId, page: PageId) {
-        if self.ghosts.last() != Some(&(unit, page)) {
-            self.ghosts.push((unit, page));
-        }
-    }
-
-    #[inline]
-    fn has_lockers(&self, unit: UnitId) -> bool {
-        self.db.lockers().any(unit)
-    }
-
-    fn row_locked(&mut self, unit: UnitId, row: RowName<'_>) -> bool {
-        self.is_forbidden(What::row(unit, row), LockMode::X)
-    }
-
-    fn gap_locked(&mut self, unit: UnitId, key: &[u8], next: RowName<'_>) -> bool {
-        let next = What::row(unit, next);
-        self.is_forbidden(next, LockMode::RangeIN)
-            || !self.inherits_gap(next, What::row(unit, RowName::Key(key)))
     }
 }

@@ -383,7 +383,13 @@ impl Run<'_> {
         self.core.begin_statement(true)?;
         self.core.tell_transactions(self.sink)?;
         let result = fetch(self.core, &cursor, body, to);
-        let status = self.core.end_statement(result)?;
+        let status = match self.core.end_statement(result) {
+            Ok(status) => status,
+            Err(error) if into.is_empty() && error.number != errors::SCHEMA_CHANGED => {
+                return Err(self.fails_showing(&body.plan.columns, error));
+            }
+            Err(error) => return Err(error.into()),
+        };
         let rows = u64::from(status == Status::Row);
         if !into.is_empty() {
             if status == Status::Row {

@@ -13,7 +13,7 @@ use super::bindings;
 use super::counts::Counts;
 use super::kind::kind_of;
 use super::program::Op;
-use super::run::{End, ToSink, fail_batch, tell_notes};
+use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
 use super::{Bound, Compiled, Stamp};
 use catalog::errors;
 use exec::dml::DmlPlan;
@@ -162,9 +162,11 @@ fn read(plan: &QueryPlan, core: &mut SessionCore, sink: &mut dyn Sink, vars: &mu
     let mut out = ToSink::new(sink, columns, core.options.textsize);
     let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
     let result = result.and_then(|rows| out.finish().map(|()| rows));
+    let begun = out.begun;
     match core.end_statement(result) {
         Ok(rows) => Some(Ok((rows, !columns.is_empty()))),
         Err(error) if error.number == errors::SCHEMA_CHANGED => None,
-        Err(error) => Some(Err(error)),
+        Err(error) if begun => Some(Err(error)),
+        Err(error) => Some(Err(tell_owed(core, sink, plan.needs(), columns, None).err().unwrap_or(error))),
     }
 }

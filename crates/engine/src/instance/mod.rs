@@ -159,6 +159,7 @@ impl Instance {
             trace_flags,
             disk,
             pace,
+            chore_period: _,
             url_devices,
             read_only,
             must_exist,

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use disk::{Disk, DiskError};
 use pages::{BufferPool, PoolOptions};
@@ -70,6 +71,9 @@ pub struct InstanceOptions {
     pub disk: Arc<dyn Disk>,
     /// Pace of the databases' background tasks.
     pub pace: Pace,
+    /// How often the instance looks what there is to do without being asked; what is older than its retention is looked for at first
+    /// and then every 60th time.
+    pub chore_period: Duration,
     /// What makes backup devices of URLs; `None`: BACKUP and RESTORE know none.
     pub url_devices: Option<Arc<dyn UrlDevices>>,
     /// Change nothing in the folder, which may be one that cannot be written: databases that were stopped cleanly are open
@@ -97,6 +101,7 @@ impl InstanceOptions {
             volumes: HashMap::new(),
             trace_flags: Vec::new(),
             pace: Pace::default(),
+            chore_period: Duration::from_secs(60),
             url_devices: None,
             read_only: false,
             must_exist: false,

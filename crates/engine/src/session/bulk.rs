@@ -38,7 +38,7 @@ impl Session {
     ) -> Result<u64, SqlError> {
         let shared = self.core.shared.clone();
         if shared.killed.load(Ordering::Acquire) {
-            return Err(super::killed());
+            return Err(super::watch::killed());
         }
         if !self.core.options.runs() || self.core.options.parse_only {
             return Err(errors::not_supported("A bulk load under NOEXEC, PARSEONLY, FMTONLY or SHOWPLAN"));

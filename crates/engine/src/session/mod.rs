@@ -1,17 +1,20 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
 pub(crate) mod bulk;
+mod ready;
 mod request;
+mod round;
 pub(crate) mod rpc;
 #[cfg(test)]
 mod suspended;
+mod watch;
 
 pub use crate::arguments::{RpcTable, RpcTableColumn};
 pub use request::{TransactionRequest, TransactionStart};
 pub use rpc::RpcParam;
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+pub use ready::Prepared;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,18 +22,18 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
-use crate::batch::cache::{BatchCache, Found};
+use crate::batch::cache::BatchCache;
 use crate::batch::parameters::{self, ToRun};
-use crate::batch::run::{End, run_batch};
-use crate::batch::short::Short;
-use crate::batch::{BatchParam, Compiled};
+use crate::batch::run::End;
 use crate::ddl::temps;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use catalog::Db;
-use exec::output::{OutputParameter, SessionChange, Sink, StatementEnd};
-use exec::state::activity::{Here, Told};
+use exec::output::Sink;
+use exec::state::activity::Told;
 use exec::state::core::{SessionCore, SessionShared};
+use ready::{Known, Ready, put_ready};
+use round::{request, run_in};
 
 pub use exec::state::core::NetworkConnection;
 pub use plan::bind::set_options::{Isolation, SessionOptions};
@@ -112,61 +115,6 @@ impl CancelHandle {
             self.shared.cancel.store(false, Ordering::Release);
         }
         cancelled
-    }
-}
-
-/// A batch with parameters, compiled once.
-pub struct Prepared {
-    text: String,
-    params: Vec<BatchParam>,
-    /// No other one of the process has it.
-    number: u64,
-}
-
-/// Prepared batches that a session has ready.
-const READY: usize = 8;
-
-/// What was found for a prepared batch.
-struct Ready {
-    number: u64,
-    /// The options that it was found under, by their number.
-    options: u64,
-    found: Found,
-    /// The batch as one statement that runs without the interpreter, if it is one.
-    short: Known,
-}
-
-/// Whether a prepared batch is one statement that runs without the interpreter.
-#[derive(Default)]
-enum Known {
-    /// It has not run since this was asked last.
-    #[default]
-    Unknown,
-    Short(Box<Short>),
-    /// It is not, under the options of this number and this version of the schema.
-    Not(u64, u64),
-}
-
-impl Ready {
-    fn new(number: u64, options: u64, found: Found) -> Ready {
-        Ready { number, options, found, short: Known::Unknown }
-    }
-
-    /// The batch has run: what is it?
-    #[inline]
-    fn look(&mut self, core: &mut SessionCore) {
-        let now = (core.options.changes(), core.db().schema_version());
-        match &self.short {
-            Known::Not(options, version) if (*options, *version) == now => {}
-            // It has gone the usual way because of its row.
-            Known::Short(short) if short.holds(core) => {}
-            _ => {
-                self.short = match Short::of(core, &self.found.batch) {
-                    Some(short) => Known::Short(Box::new(short)),
-                    None => Known::Not(now.0, now.1),
-                }
-            }
-        }
     }
 }
 
@@ -358,208 +306,8 @@ impl Session {
     }
 }
 
-/// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
-/// transaction manager.
-fn request(
-    core: &mut SessionCore,
-    shared: &Arc<SessionShared>,
-    told: &mut Told,
-    sink: &mut dyn Sink,
-    work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
-) -> Outcome {
-    let mut sink = Watch { inner: sink, shared, errors: 0 };
-    if let Err(error) = admit(core) {
-        // A client that went away cannot be told.
-        let _ = sink.error(&error);
-        return Outcome { ok: false, status: -1 };
-    }
-    let _here = Here::enter(shared);
-    shared.begins();
-    core.nest_level = 0;
-    core.temps.level = 0;
-    core.cursors.begin_request();
-    core.caught.clear();
-    core.insert_exec = None;
-    core.pending_bulk = None;
-    core.described.clear();
-    let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink, told))) {
-        Ok(Ok(End::Finished(n))) => n,
-        Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
-        Ok(Err(error)) => {
-            core.error_number = error.number;
-            let _ = sink.error(&error);
-            0
-        }
-        Err(panic) => {
-            let error = after_panic(core, &*panic);
-            let _ = sink.error(&error);
-            -1
-        }
-    };
-    temps::end_batch(core);
-    end_batch(core, &mut sink);
-    shared.activity.ended(told, &core.options, core.rowcount, core.error_number);
-    shared.open_transactions.store(core.trancount().into(), Ordering::Relaxed);
-    if shared.killed.load(Ordering::Acquire) {
-        core.rollback_all();
-    }
-    // As for its errors.
-    let _ = core.tell_transactions(&mut sink);
-    shared.running.store(false, Ordering::Release);
-    Outcome { ok: sink.errors == 0, status }
-}
-
 /// A value of a parameter in its type.
 fn converted(core: &SessionCore, value: &Value, ty: DataType) -> Result<Value, SqlError> {
     let (dialect, page) = (core.options.dialect, core.db().default_collation().code_page());
     convert_with(value, value.natural_type(), ty, 0, Mode::Implicit, dialect, page)
-}
-
-/// Puts what was found where the same batch's was, else in the place of the oldest. Returns its place.
-fn put_ready(list: &mut Vec<Ready>, old: Option<usize>, new: Ready) -> usize {
-    if let Some(at) = old {
-        list[at] = new;
-        return at;
-    }
-    if list.len() >= READY {
-        list.remove(0);
-    }
-    list.push(new);
-    list.len() - 1
-}
-
-/// Runs a batch; `sent` is what the client sent where that is not the batch's own text.
-fn run_in(
-    core: &mut SessionCore,
-    sink: &mut dyn Sink,
-    told: &mut Told,
-    batch: &Arc<Compiled>,
-    sent: Option<&str>,
-    vars: &mut Vec<Value>,
-) -> Result<End, SqlError> {
-    core.shared.activity.begins(told, batch, sent);
-    // Only where they are other ones: a change of options is looked at when the batch ends.
-    if core.options.parse_settings() != batch.settings {
-        core.options.set_parse_settings(batch.settings);
-    }
-    run_batch(core, sink, batch, vars, false)
-}
-
-/// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.
-fn admit(core: &SessionCore) -> Result<(), SqlError> {
-    if core.instance().shutdown_requested() {
-        return Err(catalog::errors::shutting_down());
-    }
-    if core.shared.killed.load(Ordering::Acquire) { Err(killed()) } else { Ok(()) }
-}
-
-/// A statement has panicked: latches are free again, its transaction is rolled back, and with it all its locks go. Where it was
-/// changing pages or the log the database has failed already, and so it has where the rollback fails.
-fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
-    let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-        (Some(text), _) => text,
-        (_, Some(text)) => text.as_str(),
-        _ => "no message",
-    };
-    let (log, spid) = (core.host().error_log().clone(), core.spid());
-    log.write("Server", &format!("Error: 3624. A statement of session {spid} has panicked: {text}"));
-    if catch_unwind(AssertUnwindSafe(|| core.rollback_all())).is_err() {
-        // The transactions that were being rolled back have taken their databases offline.
-        log.write("Server", &format!("Error: 3624. So has the rollback of session {spid}."));
-    }
-    log.save();
-    core.private_tables.clear();
-    catalog::errors::assertion_failed()
-}
-
-/// A doomed transaction does not outlive its batch.
-fn end_batch(core: &mut SessionCore, sink: &mut dyn Sink) {
-    if core.xact_state() == -1 {
-        core.rollback_all();
-        let error = SqlError::new(
-            3998,
-            16,
-            1,
-            "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.",
-        );
-        let _ = sink.error(&error);
-    } else if core.trancount() == 0 {
-        core.rollback_rest();
-    }
-}
-
-/// 596: KILL has ended the session.
-fn killed() -> SqlError {
-    SqlError::new(596, 21, 1, "Cannot continue the execution because the session is in the kill state.")
-}
-
-/// Counts the errors that go by. A sink that fails cancels the batch: no CATCH takes that error, nothing more runs for a
-/// client that is gone.
-struct Watch<'a> {
-    inner: &'a mut dyn Sink,
-    shared: &'a SessionShared,
-    errors: u64,
-}
-
-impl Watch<'_> {
-    fn passed(&self, result: Result<(), SqlError>) -> Result<(), SqlError> {
-        if result.is_err() {
-            self.shared.attention.store(false, Ordering::Release);
-            self.shared.cancel.store(true, Ordering::Release);
-        }
-        result
-    }
-}
-
-impl Sink for Watch<'_> {
-    fn columns(&mut self, columns: &[exec::output::ColumnInfo]) -> Result<(), SqlError> {
-        let result = self.inner.columns(columns);
-        self.passed(result)
-    }
-
-    fn origins(&mut self, origins: &exec::output::Origins) -> Result<(), SqlError> {
-        let result = self.inner.origins(origins);
-        self.passed(result)
-    }
-
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let result = self.inner.row(row);
-        self.passed(result)
-    }
-
-    fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
-        let result = self.inner.done(end);
-        self.passed(result)
-    }
-
-    fn step(&mut self, end: StatementEnd) -> Result<(), SqlError> {
-        let result = self.inner.step(end);
-        self.passed(result)
-    }
-
-    fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
-        let result = self.inner.changed(change);
-        self.passed(result)
-    }
-
-    fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
-        let result = self.inner.procedure_done(status);
-        self.passed(result)
-    }
-
-    fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
-        let result = self.inner.output_parameter(parameter);
-        self.passed(result)
-    }
-
-    fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
-        let result = self.inner.message(message);
-        self.passed(result)
-    }
-
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.errors += 1;
-        let result = self.inner.error(error);
-        self.passed(result)
-    }
 }

@@ -6,6 +6,7 @@ use engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, Sql
 use sim::SimDisk;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A result as text: a line per row with values between bars, `(n)` for a row count, `Msg n: text` for errors.
 #[derive(Default)]
@@ -56,6 +57,8 @@ pub fn options(disk: &SimDisk, memory_bytes: u64) -> InstanceOptions {
     InstanceOptions {
         memory_bytes: Some(memory_bytes),
         disk: Arc::new(disk.clone()),
+        // What goes by itself would go in the middle of a test.
+        chore_period: Duration::from_secs(24 * 3600),
         ..InstanceOptions::new("/data")
     }
 }

@@ -3,6 +3,8 @@
 //! Guarantees: a failed statement leaves no trace in data or catalog; without BEGIN TRANSACTION each statement is a
 //! transaction of its own; an answer goes out only when what it may have seen is durable.
 
+mod ends;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,8 +18,7 @@ use super::counts::Counts;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
-use catalog::errors::{self, db_error};
-use catalog::fold_name;
+use catalog::errors::db_error;
 use plan::bind::set_options::Isolation;
 
 /// The session's transaction in one database.
@@ -344,228 +345,7 @@ impl SessionCore {
 
     // ---- BEGIN, COMMIT, ROLLBACK, SAVE ----
 
-    /// BEGIN TRANSACTION. `implicit`: it is a statement that begins a transaction around its own under SET
-    /// IMPLICIT_TRANSACTIONS ON.
-    pub fn begin_tran(&mut self, name: &str, implicit: bool) {
-        let around = u32::from(implicit && self.trancount == 0);
-        if self.trancount == 0 {
-            self.transactions.name = name.into();
-            self.transaction_began();
-        }
-        self.set_trancount(self.trancount + 1 + around);
-    }
-
-    /// COMMIT: the outermost one commits, the others count down.
-    ///
-    /// Errors: 3902 without BEGIN TRANSACTION, 3930 doomed, and what the log says.
-    pub fn commit_tran(&mut self, durability: Durability) -> Result<(), SqlError> {
-        match self.trancount {
-            0 => Err(SqlError::new(
-                3902,
-                16,
-                1,
-                "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.",
-            )),
-            _ if self.doomed => Err(errors::doomed()),
-            1 => {
-                self.set_trancount(0);
-                let result = self.commit_open(durability);
-                self.cursors.transaction_ended(result.is_ok(), self.options.cursor_close_on_commit);
-                self.transaction_ended(result.is_ok());
-                result
-            }
-            _ => {
-                self.set_trancount(self.trancount - 1);
-                Ok(())
-            }
-        }
-    }
-
-    /// ROLLBACK without a name, or with the outermost transaction's; with a savepoint's only to there.
-    ///
-    /// Errors: 3903 without BEGIN TRANSACTION, 6401 an unknown name.
-    pub fn rollback_tran(&mut self, name: Option<&str>) -> Result<(), SqlError> {
-        if self.trancount == 0 {
-            return Err(SqlError::new(
-                3903,
-                16,
-                1,
-                "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.",
-            ));
-        }
-        let Some(name) = name else {
-            self.rollback_all();
-            return Ok(());
-        };
-        let folded = fold_name(name);
-        if let Some(at) = self.transactions.savepoints.iter().rposition(|s| fold_name(&s.name) == folded) {
-            return self.rollback_to_savepoint(at);
-        }
-        if fold_name(&self.transactions.name) == folded {
-            self.rollback_all();
-            return Ok(());
-        }
-        let text = format!("Cannot roll back {name}. No transaction or savepoint of that name was found.");
-        Err(SqlError::new(6401, 16, 1, text))
-    }
-
-    fn rollback_to_savepoint(&mut self, at: usize) -> Result<(), SqlError> {
-        if self.doomed {
-            return Err(SqlError::new(
-                3931,
-                16,
-                1,
-                "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back \
-                 the entire transaction.",
-            ));
-        }
-        let saved = &self.transactions.savepoints[at];
-        let (places, ddl, counts) = (saved.places.clone(), saved.ddl, saved.counts);
-        self.undo_ddl(ddl);
-        self.transactions.counts.undo(counts);
-        let mut result = Ok(());
-        for mut open in std::mem::take(&mut self.transactions.open) {
-            let place = places.iter().find(|(db, _)| *db == open.db.id()).map(|(_, place)| *place);
-            // A database that was first touched after the savepoint goes back to its beginning.
-            let Some(place) = place else {
-                drop(open.txn);
-                continue;
-            };
-            if let Err(e) = open.txn.rollback_to(&place) {
-                self.doomed = true;
-                result = Err(db_error(&open.db, &e));
-            }
-            self.transactions.open.push(open);
-        }
-        self.after_ddl_undo();
-        self.transactions.savepoints.truncate(at + 1);
-        result
-    }
-
-    /// SAVE TRANSACTION. Errors: 628 outside a transaction, 3930 doomed.
-    pub fn save_tran(&mut self, name: &str) -> Result<(), SqlError> {
-        if self.trancount == 0 {
-            return Err(SqlError::new(
-                628,
-                16,
-                0,
-                "Cannot issue SAVE TRANSACTION when there is no active transaction.",
-            ));
-        }
-        if self.doomed {
-            return Err(errors::doomed());
-        }
-        let mut places = Vec::new();
-        for open in &mut self.transactions.open {
-            let place = open.txn.savepoint().map_err(|e| db_error(&open.db, &e))?;
-            places.push((open.db.id(), place));
-        }
-        let (ddl, counts) = (self.transactions.ddl.len(), self.transactions.counts.save());
-        self.transactions.savepoints.push(NamedSavepoint { name: name.into(), places, ddl, counts });
-        Ok(())
-    }
-
-    /// Takes back what the end of a batch finds open without BEGIN TRANSACTION: mostly nothing.
-    #[inline]
-    pub fn rollback_rest(&mut self) {
-        let Transactions { open, ddl, undone, savepoints, counts, .. } = &self.transactions;
-        let nothing = open.is_empty() && ddl.is_empty() && undone.is_empty() && savepoints.is_empty();
-        if !nothing || !counts.is_empty() || self.doomed || self.transaction != 0 || self.trancount > 0 {
-            self.rollback_all();
-        }
-    }
-
-    /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end of the session.
-    pub fn rollback_all(&mut self) {
-        if self.trancount > 0 {
-            self.cursors.transaction_ended(false, self.options.cursor_close_on_commit);
-        }
-        self.undo_all_open();
-        self.set_trancount(0);
-        self.transaction_ended(false);
-        self.doomed = false;
-        self.transactions.savepoints.clear();
-    }
-
-    fn undo_all_open(&mut self) {
-        self.transactions.began = None;
-        self.shared.lock_owner.store(0, Ordering::Relaxed);
-        self.undo_ddl(0);
-        self.transactions.counts.undo(0);
-        for open in self.transactions.open.drain(..) {
-            drop((open.snapshot, open.kept));
-            // A rollback that fails has taken the database offline and is in its error log.
-            if let Err(e) = open.txn.rollback() {
-                open.db.note_failure(&e);
-            }
-        }
-        self.after_ddl_undo();
-    }
-
-    fn commit_open(&mut self, durability: Durability) -> Result<(), SqlError> {
-        self.transactions.counts.clear();
-        self.transactions.savepoints.clear();
-        self.transactions.began = None;
-        if self.transactions.open.is_empty() {
-            return Ok(());
-        }
-        self.shared.lock_owner.store(0, Ordering::Relaxed);
-        if let ([open], true) = (&mut self.transactions.open[..], self.transactions.ddl.is_empty())
-            && open.txn.end_unwritten()
-        {
-            // In its place: a transaction is long, and would be copied some times on the usual way.
-            self.transactions.open.clear();
-            return Ok(());
-        }
-        let mut failed = None;
-        let changes = std::mem::take(&mut self.transactions.ddl);
-        let mut list = std::mem::take(&mut self.transactions.open);
-        // In their places: a transaction is long. After an error the others are dropped, which rolls them back.
-        for open in &mut list {
-            (open.snapshot, open.kept) = (None, None);
-            // Before the commit: a snapshot that sees it must not take the old definition for its own.
-            open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
-            open.txn.throttle();
-            if let Err(e) = open.txn.commit_in_place(durability) {
-                open.db.note_failure(&e);
-                failed = Some(db_error(&open.db, &e));
-                break;
-            }
-        }
-        list.clear();
-        for change in changes {
-            change.committed(self.spid());
-        }
-        self.transactions.ddl_mark = 0;
-        // Keeps its memory for the next transaction.
-        if self.transactions.open.is_empty() {
-            self.transactions.open = list;
-        }
-        match failed {
-            Some(e) => Err(e),
-            None => Ok(()),
-        }
-    }
-
     // ---- changes of schema ----
-
-    /// Takes back the catalog's changes from position `from` on; the data behind them is the caller's.
-    fn undo_ddl(&mut self, from: usize) {
-        while self.transactions.ddl.len() > from {
-            if let Some(change) = self.transactions.ddl.pop() {
-                change.undo(self.spid());
-                self.transactions.undone.push(change);
-            }
-        }
-        self.transactions.ddl_mark = self.transactions.ddl_mark.min(from);
-    }
-
-    /// What was created and rolled back is freed, once the rows that name it are as they were.
-    fn after_ddl_undo(&mut self) {
-        for change in self.transactions.undone.drain(..) {
-            change.free_created();
-        }
-    }
 }
 
 /// Whether a definition is one of a rebuild that this session runs.

@@ -8,6 +8,7 @@ mod cut;
 mod fill;
 mod free;
 mod lend;
+mod maps;
 mod name;
 mod release;
 mod reserve;
@@ -17,8 +18,9 @@ mod unit;
 pub use cut::FileUsage;
 pub use free::FreeingPaused;
 pub(crate) use lend::LEAST_RUNS;
+pub use maps::Maps;
 pub use reserve::ReservedUnit;
-pub use unit::{Maps, Reserved, Unit, UnitSpace};
+pub use unit::{Reserved, Unit, UnitSpace};
 
 use crate::error::PageError;
 use crate::files::DataFile;

@@ -3,13 +3,17 @@
 //! to; traces nest, and what the inner one has counted the outer one has not. A thread that is not traced pays nothing: the step by
 //! which it counts its look-ups is what leads here.
 
-use super::{LOOKUP_STEP, LOOKUPS};
 use crate::id::UnitId;
 use crate::page::{Page, PageType};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
+/// Look-ups that a thread counts by itself before it tells the pool: a shared counter would cost more than a look-up.
+pub(super) const LOOKUP_STEP: u32 = 64;
+
 thread_local! {
+    /// Look-ups that the thread has not told yet.
+    pub(super) static LOOKUPS: Cell<u32> = const { Cell::new(0) };
     static TRACE: RefCell<Option<Trace>> = const { RefCell::new(None) };
 }
 

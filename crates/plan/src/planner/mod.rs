@@ -2,7 +2,6 @@
 //! needs are left out, joins get their operator (`joins`), tables their access path (`access_path`). Choices follow
 //! simple rules over row estimates.
 
-use crate::access_path::{self, Wishes};
 use crate::bind::Binder;
 use crate::decorrelate;
 use crate::joins::{Join, apply_plan};
@@ -10,13 +9,14 @@ use crate::logical::{JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
 use crate::physical::{pred_slots, slots};
 use crate::rewrite::rewrite;
-use crate::view_seek;
 use expr::{ColId, Expr, Pred};
-use storage::TableStore;
 use types::{Collation, SqlError};
 
 mod groups;
 mod order;
+mod sources;
+
+use sources::kept;
 
 pub(super) use order::sort_slots;
 
@@ -75,49 +75,14 @@ impl Planner<'_, '_> {
             Logical::One => {
                 self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
             }
-            Logical::Get(get) => {
-                let wishes = Wishes {
-                    needed: &cx.needed,
-                    order: &cx.order,
-                    grouping: &cx.grouping,
-                    goal: cx.goal,
-                    exact: cx.exact,
-                };
-                let (local, above): (Vec<_>, Vec<_>) =
-                    preds.into_iter().partition(|p| !p.has_subquery() || access_path::is_sought(&get, p));
-                let store = TableStore::open(&get.db, &get.table)?;
-                let cx = cx.with(&above);
-                let wishes = Wishes { needed: &cx.needed, ..wishes };
-                let plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
-                self.binder.watch(&get.table, &plan);
-                self.above(plan, above)
-            }
-            Logical::View(view) => {
-                let cx = cx.with(&preds);
-                let ids = view.first..view.first + view.view.columns().len() as ColId;
-                let keep: Vec<usize> =
-                    ids.filter(|id| cx.needed.contains(id)).map(|id| (id - view.first) as usize).collect();
-                let cols = keep.iter().map(|at| view.first + *at as ColId).collect();
-                let equal = view_seek::wanted(&view, &preds);
-                let rows =
-                    if equal.is_empty() { view.view.expected_rows(&view.db) } else { view_seek::FOUND };
-                let plan = Plan { node: Node::View { scan: view, keep, equal }, cols, rows, ordered: false };
-                self.above(plan, preds)
-            }
+            Logical::Get(get) => self.get(get, preds, cx),
+            Logical::View(view) => self.view(view, preds, cx),
             Logical::Routine(scan) => {
-                let cx = cx.with(&preds);
-                let ids = scan.first..scan.first + scan.width as ColId;
-                let cols: Vec<ColId> = ids.filter(|id| cx.needed.contains(id)).collect();
-                let keep = cols.iter().map(|id| (id - scan.first) as usize).collect();
-                let rows = scan.rows;
-                let node = Node::Routine { scan, keep };
-                self.above(Plan { node, cols, rows, ordered: false }, preds)
+                let (rows, (cols, keep)) = (scan.rows, kept(scan.first, scan.width, &cx.with(&preds)));
+                self.above(Plan { node: Node::Routine { scan, keep }, cols, rows, ordered: false }, preds)
             }
             Logical::Work(work) => {
-                let cx = cx.with(&preds);
-                let ids = work.first..work.first + work.width as ColId;
-                let cols: Vec<ColId> = ids.filter(|id| cx.needed.contains(id)).collect();
-                let keep = cols.iter().map(|id| (id - work.first) as usize).collect();
+                let (cols, keep) = kept(work.first, work.width, &cx.with(&preds));
                 let node = Node::Work { source: work.source, keep };
                 self.above(Plan { node, cols, rows: work.rows, ordered: false }, preds)
             }

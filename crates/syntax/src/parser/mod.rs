@@ -15,6 +15,7 @@ mod from;
 mod function;
 mod index;
 mod module;
+mod names;
 mod object;
 mod option;
 mod policy;
@@ -25,7 +26,7 @@ mod stmt;
 mod table;
 mod types;
 
-use crate::ast::{AssignOp, CursorName, Ident, NameOrVariable, ObjectName, Span, Stmt};
+use crate::ast::{AssignOp, Span, Stmt};
 use crate::error::SyntaxError;
 use crate::lexer::{ParseSettings, Tok, Token, Tokens, tokenize_with, unquote};
 use crate::{MAX_DEPTH, MAX_HEIGHT, MAX_STACK};
@@ -293,123 +294,6 @@ impl<'a> Parser<'a> {
 
     // ---- names ----
 
-    fn at_ident(&self) -> bool {
-        self.is_ident(0)
-    }
-
-    fn is_ident(&self, ahead: usize) -> bool {
-        matches!(self.peek_at(ahead).kind, Tok::Word | Tok::Quoted)
-    }
-
-    /// A name of one part.
-    fn ident(&mut self) -> P<Ident> {
-        if !self.at_ident() {
-            return Err(self.unexpected());
-        }
-        Ok(self.take_ident())
-    }
-
-    /// The next token, whatever it is, as a name.
-    fn take_ident(&mut self) -> Ident {
-        let token = self.bump();
-        let text = self.text_of(token);
-        let quoted = matches!(token.kind, Tok::Quoted | Tok::Str | Tok::NStr);
-        let value = if quoted { unquote(text) } else { CompactString::from(text) };
-        Ident { value, quoted, span: token.span }
-    }
-
-    /// A name where reserved words are names too.
-    fn ident_or_keyword(&mut self) -> P<Ident> {
-        if self.at_ident() || self.at_tok(Tok::Reserved) {
-            Ok(self.take_ident())
-        } else {
-            Err(self.unexpected())
-        }
-    }
-
-    /// A name, or a string that is taken for one.
-    fn ident_or_string(&mut self) -> P<Ident> {
-        if self.at_ident() || matches!(self.kind(), Tok::Str | Tok::NStr) {
-            Ok(self.take_ident())
-        } else {
-            Err(self.unexpected())
-        }
-    }
-
-    /// An unquoted word in upper case, reserved or not.
-    fn upper_word(&mut self) -> P<CompactString> {
-        if matches!(self.kind(), Tok::Word | Tok::Reserved) {
-            let token = self.bump();
-            Ok(CompactString::from(self.text_of(token).to_ascii_uppercase()))
-        } else {
-            Err(self.unexpected())
-        }
-    }
-
-    /// `a`, `a.b`, `a..b`, up to four parts, as far as the dots go.
-    fn object_name(&mut self) -> P<ObjectName> {
-        // `..a`, `.a`: the parts before the dots are left out.
-        for _ in 0..3 {
-            self.eat_tok(Tok::Dot);
-        }
-        let first = self.ident()?;
-        self.object_name_after(first)
-    }
-
-    fn object_name_after(&mut self, first: Ident) -> P<ObjectName> {
-        let start = first.span;
-        let mut name = ObjectName::bare(first);
-        let mut dots = 0;
-        while self.at_tok(Tok::Dot) && (self.is_ident(1) || self.peek_at(1).kind == Tok::Dot) {
-            dots += 1;
-            self.bump();
-            if dots > 3 {
-                while self.at_tok(Tok::Dot) || self.at_ident() {
-                    self.bump();
-                }
-                let text = self.since(start).text(self.text);
-                return Err(SyntaxError::too_many_prefixes(start.line, text, 3));
-            }
-            // `a..b`: the part between the dots is left out.
-            let skipped = self.at_tok(Tok::Dot);
-            let next = if skipped { None } else { Some(self.take_ident()) };
-            name = self.shift_name(name, next)?;
-        }
-        Ok(name)
-    }
-
-    /// Moves the parts one place up and puts `next` last; with `None` the next dot's name completes it.
-    fn shift_name(&mut self, name: ObjectName, next: Option<Ident>) -> P<ObjectName> {
-        if let Some(next) = next {
-            let ObjectName { database, schema, name, .. } = name;
-            return Ok(ObjectName { server: database, database: schema, schema: Some(name), name: next });
-        }
-        if name.database.is_some() {
-            return Err(self.unexpected());
-        }
-        self.expect_tok(Tok::Dot)?;
-        if self.eat_tok(Tok::Dot) {
-            // `server...a`
-            if name.schema.is_some() {
-                return Err(self.unexpected());
-            }
-            let last = self.ident()?;
-            return Ok(ObjectName { server: Some(name.name), database: None, schema: None, name: last });
-        }
-        let last = self.ident()?;
-        Ok(ObjectName { server: name.schema, database: Some(name.name), schema: None, name: last })
-    }
-
-    /// `(a, b, c)`.
-    fn ident_list(&mut self) -> P<Vec<Ident>> {
-        self.paren_list(Self::ident)
-    }
-
-    /// `(a, b, c)`, or nothing.
-    fn opt_ident_list(&mut self) -> P<Vec<Ident>> {
-        if self.at_tok(Tok::LParen) { self.ident_list() } else { Ok(Vec::new()) }
-    }
-
     /// One item or more, separated by commas.
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> P<T>) -> P<Vec<T>> {
         let mut items = vec![item(self)?];
@@ -425,12 +309,6 @@ impl<'a> Parser<'a> {
         let items = self.list(item)?;
         self.expect_tok(Tok::RParen)?;
         Ok(items)
-    }
-
-    /// `@x`, with its `@`.
-    fn variable(&mut self) -> P<CompactString> {
-        let token = self.expect_tok(Tok::Variable)?;
-        Ok(CompactString::from(self.text_of(token)))
     }
 
     /// A string constant.
@@ -451,23 +329,6 @@ impl<'a> Parser<'a> {
         let Ok(value) = self.text_of(self.peek()).parse() else { return Err(self.unexpected()) };
         self.bump();
         Ok(value)
-    }
-
-    fn name_or_variable(&mut self) -> P<NameOrVariable> {
-        if self.at_tok(Tok::Variable) {
-            Ok(NameOrVariable::Variable(self.variable()?))
-        } else {
-            Ok(NameOrVariable::Name(self.ident()?))
-        }
-    }
-
-    /// `[GLOBAL] c`.
-    fn cursor_name(&mut self) -> P<CursorName> {
-        let global = self.at("GLOBAL") && self.is_ident(1);
-        if global {
-            self.bump();
-        }
-        Ok(CursorName { global, name: self.name_or_variable()? })
     }
 
     /// `IF EXISTS`, or nothing.

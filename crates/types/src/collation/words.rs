@@ -8,6 +8,8 @@
 //! weight begins with. Characters are taken apart by Unicode's canonical decomposition; a language's [`Rules`] say which accented
 //! letters and pairs of letters are letters of their own. Where nothing is said characters are in the order of their code points.
 
+pub(super) mod languages;
+
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
@@ -31,150 +33,6 @@ pub(super) struct Rules {
     /// The last accent decides first.
     backwards: bool,
 }
-
-/// Nothing of its own.
-pub(super) const PLAIN: Rules =
-    Rules { letters: &[], pairs: &[], doubles: &[], variants: &[], dotless: false, backwards: false };
-pub(super) const FRENCH: Rules = Rules { backwards: true, ..PLAIN };
-pub(super) const PHONE_BOOK: Rules = Rules { doubles: &[('ä', "ae"), ('ö', "oe"), ('ü', "ue")], ..PLAIN };
-pub(super) const SPANISH: Rules = Rules { letters: &[('n', &["ñ"])], ..PLAIN };
-pub(super) const OLD_SPANISH: Rules = Rules { pairs: &[('c', &["ch"]), ('l', &["ll"])], ..SPANISH };
-pub(super) const DANISH: Rules = Rules {
-    letters: &[('z', &["æä", "øöő", "å"])],
-    pairs: &[('z', &["", "", "aa"])],
-    variants: &[('ü', 'y'), ('ű', 'y')],
-    ..PLAIN
-};
-pub(super) const SWEDISH: Rules =
-    Rules { letters: &[('z', &["å", "äæ", "öø"])], variants: &[('ü', 'y'), ('w', 'v')], ..PLAIN };
-pub(super) const ICELANDIC: Rules = Rules {
-    letters: &[
-        ('a', &["á"]),
-        ('d', &["ðđ"]),
-        ('e', &["é"]),
-        ('i', &["í"]),
-        ('o', &["ó"]),
-        ('u', &["ú"]),
-        ('y', &["ý"]),
-        ('z', &["þ", "æä", "öø", "å"]),
-    ],
-    ..PLAIN
-};
-pub(super) const POLISH: Rules = Rules {
-    letters: &[
-        ('a', &["ą"]),
-        ('c', &["ć"]),
-        ('e', &["ę"]),
-        ('l', &["ł"]),
-        ('n', &["ń"]),
-        ('o', &["ó"]),
-        ('s', &["ś"]),
-        ('z', &["ź", "ż"]),
-    ],
-    ..PLAIN
-};
-pub(super) const CZECH: Rules = Rules {
-    letters: &[('c', &["č"]), ('r', &["ř"]), ('s', &["š"]), ('z', &["ž"])],
-    pairs: &[('h', &["ch"])],
-    ..PLAIN
-};
-pub(super) const SLOVAK: Rules = Rules {
-    letters: &[('a', &["ä"]), ('c', &["č"]), ('o', &["ô"]), ('s', &["š"]), ('z', &["ž"])],
-    pairs: &[('h', &["ch"])],
-    ..PLAIN
-};
-pub(super) const HUNGARIAN: Rules = Rules {
-    letters: &[('o', &["öő"]), ('u', &["üű"])],
-    pairs: &[
-        ('c', &["cs"]),
-        ('d', &["dz", "dzs"]),
-        ('g', &["gy"]),
-        ('l', &["ly"]),
-        ('n', &["ny"]),
-        ('s', &["sz"]),
-        ('t', &["ty"]),
-        ('z', &["zs"]),
-    ],
-    ..PLAIN
-};
-pub(super) const CROATIAN: Rules = Rules {
-    letters: &[('c', &["č", "ć"]), ('d', &["", "đ"]), ('s', &["š"]), ('z', &["ž"])],
-    pairs: &[('d', &["dž"]), ('l', &["lj"]), ('n', &["nj"])],
-    ..PLAIN
-};
-pub(super) const SLOVENIAN: Rules =
-    Rules { letters: &[('c', &["č", "ć"]), ('d', &["đ"]), ('s', &["š"]), ('z', &["ž"])], ..PLAIN };
-pub(super) const ESTONIAN: Rules =
-    Rules { letters: &[('s', &["š", "z", "ž"]), ('w', &["õ", "ä", "ö", "ü"])], ..PLAIN };
-pub(super) const LATVIAN: Rules = Rules {
-    letters: &[
-        ('c', &["č"]),
-        ('g', &["ģ"]),
-        ('i', &["y"]),
-        ('k', &["ķ"]),
-        ('l', &["ļ"]),
-        ('n', &["ņ"]),
-        ('r', &["ŗ"]),
-        ('s', &["š"]),
-        ('z', &["ž"]),
-    ],
-    ..PLAIN
-};
-pub(super) const LITHUANIAN: Rules =
-    Rules { letters: &[('c', &["č"]), ('i', &["y"]), ('s', &["š"]), ('z', &["ž"])], ..PLAIN };
-pub(super) const ROMANIAN: Rules =
-    Rules { letters: &[('a', &["ă", "â"]), ('i', &["î"]), ('s', &["șş"]), ('t', &["țţ"])], ..PLAIN };
-pub(super) const TURKISH: Rules = Rules {
-    letters: &[('c', &["ç"]), ('g', &["ğ"]), ('h', &["ı"]), ('o', &["ö"]), ('s', &["ş"]), ('u', &["ü"])],
-    dotless: true,
-    ..PLAIN
-};
-pub(super) const AZERI: Rules = Rules {
-    letters: &[
-        ('c', &["ç"]),
-        ('e', &["ə"]),
-        ('g', &["ğ"]),
-        ('h', &["x", "ı"]),
-        ('k', &["q"]),
-        ('o', &["ö"]),
-        ('s', &["ş"]),
-        ('u', &["ü"]),
-    ],
-    dotless: true,
-    ..PLAIN
-};
-pub(super) const ALBANIAN: Rules = Rules {
-    letters: &[('c', &["ç"]), ('e', &["ë"])],
-    pairs: &[
-        ('d', &["dh"]),
-        ('g', &["gj"]),
-        ('l', &["ll"]),
-        ('n', &["nj"]),
-        ('r', &["rr"]),
-        ('s', &["sh"]),
-        ('t', &["th"]),
-        ('x', &["xh"]),
-        ('z', &["zh"]),
-    ],
-    ..PLAIN
-};
-pub(super) const WELSH: Rules = Rules {
-    pairs: &[
-        ('c', &["ch"]),
-        ('d', &["dd"]),
-        ('f', &["ff"]),
-        ('g', &["ng"]),
-        ('l', &["ll"]),
-        ('p', &["ph"]),
-        ('r', &["rh"]),
-        ('t', &["th"]),
-    ],
-    ..PLAIN
-};
-pub(super) const VIETNAMESE: Rules = Rules {
-    letters: &[('a', &["ă", "â"]), ('d', &["đ"]), ('e', &["ê"]), ('o', &["ô", "ơ"]), ('u', &["ư"])],
-    ..PLAIN
-};
 
 /// What every language has, where its own rules say nothing else.
 const DOUBLES: &[(char, &str)] = &[('æ', "ae"), ('œ', "oe"), ('ß', "ss"), ('þ', "th")];
@@ -257,7 +115,7 @@ pub(super) fn is_plain_for_ascii(collation: Collation) -> bool {
 }
 
 fn rules(collation: Collation) -> &'static Rules {
-    collation.family().rules.unwrap_or(&PLAIN)
+    collation.family().rules.unwrap_or(&languages::PLAIN)
 }
 
 impl Rules {

@@ -35,7 +35,7 @@ impl Run<'_> {
     pub(super) fn retry_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
         let mut runs = 1;
         for _ in 0..MAX_RECOMPILES {
-            self.shown = false;
+            (self.shown, self.owes) = (false, false);
             match self.step(at, op) {
                 Err(f) if f.error.number == errors::SCHEMA_CHANGED => {}
                 Err(f) if f.error.number == 1105 && runs < MAX_RUNS && self.may_run_again(op) => {

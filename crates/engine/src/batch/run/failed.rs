@@ -15,10 +15,10 @@ use exec::state::inner::was_reported;
 impl Run<'_> {
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
     pub(in crate::batch) fn failed(&mut self, at: usize, failure: Failure) -> Result<After, SqlError> {
-        let Failure { error, effect } = failure;
-        if was_reported(&error) {
+        if was_reported(&failure.error) {
             return Ok(After::End(End::BatchAborted));
         }
+        let Failure { error, effect } = self.with_columns(at, failure);
         let program = &self.batch.program;
         let error = self.placed(at, error);
         self.core.error_number = error.number;
@@ -27,17 +27,7 @@ impl Run<'_> {
         self.core.notes.clear();
         let handler = if effect == Effect::Compile { None } else { program.handler(at) };
         let fatal = error.severity >= 20 || self.core.shared.cancel.load(Ordering::Relaxed);
-        let aborts = fatal
-            || match effect {
-                Effect::Raise => false,
-                Effect::Throw | Effect::Compile => self.core.options.xact_abort,
-                Effect::Usual => {
-                    let options = &self.core.options;
-                    let arithmetic =
-                        options.arithabort && !options.ansi_warnings && expr::eval::is_arithmetic(&error);
-                    options.xact_abort || arithmetic || errors::ends_batch(&error)
-                }
-            };
+        let aborts = fatal || self.aborts(&error, effect);
         if let Some(region) = handler.filter(|_| !fatal) {
             if aborts && self.core.trancount > 0 {
                 self.core.doomed = true;
@@ -51,6 +41,10 @@ impl Run<'_> {
         if self.outer_try && (!fatal || self.core.in_function()) {
             if aborts && self.core.trancount > 0 {
                 self.core.doomed = true;
+            }
+            if self.shown {
+                // The CATCH that takes it knows nothing of the result set that had begun.
+                let _ = self.sink.done(self.end_of(self.kind(at), Some(0)));
             }
             return Err(error);
         }
@@ -80,6 +74,21 @@ impl Run<'_> {
                 _ => at + 1,
             }),
         })
+    }
+
+    /// Whether an error that is not fatal ends more than its statement: the batch, and where there is a CATCH the transaction is
+    /// doomed.
+    fn aborts(&self, error: &SqlError, effect: Effect) -> bool {
+        let options = &self.core.options;
+        match effect {
+            Effect::Raise => false,
+            Effect::Throw | Effect::Compile => options.xact_abort,
+            Effect::Usual => {
+                let arithmetic =
+                    options.arithabort && !options.ansi_warnings && expr::eval::is_arithmetic(error);
+                options.xact_abort || arithmetic || errors::ends_batch(error)
+            }
+        }
     }
 
     /// Sends an uncaught error to the client, and for DML that it stopped the note that SQL Server adds unless `silent`.

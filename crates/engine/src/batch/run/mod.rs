@@ -19,10 +19,12 @@ mod bind;
 mod failed;
 mod measured;
 mod outputs;
+mod owed;
 mod perform;
 mod to_sink;
 
 pub use outputs::Outputs;
+pub(super) use owed::tell_owed;
 pub(super) use to_sink::ToSink;
 
 /// How a batch ended.
@@ -95,6 +97,8 @@ pub struct Run<'a> {
     base_depth: usize,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
     shown: bool,
+    /// It returns rows and has failed before it had shown its columns.
+    owes: bool,
     /// For a call by RPC, which has no variables: what its OUTPUT parameters become.
     pub(super) outputs: Option<Outputs>,
 }
@@ -183,6 +187,7 @@ impl<'a> Run<'a> {
             outer_try,
             base_depth,
             shown: false,
+            owes: false,
             outputs: None,
         }
     }

@@ -67,7 +67,7 @@ impl Run<'_> {
         self.bind_query(at, query)?;
         self.core.notes.clear();
         let (rows, returns) = self.with_retry(at, |run| {
-            let Run { core, vars, bound, sink, shown, .. } = run;
+            let Run { core, vars, bound, sink, shown, owes, .. } = run;
             let Some((_, Bound::Query(plan))) = &bound[at] else {
                 return Err(SqlError::internal("a query was expected"));
             };
@@ -80,7 +80,7 @@ impl Run<'_> {
                 plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
             let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
-            *shown = out.begun && returns;
+            (*shown, *owes) = (out.begun && returns, !out.begun && returns);
             Ok((core.end_statement(result)?, returns))
         })?;
         self.tell_notes(at)?;
@@ -100,7 +100,7 @@ impl Run<'_> {
         let catching = self.catches();
         self.core.notes.clear();
         let rows = self.with_retry(at, |run| {
-            let Run { core, vars, bound, sink, shown, .. } = run;
+            let Run { core, vars, bound, sink, shown, owes, .. } = run;
             let Some((_, Bound::Dml(plan))) = &bound[at] else {
                 return Err(SqlError::internal("a data modification was expected"));
             };
@@ -110,7 +110,8 @@ impl Run<'_> {
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
             let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
-            *shown = out.begun && !columns.is_empty();
+            let returns = !columns.is_empty();
+            (*shown, *owes) = (out.begun && returns, !out.begun && returns);
             let result = match result {
                 Ok(rows) if !core.fired.is_empty() => {
                     // Statements of triggers have notes of their own.

@@ -1,6 +1,6 @@
 //! A query's rows on their way to the client.
-//! Guarantees: the header goes out with the first row, so that a statement that must be compiled again has not shown anything yet;
-//! SET TEXTSIZE cuts what it is to cut.
+//! Guarantees: the header goes out with the first row, so that a statement that must be compiled again has not shown anything yet
+//! (that of one that fails before it: owed.rs); SET TEXTSIZE cuts what it is to cut.
 
 use types::{DataType, SqlError, Value};
 
@@ -12,7 +12,7 @@ use exec::output::{ColumnInfo, Origins, Sink};
 pub(in crate::batch) struct ToSink<'s> {
     sink: &'s mut dyn Sink,
     header: Option<&'s [ColumnInfo]>,
-    pub(super) begun: bool,
+    pub(in crate::batch) begun: bool,
     /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
     limit: Option<usize>,
     cut: Vec<Value>,

@@ -13,9 +13,9 @@ use super::rewrite::{column_defaults, rewrite};
 use crate::ddl::rebuild::run_dml;
 use crate::ddl::work::Work;
 use crate::stmt::{computed_def, table_def};
-use catalog::TableDef;
 use catalog::load::layout_of;
 use catalog::names::quote;
+use catalog::{NewColumn, TableDef};
 
 /// A nullable column is added to the definition only: older rows read as NULL. A NOT NULL one is given its default
 /// in every row.
@@ -36,28 +36,11 @@ pub(super) fn add_column(
             &defaults,
         )?,
     };
-    if table.column(&new.name).is_some() {
-        let text = format!(
-            "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
-            new.name,
-            table.full_name()
-        );
-        return Err(SqlError::new(2705, 16, 4, text));
-    }
+    check_new(table, &new)?;
     // Its rows get their times before the table makes them.
     new.generated = None;
     // Its rows get their numbers before the column numbers itself.
     let identity = new.identity.take();
-    if identity.is_some() && table.columns.iter().any(|c| c.identity.is_some()) {
-        let text = format!(
-            "Multiple identity columns specified for table '{}'. Only one identity column per table is allowed.",
-            table.name
-        );
-        return Err(SqlError::new(2744, 16, 2, text));
-    }
-    if new.ty == DataType::RowVersion && table.row_version().is_some() {
-        return Err(table_def::second_row_version(&table.name, &new.name));
-    }
     // Its rows get their values before the column is what it is: until then it is plain bytes.
     let row_version = new.ty == DataType::RowVersion;
     if row_version {
@@ -107,6 +90,29 @@ pub(super) fn add_column(
         }
     }
     Ok(after)
+}
+
+/// Errors: 2705 the table has a column of this name, 2744 an identity column, 2738 a row version.
+fn check_new(table: &TableDef, new: &NewColumn) -> Result<(), SqlError> {
+    if table.column(&new.name).is_some() {
+        let text = format!(
+            "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
+            new.name,
+            table.full_name()
+        );
+        return Err(SqlError::new(2705, 16, 4, text));
+    }
+    if new.identity.is_some() && table.columns.iter().any(|c| c.identity.is_some()) {
+        let text = format!(
+            "Multiple identity columns specified for table '{}'. Only one identity column per table is allowed.",
+            table.name
+        );
+        return Err(SqlError::new(2744, 16, 2, text));
+    }
+    if new.ty == DataType::RowVersion && table.row_version().is_some() {
+        return Err(table_def::second_row_version(&table.name, &new.name));
+    }
+    Ok(())
 }
 
 /// Numbers the rows in the order of the clustered index by the table's last column, which is its identity column from then on.

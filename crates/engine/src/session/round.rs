@@ -1,0 +1,127 @@
+//! One request from its beginning to its end: admitted, run, a panic turned into an error, what is open ended, the answer watched.
+
+use super::Outcome;
+use super::watch::{Watch, killed};
+use crate::batch::Compiled;
+use crate::batch::run::{End, run_batch};
+use crate::ddl::temps;
+use crate::instance::OfInstance;
+use exec::output::Sink;
+use exec::state::activity::{Here, Told};
+use exec::state::core::{SessionCore, SessionShared};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::{SqlError, Value};
+
+/// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
+/// transaction manager.
+pub(super) fn request(
+    core: &mut SessionCore,
+    shared: &Arc<SessionShared>,
+    told: &mut Told,
+    sink: &mut dyn Sink,
+    work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
+) -> Outcome {
+    let mut sink = Watch { inner: sink, shared, errors: 0 };
+    if let Err(error) = admit(core) {
+        // A client that went away cannot be told.
+        let _ = sink.error(&error);
+        return Outcome { ok: false, status: -1 };
+    }
+    let _here = Here::enter(shared);
+    shared.begins();
+    core.nest_level = 0;
+    core.temps.level = 0;
+    core.cursors.begin_request();
+    core.caught.clear();
+    core.insert_exec = None;
+    core.pending_bulk = None;
+    core.described.clear();
+    let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink, told))) {
+        Ok(Ok(End::Finished(n))) => n,
+        Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
+        Ok(Err(error)) => {
+            core.error_number = error.number;
+            let _ = sink.error(&error);
+            0
+        }
+        Err(panic) => {
+            let error = after_panic(core, &*panic);
+            let _ = sink.error(&error);
+            -1
+        }
+    };
+    temps::end_batch(core);
+    end_batch(core, &mut sink);
+    shared.activity.ended(told, &core.options, core.rowcount, core.error_number);
+    shared.open_transactions.store(core.trancount().into(), Ordering::Relaxed);
+    if shared.killed.load(Ordering::Acquire) {
+        core.rollback_all();
+    }
+    // As for its errors.
+    let _ = core.tell_transactions(&mut sink);
+    shared.running.store(false, Ordering::Release);
+    Outcome { ok: sink.errors == 0, status }
+}
+
+/// Runs a batch; `sent` is what the client sent where that is not the batch's own text.
+pub(super) fn run_in(
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    told: &mut Told,
+    batch: &Arc<Compiled>,
+    sent: Option<&str>,
+    vars: &mut Vec<Value>,
+) -> Result<End, SqlError> {
+    core.shared.activity.begins(told, batch, sent);
+    // Only where they are other ones: a change of options is looked at when the batch ends.
+    if core.options.parse_settings() != batch.settings {
+        core.options.set_parse_settings(batch.settings);
+    }
+    run_batch(core, sink, batch, vars, false)
+}
+
+/// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.
+fn admit(core: &SessionCore) -> Result<(), SqlError> {
+    if core.instance().shutdown_requested() {
+        return Err(catalog::errors::shutting_down());
+    }
+    if core.shared.killed.load(Ordering::Acquire) { Err(killed()) } else { Ok(()) }
+}
+
+/// A statement has panicked: latches are free again, its transaction is rolled back, and with it all its locks go. Where it was
+/// changing pages or the log the database has failed already, and so it has where the rollback fails.
+fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
+    let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text.as_str(),
+        _ => "no message",
+    };
+    let (log, spid) = (core.host().error_log().clone(), core.spid());
+    log.write("Server", &format!("Error: 3624. A statement of session {spid} has panicked: {text}"));
+    if catch_unwind(AssertUnwindSafe(|| core.rollback_all())).is_err() {
+        // The transactions that were being rolled back have taken their databases offline.
+        log.write("Server", &format!("Error: 3624. So has the rollback of session {spid}."));
+    }
+    log.save();
+    core.private_tables.clear();
+    catalog::errors::assertion_failed()
+}
+
+/// A doomed transaction does not outlive its batch.
+fn end_batch(core: &mut SessionCore, sink: &mut dyn Sink) {
+    if core.xact_state() == -1 {
+        core.rollback_all();
+        let error = SqlError::new(
+            3998,
+            16,
+            1,
+            "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.",
+        );
+        let _ = sink.error(&error);
+    } else if core.trancount() == 0 {
+        core.rollback_rest();
+    }
+}

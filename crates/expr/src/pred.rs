@@ -1,0 +1,204 @@
+//! Conditions: what is true, false or unknown of a row, and the walks over their parts.
+
+use crate::{ColId, Expr, SubRef};
+use std::sync::Arc;
+use syntax::ast::CompareOp;
+use types::Collation;
+use types::like::LikePattern;
+
+/// A condition: true, false or unknown (`None`).
+#[derive(Clone, Debug)]
+pub enum Pred {
+    Const(Option<bool>),
+    /// Both sides have one comparable kind.
+    Compare(Box<CompareExpr>),
+    And(Vec<Pred>),
+    Or(Vec<Pred>),
+    Not(Box<Pred>),
+    IsNull(Box<Expr>, bool),
+    /// `a IS [NOT] DISTINCT FROM b`; the flag says NOT.
+    Distinct(Box<CompareExpr>, bool),
+    Like(Box<LikeExpr>),
+    /// `x IN (a, b, ...)`; the flag says NOT.
+    InList(Box<InListExpr>),
+    /// `EXISTS (SELECT ...)`.
+    Exists(Box<SubRef>),
+    /// `x IN (SELECT ...)` and `x op ANY/ALL (SELECT ...)`.
+    Quantified(Box<QuantifiedExpr>),
+}
+
+/// A comparison.
+#[derive(Clone, Debug)]
+pub struct CompareExpr {
+    pub op: CompareOp,
+    pub left: Expr,
+    pub right: Expr,
+    pub collation: Collation,
+}
+
+/// LIKE.
+#[derive(Clone, Debug)]
+pub struct LikeExpr {
+    pub operand: Expr,
+    pub pattern: Expr,
+    pub escape: Option<Expr>,
+    /// The pattern, read once when it is a constant.
+    pub compiled: Option<Arc<LikePattern>>,
+    /// nvarchar: trailing blanks count.
+    pub unicode: bool,
+    pub negated: bool,
+    pub collation: Collation,
+}
+
+/// IN with a list.
+#[derive(Clone, Debug)]
+pub struct InListExpr {
+    pub operand: Expr,
+    pub list: Vec<Expr>,
+    pub negated: bool,
+    pub collation: Collation,
+}
+
+/// `x op ANY (SELECT ...)`; IN is `= ANY`, NOT IN is `<> ALL`.
+#[derive(Clone, Debug)]
+pub struct QuantifiedExpr {
+    pub op: CompareOp,
+    pub operand: Expr,
+    pub all: bool,
+    pub query: SubRef,
+    pub collation: Collation,
+}
+
+impl Pred {
+    /// As [`Expr::leaves_mut`].
+    pub fn leaves_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Pred::Const(_) => {}
+            Pred::Compare(c) | Pred::Distinct(c, _) => {
+                c.left.leaves_mut(f);
+                c.right.leaves_mut(f);
+            }
+            Pred::And(list) | Pred::Or(list) => list.iter_mut().for_each(|p| p.leaves_mut(f)),
+            Pred::Not(p) => p.leaves_mut(f),
+            Pred::IsNull(e, _) => e.leaves_mut(f),
+            Pred::Like(l) => {
+                l.operand.leaves_mut(f);
+                l.pattern.leaves_mut(f);
+                if let Some(e) = &mut l.escape {
+                    e.leaves_mut(f);
+                }
+            }
+            Pred::InList(l) => {
+                l.operand.leaves_mut(f);
+                l.list.iter_mut().for_each(|e| e.leaves_mut(f));
+            }
+            Pred::Exists(s) => s.leaves_mut(f),
+            Pred::Quantified(q) => {
+                q.operand.leaves_mut(f);
+                q.query.leaves_mut(f);
+            }
+        }
+    }
+
+    /// As [`Expr::leaves`].
+    pub fn leaves(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Pred::Const(_) => {}
+            Pred::Compare(c) | Pred::Distinct(c, _) => {
+                c.left.leaves(f);
+                c.right.leaves(f);
+            }
+            Pred::And(list) | Pred::Or(list) => list.iter().for_each(|p| p.leaves(f)),
+            Pred::Not(p) => p.leaves(f),
+            Pred::IsNull(e, _) => e.leaves(f),
+            Pred::Like(l) => {
+                l.operand.leaves(f);
+                l.pattern.leaves(f);
+                if let Some(e) = &l.escape {
+                    e.leaves(f);
+                }
+            }
+            Pred::InList(l) => {
+                l.operand.leaves(f);
+                l.list.iter().for_each(|e| e.leaves(f));
+            }
+            Pred::Exists(s) => s.leaves(f),
+            Pred::Quantified(q) => {
+                q.operand.leaves(f);
+                q.query.leaves(f);
+            }
+        }
+    }
+
+    /// Whether a subquery is somewhere inside.
+    pub fn has_subquery(&self) -> bool {
+        match self {
+            Pred::Const(_) => false,
+            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.has_subquery() || c.right.has_subquery(),
+            Pred::And(list) | Pred::Or(list) => list.iter().any(Pred::has_subquery),
+            Pred::Not(p) => p.has_subquery(),
+            Pred::IsNull(e, _) => e.has_subquery(),
+            Pred::Like(l) => l.operand.has_subquery() || l.pattern.has_subquery(),
+            Pred::InList(l) => l.operand.has_subquery() || l.list.iter().any(Expr::has_subquery),
+            Pred::Exists(_) | Pred::Quantified(_) => true,
+        }
+    }
+
+    /// As [`Expr::is_plain`]; LIKE, which may take long, is not.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Pred::Const(_) => true,
+            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.is_plain() && c.right.is_plain(),
+            Pred::And(list) | Pred::Or(list) => list.iter().all(Pred::is_plain),
+            Pred::Not(p) => p.is_plain(),
+            Pred::IsNull(e, _) => e.is_plain(),
+            Pred::InList(l) => l.operand.is_plain() && l.list.iter().all(Expr::is_plain),
+            Pred::Like(_) | Pred::Exists(_) | Pred::Quantified(_) => false,
+        }
+    }
+
+    /// The column ids inside.
+    pub fn columns(&self, out: &mut Vec<ColId>) {
+        self.leaves(&mut |leaf| {
+            if let Expr::Col(id) = leaf
+                && !out.contains(id)
+            {
+                out.push(*id);
+            }
+        });
+    }
+
+    /// A constant that is never true.
+    pub fn is_false(&self) -> bool {
+        matches!(self, Pred::Const(Some(false) | None))
+    }
+
+    /// The conjuncts of a condition, flat.
+    pub fn into_conjuncts(self, out: &mut Vec<Pred>) {
+        match self {
+            Pred::And(list) => list.into_iter().for_each(|p| p.into_conjuncts(out)),
+            Pred::Const(Some(true)) => {}
+            other => out.push(other),
+        }
+    }
+
+    /// One condition of conjuncts; `None` for none.
+    pub fn from_conjuncts(mut list: Vec<Pred>) -> Option<Pred> {
+        match list.len() {
+            0 => None,
+            1 => list.pop(),
+            _ => Some(Pred::And(list)),
+        }
+    }
+}
+
+/// The comparison with its sides exchanged.
+pub fn mirrored(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Less => CompareOp::Greater,
+        CompareOp::LessEqual => CompareOp::GreaterEqual,
+        CompareOp::Greater => CompareOp::Less,
+        CompareOp::GreaterEqual => CompareOp::LessEqual,
+        same => same,
+    }
+}

@@ -1,0 +1,51 @@
+//! Where rows come from: tables by their access paths, system views, and what is kept of the columns of a source that gives all of
+//! them.
+
+use super::{Context, Planner};
+use crate::access_path::{self, Wishes};
+use crate::logical::{Get, ViewScan};
+use crate::nodes::{Node, Plan};
+use crate::view_seek;
+use expr::{ColId, Pred};
+use storage::TableStore;
+use types::SqlError;
+
+impl Planner<'_, '_> {
+    pub(super) fn get(&mut self, get: Box<Get>, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+        let (local, above): (Vec<_>, Vec<_>) =
+            preds.into_iter().partition(|p| !p.has_subquery() || access_path::is_sought(&get, p));
+        let store = TableStore::open(&get.db, &get.table)?;
+        let with = cx.with(&above);
+        let wishes = Wishes {
+            needed: &with.needed,
+            order: &cx.order,
+            grouping: &cx.grouping,
+            goal: cx.goal,
+            exact: cx.exact,
+        };
+        let plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
+        self.binder.watch(&get.table, &plan);
+        self.above(plan, above)
+    }
+
+    pub(super) fn view(
+        &mut self,
+        view: Box<ViewScan>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
+        let (cols, keep) = kept(view.first, view.view.columns().len(), &cx.with(&preds));
+        let equal = view_seek::wanted(&view, &preds);
+        let rows = if equal.is_empty() { view.view.expected_rows(&view.db) } else { view_seek::FOUND };
+        let plan = Plan { node: Node::View { scan: view, keep, equal }, cols, rows, ordered: false };
+        self.above(plan, preds)
+    }
+}
+
+/// The needed ones of the columns of a source that are numbered from `first`: their ids, and their places in it.
+pub(super) fn kept(first: ColId, width: usize, cx: &Context) -> (Vec<ColId>, Vec<usize>) {
+    let ids = first..first + width as ColId;
+    let cols: Vec<ColId> = ids.filter(|id| cx.needed.contains(id)).collect();
+    let keep = cols.iter().map(|id| (id - first) as usize).collect();
+    (cols, keep)
+}

@@ -1,0 +1,165 @@
+//! The entries of a row in the nonclustered indexes: keys, values, what a second one under a key is told.
+//! Guarantee: an entry that is to be deleted and is not there is 8646, not ignored.
+
+use super::{RowWriter, wait, wait_for_lock};
+use crate::{IndexStore, TableStore, access_error};
+use access::{Outcome, ReadMode};
+use catalog::{Db, IndexFilter};
+use std::sync::Arc;
+use txn::Txn;
+use types::{EncodeValue, SqlError, Value, encode_key_part};
+
+/// A row as its index entries see it: what goes in, or what has to go.
+#[derive(Clone, Copy, Debug)]
+pub enum Image<'r> {
+    New { values: &'r [Value], locator: &'r [u8] },
+    Old { values: &'r [Value], locator: &'r [u8] },
+}
+
+impl RowWriter {
+    /// Puts a row's entries into the indexes that `wanted` names, or takes them out: of those with a filter where the row satisfies it.
+    pub fn entries(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        row: Image<'_>,
+        wanted: &dyn Fn(&IndexStore) -> bool,
+    ) -> Result<(), SqlError> {
+        let (Image::New { values, locator } | Image::Old { values, locator }) = row;
+        for index in store.indexes.iter().filter(|i| wanted(i) && i.admits(values)) {
+            entry_key(index, values, locator, &mut self.entry_key);
+            match row {
+                Image::New { .. } => {
+                    entry_value(index, values, locator, &mut self.entry)?;
+                    self.insert_entry(db, txn, store, index, values)?;
+                }
+                Image::Old { .. } => self.delete_entry(db, txn, store, index)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts `self.entry` under `self.entry_key`.
+    fn insert_entry(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        index: &IndexStore,
+        values: &[Value],
+    ) -> Result<(), SqlError> {
+        loop {
+            let outcome = index.tree.insert(txn, &self.entry_key, &self.entry);
+            match outcome.map_err(|e| access_error(db, e))? {
+                Outcome::Done(()) => return Ok(()),
+                Outcome::Wait(other) => wait(db, txn, other)?,
+                Outcome::Locked => wait_for_lock(db, txn)?,
+                Outcome::Duplicate => {
+                    self.repeated = Some(index.def.index_id);
+                    return Err(duplicate(store, &index.def, values));
+                }
+                Outcome::Changed | Outcome::Missing => {
+                    return Err(SqlError::internal("an entry met a row that it did not look for"));
+                }
+            }
+        }
+    }
+
+    /// Deletes the entry with `self.entry_key`. The base row is ours, so no other transaction can be changing it; one that has locked
+    /// it is waited for.
+    fn delete_entry(
+        &mut self,
+        db: &Arc<Db>,
+        txn: &mut Txn,
+        store: &TableStore,
+        index: &IndexStore,
+    ) -> Result<(), SqlError> {
+        let fail = |e| access_error(db, e);
+        loop {
+            let found =
+                index.tree.fetch(&self.entry_key, ReadMode::Current, &mut self.batch).map_err(fail)?;
+            if !found || self.batch.is_ghost(0) {
+                return Err(no_entry(db, store, index));
+            }
+            let header = self.batch.header(0);
+            match index.tree.delete(txn, &self.entry_key, &header).map_err(fail)? {
+                Outcome::Done(()) => return Ok(()),
+                Outcome::Locked => wait_for_lock(db, txn)?,
+                _ => return Err(no_entry(db, store, index)),
+            }
+        }
+    }
+}
+
+/// Whether an index holds one of the columns, or has rows by it.
+pub fn touches(index: &IndexStore, columns: &[usize]) -> bool {
+    let tested = |filter: &Arc<IndexFilter>| filter.columns().any(|c| columns.contains(&c));
+    index.columns.iter().any(|c| columns.contains(c)) || index.def.filter.as_ref().is_some_and(tested)
+}
+
+/// The key of a row's entry.
+pub fn entry_key(index: &IndexStore, values: &[Value], locator: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    for (part, (column, _)) in index.parts.iter().zip(&index.def.key) {
+        encode_key_part(&values[*column], part, out);
+    }
+    if !index.def.unique {
+        out.extend_from_slice(locator);
+    }
+}
+
+/// The value of a row's entry.
+pub fn entry_value(
+    index: &IndexStore,
+    values: &[Value],
+    locator: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    out.clear();
+    let locator = Value::bytes(locator.to_vec());
+    let fields: smallvec::SmallVec<[EncodeValue<'_>; 8]> =
+        index.columns.iter().map(|c| &values[*c]).chain([&locator]).map(EncodeValue::Value).collect();
+    index.layout.encode_fields(&fields, out)
+}
+
+/// 8646: a row has no entry in an index.
+fn no_entry(db: &Db, store: &TableStore, index: &IndexStore) -> SqlError {
+    let text = format!(
+        "Unable to find index entry in index ID {}, of table {}, in database '{}'. The indicated index is corrupt or \
+         there is a problem with the current update plan. Run DBCC CHECKDB or DBCC CHECKTABLE.",
+        index.def.index_id,
+        store.table.object_id,
+        db.name()
+    );
+    SqlError::new(8646, 21, 1, text)
+}
+
+/// 2627 for a constraint, 2601 for an index.
+pub fn duplicate(store: &TableStore, index: &catalog::IndexDef, values: &[Value]) -> SqlError {
+    let table = &store.table;
+    let shown = index.key.iter().map(|(column, _)| {
+        let text = types::display::format_value(&values[*column], table.columns[*column].ty);
+        if values[*column].is_null() { "<NULL>".to_owned() } else { text.trim_end().to_owned() }
+    });
+    let key = shown.collect::<Vec<_>>().join(", ");
+    let object = format!("{}.{}", table.schema, table.name);
+    let kind = match (index.primary_key, index.unique_constraint) {
+        (Some(_), _) => "PRIMARY KEY",
+        (_, Some(_)) => "UNIQUE KEY",
+        _ => {
+            let text = format!(
+                "Cannot insert duplicate key row in object '{object}' with unique index '{}'. The duplicate key \
+                 value is ({key}).",
+                index.name
+            );
+            return SqlError::new(2601, 14, 1, text);
+        }
+    };
+    let text = format!(
+        "Violation of {kind} constraint '{}'. Cannot insert duplicate key in object '{object}'. The duplicate key \
+         value is ({key}).",
+        index.name
+    );
+    SqlError::new(2627, 14, 1, text)
+}

@@ -1,0 +1,178 @@
+//! Values to texts and bytes of a length: what fits, what is cut or padded, and what is an error.
+
+use super::Mode;
+use crate::codepage::{self, CodePage};
+use crate::datatype::DataType;
+use crate::dateformat;
+use crate::error::SqlError;
+use crate::language::Dialect;
+use crate::numtext;
+use crate::rowcell::{encode_utf16, wide_text};
+use crate::value::Value;
+use compact_str::{CompactString, ToCompactString, format_compact};
+use std::sync::Arc;
+
+/// The beginning of a string or binary value that fits the type: what message 2628 shows.
+pub fn fitting_part(value: &Value, ty: DataType, page: CodePage) -> String {
+    match (value, ty.length()) {
+        (Value::Str(s), Some(limit)) => s[..cut_at(s, limit, ty, page)].to_owned(),
+        (Value::Str(s), None) => s.to_string(),
+        (Value::Bytes(b), limit) => {
+            let end = limit.unwrap_or(b.len()).min(b.len());
+            numtext::hex_text("0x", &b[..end])
+        }
+        _ => String::new(),
+    }
+}
+
+/// The longest beginning of a text that has at most `limit` of the type's units: UTF-16 units of nchar and nvarchar,
+/// bytes of char and varchar.
+pub fn first_units(text: &str, limit: usize, ty: DataType, page: CodePage) -> &str {
+    &text[..cut_at(text, limit, ty, page)]
+}
+
+/// Byte offset of the longest beginning that has at most `limit` of the type's units.
+fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> usize {
+    if codepage::is_ascii(text.as_bytes()) {
+        return limit.min(text.len());
+    }
+    let mut units = 0;
+    for (at, c) in text.char_indices() {
+        units += if ty.is_unicode() { c.len_utf16() } else { page.char_len(c) };
+        if units > limit {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// A text as a value of a string type: characters that the code page lacks replaced, cut, padded.
+pub(crate) fn fit_string(
+    text: CompactString,
+    ty: DataType,
+    mode: Mode,
+    page: CodePage,
+) -> Result<Value, SqlError> {
+    let text = match ty.is_unicode() {
+        true => text,
+        false => page.replaced(&text).map_or(text, CompactString::from),
+    };
+    let Some(limit) = ty.length() else {
+        return Ok(Value::Str(text));
+    };
+    let length =
+        |text: &str| if ty.is_unicode() { codepage::utf16_len(text) } else { page.encoded_len(text) };
+    let mut text = text;
+    let mut units = length(&text);
+    if units > limit {
+        let end = cut_at(&text, limit, ty, page);
+        let blank = text[end..].bytes().all(|b| b == b' ');
+        if mode == Mode::Assignment && !blank {
+            return Err(SqlError::truncation(&text[..end]));
+        }
+        text.truncate(end);
+        // One below the limit when a surrogate pair did not fit: a fixed type is padded again.
+        units = length(&text);
+    }
+    if matches!(ty, DataType::Char(_) | DataType::NChar(_)) && units < limit {
+        let missing = limit - units;
+        text.reserve(missing);
+        (0..missing).for_each(|_| text.push(' '));
+    }
+    Ok(Value::Str(text))
+}
+
+/// Bytes as a value of a binary type.
+pub(crate) fn fit_bytes(bytes: Arc<[u8]>, ty: DataType, mode: Mode) -> Result<Value, SqlError> {
+    let Some(limit) = ty.length() else {
+        return Ok(Value::Bytes(bytes));
+    };
+    if bytes.len() > limit {
+        if mode == Mode::Assignment && bytes[limit..].iter().any(|b| *b != 0) {
+            return Err(SqlError::truncation(&numtext::hex_text("0x", &bytes[..limit])));
+        }
+        return Ok(Value::Bytes(Arc::from(&bytes[..limit])));
+    }
+    if matches!(ty, DataType::Binary(_) | DataType::RowVersion) && bytes.len() < limit {
+        let mut padded = bytes.to_vec();
+        padded.resize(limit, 0);
+        return Ok(Value::Bytes(Arc::from(padded)));
+    }
+    Ok(Value::Bytes(bytes))
+}
+
+pub(super) fn to_string(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    style: i32,
+    (mode, page): (Mode, CodePage),
+    dialect: Dialect,
+) -> Result<Value, SqlError> {
+    let text = match value {
+        Value::Str(s) => return fit_string(s.clone(), to, mode, page),
+        Value::Bytes(b) => return fit_string(bytes_text(b, from, to, style, page)?, to, mode, page),
+        Value::Bit(b) => CompactString::const_new(if *b { "1" } else { "0" }),
+        Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) => {
+            value.as_i64().unwrap_or(0).to_compact_string()
+        }
+        Value::Decimal(d) => format_compact!("{d}"),
+        Value::Float(f) => numtext::float_text(*f, style).into(),
+        Value::Real(f) => numtext::float_text(f64::from(*f), style).into(),
+        Value::Money(m) => numtext::money_text(*m, style).into(),
+        Value::SmallMoney(m) => numtext::money_text(i64::from(*m), style).into(),
+        Value::Guid(g) => numtext::guid_text(g).into(),
+        // Dates are cut silently, as SQL Server does.
+        _ => {
+            return fit_string(
+                dateformat::format(value, from, style, dialect)?.into(),
+                to,
+                Mode::Implicit,
+                page,
+            );
+        }
+    };
+    if to.length().is_none_or(|limit| text.len() <= limit) {
+        return fit_string(text, to, mode, page);
+    }
+    match value {
+        Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) if !to.is_unicode() => {
+            fit_string(CompactString::const_new("*"), to, mode, page)
+        }
+        Value::Money(_) | Value::SmallMoney(_) => Err(SqlError::money_space(to)),
+        Value::Guid(_) => Err(SqlError::guid_space(to)),
+        Value::Decimal(_) => Err(SqlError::overflow_from("numeric", to)),
+        _ => Err(SqlError::overflow(to)),
+    }
+}
+
+/// Binary to text: the bytes themselves, or hexadecimal with (style 1) or without 0x (style 2).
+fn bytes_text(
+    bytes: &[u8],
+    from: DataType,
+    to: DataType,
+    style: i32,
+    page: CodePage,
+) -> Result<CompactString, SqlError> {
+    match style {
+        0 if to.is_unicode() => {
+            let even = &bytes[..bytes.len() / 2 * 2];
+            wide_text(even).ok_or_else(|| SqlError::error_converting(from, to))
+        }
+        0 => Ok(page.decode(bytes)),
+        1 => Ok(numtext::hex_text("0x", bytes).into()),
+        2 => Ok(numtext::hex_text("", bytes).into()),
+        _ => Err(SqlError::bad_style(style, from)),
+    }
+}
+
+/// A text's stored bytes in a string type: those of the code page, or UTF-16LE.
+pub(crate) fn text_bytes(text: &str, ty: DataType, page: CodePage) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    if ty.is_unicode() {
+        encode_utf16(text, &mut bytes);
+    } else {
+        page.encode(text, &mut bytes);
+    }
+    bytes
+}
