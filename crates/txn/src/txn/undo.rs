@@ -87,7 +87,7 @@ impl Txn {
         self.roll_back()
     }
 
-    fn roll_back(&mut self) -> Result<(), TxnError> {
+    pub(super) fn roll_back(&mut self) -> Result<(), TxnError> {
         self.deferred.clear();
         let Some(s) = self.shared.clone() else {
             self.finish();
