@@ -1,4 +1,5 @@
-//! Window functions over one window: the input is sorted by partition and order, each call adds its column.
+//! Window functions over one window: each call adds its column. An input that does not come in the window's order (partition, then
+//! order) is sorted first; one that does is passed on as it comes.
 //! Guarantees: rows come out in the order of the window; time is linear in the rows after the sort; what is kept of a partition
 //! goes to disk when there is no memory for it.
 
