@@ -20,7 +20,8 @@ mod version;
 
 pub use batch::RowBatch;
 pub use btree::{
-    BTree, Cursor, Direction, Edit, Edited, EntryChange, MAX_ENTRY_LEN, MAX_KEY_LEN, Move, Moved, Wish,
+    BTree, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN, Move, Moved,
+    Wish,
 };
 pub use check::{CheckReport, Finding};
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};

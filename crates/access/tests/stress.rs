@@ -55,6 +55,7 @@ fn transfer(tree: &BTree, txn: &mut Txn, rng: &mut fastrand::Rng) -> Option<()> 
     let mut batch = RowBatch::new();
     for (key, plus) in [(a.min(b), a < b), (a.max(b), a > b)] {
         let key = account(key);
+        let expected = tree.look_ahead(&key);
         if !tree.fetch(&key, ReadMode::Current, &mut batch).unwrap() || batch.is_ghost(0) {
             return None;
         }
@@ -63,7 +64,7 @@ fn transfer(tree: &BTree, txn: &mut Txn, rng: &mut fastrand::Rng) -> Option<()> 
         let way = rng.u8(0..3);
         let done = if way == 0 {
             // Found and changed under one latch: what was read above does not matter.
-            let edited = tree.edit(txn, &key, |row, edit| {
+            let edited = tree.edit(txn, &key, expected, |row, edit| {
                 let now = balance_of(row);
                 let new = if plus { now.checked_add(amount) } else { now.checked_sub(amount) };
                 let Some(new) = new else { return Wish::Unknown };
@@ -297,7 +298,7 @@ fn work_until_crash(
                     // To another place: the entry is edited.
                     assert_eq!(heap.delete(&mut txn, rid, &batch.header(0))?, Outcome::Done(()));
                     let to = heap.insert(&mut txn, &bytes)?.to_bytes();
-                    let edited = tree.edit(&mut txn, &full, |_, edit| {
+                    let edited = tree.edit(&mut txn, &full, None, |_, edit| {
                         edit.bytes.extend_from_slice(&to);
                         Wish::Edit
                     });

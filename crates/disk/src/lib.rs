@@ -25,6 +25,7 @@ mod memory;
 mod os;
 mod pieces;
 mod port;
+mod prefetch;
 mod probe;
 mod readonly;
 mod ring;
@@ -44,6 +45,7 @@ pub use error::{DiskError, Op, who};
 pub use memory::Memory;
 pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};
+pub use prefetch::prefetch;
 pub use readonly::ReadOnlyDisk;
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{

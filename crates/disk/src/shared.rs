@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::buf::AlignedBuf;
+use crate::prefetch::prefetch_to_write;
 
 const USED_BITS: u32 = 20;
 const ITEM_BITS: u32 = 16;
@@ -22,6 +23,10 @@ const OPEN: u64 = 0;
 const SEALED: u64 = 1;
 const FINISHING: u64 = 2;
 const FINISHED: u64 = 3;
+
+/// How far ahead of the items memory is brought near: some short items, so about as long as it takes.
+const BYTES_AHEAD: usize = 256;
+const ITEMS_AHEAD: usize = 16;
 
 #[derive(Clone, Copy)]
 struct State {
@@ -118,9 +123,23 @@ impl SharedBuf {
             }
             let next = State { used: now.used + len, items: now.items + 1, phase: OPEN };
             match self.state.compare_exchange_weak(word, next.pack(), Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Ok(Claim { buf: self, at: now.used, len, item: now.items }),
+                Ok(_) => {
+                    self.prefetch_behind(next);
+                    return Ok(Claim { buf: self, at: now.used, len, item: now.items });
+                }
                 Err(current) => word = current,
             }
+        }
+    }
+
+    /// Brings near what the next items will be written to. A buffer that is used again is long out of the caches, and the
+    /// atomic step that publishes an item waits until all its bytes are written.
+    #[inline]
+    fn prefetch_behind(&self, state: State) {
+        let at = (state.used + BYTES_AHEAD).min(self.mem.len() - 1);
+        prefetch_to_write(self.mem.base().as_ptr().wrapping_add(at));
+        if let Some(range) = self.ranges.get(state.items + ITEMS_AHEAD) {
+            prefetch_to_write(std::ptr::from_ref(range).cast());
         }
     }
 

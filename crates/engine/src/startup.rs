@@ -10,7 +10,7 @@ use catalog::errorlog::ErrorLog;
 use catalog::security::{DBO, Security};
 use catalog::{Catalog, MASTER, ModuleDef, ModuleKind, fold_name};
 use exec::output::Sink;
-use types::SqlError;
+use types::{Raised, SqlError};
 
 use crate::instance::Instance;
 use crate::instance::sessions::Launched;
@@ -42,7 +42,7 @@ pub(crate) fn launch(instance: &Arc<Instance>) {
     for procedure in procedures {
         let name = procedure.name.as_str();
         let text = match start(instance, name) {
-            Ok(()) => messages::error(17_135, &[name]).message,
+            Ok(()) => messages::error(17_135, &[name]).into_message(),
             Err(why) => format!("{} {why}", messages::error(17_133, &[name]).message),
         };
         instance.error_log().write("Server", &text);
@@ -50,7 +50,7 @@ pub(crate) fn launch(instance: &Arc<Instance>) {
 }
 
 fn start(instance: &Arc<Instance>, name: &str) -> Result<(), String> {
-    let mut session = instance.session().map_err(|e| e.message)?;
+    let mut session = instance.session().map_err(|e| e.into_message())?;
     let (shared, call) =
         (Arc::downgrade(&session.shared()), format!("EXEC [dbo].[{}]", name.replace(']', "]]")));
     let thread = std::thread::Builder::new().name("startup".into());
@@ -80,7 +80,7 @@ impl Errors {
 
 impl Sink for Errors {
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        let SqlError { number, severity, state, message, .. } = error;
+        let Raised { number, severity, state, message, .. } = &**error;
         self.write(&format!("Error: {number}, Severity: {severity}, State: {state}. {message}"));
         Ok(())
     }

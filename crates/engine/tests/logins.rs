@@ -77,7 +77,7 @@ fn the_error_log_tells_what_the_client_is_not_told() {
     run(&instance, "CREATE LOGIN ann WITH PASSWORD = 'An-0ther-one'; ALTER LOGIN ann DISABLE");
     let refused = |login: &str, password: &str| {
         let e = instance.authenticate(login, password, &from("10.1.2.3")).unwrap_err();
-        (e.number, e.severity, e.state, e.message)
+        (e.number, e.severity, e.state, e.into_message())
     };
     let usual = |login: &str| (18_456, 14, 1, format!("Login failed for user '{login}'."));
     assert_eq!(refused("sa", "x"), usual("sa"));

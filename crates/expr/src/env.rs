@@ -13,6 +13,9 @@ pub trait Env {
     /// The value of a variable.
     fn var(&self, slot: usize) -> Value;
 
+    /// The value of a variable by reference, where it can be had so.
+    fn var_ref(&self, slot: usize) -> Option<&Value>;
+
     /// A value of the enclosing row; NULL before it was set.
     fn param(&self, slot: usize) -> Value;
 
@@ -110,6 +113,10 @@ fn no_constant(what: &str) -> SqlError {
 impl Env for Constant {
     fn var(&self, _: usize) -> Value {
         Value::Null
+    }
+
+    fn var_ref(&self, _: usize) -> Option<&Value> {
+        None
     }
 
     fn param(&self, _: usize) -> Value {

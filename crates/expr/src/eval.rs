@@ -24,8 +24,10 @@ impl Expr {
                 let (mut left, mut right) = (Value::Null, Value::Null);
                 let left = b.left.eval_ref(row, rt, &mut left)?;
                 let right = b.right.eval_ref(row, rt, &mut right)?;
-                let result = arithmetic(b.op, b.ty, b.page, left, right);
-                if b.lenient { null_for(result, rt) } else { result }
+                if b.lenient {
+                    return null_for(arithmetic(b.op, b.ty, b.page, left, right), rt);
+                }
+                arithmetic(b.op, b.ty, b.page, left, right)
             }
             Expr::Negate(e, ty) => {
                 let value = e.eval(row, rt)?;

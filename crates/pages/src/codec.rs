@@ -47,8 +47,25 @@ impl Head {
         self.len += 1;
     }
 
-    #[inline]
-    pub(crate) fn varint(&mut self, mut v: u64) {
+    #[inline(always)] // the numbers of one record are many calls
+    pub(crate) fn varint(&mut self, v: u64) {
+        if v < 0x80 {
+            return self.push(v as u8);
+        }
+        if v >= 1 << 21 {
+            return self.long_varint(v);
+        }
+        // Two bytes or three, as one word: what is too much of it is written over.
+        let more = v >= 1 << 14;
+        let word = (v | 0x80) & 0xff | (v >> 7 & 0x7f | u64::from(more) << 7) << 8 | (v >> 14) << 16;
+        debug_assert!(self.len < HEAD);
+        if let Some(to) = self.bytes[self.len % HEAD..].first_chunk_mut() {
+            *to = (word as u32).to_le_bytes();
+        }
+        self.len += 2 + usize::from(more);
+    }
+
+    fn long_varint(&mut self, mut v: u64) {
         while v >= 0x80 {
             self.push((v as u8) | 0x80);
             v >>= 7;
@@ -73,7 +90,7 @@ impl Head {
         self.varint(id.file.into());
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lsn(&mut self, lsn: Lsn) {
         self.varint(lsn.vlf.into());
         self.varint(lsn.block.into());
@@ -206,6 +223,20 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_and_back() {
+        let ends = (0..64).flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1]);
+        for n in ends.chain([u64::MAX, 0x1234, 0x12_3456, 0x1234_5678]) {
+            let (mut head, mut plain) = (Head::default(), Vec::new());
+            head.varint(n);
+            head.push(0xEE);
+            put_varint(&mut plain, n);
+            plain.push(0xEE);
+            assert_eq!(&head.bytes[..head.len], plain, "{n:#x}");
+            assert_eq!(Reader { rest: &plain }.varint().unwrap(), n);
+        }
+    }
 
     #[test]
     fn short_parts_are_copied_whole() {

@@ -28,6 +28,8 @@ pub const MAX_SLOT_LEN: usize = PAGE_SIZE - HEADER_SIZE - SLOT_SIZE;
 pub const MAX_SLOTS: usize = (PAGE_SIZE - HEADER_SIZE) / SLOT_SIZE;
 /// Bytes of the page body.
 pub const BODY_SIZE: usize = PAGE_SIZE - HEADER_SIZE;
+/// Bytes that a processor brings from memory at once.
+const CACHE_LINE: usize = 64;
 const VERSION: u8 = 1;
 
 const AT_VERSION: usize = 0;
@@ -276,6 +278,18 @@ impl Page {
             u32::from_le_bytes([self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]]);
         let (off, len) = ((entry & 0xffff) as usize, (entry >> 16) as usize);
         (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
+    }
+
+    /// Asks the processor to bring the first two cache lines of a slot's content near, without waiting for them.
+    #[inline]
+    pub fn prefetch(&self, slot: u16) {
+        if slot >= self.slot_count() || usize::from(slot) >= MAX_SLOTS {
+            return;
+        }
+        if let Some((off, len)) = self.place_of(slot) {
+            disk::prefetch(&self.bytes[off..]);
+            disk::prefetch(&self.bytes[off + len.min(CACHE_LINE)..]);
+        }
     }
 
     /// Where a slot's content lies in [`Page::bytes`]; empty for an empty slot.

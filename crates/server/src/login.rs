@@ -215,7 +215,7 @@ fn open_session(
             );
             return Err(refused(vec![error]));
         }
-        told.push(SqlError::new(error.number, 10, 1, error.message));
+        told.push(SqlError::new(error.number, 10, 1, error.into_message()));
     }
     if let Some(new) = &login.new_password {
         let errors = change_password(&mut session, &login.user, &login.password.0, &new.0);

@@ -2,14 +2,24 @@
 //! that conversions, arithmetic and the row format raise. Guarantees: texts and numbers are SQL Server's own;
 //! the line is 0 until the statement that knows it fills it in.
 
+use std::ops::{Deref, DerefMut};
+
 use compact_str::CompactString;
 
 use crate::datatype::DataType;
 
 /// An error as `Msg number, Level severity, State state, Line line` shows it.
+///
+/// A pointer: nearly all results are no errors, and what is handed on from call to call is as small as the value then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct SqlError {
+#[error("{}", .0.message)]
+pub struct SqlError(Box<Raised>);
+
+const _: () = assert!(size_of::<Result<(), SqlError>>() == size_of::<usize>());
+
+/// What an error says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raised {
     /// SQL Server's message number.
     pub number: i32,
     /// 0..=25; 11..=16 are the user's to correct.
@@ -20,8 +30,24 @@ pub struct SqlError {
     pub message: String,
     /// Line within the batch or procedure, counted from 1; 0 = not known yet.
     pub line: u32,
-    /// The procedure or trigger that it was raised in. Boxed: nearly all results are no errors.
-    procedure: Option<Box<CompactString>>,
+    /// The procedure or trigger that it was raised in; empty outside of one.
+    procedure: CompactString,
+}
+
+impl Deref for SqlError {
+    type Target = Raised;
+
+    #[inline]
+    fn deref(&self) -> &Raised {
+        &self.0
+    }
+}
+
+impl DerefMut for SqlError {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Raised {
+        &mut self.0
+    }
 }
 
 /// Longest piece of a user's value that is repeated in a message, in characters.
@@ -37,7 +63,20 @@ fn shown(value: &str) -> &str {
 impl SqlError {
     /// An error without a line yet.
     pub fn new(number: i32, severity: u8, state: u8, message: impl Into<String>) -> SqlError {
-        SqlError { number, severity, state, message: message.into(), line: 0, procedure: None }
+        let message = message.into();
+        SqlError(Box::new(Raised {
+            number,
+            severity,
+            state,
+            message,
+            line: 0,
+            procedure: CompactString::default(),
+        }))
+    }
+
+    /// The text alone.
+    pub fn into_message(self) -> String {
+        self.0.message
     }
 
     /// The same error at a line, unless it already has one.
@@ -53,14 +92,14 @@ impl SqlError {
     #[must_use]
     pub fn in_procedure(mut self, name: &str) -> SqlError {
         if self.line == 0 && !name.is_empty() {
-            self.procedure = Some(Box::new(name.into()));
+            self.procedure = name.into();
         }
         self
     }
 
     /// The procedure or trigger that it was raised in; empty outside of one.
     pub fn procedure(&self) -> &str {
-        self.procedure.as_deref().map_or("", CompactString::as_str)
+        &self.procedure
     }
 
     /// 8134: division (or modulo) by zero.

@@ -35,7 +35,7 @@ pub use convert::{Mode, convert, convert_in, convert_with};
 pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
 pub use decimal::Decimal;
 pub use display::format_value;
-pub use error::{Corrupt, SqlError};
+pub use error::{Corrupt, Raised, SqlError};
 pub use key::{KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort_part, keeps_values};
 pub use language::{DateOrder, Dialect, LANGUAGES, Language};
 pub use like::LikePattern;

@@ -32,7 +32,7 @@ fn parse(s: &str, to: T) -> Result<Value, SqlError> {
 
 fn fails(s: &str, to: T) -> (i32, String) {
     let error = parse(s, to).unwrap_err();
-    (error.number, error.message)
+    (error.number, error.into_message())
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn numbers_to_numbers() {
     assert_eq!(number(cast(&float(1e300), T::Float, T::Real)), 232);
     assert_eq!(number(cast(&Value::Int(1000), T::Int, dec(3, 1))), 8115);
     assert_eq!(number(cast(&Value::Money(i64::MAX), T::Money, T::SmallMoney)), 8115);
-    let message = cast(&Value::Decimal(d), dec(5, 2), dec(2, 2)).unwrap_err().message;
+    let message = cast(&Value::Decimal(d), dec(5, 2), dec(2, 2)).unwrap_err().into_message();
     assert_eq!(message, "Arithmetic overflow error converting numeric to data type numeric.");
 }
 

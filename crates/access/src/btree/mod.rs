@@ -22,6 +22,7 @@ pub use modify::EntryChange;
 pub use moving::{Move, Moved};
 pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN};
 pub use point::{Edit, Edited, Wish};
+pub use ways::Expected;
 
 use crate::error::AccessError;
 use crate::record::with_record;

@@ -5,6 +5,7 @@
 
 use super::BTree;
 use super::node::leaf_entry;
+use super::ways::Expected;
 use crate::Writer;
 use crate::error::AccessError;
 use crate::record::{difference, with_record};
@@ -53,7 +54,7 @@ enum Prepared {
 
 impl BTree {
     /// Looks for the entry with this key ([`super::ways`]) and lets `wish` say what is to become of its value. `wish` runs under the leaf's
-    /// exclusive latch: it computes, and neither waits nor reads pages.
+    /// exclusive latch: it computes, and neither waits nor reads pages. `expected` is what [`BTree::look_ahead`] has told of the key.
     ///
     /// # Errors
     /// Damaged pages, I/O, the log's errors.
@@ -62,12 +63,17 @@ impl BTree {
         &self,
         w: &mut W,
         key: &[u8],
+        expected: Option<Expected>,
         wish: impl FnOnce(&[u8], &mut Edit) -> Wish,
     ) -> Result<Edited, AccessError> {
-        let (mut leaf, slot, found) = self.place_to_write(key)?;
-        if !found {
-            return Ok(Edited::Missing);
-        }
+        let place = expected.and_then(|expected| self.place_expected(key, expected));
+        let (mut leaf, slot) = match place {
+            Some(place) => place,
+            None => match self.place_to_write(key)? {
+                (leaf, slot, true) => (leaf, slot),
+                (_, _, false) => return Ok(Edited::Missing),
+            },
+        };
         let mut edit = Edit::default();
         with_record(|rec| match self.prepare_edit(w, rec, &leaf, (key, slot), &mut edit, wish)? {
             Prepared::Not(why) => Ok(why),

@@ -10,7 +10,8 @@ use super::BTree;
 use super::descend::Target;
 use super::insert::at_end;
 use super::node::{
-    Between, check_node, child_between, head_of, inner_entry, inner_head, lower_bound_between,
+    Between, check_node, child_between, has_key, head_of, inner_entry, inner_head, likely_slot,
+    lower_bound_between,
 };
 use crate::error::AccessError;
 use pages::{Page, PageId, PageMut, PageRef, PageTrace, UnitId};
@@ -27,6 +28,9 @@ const LEAVES_PER_MISS: u32 = 4;
 /// The same where there was nothing to learn, and at most where what was learned was no good.
 const NOTHING: u32 = 1 << 10;
 const LONGEST: u32 = 1 << 16;
+/// Of so many entries that are looked for ahead so many may be elsewhere: until then no other one is.
+const AHEAD: u32 = 1 << 10;
+const ASTRAY: u32 = 1 << 5;
 
 /// A node above leaves: its separators as numbers, ascending, and its leaves.
 struct Way {
@@ -42,6 +46,9 @@ struct Way {
     misses: u32,
     /// Misses after which it is learned again.
     patience: u32,
+    /// Keys whose entries were looked for ahead, of the last [`AHEAD`], and how many of them were elsewhere.
+    ahead: u32,
+    astray: u32,
     /// Where the last entry went that was added at the end of the tree; not forgotten with the node.
     last: PageId,
     /// The number of its key: smaller ones do not go there.
@@ -52,6 +59,13 @@ struct Way {
 struct Guess {
     leaf: PageId,
     between: Between,
+}
+
+/// Where an entry is expected. Only where to look first: it may be elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    leaf: PageId,
+    slot: u16,
 }
 
 #[derive(Default)]
@@ -102,6 +116,8 @@ impl Way {
             hits: 0,
             misses: 0,
             patience: PATIENCE,
+            ahead: 0,
+            astray: 0,
             last: PageId::NONE,
             last_head: 0,
         }
@@ -117,19 +133,14 @@ impl Way {
         self.leaves.clear();
         self.high = None;
         (self.hits, self.misses, self.patience) = (0, 0, patience);
+        (self.ahead, self.astray) = (0, 0);
     }
 
     /// Where a key may be. Counted as a hit until [`Way::missed`].
     #[inline]
     fn guess(&mut self, key: &[u8]) -> Option<Guess> {
         let wanted = head_of(key);
-        // Without a branch on what is compared: where a key is cannot be foretold.
-        let (mut at, mut count) = (0, self.heads.len());
-        while count > 1 {
-            let half = count / 2;
-            at += if self.heads[at + half] <= wanted { half } else { 0 };
-            count -= half;
-        }
+        let at = self.likely_leaf(wanted).unwrap_or_else(|| self.leaf_of(wanted));
         let (low, leaf) = (*self.heads.get(at)?, *self.leaves.get(at)?);
         let high = self.heads.get(at + 1).copied().or(self.high);
         if wanted < low || high.is_some_and(|high| wanted > high) {
@@ -137,6 +148,39 @@ impl Way {
         }
         self.hits = self.hits.wrapping_add(1);
         Some(Guess { leaf, between: Between::of(low, high) })
+    }
+
+    /// The leaf of a number if the leaves' keys are spread evenly, as those of ascending numbers are.
+    #[inline]
+    fn likely_leaf(&self, wanted: u64) -> Option<usize> {
+        let (least, most) = (*self.heads.first()?, *self.heads.last()?);
+        let last = self.heads.len() - 1;
+        let range = most.checked_sub(least)?;
+        let offset = wanted.checked_sub(least)?.min(range);
+        // There are less than 1,024 leaves: after the shift the product fits.
+        let shift = if range >> 54 == 0 { 0 } else { 10 };
+        let at = ((offset >> shift) * last as u64).checked_div(range >> shift)? as usize;
+        let begins = |at: usize| self.heads.get(at).is_some_and(|head| *head <= wanted);
+        // It, or the one beside it.
+        let at = if !begins(at) { at.checked_sub(1)? } else { at + usize::from(begins(at + 1)) };
+        (begins(at) && !begins(at + 1)).then_some(at)
+    }
+
+    /// The leaf of a number: the last one whose keys are not above it. The standard library's search does not branch on what is
+    /// compared: where a key is cannot be foretold.
+    #[inline]
+    fn leaf_of(&self, wanted: u64) -> usize {
+        self.heads.partition_point(|head| *head <= wanted).saturating_sub(1)
+    }
+
+    /// Where a key may be, unless too many were elsewhere of late.
+    #[inline]
+    fn guess_ahead(&mut self, key: &[u8]) -> Option<Guess> {
+        self.ahead += 1;
+        if self.ahead == AHEAD {
+            (self.ahead, self.astray) = (0, 0);
+        }
+        if self.astray < ASTRAY { self.guess(key) } else { None }
     }
 
     /// The way down had to be taken, after a guess or without one; whether the node on it is to be learned.
@@ -173,6 +217,42 @@ impl Way {
 pub(super) type Found<P> = (P, u16, bool);
 
 impl BTree {
+    /// Where the entry with this key is expected, whose memory is being brought near meanwhile: the caller has something else to do
+    /// before it needs the entry, which is as long as memory takes. Nothing where it is not known, or the entry is not in memory.
+    #[inline]
+    pub fn look_ahead(&self, key: &[u8]) -> Option<Expected> {
+        if PageTrace::is_on() {
+            return None;
+        }
+        let guess = WAYS.with_borrow_mut(|ways| ways.of(self)?.guess_ahead(key))?;
+        let leaf = self.space.store.try_read(guess.leaf)?;
+        if !self.is_own_leaf(&leaf) {
+            return None;
+        }
+        let slot = likely_slot(&leaf, key, guess.between)?;
+        leaf.prefetch(slot);
+        Some(Expected { leaf: guess.leaf, slot })
+    }
+
+    /// The place of a key where it was expected, under an exclusive latch of its leaf; nothing where that is not so.
+    #[inline]
+    pub(super) fn place_expected(&self, key: &[u8], expected: Expected) -> Option<(PageMut<'_>, u16)> {
+        if PageTrace::is_on() || self.space.store.check_online().is_err() {
+            return None;
+        }
+        let leaf = self.space.store.try_write(expected.leaf)?;
+        if self.is_own_leaf(&leaf) && has_key(&leaf, expected.slot, key) {
+            return Some((leaf, expected.slot));
+        }
+        drop(leaf);
+        WAYS.with_borrow_mut(|ways| {
+            if let Some(way) = ways.of(self) {
+                way.astray += 1;
+            }
+        });
+        None
+    }
+
     /// The place of a key, under an exclusive latch of its leaf.
     ///
     /// # Errors

@@ -198,7 +198,8 @@ fn single_keys_are_found_wherever_their_leaves_go() {
                 edit.bytes = value.iter().take(4).map(|b| b.wrapping_add(1)).collect();
                 Wish::Edit
             };
-            match (tree.edit(&mut txn, &key, wish).unwrap(), model.get_mut(&key)) {
+            let expected = tree.look_ahead(&key);
+            match (tree.edit(&mut txn, &key, expected, wish).unwrap(), model.get_mut(&key)) {
                 (Edited::Done, Some(value)) => {
                     value.iter_mut().take(4).for_each(|b| *b = b.wrapping_add(1));
                     edits += 1;

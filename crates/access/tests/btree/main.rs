@@ -170,7 +170,10 @@ impl World {
             let start = rng.usize(0..=len);
             let bytes: Vec<u8> = (start..rng.usize(start..=len)).map(|_| rng.u8(0..3)).collect();
             let wish = *rng.choice(&[Wish::Edit, Wish::Edit, Wish::Leave, Wish::Unknown]).unwrap();
-            let edited = self.tree.edit(txn, &key, |value, edit| {
+            // Where another entry is expected there is none with this key.
+            let ahead = if rng.bool() { Some(&key) } else { rng.choice(&some) };
+            let expected = ahead.and_then(|key| self.tree.look_ahead(key));
+            let edited = self.tree.edit(txn, &key, expected, |value, edit| {
                 assert_eq!(Some(value), old.as_deref());
                 edit.at = start;
                 edit.bytes.extend_from_slice(&bytes);

@@ -16,7 +16,7 @@ use super::program::Op;
 use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
 use super::{Bound, Compiled, Stamp};
 use catalog::errors;
-use exec::dml::DmlPlan;
+use exec::dml::{Ahead, DmlPlan};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
 use exec::output::{Sink, StatementEnd, StatementKind};
@@ -77,7 +77,18 @@ impl Short {
             && needs.is_current()
     }
 
-    /// Runs the statement; nothing where the usual way is to be taken. Its errors go to the sink.
+    /// Has the row that the statement will change brought near. Whether the statement will run this way is not asked, as nothing
+    /// depends on the answer.
+    #[inline]
+    pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<Ahead> {
+        match &self.plan {
+            Plan::Dml(plan) => plan.look_ahead(core, vars),
+            Plan::Query(_) => None,
+        }
+    }
+
+    /// Runs the statement; nothing where the usual way is to be taken. Its errors go to the sink. `ahead` is what
+    /// [`Short::look_ahead`] has found for the same variables.
     #[inline]
     pub(crate) fn run(
         &self,
@@ -85,11 +96,12 @@ impl Short {
         sink: &mut dyn Sink,
         batch: &Arc<Compiled>,
         vars: &mut Vec<Value>,
+        ahead: Option<Ahead>,
     ) -> Option<Result<End, SqlError>> {
         let counts = &*self.counts;
         let (run, statement) = (counts.run.begin(), counts.statements[0].begin());
         let done = match &self.plan {
-            Plan::Dml(plan) => change(plan, core, sink, vars),
+            Plan::Dml(plan) => change(plan, core, sink, vars, ahead),
             Plan::Query(plan) => read(plan, core, sink, vars),
         };
         let end = match done?.and_then(|done| self.tell(core, sink, batch, done)) {
@@ -133,9 +145,15 @@ type Done = Option<Result<(u64, bool), SqlError>>;
 
 /// Runs a change of one row as a statement.
 #[inline]
-fn change(plan: &DmlPlan, core: &mut SessionCore, sink: &mut dyn Sink, vars: &mut [Value]) -> Done {
+fn change(
+    plan: &DmlPlan,
+    core: &mut SessionCore,
+    sink: &mut dyn Sink,
+    vars: &mut [Value],
+    ahead: Option<Ahead>,
+) -> Done {
     let result = core.begin_statement(true).and_then(|()| core.tell_transactions(sink));
-    let result = result.and_then(|()| plan.run_point(&mut ExecCtx { session: core, vars }));
+    let result = result.and_then(|()| plan.run_point(&mut ExecCtx { session: core, vars }, ahead));
     let rows = match result {
         Ok(Some(rows)) => Ok(rows),
         // The usual way begins the statement once more.

@@ -178,7 +178,7 @@ fn repeated(base: &TableStore, target: &IndexStore, entry: &[u8]) -> SqlError {
 }
 
 fn create_repeats(base: &TableStore, index: &IndexDef, values: &[Value]) -> SqlError {
-    let text = duplicate(base, index, values).message;
+    let text = duplicate(base, index, values).into_message();
     let key = text.rsplit_once("The duplicate key value is ").map_or("", |(_, key)| key);
     let text = format!(
         "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}.{}' \

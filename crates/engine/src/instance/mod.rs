@@ -282,12 +282,12 @@ impl Instance {
                 }),
                 None => self.make_system_database(name, id, None),
             };
-            made.map_err(|e| InstanceError::Master(e.message))?;
+            made.map_err(|e| InstanceError::Master(e.into_message()))?;
         }
         match self.db_by_id(MASTER) {
             Some(master) => master
                 .check_usable()
-                .map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.message)))?,
+                .map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.into_message())))?,
             None => return Err(InstanceError::Master("it is missing".into())),
         }
         self.error_log().write("Server", "Ringwood is ready.");

@@ -26,7 +26,7 @@ impl From<StoreError> for OpenError {
     fn from(e: StoreError) -> Self {
         match e {
             StoreError::Txn(e) => OpenError::Txn(e),
-            StoreError::Sql(e) => OpenError::Other(e.message),
+            StoreError::Sql(e) => OpenError::Other(e.into_message()),
         }
     }
 }

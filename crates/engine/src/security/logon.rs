@@ -9,7 +9,7 @@ use catalog::ModuleDef;
 use exec::output::Sink;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
-use types::SqlError;
+use types::{Raised, SqlError};
 
 use super::login::ClientInfo;
 use crate::ddl::events::LOGON;
@@ -25,7 +25,7 @@ impl Sink for ToLog {
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        let SqlError { number, severity, state, message, .. } = error;
+        let Raised { number, severity, state, message, .. } = &**error;
         self.0.push(format!("Error: {number}, Severity: {severity}, State: {state}. {message}"));
         Ok(())
     }

@@ -32,7 +32,7 @@ use catalog::Db;
 use exec::output::Sink;
 use exec::state::activity::Told;
 use exec::state::core::{SessionCore, SessionShared};
-use ready::{Known, Ready, put_ready};
+use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
 
 pub use exec::state::core::NetworkConnection;
@@ -240,6 +240,8 @@ impl Session {
                 false => converted(core, value, ty)?,
             });
         }
+        // Before anything else, so that the row comes from memory meanwhile.
+        let ahead = look_ahead(ready, prepared.number, core, vars);
         Ok(request(core, shared, told, sink, |core, sink, told| {
             let cache = BatchCache::of(core.instance())?;
             let options = core.options.changes();
@@ -267,7 +269,7 @@ impl Session {
                 && short.holds(core)
             {
                 core.shared.activity.begins(told, batch, None);
-                if let Some(end) = short.run(core, sink, batch, vars) {
+                if let Some(end) = short.run(core, sink, batch, vars, ahead) {
                     return end;
                 }
             }

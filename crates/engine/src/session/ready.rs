@@ -3,7 +3,9 @@
 use crate::batch::BatchParam;
 use crate::batch::cache::Found;
 use crate::batch::short::Short;
+use exec::dml::Ahead;
 use exec::state::core::SessionCore;
+use types::Value;
 
 /// A batch with parameters, compiled once.
 pub struct Prepared {
@@ -57,6 +59,21 @@ impl Ready {
                 }
             }
         }
+    }
+}
+
+/// The row of a prepared batch that is about to run, as far as it is known where it is.
+#[inline]
+pub(super) fn look_ahead(
+    list: &[Ready],
+    number: u64,
+    core: &mut SessionCore,
+    vars: &[Value],
+) -> Option<Ahead> {
+    let ready = list.iter().rfind(|ready| ready.number == number)?;
+    match &ready.short {
+        Known::Short(short) => short.look_ahead(core, vars),
+        Known::Unknown | Known::Not(..) => None,
     }
 }
 

@@ -25,6 +25,7 @@ mod values;
 use crate::operators::context::{ExecCtx, RowSink};
 use crate::output::ColumnInfo;
 use crate::state::changes::Action;
+use crate::state::core::SessionCore;
 use crate::unseen;
 use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
@@ -34,6 +35,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use syntax::ast::{self, StmtKind};
 use types::{SqlError, Value};
+
+pub use update::Ahead;
 
 /// A compiled INSERT, UPDATE, DELETE, MERGE or SELECT INTO.
 #[derive(Debug)]
@@ -121,14 +124,28 @@ impl DmlPlan {
         }
     }
 
+    /// Has the row of a statement that [`DmlPlan::is_point`] brought near, if it is known where it is; for [`DmlPlan::run_point`].
+    #[inline]
+    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<Ahead> {
+        match self {
+            DmlPlan::Update(plan) => plan.look_ahead(session, vars),
+            DmlPlan::Insert(_)
+            | DmlPlan::Delete(_)
+            | DmlPlan::Merge(_)
+            | DmlPlan::Instead(_)
+            | DmlPlan::SelectInto(_) => None,
+        }
+    }
+
     /// Runs a statement that [`DmlPlan::is_point`]; nothing where [`DmlPlan::run`] is to do it, and nothing has happened.
+    /// `ahead` is what [`DmlPlan::look_ahead`] has found for the same variables.
     ///
     /// # Errors
     /// As for [`DmlPlan::run`].
     #[inline]
-    pub fn run_point(&self, ctx: &mut ExecCtx<'_>) -> Result<Option<u64>, SqlError> {
+    pub fn run_point(&self, ctx: &mut ExecCtx<'_>, ahead: Option<Ahead>) -> Result<Option<u64>, SqlError> {
         match self {
-            DmlPlan::Update(plan) => plan.run_short(ctx),
+            DmlPlan::Update(plan) => plan.run_short(ctx, ahead),
             DmlPlan::Insert(plan) => plan.run(ctx, &mut NoRows).map(Some),
             DmlPlan::Delete(_) | DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => Ok(None),
         }

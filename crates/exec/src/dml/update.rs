@@ -7,6 +7,8 @@ pub mod row;
 pub mod set;
 mod write;
 
+pub use point::Ahead;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -144,10 +146,10 @@ impl UpdatePlan {
     /// # Errors
     /// As for [`UpdatePlan::run`].
     #[inline]
-    pub fn run_short(&self, ctx: &mut ExecCtx<'_>) -> Result<Option<u64>, SqlError> {
+    pub fn run_short(&self, ctx: &mut ExecCtx<'_>, ahead: Option<Ahead>) -> Result<Option<u64>, SqlError> {
         let Some(stretch) = &self.point else { return Ok(None) };
         self.lock(ctx)?;
-        self.run_point(stretch, ctx)
+        self.run_point(stretch, ctx, ahead)
     }
 
     /// Locks the table, and what else the statement reads.
@@ -165,7 +167,7 @@ impl UpdatePlan {
             ctx.session.shows_newest(&self.db)?;
         }
         if let Some(stretch) = &self.point
-            && let Some(count) = self.run_point(stretch, ctx)?
+            && let Some(count) = self.run_point(stretch, ctx, None)?
         {
             return Ok(count);
         }

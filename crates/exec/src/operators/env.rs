@@ -14,6 +14,11 @@ impl Env for Rt<'_, '_> {
         self.ctx.vars.get(slot).cloned().unwrap_or(Value::Null)
     }
 
+    #[inline]
+    fn var_ref(&self, slot: usize) -> Option<&Value> {
+        self.ctx.vars.get(slot)
+    }
+
     fn param(&self, slot: usize) -> Value {
         self.state.params.get(slot).cloned().unwrap_or(Value::Null)
     }

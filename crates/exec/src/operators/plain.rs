@@ -20,6 +20,11 @@ impl Env for PlainVars<'_> {
         self.0.get(slot).cloned().unwrap_or(Value::Null)
     }
 
+    #[inline]
+    fn var_ref(&self, slot: usize) -> Option<&Value> {
+        self.0.get(slot)
+    }
+
     fn param(&self, _: usize) -> Value {
         debug_assert!(false, "a plain expression has no parameters");
         Value::Null

@@ -165,10 +165,15 @@ pub fn point<E: Env>(
     // By numbers: to put three lists side by side costs more than to encode a number.
     for (at, e) in spec.equal.iter().enumerate() {
         let (Some(null_ok), Some(part)) = (spec.null_ok.get(at), parts.get(at)) else { break };
-        let value = match e {
-            Expr::Var(slot) => rt.var(*slot),
-            e => e.eval(&[], rt)?,
-        };
+        // Mostly a parameter of the column's type: it is not copied.
+        if let Expr::Var(slot) = e
+            && let Some(value) = rt.var_ref(*slot)
+            && value.is_plainly(part.ty)
+        {
+            encode_key_part(value, part, key);
+            continue;
+        }
+        let value = e.eval(&[], rt)?;
         match fit(value, part.ty) {
             Fit::Exact(value) => encode_key_part(&value, part, key),
             Fit::Null if *null_ok => encode_key_part(&Value::Null, part, key),

@@ -28,7 +28,12 @@ impl Page {
 
     #[inline]
     fn put_slice(&mut self, at: usize, b: &[u8]) {
-        self.bytes[at..at + b.len()].copy_from_slice(b);
+        // A number changes mostly in its last bytes: for these a call of a copy is long.
+        match (&mut self.bytes[at..at + b.len()], b) {
+            ([to], [from]) => *to = *from,
+            ([to, to1], [from, from1]) => (*to, *to1) = (*from, *from1),
+            (to, from) => to.copy_from_slice(from),
+        }
     }
 
     #[inline]
@@ -292,7 +297,7 @@ impl Page {
             return self.set_row_header(slot, head);
         }
         let ghost = self.bytes[span.start] & GHOST != 0;
-        self.bytes[from..to].copy_from_slice(new);
+        self.put_slice(from, new);
         self.put(span.start, &head.to_bytes());
         if ghost != head.is_ghost() {
             self.add_ghosts(i32::from(head.is_ghost()) - i32::from(ghost));

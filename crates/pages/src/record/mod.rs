@@ -158,16 +158,16 @@ impl RecordBuilder {
     /// Begins a transaction's change of one page of a B+tree: as [`RecordBuilder::change`], `root` and `page`.
     #[inline]
     pub fn change_in(&mut self, root: PageId, page: PageId) -> &mut Self {
-        let head = self.head_in(root, page);
+        let mut head = Head::default();
+        self.head_in(&mut head, root, page);
         self.put(&head);
         self
     }
 
-    /// Begins a transaction's change of one page of a B+tree; gives what comes before its first operation.
+    /// Begins a transaction's change of one page of a B+tree: `head` gets what comes before its first operation.
     #[inline(always)]
-    fn head_in(&mut self, root: PageId, page: PageId) -> Head {
+    fn head_in(&mut self, head: &mut Head, root: PageId, page: PageId) {
         self.clear();
-        let mut head = Head::default();
         // Behind them is room for the transaction and its record before.
         (head.bytes[0], head.bytes[AT_FLAGS], head.len) = (RecordKind::Change.to_u8(), F_ROOT, FIXED);
         head.short(&root.to_bytes());
@@ -175,7 +175,6 @@ impl RecordBuilder {
         head.push(OP_PAGE);
         head.page_id(page);
         self.begins = head.len;
-        head
     }
 
     /// Begins a change that is redone and never undone: allocation, page splits, ghost removal.

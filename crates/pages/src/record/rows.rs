@@ -124,7 +124,7 @@ impl RecordBuilder {
         key: Option<&[u8]>,
         value: &[u8],
     ) -> Result<(), PageError> {
-        self.put_insert(Head::default(), slot, flags, key, value)
+        self.put_insert(&mut Head::default(), slot, flags, key, value)
     }
 
     /// A record that is one new row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::insert`].
@@ -139,26 +139,27 @@ impl RecordBuilder {
         key: &[u8],
         value: &[u8],
     ) -> Result<(), PageError> {
-        let head = self.head_in(root, page);
-        self.put_insert(head, slot, 0, Some(key), value)
+        let mut head = Head::default();
+        self.head_in(&mut head, root, page);
+        self.put_insert(&mut head, slot, 0, Some(key), value)
     }
 
     /// A new row after what its record begins with, or after what is in the record.
     #[inline]
     fn put_insert(
         &mut self,
-        mut head: Head,
+        head: &mut Head,
         slot: u16,
         flags: u8,
         key: Option<&[u8]>,
         value: &[u8],
     ) -> Result<(), PageError> {
         let begin = self.buf.len() + head.len;
-        self.row_op_in(&mut head, OP_INSERT, slot, key, value.len())?;
+        self.row_op_in(head, OP_INSERT, slot, key, value.len())?;
         head.push(flags);
-        let key = self.key(&mut head, key);
-        let new = self.put_part(&mut head, value);
-        self.put(&head);
+        let key = self.key(head, key);
+        let new = self.put_part(head, value);
+        self.put(head);
         self.note_first(begin, First { end: 0, slot, flags, key, at: 0, before: None, new });
         Ok(())
     }
@@ -192,7 +193,7 @@ impl RecordBuilder {
     ) -> Result<(), PageError> {
         let update = RowUpdate { slot, flags, old, key, at, before, new_bytes };
         let begin = self.buf.len();
-        if let Some(first) = self.put_update(Head::default(), &update)? {
+        if let Some(first) = self.put_update(&mut Head::default(), &update)? {
             self.note_first(begin, first);
         }
         Ok(())
@@ -206,16 +207,17 @@ impl RecordBuilder {
     /// As for every operation.
     #[inline]
     pub fn update_in(&mut self, root: PageId, page: PageId, update: &RowUpdate<'_>) -> Result<(), PageError> {
-        let head = self.head_in(root, page);
-        self.put_update(head, update).map(drop)
+        let mut head = Head::default();
+        self.head_in(&mut head, root, page);
+        self.put_update(&mut head, update).map(drop)
     }
 
     /// An update after what its record begins with, or after what is in the record; what it is, if it carries what it replaces.
     #[inline(always)] // one call for each changed row, of a head that would be copied
-    fn put_update(&mut self, mut head: Head, update: &RowUpdate<'_>) -> Result<Option<First>, PageError> {
+    fn put_update(&mut self, head: &mut Head, update: &RowUpdate<'_>) -> Result<Option<First>, PageError> {
         let RowUpdate { slot, flags, old, key, at, before, new_bytes } = *update;
         let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
-        self.row_op_in(&mut head, code, slot, key, before.carried() + new_bytes.len())?;
+        self.row_op_in(head, code, slot, key, before.carried() + new_bytes.len())?;
         self.undo += before.len();
         self.note_shrunk(before.len(), new_bytes.len());
         if new_bytes.len() >= WORTH {
@@ -223,16 +225,16 @@ impl RecordBuilder {
             self.large = Some(LargeUpdate { index: (self.rows - 1) as u8, at, len });
         }
         head.push(flags);
-        self.old_header(&mut head, old);
-        let key = self.key(&mut head, key);
+        self.old_header(head, old);
+        let key = self.key(head, key);
         head.varint(at.into());
-        let there = self.put_part(&mut head, before.head);
+        let there = self.put_part(head, before.head);
         if before.earlier > 0 {
             head.varint(before.earlier.into());
-            self.put_part(&mut head, before.tail);
+            self.put_part(head, before.tail);
         }
-        let new = self.put_part(&mut head, new_bytes);
-        self.put(&head);
+        let new = self.put_part(head, new_bytes);
+        self.put(head);
         Ok((before.earlier == 0).then_some(First { end: 0, slot, flags, key, at, before: Some(there), new }))
     }
 

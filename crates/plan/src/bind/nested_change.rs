@@ -65,7 +65,7 @@ fn check_expr(e: &ast::Expr, clause: &str) -> Result<(), SqlError> {
         return Err(error(5329, "Windowed functions are not allowed", clause));
     }
     if super::contains::has_aggregate(e) {
-        let SqlError { message, .. } = error(5322, "An aggregate function is not allowed", clause);
+        let message = error(5322, "An aggregate function is not allowed", clause).into_message();
         return Err(SqlError::new(5322, 16, 1, message));
     }
     Ok(())

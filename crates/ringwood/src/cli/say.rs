@@ -24,7 +24,7 @@ pub fn print(text: &str) -> io::Result<()> {
 
 /// An error as sqlcmd prints it, with the file that it is in where several take part.
 pub fn error_text(error: &SqlError, place: &SourceLine) -> String {
-    let SqlError { number, severity, state, message, .. } = error;
+    let (number, severity, state, message) = (error.number, error.severity, error.state, &error.message);
     let file = place.file.as_ref().map_or(String::new(), |file| format!("File {file}, "));
     format!("Msg {number}, Level {severity}, State {state}, {file}Line {}\n{message}", place.line)
 }

@@ -237,7 +237,7 @@ fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>)
         _ if instance.sa_has_password() => {}
         _ => {
             let password = server::password::random_password().map_err(|e| e.to_string())?;
-            instance.set_sa_password(&password).map_err(|e| e.message)?;
+            instance.set_sa_password(&password).map_err(|e| e.into_message())?;
             say(format_args!("The password of sa is {password}"));
         }
     }

@@ -10,11 +10,10 @@ use crate::dml::target::Target;
 use crate::operators::context::ExecCtx;
 use crate::operators::plain::PlainVars;
 use crate::operators::seek;
-use crate::state::core::PointRoom;
-use access::{Edit, Edited, Wish};
+use crate::state::core::{PointRoom, SessionCore};
+use access::{Edit, Edited, Expected, Wish};
 use expr::{Expr, Pred};
 use plan::nodes::{Path, ScanPlan};
-use smallvec::SmallVec;
 use std::ops::Range;
 use storage::{Base, TableMode, access_error};
 use types::{Parts, SqlError, Value};
@@ -43,18 +42,40 @@ pub(super) fn stretch(target: &Target, sets: &[SetColumn]) -> Option<Range<usize
     Some(from..end)
 }
 
+/// The row of a statement that is about to run: its key, and where it is expected. Made before the statement begins, so that the
+/// row comes from memory while the statement begins and takes its locks.
+pub struct Ahead {
+    /// The key is in it.
+    room: Box<PointRoom>,
+    /// Whether a row can have the key; an error is left to the usual way.
+    key: Result<bool, SqlError>,
+    expected: Option<Expected>,
+}
+
 impl UpdatePlan {
+    /// Looks for the row of a statement that [`UpdatePlan::is_point`] and is to run with these variables.
+    #[inline]
+    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<Ahead> {
+        let Target::Pages(scan) = &self.target else { return None };
+        let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else { return None };
+        let mut room = PointRoom::take(session);
+        let key = seek::point(spec, &scan.store.parts, &mut PlainVars(vars), &mut room.key);
+        let expected = if let Ok(true) = key { tree.look_ahead(&room.key) } else { None };
+        Some(Ahead { room, key, expected })
+    }
+
     /// Changes the row; returns how many were changed, or nothing where the usual way is to be taken. The tables are locked.
     pub(super) fn run_point(
         &self,
         stretch: &Range<usize>,
         ctx: &mut ExecCtx<'_>,
+        ahead: Option<Ahead>,
     ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
-        let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else { return Ok(None) };
-        let mut room = PointRoom::take(ctx.session);
+        let Base::Tree(tree) = &scan.store.base else { return Ok(None) };
+        let Some(ahead) = ahead.or_else(|| self.look_ahead(ctx.session, ctx.vars)) else { return Ok(None) };
+        let Ahead { mut room, key: found, expected } = ahead;
         let PointRoom { key, values, .. } = &mut *room;
-        let found = seek::point(spec, &scan.store.parts, &mut PlainVars(ctx.vars), key);
         let vars = PlainVars(ctx.vars);
         let edited = match found {
             Ok(false) => Ok(Edited::Missing),
@@ -62,7 +83,7 @@ impl UpdatePlan {
             Err(_) => Ok(Edited::Undecided),
             Ok(true) => ctx.session.txn(&self.db).and_then(|txn| {
                 let wish = |row: &[u8], edit: &mut Edit| self.wish(scan, stretch, (row, values), vars, edit);
-                tree.edit(txn, key, wish).map_err(|e| access_error(&self.db, e))
+                tree.edit(txn, key, expected, wish).map_err(|e| access_error(&self.db, e))
             }),
         };
         room.give(ctx.session);
@@ -102,16 +123,21 @@ impl UpdatePlan {
         let Some(there) = row.get(stretch.clone()) else { return Wish::Unknown };
         let from = stretch.start;
         edit.at = from;
-        edit.bytes = SmallVec::from_slice(there);
+        match there.first_chunk::<4>() {
+            // Mostly it is an int, and a copy of a length that is known is no call.
+            Some(int) if there.len() == 4 => edit.bytes.extend_from_slice(int),
+            _ => edit.bytes.extend_from_slice(there),
+        }
         for set in &self.set.sets {
             let Some(patch) = set.patch else { return Wish::Unknown };
             if !layout.has_fixed(&parts, set.column) {
                 return Wish::Unknown;
             }
             let place = patch.offset - from..patch.offset - from + patch.width;
-            match (set.expr.eval(slots, &mut vars), edit.bytes.get_mut(place)) {
-                (Ok(value), Some(place)) if !value.is_null() => {
-                    if layout.put_fixed(set.column, &value, place).is_err() {
+            let Some(place) = edit.bytes.get_mut(place) else { return Wish::Unknown };
+            match &set.expr.eval(slots, &mut vars) {
+                Ok(value) if !value.is_null() => {
+                    if layout.put_fixed(set.column, value, place).is_err() {
                         return Wish::Unknown;
                     }
                 }

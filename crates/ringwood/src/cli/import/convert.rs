@@ -83,7 +83,7 @@ pub fn value_of(cell: Cell, ty: DataType) -> Result<Value, String> {
                 let natural = value.natural_type();
                 return text_value(&crate::cli::output::text::exact(&value, natural), ty);
             }
-            convert(&value, value.natural_type(), ty, 0, Mode::Assignment).map_err(|e| e.message)
+            convert(&value, value.natural_type(), ty, 0, Mode::Assignment).map_err(|e| e.into_message())
         }
     }
 }
@@ -116,7 +116,7 @@ fn text_value(text: &str, ty: DataType) -> Result<Value, String> {
         let bytes = numtext::parse_hex(digits).ok_or_else(shown)?;
         let value = Value::bytes(bytes);
         return convert(&value, DataType::VarBinary(Len::Max), ty, 0, Mode::Assignment)
-            .map_err(|e| e.message);
+            .map_err(|e| e.into_message());
     }
     if ty == DataType::UniqueIdentifier && !matches!(text.len(), 36 | 38) {
         return Err(shown());

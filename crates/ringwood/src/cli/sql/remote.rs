@@ -62,7 +62,7 @@ impl Lookup {
             return Err(error.to_string());
         }
         match rows.error {
-            Some(error) => Err(error.message),
+            Some(error) => Err(error.into_message()),
             None => Ok(rows.rows),
         }
     }
