@@ -84,6 +84,7 @@ pub fn of(plan: &Plan) -> Cost {
             (sort + input.rows * calls.len() as f64, total(input))
         }
         Node::Concat(inputs) => (plan.rows * COMPUTED, inputs.iter().map(total).sum()),
+        Node::Own(node) => (node.cost(plan.rows), node.inputs().into_iter().map(total).sum()),
         Node::SetOp { left, right, .. } => {
             (right.rows * BUILD + left.rows * PROBE, total(left) + total(right))
         }

@@ -19,6 +19,7 @@ pub mod logical;
 mod needs;
 pub mod nodes;
 pub mod options;
+pub mod own_node;
 pub mod physical;
 pub mod planner;
 pub mod rewrite;

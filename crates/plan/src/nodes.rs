@@ -3,6 +3,7 @@
 use super::hints::RowLocks;
 use super::logical::{JoinKind, Logical, RoutineScan, ViewScan, WindowCall, WorkSource};
 use crate::access_hints::Sample;
+use crate::own_node::OwnNode;
 use catalog::Db;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
@@ -121,6 +122,8 @@ pub enum Node {
         except: bool,
         collations: Vec<Collation>,
     },
+    /// One that says itself what it is.
+    Own(Box<dyn OwnNode>),
 }
 
 impl Plan {
@@ -162,6 +165,7 @@ impl Plan {
             | Node::SetOp { left, right, .. } => left.reads_points() && right.reads_points(),
             Node::Apply { left, plan } => left.reads_points() && plan.right.reads_points(),
             Node::Concat(inputs) => inputs.iter().all(Plan::reads_points),
+            Node::Own(node) => node.inputs().into_iter().all(Plan::reads_points),
         }
     }
 }

@@ -210,6 +210,11 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
             step(same("Window Aggregate"), format!("{} functions{sort}", calls.len()))
         }
         Node::Concat(_) => step(same("Concatenation"), String::new()),
+        Node::Own(node) => {
+            node.exprs().into_iter().for_each(|e| in_expr(e, &mut subqueries));
+            let (physical, logical, argument) = node.shown();
+            step((physical, logical), argument)
+        }
         Node::SetOp { except: true, .. } => step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into()),
         Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),
     };
@@ -249,6 +254,7 @@ pub(super) fn inputs(node: &Node) -> Vec<&Plan> {
         | Node::SetOp { left, right, .. } => vec![left, right],
         Node::Apply { left, plan } => vec![left, &plan.right],
         Node::Concat(inputs) => inputs.iter().collect(),
+        Node::Own(node) => node.inputs(),
     }
 }
 

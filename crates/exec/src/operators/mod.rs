@@ -69,6 +69,29 @@ fn other_node() -> SqlError {
 /// How an operator starts plans of its own.
 pub type Open = fn(&Plan) -> Box<dyn Operator>;
 
+/// Starts a node of a kind of its own, if it is of the kind that the operator runs.
+type OpenOwn = fn(&Plan, Open) -> Option<Box<dyn Operator>>;
+
+/// The operators of nodes that are no variants of `Node`.
+const OWN: &[OpenOwn] = &[];
+
+/// Starts a node of a kind of its own.
+fn own_operator(plan: &Plan, open: Open) -> Box<dyn Operator> {
+    match OWN.iter().find_map(|own| own(plan, open)) {
+        Some(operator) => operator,
+        None => Box::new(Unknown),
+    }
+}
+
+/// For a node whose operator is in no list.
+struct Unknown;
+
+impl Operator for Unknown {
+    fn next(&mut self, _: &Plan, _: &mut Rt<'_, '_>, _: &mut RowSet) -> Result<bool, SqlError> {
+        Err(other_node())
+    }
+}
+
 /// Rows of one width, one after another. Cleared rows keep their memory.
 #[derive(Debug, Default)]
 pub struct RowSet {

@@ -19,7 +19,7 @@ use super::stream::{StreamAggregate, StreamDistinct};
 use super::top::Top;
 use super::window::Window;
 use super::work::{Recursive, Work};
-use super::{Open, Operator};
+use super::{Open, Operator, own_operator};
 use plan::nodes::{Node, Plan};
 
 /// Starts a plan; its operators are counted when the session wants a profile of the statement.
@@ -62,6 +62,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Top { input, .. } => Box::new(Top::new(open(input))),
         Node::Window { input, calls, .. } => Box::new(Window::new(open(input), calls, input.width())),
         Node::Concat(_) => Box::new(basic::Concat::new(open)),
+        Node::Own(_) => own_operator(plan, open),
         Node::SetOp { left, right, .. } => {
             // Both run with the node of the set operation.
             Box::new(Distinct::new(Box::new(HashJoin::new(open(right), open(left)))))
