@@ -316,3 +316,47 @@ fn plans_do_not_change_results() {
     b.check("SELECT (SELECT TOP 1 name FROM person p WHERE p.dept = d.id ORDER BY pay DESC) FROM dept d ORDER BY d.id", "Bob\nDee\nAnn");
     b.check("WITH t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT * FROM t", "1\n2\n3");
 }
+
+/// Inputs of UNION ALL that come in the wanted order are merged; the rows are those of a sort, whatever the inputs are like.
+#[test]
+fn inputs_in_order_are_merged() {
+    let mut b = Bench::new();
+    b.run(
+        "CREATE TABLE one (id int PRIMARY KEY, a int, s varchar(5)); CREATE INDEX by_a ON one (a, id);
+         CREATE TABLE two (id int PRIMARY KEY, a int, s varchar(5)); CREATE INDEX by_a ON two (a, id);
+         CREATE TABLE three (id int PRIMARY KEY, a int, s varchar(5)); CREATE INDEX by_a ON three (a, id);
+         INSERT one SELECT value, NULLIF(value % 40, 7), 'o' FROM GENERATE_SERIES(1, 700);
+         INSERT two SELECT value * 3, value % 9, 't' FROM GENERATE_SERIES(1, 300)",
+    );
+    let from = |condition: &str| {
+        let part = |table: &str| format!("SELECT a, id, s FROM {table} WHERE {condition}");
+        format!("({} UNION ALL {} UNION ALL {}) AS u", part("one"), part("two"), part("three"))
+    };
+    let orders = ["a, id", "a DESC, id DESC", "id", "id DESC"];
+    let conditions = ["1 = 1", "a > 5", "id BETWEEN 100 AND 130", "a = 3 OR id < 20", "a IS NULL", "id < 0"];
+    for (order, condition) in orders.iter().flat_map(|o| conditions.iter().map(move |c| (o, c))) {
+        for top in ["", "TOP (7)", "TOP (200)"] {
+            let query = format!("SELECT {top} a, id FROM {} ORDER BY {order}", from(condition));
+            // A key that is computed is never the order of an index.
+            let sorted: Vec<String> = order
+                .split(", ")
+                .map(|key| match key.strip_suffix(" DESC") {
+                    Some(key) => format!("{key} + 0 DESC"),
+                    None => format!("{key} + 0"),
+                })
+                .collect();
+            let sorted =
+                format!("SELECT {top} a, id FROM {} ORDER BY {}", from(condition), sorted.join(", "));
+            assert_eq!(b.run(&query), b.run(&sorted), "{query}");
+        }
+    }
+    b.run("SET SHOWPLAN_TEXT ON");
+    let plan = b.run(&format!("SELECT TOP (7) a, id FROM {} ORDER BY a, id", from("id > 3")));
+    b.run("SET SHOWPLAN_TEXT OFF");
+    assert!(plan.contains("Merge Join(Concatenation") && !plan.contains("Sort"), "{plan}");
+    // Rows that are equal in the order come in the order of the inputs.
+    b.check(
+        "SELECT TOP (3) s FROM (SELECT id, s FROM two UNION ALL SELECT id, s FROM one) AS u WHERE id = 3 ORDER BY id",
+        "t\no",
+    );
+}

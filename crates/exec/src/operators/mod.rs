@@ -21,6 +21,7 @@ mod lookup;
 pub(crate) mod loop_join;
 pub mod memory;
 pub(crate) mod merge;
+mod merge_concat;
 mod merge_join;
 pub(crate) mod open;
 pub(crate) mod outer;
@@ -73,7 +74,7 @@ pub type Open = fn(&Plan) -> Box<dyn Operator>;
 type OpenOwn = fn(&Plan, Open) -> Option<Box<dyn Operator>>;
 
 /// The operators of nodes that are no variants of `Node`.
-const OWN: &[OpenOwn] = &[];
+const OWN: &[OpenOwn] = &[merge_concat::open];
 
 /// Starts a node of a kind of its own.
 fn own_operator(plan: &Plan, open: Open) -> Box<dyn Operator> {

@@ -1,0 +1,86 @@
+//! Merge of inputs that each come in one order: UNION ALL under ORDER BY.
+//! Guarantees: rows come in that order, rows that are equal in it in the order of their inputs; of each input one batch is kept.
+
+use super::sort::compare_rows;
+use super::{BATCH, Open, Operator, RowSet, other_node};
+use crate::operators::rt::Rt;
+use plan::nodes::{Plan, SortSlot};
+use plan::planner::concat::MergeConcat as Node;
+use std::cmp::Ordering;
+use types::{SqlError, Value};
+
+/// The operator.
+struct MergeConcat {
+    inputs: Vec<Input>,
+    /// Numbers of the inputs that have a row, by their present rows; the one whose row comes next is the last.
+    waiting: Vec<usize>,
+    begun: bool,
+}
+
+struct Input {
+    operator: Box<dyn Operator>,
+    batch: RowSet,
+    at: usize,
+}
+
+impl Input {
+    fn row(&self) -> &[Value] {
+        self.batch.row(self.at)
+    }
+
+    /// Goes to the next row; false when there is none.
+    fn advance(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        self.at += 1;
+        if self.at < self.batch.len() {
+            return Ok(true);
+        }
+        rt.check_cancel()?;
+        self.at = 0;
+        self.operator.next(plan, rt, &mut self.batch)
+    }
+}
+
+/// Starts it for its node.
+pub(super) fn open(plan: &Plan, open: Open) -> Option<Box<dyn Operator>> {
+    let node = plan.node.own::<Node>()?;
+    let input = |plan| Input { operator: open(plan), batch: RowSet::default(), at: 0 };
+    let inputs = node.inputs.iter().map(input).collect();
+    Some(Box::new(MergeConcat { inputs, waiting: Vec::new(), begun: false }))
+}
+
+impl MergeConcat {
+    /// Puts an input that has a row among those that wait.
+    fn wait(&mut self, input: usize, keys: &[SortSlot]) {
+        let row = self.inputs[input].row();
+        let later = |other: &usize| {
+            compare_rows(keys, self.inputs[*other].row(), row).then(other.cmp(&input)) == Ordering::Greater
+        };
+        let at = self.waiting.partition_point(later);
+        self.waiting.insert(at, input);
+    }
+}
+
+impl Operator for MergeConcat {
+    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+        let Some(node) = plan.node.own::<Node>() else { return Err(other_node()) };
+        out.reset(plan.width());
+        if !std::mem::replace(&mut self.begun, true) {
+            for at in 0..self.inputs.len() {
+                let input = &mut self.inputs[at];
+                if input.operator.next(&node.inputs[at], rt, &mut input.batch)? {
+                    self.wait(at, &node.keys);
+                }
+            }
+        }
+        while out.len() < BATCH
+            && let Some(at) = self.waiting.pop()
+        {
+            let input = &mut self.inputs[at];
+            out.push_row().clone_from_slice(input.row());
+            if input.advance(&node.inputs[at], rt)? {
+                self.wait(at, &node.keys);
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
