@@ -14,6 +14,7 @@ pub mod functions;
 pub mod instance;
 mod messages;
 mod msdb;
+mod objects;
 mod open;
 mod properties;
 mod scoped;

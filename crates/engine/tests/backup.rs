@@ -408,3 +408,49 @@ fn work_goes_on_during_a_backup() {
         );
     }
 }
+
+/// Devices with a name: they stand for their file, last as long as the instance, and go with it or without.
+#[test]
+fn backup_devices_have_names() {
+    let (disk, instance) = sales();
+    let list = "SELECT name, type, type_desc, physical_name FROM sys.backup_devices";
+    assert_eq!(say(&instance, list), "");
+    assert_eq!(say(&instance, "EXEC sp_addumpdevice 'disk', 'Nightly', 'night.bak'"), "");
+    run(
+        &instance,
+        "EXEC sp_addumpdevice @devtype = 'DISK', @logicalname = N'other', @physicalname = 'o.bak'",
+    );
+    assert_eq!(say(&instance, list), "Nightly|2|DISK|night.bak\nother|2|DISK|o.bak");
+    run(&instance, "BACKUP DATABASE Sales TO NIGHTLY");
+    run(&instance, "DECLARE @device sysname = 'nightly'; BACKUP LOG Sales TO @device");
+    assert_eq!(
+        say(&instance, "RESTORE VERIFYONLY FROM DISK = 'night.bak' WITH FILE = 2"),
+        say(&instance, "RESTORE VERIFYONLY FROM Nightly WITH FILE = 2")
+    );
+    for (sql, number) in [
+        ("EXEC sp_addumpdevice 'disk', 'NIGHTLY', 'x.bak'", 15_026),
+        ("EXEC sp_addumpdevice 'tape', 'x', '/dev/st0'", 15_044),
+        ("EXEC sp_addumpdevice 'disk', 'x'", 201),
+        ("BEGIN TRAN; EXEC sp_addumpdevice 'disk', 'x', 'x.bak'", 15_002),
+        ("EXEC sp_dropdevice 'missing'", 15_012),
+        ("EXEC sp_dropdevice 'other', 'file'", 15_600),
+    ] {
+        fails(&instance, sql, &[number]);
+    }
+    fails(&instance, "BACKUP DATABASE Sales TO missing", &[3206, 3013]);
+    instance.close().unwrap();
+    drop(instance);
+    let instance = open(&disk);
+    assert_eq!(say(&instance, list), "Nightly|2|DISK|night.bak\nother|2|DISK|o.bak");
+    run(
+        &instance,
+        "RESTORE DATABASE Again FROM Nightly WITH MOVE 'Sales' TO 'a.mdf', MOVE 'Sales_log' TO 'a.ldf'",
+    );
+    assert_eq!(say(&instance, "EXEC sp_dropdevice 'other'"), "Device dropped.");
+    // Its file stays without the word; no database's file goes with it.
+    run(&instance, "EXEC sp_addumpdevice 'disk', 'own', 'a.mdf'");
+    fails(&instance, "EXEC sp_dropdevice 'own', 'delfile'", &[3634]);
+    run(&instance, "EXEC sp_dropdevice 'own'; EXEC sp_dropdevice 'nightly', 'delfile'");
+    assert_eq!(say(&instance, list), "");
+    fails(&instance, "RESTORE VERIFYONLY FROM DISK = 'night.bak'", &[3201, 3013]);
+}

@@ -11,6 +11,7 @@ pub(crate) mod file_errors;
 pub mod file_specs;
 pub mod files;
 mod identity;
+pub(crate) mod kept;
 mod of_session;
 mod open_error;
 mod options;
@@ -80,6 +81,8 @@ pub struct Instance {
     /// Makes backup devices of URLs.
     pub(crate) url_devices: Option<Arc<dyn UrlDevices>>,
     credentials: credentials::Credentials,
+    /// What else it keeps in files of their own.
+    lists: kept::Lists,
     pub(crate) authentication: Logins,
     memory_bytes: u64,
     trace_flags: RwLock<BTreeSet<i32>>,
@@ -181,7 +184,8 @@ impl Instance {
             None => PageMemory::new(memory_bytes.unwrap_or_else(|| machine_memory() / 4))?,
         };
         let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
-        let credentials = credentials::Credentials::open(disk.clone(), &data_dir)?;
+        let lists = kept::Lists::new(disk.clone(), &data_dir);
+        let credentials = credentials::Credentials::of(&lists).map_err(InstanceError::Credentials)?;
         let query_memory = QueryMemory::new(
             query_bytes.unwrap_or_else(query_budget),
             operator_bytes.unwrap_or_else(operator_budget),
@@ -206,6 +210,7 @@ impl Instance {
             },
             url_devices,
             credentials,
+            lists,
             authentication: Logins::default(),
             memory_bytes: memory.bytes,
             trace_flags: RwLock::default(),
@@ -398,6 +403,11 @@ impl Instance {
     /// Texts of batches that are kept compiled.
     pub fn kept_batches(&self) -> usize {
         self.batches.get().map_or(0, |batches| batches.kept())
+    }
+
+    /// Its objects of one kind.
+    pub(crate) fn kept<T: kept::Keep>(&self) -> Result<Arc<kept::Kept<T>>, SqlError> {
+        Ok(self.lists.of()?)
     }
 
     /// What CREATE CREDENTIAL has made.

@@ -143,9 +143,9 @@ pub enum InstanceError {
     /// The list of databases cannot be read.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The list of credentials is damaged.
-    #[error("the file of credentials is damaged: {0}")]
-    Credentials(String),
+    /// The list of credentials is damaged, or cannot be read.
+    #[error("credentials: {0}")]
+    Credentials(super::kept::KeptError),
     /// No memory for the buffer pool, or an option out of range.
     #[error("{0}")]
     Memory(String),

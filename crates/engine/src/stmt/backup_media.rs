@@ -10,6 +10,7 @@ use types::{SqlError, Value};
 
 use super::backup_errors::{Place, reason, terminated};
 use super::{StmtCtx, option_rules};
+use crate::objects::backup_device;
 use catalog::errors;
 
 /// Names of the device that keeps nothing.
@@ -41,7 +42,6 @@ impl StmtCtx<'_> {
         list: &[Device],
         options: &[OptionItem],
     ) -> Result<Vec<Box<dyn BackupDevice>>, SqlError> {
-        let instance = self.core.instance();
         let mut devices: Vec<Box<dyn BackupDevice>> = Vec::new();
         let urls = list.iter().filter(|device| matches!(device, Device::Url(_))).count();
         if urls != 0 && urls != list.len() {
@@ -54,29 +54,28 @@ impl StmtCtx<'_> {
         };
         for device in list {
             devices.push(match device {
-                Device::Disk(path) => {
-                    let shown = self.path_text(path)?;
-                    if NUL.iter().any(|nul| nul.eq_ignore_ascii_case(shown.trim())) {
-                        Box::new(NullDevice)
-                    } else {
-                        let path = instance.paths.resolve(&shown)?;
-                        Box::new(FileDevice::new(instance.disk.clone(), path, shown))
-                    }
-                }
+                Device::Disk(path) => self.file_device(self.path_text(path)?)?,
                 Device::Url(url) => {
                     self.url_device(&self.path_text(url)?, &url_options, &certificates, urls)?
                 }
                 Device::Tape(_) => return Err(errors::not_supported("BACKUP and RESTORE with TAPE")),
                 Device::Logical(name) => {
-                    let text = format!(
-                        "No entry in sysdevices for backup device '{}'. Update sysdevices and rerun statement.",
-                        self.name_of_database(name)?
-                    );
-                    return Err(SqlError::new(3206, 16, 1, text));
+                    let device = backup_device::find(self.core, &self.name_of_database(name)?)?;
+                    self.file_device(device.physical_name)?
                 }
             });
         }
         Ok(devices)
+    }
+
+    /// The device that is a file, or none.
+    fn file_device(&self, shown: String) -> Result<Box<dyn BackupDevice>, SqlError> {
+        if NUL.iter().any(|nul| nul.eq_ignore_ascii_case(shown.trim())) {
+            return Ok(Box::new(NullDevice));
+        }
+        let instance = self.core.instance();
+        let path = instance.paths.resolve(&shown)?;
+        Ok(Box::new(FileDevice::new(instance.disk.clone(), path, shown)))
     }
 
     /// A text option.

@@ -62,8 +62,6 @@ fn missing(verb: &str, name: &str) -> SqlError {
 fn failed(e: ChangeError, name: SqlError) -> SqlError {
     match e {
         ChangeError::Name => name,
-        ChangeError::Disk(e) => {
-            SqlError::new(823, 24, 1, format!("The credentials could not be saved: {e}."))
-        }
+        ChangeError::Kept(e) => e.into(),
     }
 }

@@ -3,6 +3,7 @@
 mod app_role;
 pub(crate) mod applock;
 mod attach;
+pub(crate) mod call;
 mod collations;
 mod databases;
 pub(crate) mod describe;
@@ -33,41 +34,11 @@ mod user_messages;
 mod xml;
 
 use ::types::{DataType, SqlError, Value};
-use compact_str::CompactString;
 
-use crate::arguments::TableArg;
+use call::Body;
+pub use call::{Arg, Call};
 use exec::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
 use exec::state::SessionCore;
-
-/// An argument of a call.
-#[derive(Clone, Debug)]
-pub struct Arg {
-    /// With `@`; `None` is positional.
-    pub name: Option<CompactString>,
-    pub value: Value,
-    /// The type that the caller gave it.
-    pub ty: DataType,
-    /// The caller's variable that takes the result.
-    pub output: Option<usize>,
-    /// DEFAULT: the parameter's own value.
-    pub is_default: bool,
-    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
-    pub cursor: Option<CompactString>,
-    /// A table; the value is NULL then.
-    pub table: Option<TableArg>,
-}
-
-/// A call of a system procedure.
-pub struct Call<'a> {
-    pub core: &'a mut SessionCore,
-    pub sink: &'a mut dyn Sink,
-    pub args: &'a [Arg],
-    /// Results for the caller's variables.
-    pub outputs: &'a mut Vec<(usize, Value)>,
-}
-
-/// What a procedure does; it returns its status.
-type Body = fn(&mut Call<'_>) -> Result<i32, SqlError>;
 
 /// A procedure.
 #[derive(Clone, Copy)]
@@ -171,8 +142,9 @@ const PROCEDURES: &[(&str, Body)] = &[
 
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let found = PROCEDURES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map(|(name, body)| Procedure { name, body: *body })
+    let of_kinds = crate::objects::procedures().map(|(name, body, _)| (*name, *body));
+    let mut all = PROCEDURES.iter().copied().chain(of_kinds);
+    all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(name, body)| Procedure { name, body })
 }
 
 pub(crate) use rights::check as check_right;
@@ -180,7 +152,8 @@ pub(crate) use rights::check as check_right;
 /// The names of all procedures.
 #[cfg(test)]
 fn names() -> impl Iterator<Item = &'static str> {
-    PROCEDURES.iter().map(|(name, _)| *name).chain(scripts::names())
+    let of_kinds = crate::objects::procedures().map(|(name, _, _)| *name);
+    PROCEDURES.iter().map(|(name, _)| *name).chain(of_kinds).chain(scripts::names())
 }
 
 /// The argument at a position or with a name.

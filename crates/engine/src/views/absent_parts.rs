@@ -1,4 +1,4 @@
-//! Views of parts that this server does not have: partitions, columnstores, internal tables, change tracking, backup devices. Their columns are
+//! Views of parts that this server does not have: partitions, columnstores, internal tables, change tracking. Their columns are
 //! SQL Server's, their rows are none: whatever would make one is refused where it is made.
 
 use types::{DataType, Len};
@@ -22,7 +22,6 @@ pub(super) static ALL: &[&dyn SystemView] = &[
     &NUMBERED_PROCEDURE_PARAMETERS,
     &CHANGE_TRACKING_DATABASES,
     &CHANGE_TRACKING_TABLES,
-    &BACKUP_DEVICES,
 ];
 
 /// sys.partition_functions.
@@ -229,16 +228,5 @@ static CHANGE_TRACKING_TABLES: View = View::empty(
         ("begin_version", BigInt, true),
         ("cleanup_version", BigInt, true),
         ("min_valid_version", BigInt, true),
-    ],
-);
-
-/// sys.backup_devices.
-static BACKUP_DEVICES: View = View::empty(
-    "backup_devices",
-    &[
-        ("name", SYSNAME, false),
-        ("type", TinyInt, true),
-        ("type_desc", NVARCHAR60, true),
-        ("physical_name", NVarChar(Len::N(260)), true),
     ],
 );

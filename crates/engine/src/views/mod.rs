@@ -51,6 +51,7 @@ pub mod security;
 pub mod server;
 mod server_triggers;
 pub mod sessions;
+pub(crate) mod shown;
 pub mod statistics;
 mod system_info;
 pub mod table_functions;
@@ -59,7 +60,7 @@ pub mod transactions;
 mod triggers;
 pub mod types;
 mod values;
-mod view;
+pub(crate) mod view;
 
 pub mod waiting;
 mod xml_nodes;
@@ -234,7 +235,10 @@ pub fn find(schema: &str, name: &str) -> Option<&'static dyn SystemView> {
 
 /// The views of all lists.
 fn every() -> impl Iterator<Item = &'static dyn SystemView> {
-    LISTS.iter().flat_map(|list| list.iter().copied())
+    LISTS
+        .iter()
+        .flat_map(|list| list.iter().copied())
+        .chain(crate::objects::views().map(|(view, _, _)| *view))
 }
 
 /// The view with an object_id.

@@ -9,31 +9,8 @@ use plan::rights::ViewRight;
 use types::Value;
 
 use super::ViewColumn;
+use super::shown::Rows;
 use exec::state::SessionCore;
-
-/// Which rows a caller sees to whom not everything is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
-    All,
-    /// Those of objects that it may know of: the column with the object_id (of the table, where it is a part of one).
-    Objects(&'static str),
-    /// Those whose definition it may see.
-    Definitions(&'static str),
-    /// The same by the columns of schema and name.
-    Named(&'static str, &'static str),
-    /// master, tempdb and those that it may use, unless it has VIEW ANY DATABASE: the column with the database_id.
-    Databases(&'static str),
-    /// Those of its own session, unless it has VIEW SERVER STATE.
-    Session,
-    /// Logins: itself and roles, unless it has VIEW ANY DEFINITION.
-    Logins,
-    /// Permissions of logins: its own.
-    LoginGrants,
-    /// Users: itself and roles, unless it has VIEW DEFINITION.
-    Users,
-    /// Permissions of users: its own and its roles'.
-    UserGrants,
-}
 
 const STATE: ViewRight = ViewRight::Server(Permission::ViewServerState);
 const DATABASE_STATE: ViewRight = ViewRight::Database(Permission::ViewDatabaseState);
@@ -210,7 +187,6 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.numbered_procedure_parameters", PUBLIC, Rows::All),
     ("sys.change_tracking_databases", PUBLIC, Rows::All),
     ("sys.change_tracking_tables", PUBLIC, Rows::All),
-    ("sys.backup_devices", PUBLIC, Rows::All),
     ("sys.server_triggers", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
     ("sys.server_trigger_events", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
     ("sys.server_sql_modules", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
@@ -242,14 +218,20 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
 /// What a view needs; VIEW SERVER STATE for a dynamic management view of the server that is not named.
 pub fn needs(schema: &str, name: &str) -> ViewRight {
     match find(schema, name) {
-        Some((_, right, _)) => *right,
+        Some((right, _)) => right,
         None if name.starts_with("dm_") => STATE,
         None => ViewRight::Server(Permission::ControlServer),
     }
 }
 
-fn find(schema: &str, name: &str) -> Option<&'static (&'static str, ViewRight, Rows)> {
-    TABLE.iter().find(|(known, _, _)| known.split_once('.') == Some((schema, name)))
+fn find(schema: &str, name: &str) -> Option<(ViewRight, Rows)> {
+    let known = TABLE.iter().find(|(known, _, _)| known.split_once('.') == Some((schema, name)));
+    if let Some((_, right, rows)) = known {
+        return Some((*right, *rows));
+    }
+    let mut kinds = crate::objects::views();
+    let found = kinds.find(|(view, _, _)| view.schema() == schema && view.name() == name);
+    found.map(|(_, right, rows)| (*right, *rows))
 }
 
 /// Leaves the rows that the caller may see.
@@ -263,8 +245,8 @@ pub fn keep_visible(
     if core.may_all() {
         return;
     }
-    let Some((_, _, shown)) = find(schema, name) else { return };
-    if *shown == Rows::All {
+    let Some((_, shown)) = find(schema, name) else { return };
+    if shown == Rows::All {
         return;
     }
     let at = |wanted: &str| columns.iter().position(|(name, _, _)| *name == wanted);

@@ -1,0 +1,192 @@
+//! Objects of the whole instance, one small file in its folder for each kind: credentials, backup devices.
+//! Guarantees: a file is replaced atomically and is its owner's alone (0600); a change is on disk when it is seen; a damaged file is
+//! found by its checksum and refused.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use disk::{Disk, DiskError};
+use parking_lot::{Mutex, RwLock};
+use types::SqlError;
+
+use catalog::fold_name;
+use catalog::registry::{checksum, escape, unescape};
+
+/// What is kept of an object.
+pub(crate) trait Keep: Clone + Send + Sync + 'static {
+    /// What the objects are together: names their file.
+    const PLURAL: &'static str;
+    /// What one is: the first word of its line.
+    const ONE: &'static str;
+
+    fn name(&self) -> &str;
+
+    /// Its properties as texts, in an order of their own.
+    fn fields(&self) -> Vec<String>;
+
+    /// An object of such texts; nothing if there is none.
+    fn of_fields(fields: &[String]) -> Option<Self>;
+}
+
+/// Why a list was not read or not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    #[error("the file is damaged: {0}")]
+    Damaged(String),
+    #[error("{0}")]
+    Disk(#[from] DiskError),
+}
+
+impl From<KeptError> for SqlError {
+    fn from(error: KeptError) -> SqlError {
+        SqlError::new(
+            823,
+            24,
+            1,
+            format!("The instance's list of objects could not be read or saved: {error}."),
+        )
+    }
+}
+
+/// All objects of one kind.
+pub(crate) struct Kept<T> {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    list: RwLock<Vec<T>>,
+}
+
+impl<T: Keep> Kept<T> {
+    /// Reads the file; where there is none yet there are no objects.
+    pub fn open(disk: Arc<dyn Disk>, folder: &Path) -> Result<Kept<T>, KeptError> {
+        let path = folder.join(format!("{}.registry", T::PLURAL.replace(' ', "-")));
+        let list = match disk.read_small(&path) {
+            Ok(bytes) => {
+                let list = std::str::from_utf8(&bytes).ok().and_then(parse);
+                list.ok_or_else(|| KeptError::Damaged(path.display().to_string()))?
+            }
+            Err(DiskError::NotFound { .. }) => Vec::new(),
+            Err(e) => return Err(e.into()),
+        };
+        Ok(Kept { disk, path, list: RwLock::new(list) })
+    }
+
+    pub fn list(&self) -> Vec<T> {
+        self.list.read().clone()
+    }
+
+    /// The one of a name.
+    pub fn find(&self, name: &str) -> Option<T> {
+        let list = self.list.read();
+        position(&list, name).map(|at| list[at].clone())
+    }
+
+    /// Changes the list; an error leaves it as it was.
+    pub fn change<E: From<KeptError>>(
+        &self,
+        what: impl FnOnce(&mut Vec<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut list = self.list.write();
+        let mut changed = list.clone();
+        what(&mut changed)?;
+        let saved = self.disk.write_small_atomic(&self.path, format(&changed).as_bytes());
+        saved.map_err(KeptError::Disk)?;
+        *list = changed;
+        Ok(())
+    }
+}
+
+/// The place of a name in a list.
+pub(crate) fn position<T: Keep>(list: &[T], name: &str) -> Option<usize> {
+    let folded = fold_name(name);
+    list.iter().position(|one| fold_name(one.name()) == folded)
+}
+
+fn format<T: Keep>(list: &[T]) -> String {
+    let mut body = String::new();
+    for one in list {
+        body.push_str(T::ONE);
+        for field in one.fields() {
+            body.push('\t');
+            body.push_str(&escape(&field));
+        }
+        body.push('\n');
+    }
+    format!("ringwood {} 1\n{body}end\t{:08x}\n", T::PLURAL, checksum(&body))
+}
+
+fn parse<T: Keep>(text: &str) -> Option<Vec<T>> {
+    let magic = format!("ringwood {} 1\n", T::PLURAL);
+    let (body, end) = text.strip_prefix(magic.as_str())?.rsplit_once("end\t")?;
+    if u32::from_str_radix(end.trim(), 16).ok()? != checksum(body) {
+        return None;
+    }
+    let line = |line: &str| {
+        let fields = line.strip_prefix(T::ONE)?.strip_prefix('\t')?;
+        let fields: Vec<String> = fields.split('\t').map(|field| unescape(field).to_string()).collect();
+        T::of_fields(&fields)
+    };
+    body.lines().map(line).collect()
+}
+
+/// The lists of an instance, each read when it is asked for first.
+pub(crate) struct Lists {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    open: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Lists {
+    /// Of an instance in a folder.
+    pub fn new(disk: Arc<dyn Disk>, folder: &Path) -> Lists {
+        Lists { disk, folder: folder.to_owned(), open: Mutex::default() }
+    }
+
+    /// The list of one kind.
+    pub fn of<T: Keep>(&self) -> Result<Arc<Kept<T>>, KeptError> {
+        let mut open = self.open.lock();
+        if let Some(Ok(known)) = open.get(&TypeId::of::<T>()).map(|list| list.clone().downcast()) {
+            return Ok(known);
+        }
+        let list = Arc::new(Kept::<T>::open(self.disk.clone(), &self.folder)?);
+        open.insert(TypeId::of::<T>(), list.clone());
+        Ok(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Two(String, String);
+
+    impl Keep for Two {
+        const PLURAL: &'static str = "pairs of things";
+        const ONE: &'static str = "pair";
+
+        fn name(&self) -> &str {
+            &self.0
+        }
+
+        fn fields(&self) -> Vec<String> {
+            vec![self.0.clone(), self.1.clone()]
+        }
+
+        fn of_fields(fields: &[String]) -> Option<Two> {
+            let [name, other] = fields else { return None };
+            Some(Two(name.clone(), other.clone()))
+        }
+    }
+
+    #[test]
+    fn the_list_survives_and_damage_is_found() {
+        let list = vec![Two("a\tb".into(), "line\nend".into()), Two("empty".into(), String::new())];
+        let text = format(&list);
+        assert_eq!(parse(&text), Some(list.clone()));
+        assert_eq!(parse::<Two>(&text.replace("empty", "full")), None);
+        assert_eq!(parse::<Two>("ringwood pairs of things 1\n"), None);
+        assert_eq!((position(&list, "EMPTY"), position(&list, "a")), (Some(1), None));
+    }
+}
