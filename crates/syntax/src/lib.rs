@@ -18,7 +18,7 @@ mod words;
 pub use batch::{Batch, Scanner, split_batches};
 pub use error::SyntaxError;
 pub use lexer::ParseSettings;
-pub use parser::Parsed;
+pub use parser::{Parsed, commands};
 pub use words::is_reserved;
 
 /// Deepest nesting of the grammar's own rules: statements, queries, expressions, parentheses. Each level of

@@ -164,8 +164,7 @@ fn word(kind: &StmtKind) -> &'static str {
         StmtKind::ExecuteAs { .. } => "EXECUTE AS",
         StmtKind::Revert { .. } => "REVERT",
         StmtKind::BulkInsert(_) | StmtKind::InsertBulk(_) => "BULK INSERT",
-        StmtKind::Checkpoint(_) => "CHECKPOINT",
-        StmtKind::Kill(_) => "KILL",
+        StmtKind::Command(command) => command.words,
         StmtKind::Dbcc(_) => "DBCC",
         _ => "STATEMENT",
     }

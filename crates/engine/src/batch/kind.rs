@@ -3,6 +3,7 @@
 
 use syntax::ast::{DropKind, SetOption, StmtKind};
 
+use crate::stmt::command::{self, CommandRun};
 use exec::output::StatementKind;
 
 /// What clients take a statement for.
@@ -31,8 +32,7 @@ pub fn kind_of(stmt: &StmtKind) -> StatementKind {
         StmtKind::CloseCursor(_) => StatementKind::CloseCursor,
         StmtKind::Deallocate(_) => StatementKind::Deallocate,
         StmtKind::Dbcc(_) => StatementKind::Dbcc,
-        StmtKind::Checkpoint(_) => StatementKind::Checkpoint,
-        StmtKind::Reconfigure { .. } => StatementKind::Reconfigure,
+        StmtKind::Command(what) => command::of(what).map_or(StatementKind::Other, CommandRun::kind),
         _ => kind_of_definition(stmt),
     }
 }

@@ -1,28 +1,66 @@
-//! CHECKPOINT and KILL.
+//! CHECKPOINT, KILL and RECONFIGURE.
 
 use crate::instance::OfInstance;
-use syntax::ast::Kill;
+use catalog::security::Permission;
+use exec::output::StatementKind;
+use exec::state::SessionCore;
+use syntax::commands::{Checkpoint, Kill, Reconfigure};
 use types::SqlError;
 
 use super::StmtCtx;
+use super::command::CommandRun;
+use super::rights::{Refusal, in_database, on_server};
 use catalog::errors;
 
-impl StmtCtx<'_> {
-    pub(super) fn checkpoint(&mut self) -> Result<(), SqlError> {
-        let db = self.core.db().clone();
+const RECONFIGURE: Refusal = (5812, 14, "You do not have permission to run the RECONFIGURE statement.");
+const KILL: Refusal = (6102, 14, "User does not have permission to use the KILL statement.");
+
+impl CommandRun for Checkpoint {
+    fn kind(&self) -> StatementKind {
+        StatementKind::Checkpoint
+    }
+
+    fn check_right(&self, core: &mut SessionCore) -> Result<(), SqlError> {
+        let db = core.db().clone();
+        in_database(core, &db, Permission::Checkpoint)
+    }
+
+    fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
+        let db = ctx.core.db().clone();
         let storage = db.storage()?;
         storage.checkpoint().map(drop).map_err(|e| errors::db_error(&db, &e))
     }
+}
 
-    pub(super) fn kill(&mut self, kill: &Kill) -> Result<(), SqlError> {
-        let value = self.value(&kill.session)?;
+impl CommandRun for Reconfigure {
+    fn kind(&self) -> StatementKind {
+        StatementKind::Reconfigure
+    }
+
+    fn check_right(&self, core: &mut SessionCore) -> Result<(), SqlError> {
+        on_server(core, Permission::AlterSettings, &RECONFIGURE)
+    }
+
+    /// Settings are in force as soon as sp_configure has them.
+    fn run(&self, _: &mut StmtCtx<'_>) -> Result<(), SqlError> {
+        Ok(())
+    }
+}
+
+impl CommandRun for Kill {
+    fn check_right(&self, core: &mut SessionCore) -> Result<(), SqlError> {
+        on_server(core, Permission::AlterAnyConnection, &KILL)
+    }
+
+    fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
+        let value = ctx.value(&self.session)?;
         let Some(spid) = value.as_i64().and_then(|n| i32::try_from(n).ok()) else {
             return Err(SqlError::new(6112, 16, 1, "The argument of KILL is not the number of a session."));
         };
-        if spid == self.core.spid() {
+        if spid == ctx.core.spid() {
             return Err(SqlError::new(6104, 16, 1, "Cannot use KILL to kill your own process."));
         }
-        let instance = self.core.instance().clone();
+        let instance = ctx.core.instance().clone();
         let Some((_, session)) = instance.sessions().into_iter().find(|(id, _)| *id == spid) else {
             return Err(SqlError::new(
                 6106,
@@ -31,7 +69,7 @@ impl StmtCtx<'_> {
                 format!("Process ID {spid} is not an active process ID."),
             ));
         };
-        if kill.status_only {
+        if self.status_only {
             let text = format!(
                 "Status report cannot be obtained. Rollback operation for Process ID {spid} is not in progress."
             );
@@ -40,7 +78,7 @@ impl StmtCtx<'_> {
         instance.end_session(&session);
         instance
             .error_log()
-            .write(&format!("spid{}", self.core.spid()), &format!("Process ID {spid} was killed."));
+            .write(&format!("spid{}", ctx.core.spid()), &format!("Process ID {spid} was killed."));
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ mod backup_media;
 mod backup_url;
 mod bulk_file;
 pub(crate) mod bulk_insert;
+pub(crate) mod command;
 pub(crate) mod computed_def;
 mod create_database;
 mod credential;
@@ -51,6 +52,7 @@ pub(crate) use statistics::update_changed as update_changed_statistics;
 use syntax::ast::{
     AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind,
 };
+use syntax::commands::{Checkpoint, Kill, Reconfigure};
 use types::{SqlError, Value};
 
 use crate::instance::OfInstance;
@@ -59,6 +61,10 @@ use exec::output::Sink;
 use exec::state::SessionCore;
 use plan::bind::env::VarScope;
 use plan::bind::set_options::Isolation;
+
+/// What carries out each command.
+static COMMANDS: &[command::Known] =
+    &[command::known::<Checkpoint>, command::known::<Kill>, command::known::<Reconfigure>];
 
 /// The variables of the batch, for statements that take one where a constant may stand.
 pub struct Variables<'a> {
@@ -115,9 +121,7 @@ impl StmtCtx<'_> {
                 self.core.instance().check_writable()?;
                 self.drop_credential(drop)?;
             }
-            StmtKind::Checkpoint(_) => self.checkpoint()?,
-            StmtKind::Kill(kill) => self.kill(kill)?,
-            StmtKind::Reconfigure { .. } => {}
+            StmtKind::Command(what) => command::of(what)?.run(self)?,
             StmtKind::Dbcc(dbcc) => {
                 self.core.begin_statement(false)?;
                 let result = crate::dbcc::run(self, dbcc);

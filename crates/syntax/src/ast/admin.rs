@@ -88,12 +88,3 @@ pub enum Device {
     /// A device made by `sp_addumpdevice`.
     Logical(NameOrVariable),
 }
-
-/// `KILL session [WITH STATUSONLY]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kill {
-    /// A session's number or a unit of work.
-    pub session: Expr,
-    /// `WITH STATUSONLY`.
-    pub status_only: bool,
-}

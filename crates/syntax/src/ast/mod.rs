@@ -8,6 +8,7 @@
 
 pub mod admin;
 pub mod batch;
+pub mod command;
 pub mod cursor;
 pub mod database;
 pub mod ddl;
@@ -22,6 +23,7 @@ pub mod table;
 
 pub use admin::*;
 pub use batch::*;
+pub use command::*;
 pub use cursor::*;
 pub use database::*;
 pub use ddl::*;

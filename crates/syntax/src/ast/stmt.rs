@@ -79,8 +79,6 @@ pub enum StmtKind {
     /// `SAVE TRAN name`.
     SaveTransaction(NameOrVariable),
     /// `CHECKPOINT [seconds]`.
-    Checkpoint(Option<Expr>),
-
     // Cursors
     DeclareCursor(Box<DeclareCursor>),
     /// `OPEN c`.
@@ -102,14 +100,10 @@ pub enum StmtKind {
     Dbcc(Box<Dbcc>),
     Backup(Box<Backup>),
     Restore(Box<Restore>),
-    Kill(Kill),
+    Command(Command),
     /// `SHUTDOWN [WITH NOWAIT]`.
     Shutdown {
         no_wait: bool,
-    },
-    /// `RECONFIGURE [WITH OVERRIDE]`.
-    Reconfigure {
-        with_override: bool,
     },
 
     // Tables, indexes, modules and the rest of DDL

@@ -1,9 +1,9 @@
-//! Administration: DBCC, BACKUP, RESTORE, KILL, SHUTDOWN, RECONFIGURE.
+//! Administration: DBCC, BACKUP, RESTORE, SHUTDOWN.
 
 use super::{P, Parser};
 use crate::ast::{
-    Backup, Dbcc, Device, Expr, ExprKind, Ident, Kill, MoveFile, NameOrVariable, OptionItem, Restore,
-    RestoreKind, StmtKind,
+    Backup, Dbcc, Device, Expr, ExprKind, Ident, MoveFile, NameOrVariable, OptionItem, Restore, RestoreKind,
+    StmtKind,
 };
 use crate::lexer::Tok;
 
@@ -13,18 +13,9 @@ impl Parser<'_> {
             "DBCC" => self.dbcc(),
             "BACKUP" | "DUMP" => self.backup(),
             "RESTORE" | "LOAD" => self.restore(),
-            "KILL" => {
-                self.bump();
-                let session = self.constant_or_variable()?;
-                Ok(StmtKind::Kill(Kill { session, status_only: self.eat_seq(&["WITH", "STATUSONLY"]) }))
-            }
-            "SHUTDOWN" => {
-                self.bump();
-                Ok(StmtKind::Shutdown { no_wait: self.eat_seq(&["WITH", "NOWAIT"]) })
-            }
             _ => {
-                self.expect("RECONFIGURE")?;
-                Ok(StmtKind::Reconfigure { with_override: self.eat_seq(&["WITH", "OVERRIDE"]) })
+                self.expect("SHUTDOWN")?;
+                Ok(StmtKind::Shutdown { no_wait: self.eat_seq(&["WITH", "NOWAIT"]) })
             }
         }
     }

@@ -2,6 +2,7 @@
 //! statement itself, where it runs.
 //! Guarantees: nothing read here is taken for something else; the statement that it stands in does nothing but fail.
 
+use super::commands::is_command;
 use super::{P, Parser};
 use crate::ast::{
     AlterDatabaseAction, ColumnRef, ConstraintKind, Expr, ExprKind, Foreign, Ident, ObjectName, StmtKind,
@@ -135,7 +136,7 @@ const SOURCES: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    fn at_words(&self, from: usize, words: &str) -> bool {
+    pub(super) fn at_words(&self, from: usize, words: &str) -> bool {
         words.split(' ').enumerate().all(|(at, word)| self.at_word(from + at, word))
     }
 
@@ -149,7 +150,7 @@ impl Parser<'_> {
         if self.at_any(&["SELECT", "INSERT", "UPDATE", "DELETE", "SET", "DECLARE", "EXEC", "IF"]) {
             return None;
         }
-        let known = STATEMENTS.iter().find(|words| self.at_words(0, words)).copied();
+        let known = STATEMENTS.iter().find(|words| self.at_words(0, words) && !is_command(words)).copied();
         let what = match known {
             Some(words) => words.into(),
             None => {

@@ -5,6 +5,7 @@
 //! [`crate::MAX_HEIGHT`] nodes high, also where the grammar loops instead of recursing.
 
 mod admin;
+pub mod commands;
 mod database;
 mod dml;
 mod exec;

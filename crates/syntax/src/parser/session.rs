@@ -220,15 +220,11 @@ impl Parser<'_> {
                 self.eat("WORK");
                 Ok(StmtKind::Rollback(None))
             }
-            "SAVE" => {
+            _ => {
                 if !self.eat("TRAN") {
                     self.expect("TRANSACTION")?;
                 }
                 Ok(StmtKind::SaveTransaction(self.name_or_variable()?))
-            }
-            _ => {
-                let given = matches!(self.kind(), Tok::Integer | Tok::Variable);
-                Ok(StmtKind::Checkpoint(if given { Some(self.constant_or_variable()?) } else { None }))
             }
         }
     }

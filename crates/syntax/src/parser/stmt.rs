@@ -54,6 +54,9 @@ impl Parser<'_> {
             if let Some(kind) = p.foreign_statement() {
                 return Ok(Stmt { kind, span: p.since(start) });
             }
+            if let Some(command) = p.command()? {
+                return Ok(Stmt { kind: StmtKind::Command(command), span: p.since(start) });
+            }
             let around = p.foreign.take();
             let kind = match p.kind() {
                 Tok::Reserved => p.reserved_statement()?,
@@ -80,7 +83,7 @@ impl Parser<'_> {
                 self.flow_statement(&word)
             }
             "BEGIN" => self.begin(),
-            "COMMIT" | "ROLLBACK" | "SAVE" | "CHECKPOINT" => self.transaction_statement(&word),
+            "COMMIT" | "ROLLBACK" | "SAVE" => self.transaction_statement(&word),
             "EXEC" | "EXECUTE" => self.execute_statement(),
             "OPEN" | "FETCH" | "CLOSE" | "DEALLOCATE" => self.cursor_statement(&word),
             "USE" | "REVERT" | "GRANT" | "REVOKE" | "DENY" => self.short_statement(&word),
@@ -88,9 +91,7 @@ impl Parser<'_> {
             "ALTER" => self.alter(),
             "DROP" => self.drop_statement(),
             "ADD" => self.add_classification(),
-            "DBCC" | "BACKUP" | "RESTORE" | "KILL" | "SHUTDOWN" | "RECONFIGURE" | "DUMP" | "LOAD" => {
-                self.admin_statement(&word)
-            }
+            "DBCC" | "BACKUP" | "RESTORE" | "SHUTDOWN" | "DUMP" | "LOAD" => self.admin_statement(&word),
             _ => Err(self.unexpected()),
         }
     }
@@ -188,6 +189,7 @@ impl Parser<'_> {
         }
         let statement = self.at("THROW")
             || self.at_foreign()
+            || self.at_command()
             || (self.at_any(&["ENABLE", "DISABLE"]) && self.at_word(1, "TRIGGER"));
         !statement
     }

@@ -1,5 +1,5 @@
 //! Which right each statement needs, apart from what its plan needs. docs/internals/security.md has the same as a table.
-//! Guarantee: a kind of statement that is not here does not compile.
+//! Guarantee: a kind of statement that is not here does not compile; commands say it themselves.
 
 use std::sync::Arc;
 
@@ -20,9 +20,10 @@ mod several;
 use dropping::drop_objects;
 use object::{alter_schema, alter_table, create_table, declare, insert_into, module, object};
 use several::{
-    BULK, CREATE_DATABASE, KILL, RECONFIGURE, SHUTDOWN, WITH_LOG, alter_database, alter_table_by,
-    create_schema, create_sequence, drop_database, on_server, set_option, transfer,
+    BULK, CREATE_DATABASE, SHUTDOWN, WITH_LOG, alter_database, alter_table_by, create_schema,
+    create_sequence, drop_database, set_option, transfer,
 };
+pub(crate) use several::{Refusal, on_server};
 
 /// 15247.
 pub(crate) fn not_permitted() -> SqlError {
@@ -135,13 +136,8 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
             names.iter().try_for_each(|name| drop_database(core, &name.value))
         }
         StmtKind::Backup(_) | StmtKind::Restore(_) | StmtKind::Dbcc(_) => Ok(()),
-        StmtKind::Checkpoint(_) => {
-            let db = core.db().clone();
-            in_database(core, &db, Permission::Checkpoint)
-        }
-        StmtKind::Kill(_) => on_server(core, Permission::AlterAnyConnection, &KILL),
+        StmtKind::Command(command) => super::command::of(command)?.check_right(core),
         StmtKind::Shutdown { .. } => on_server(core, Permission::Shutdown, &SHUTDOWN),
-        StmtKind::Reconfigure { .. } => on_server(core, Permission::AlterSettings, &RECONFIGURE),
         StmtKind::CreateCredential(_) => server(core, Permission::AlterAnyCredential),
     }
 }

@@ -17,20 +17,17 @@ use crate::stmt::database_of;
 use exec::state::SessionCore;
 
 /// What is said to whom a permission of the server is missing: number, severity and text.
-pub(super) type Refusal = (i32, u8, &'static str);
+pub(crate) type Refusal = (i32, u8, &'static str);
 
 pub(super) const WITH_LOG: Refusal =
     (2778, 16, "Only System Administrator can specify WITH LOG option for RAISERROR command.");
 pub(super) const BULK: Refusal = (4834, 16, "You do not have permission to use the bulk load statement.");
 pub(super) const CREATE_DATABASE: Refusal =
     (262, 14, "CREATE DATABASE permission denied in database 'master'.");
-pub(super) const KILL: Refusal = (6102, 14, "User does not have permission to use the KILL statement.");
 pub(super) const SHUTDOWN: Refusal = (6004, 14, "User does not have permission to perform this action.");
-pub(super) const RECONFIGURE: Refusal =
-    (5812, 14, "You do not have permission to run the RECONFIGURE statement.");
 
 /// The refusal without a permission of the server.
-pub(super) fn on_server(
+pub(crate) fn on_server(
     core: &mut SessionCore,
     permission: Permission,
     refusal: &Refusal,

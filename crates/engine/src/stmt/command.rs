@@ -1,0 +1,45 @@
+//! What a command is to the engine: who may run it, what clients take it for, what it does. They take no part in a transaction.
+
+use exec::output::StatementKind;
+use exec::state::SessionCore;
+use syntax::ast::Command;
+use types::SqlError;
+
+use super::{COMMANDS, StmtCtx};
+
+/// A command as it is carried out; implemented for what the grammar gives, in the file of the command.
+pub(crate) trait CommandRun {
+    /// The kind of statement in the token that ends it.
+    fn kind(&self) -> StatementKind {
+        StatementKind::Other
+    }
+
+    /// Whether the session may run it.
+    ///
+    /// # Errors
+    /// What SQL Server says to whom a right is missing.
+    fn check_right(&self, core: &mut SessionCore) -> Result<(), SqlError>;
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Its own.
+    fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError>;
+}
+
+/// What carries a command out, if it is of its kind.
+pub(super) type Known = fn(&Command) -> Option<&dyn CommandRun>;
+
+/// For the list of commands.
+pub(super) fn known<T: CommandRun + 'static>(command: &Command) -> Option<&dyn CommandRun> {
+    command.parts::<T>().map(|parts| parts as &dyn CommandRun)
+}
+
+/// What carries a command out.
+///
+/// # Errors
+/// Internal, where it is in no list.
+pub(crate) fn of(command: &Command) -> Result<&dyn CommandRun, SqlError> {
+    let found = COMMANDS.iter().find_map(|known| known(command));
+    found.ok_or_else(|| SqlError::internal(format!("nothing carries out {}", command.words)))
+}

@@ -1,0 +1,49 @@
+//! Commands: statements of one piece that the layers between their grammar and what carries them out know as this and no more.
+//! `parser/commands.rs` has what each consists of.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// A command.
+#[derive(Clone)]
+pub struct Command {
+    /// Its first words.
+    pub words: &'static str,
+    parts: Arc<dyn Parts>,
+}
+
+/// What a command consists of.
+trait Parts: Any + fmt::Debug + Send + Sync {
+    fn equals(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Parts for T {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<T>() == Some(self)
+    }
+}
+
+impl Command {
+    /// A command of such parts.
+    pub fn new<T: Any + fmt::Debug + PartialEq + Send + Sync>(words: &'static str, parts: T) -> Command {
+        Command { words, parts: Arc::new(parts) }
+    }
+
+    /// Its parts, if it is of this kind.
+    pub fn parts<T: Any>(&self) -> Option<&T> {
+        (&*self.parts as &dyn Any).downcast_ref()
+    }
+}
+
+impl PartialEq for Command {
+    fn eq(&self, other: &Command) -> bool {
+        self.words == other.words && self.parts.equals(&*other.parts)
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts.fmt(f)
+    }
+}

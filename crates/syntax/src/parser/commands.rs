@@ -1,0 +1,71 @@
+//! Commands: what each consists of, and its grammar. A new one is its parts and a line in the list here, and what carries it out
+//! (`engine/src/stmt`).
+
+use super::{P, Parser};
+use crate::ast::{Command, Expr};
+use crate::lexer::Tok;
+
+/// `CHECKPOINT [seconds]`.
+#[derive(Debug, PartialEq)]
+pub struct Checkpoint(pub Option<Expr>);
+
+/// `KILL session [WITH STATUSONLY]`.
+#[derive(Debug, PartialEq)]
+pub struct Kill {
+    /// A session's number or a unit of work.
+    pub session: Expr,
+    /// `WITH STATUSONLY`.
+    pub status_only: bool,
+}
+
+/// `RECONFIGURE [WITH OVERRIDE]`.
+#[derive(Debug, PartialEq)]
+pub struct Reconfigure {
+    pub with_override: bool,
+}
+
+/// Reads what follows a command's first words.
+type Grammar = fn(&mut Parser<'_>, &'static str) -> P<Command>;
+
+/// The commands by their first words.
+const COMMANDS: &[(&str, Grammar)] =
+    &[("CHECKPOINT", checkpoint), ("KILL", kill), ("RECONFIGURE", reconfigure)];
+
+/// Whether these are a command's first words.
+pub(super) fn is_command(words: &str) -> bool {
+    COMMANDS.iter().any(|(known, _)| *known == words)
+}
+
+impl Parser<'_> {
+    /// The command at hand, if one begins here.
+    pub(super) fn command(&mut self) -> P<Option<Command>> {
+        let Some((words, grammar)) = COMMANDS.iter().find(|(words, _)| self.at_words(0, words)) else {
+            return Ok(None);
+        };
+        for _ in words.split(' ') {
+            self.bump();
+        }
+        grammar(self, words).map(Some)
+    }
+
+    /// Whether a command begins here.
+    pub(super) fn at_command(&self) -> bool {
+        COMMANDS.iter().any(|(words, _)| self.at_words(0, words))
+    }
+}
+
+fn checkpoint(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
+    let given = matches!(p.kind(), Tok::Integer | Tok::Variable);
+    let seconds = if given { Some(p.constant_or_variable()?) } else { None };
+    Ok(Command::new(words, Checkpoint(seconds)))
+}
+
+fn kill(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
+    let session = p.constant_or_variable()?;
+    let status_only = p.eat_seq(&["WITH", "STATUSONLY"]);
+    Ok(Command::new(words, Kill { session, status_only }))
+}
+
+fn reconfigure(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
+    Ok(Command::new(words, Reconfigure { with_override: p.eat_seq(&["WITH", "OVERRIDE"]) }))
+}
