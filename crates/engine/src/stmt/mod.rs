@@ -37,6 +37,7 @@ mod schema;
 mod sensitivity;
 mod sequence;
 mod server_role;
+mod set_user;
 pub mod statistics;
 mod table;
 pub mod table_def;
@@ -52,7 +53,7 @@ pub(crate) use statistics::update_changed as update_changed_statistics;
 use syntax::ast::{
     AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind,
 };
-use syntax::commands::{Checkpoint, Kill, Reconfigure};
+use syntax::commands::{Checkpoint, Kill, Reconfigure, SetUser};
 use types::{SqlError, Value};
 
 use crate::instance::OfInstance;
@@ -63,8 +64,12 @@ use plan::bind::env::VarScope;
 use plan::bind::set_options::Isolation;
 
 /// What carries out each command.
-static COMMANDS: &[command::Known] =
-    &[command::known::<Checkpoint>, command::known::<Kill>, command::known::<Reconfigure>];
+static COMMANDS: &[command::Known] = &[
+    command::known::<Checkpoint>,
+    command::known::<Kill>,
+    command::known::<Reconfigure>,
+    command::known::<SetUser>,
+];
 
 /// The variables of the batch, for statements that take one where a constant may stand.
 pub struct Variables<'a> {

@@ -98,3 +98,42 @@ fn execute_as_that_a_cookie_or_nothing_ends() {
     ann.reset(&mut Text::default()).unwrap();
     assert_eq!(allowed(&mut ann, "SELECT SUSER_SNAME()"), "ann");
 }
+
+/// SETUSER is EXECUTE AS USER for who owns the database, and nobody else.
+#[test]
+fn setuser_is_for_the_owner() {
+    let instance = new();
+    owner(
+        &instance,
+        &[
+            "CREATE USER carl WITHOUT LOGIN",
+            "GRANT SELECT ON t TO carl",
+            "CREATE USER bob",
+            "ALTER ROLE db_owner ADD MEMBER bob",
+        ],
+    );
+    let mut admin = instance.session().unwrap();
+    admin.use_database("d").unwrap();
+    assert_eq!(allowed(&mut admin, "SETUSER; SELECT USER_NAME()"), "dbo");
+    assert_eq!(allowed(&mut admin, "SETUSER 'carl'; SELECT USER_NAME(), COUNT(*) FROM t"), "carl|2");
+    refused(&mut admin, "SELECT * FROM other", &[229]);
+    // Another one takes the place of the first, which is no owner.
+    assert_eq!(allowed(&mut admin, "SETUSER N'ann'; SELECT USER_NAME()"), "ann");
+    assert_eq!(allowed(&mut admin, "SETUSER SELECT USER_NAME()"), "dbo");
+    refused(&mut admin, "SETUSER 'nobody'", &[15_517]);
+    refused(&mut admin, "SETUSER carl", &[102]);
+    // In a text it ends with the text.
+    assert_eq!(
+        allowed(&mut admin, "EXEC ('SETUSER ''carl''; SELECT USER_NAME()'); SELECT USER_NAME()"),
+        "carl\ndbo"
+    );
+    // Nothing resets this one.
+    assert_eq!(allowed(&mut admin, "SETUSER 'carl' WITH NORESET; SETUSER; SELECT USER_NAME()"), "carl");
+    refused(&mut admin, "REVERT", &[15_591]);
+    refused(&mut admin, "SETUSER 'ann'", &[15_247]);
+    for name in ["ann", "bob"] {
+        let mut other = login(&instance, name, "d");
+        refused(&mut other, "SETUSER 'carl'", &[15_247]);
+        allowed(&mut other, "SETUSER");
+    }
+}

@@ -4,6 +4,7 @@
 use super::{P, Parser};
 use crate::ast::{Command, Expr};
 use crate::lexer::Tok;
+use compact_str::CompactString;
 
 /// `CHECKPOINT [seconds]`.
 #[derive(Debug, PartialEq)]
@@ -24,12 +25,19 @@ pub struct Reconfigure {
     pub with_override: bool,
 }
 
+/// `SETUSER ['user' [WITH NORESET]]`.
+#[derive(Debug, PartialEq)]
+pub struct SetUser {
+    /// The user's name, and whether a SETUSER without one ends it.
+    pub user: Option<(CompactString, bool)>,
+}
+
 /// Reads what follows a command's first words.
 type Grammar = fn(&mut Parser<'_>, &'static str) -> P<Command>;
 
 /// The commands by their first words.
 const COMMANDS: &[(&str, Grammar)] =
-    &[("CHECKPOINT", checkpoint), ("KILL", kill), ("RECONFIGURE", reconfigure)];
+    &[("CHECKPOINT", checkpoint), ("KILL", kill), ("RECONFIGURE", reconfigure), ("SETUSER", set_user)];
 
 /// Whether these are a command's first words.
 pub(super) fn is_command(words: &str) -> bool {
@@ -68,4 +76,10 @@ fn kill(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
 
 fn reconfigure(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
     Ok(Command::new(words, Reconfigure { with_override: p.eat_seq(&["WITH", "OVERRIDE"]) }))
+}
+
+fn set_user(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
+    let named = matches!(p.kind(), Tok::Str | Tok::NStr);
+    let user = if named { Some((p.string()?, !p.eat_seq(&["WITH", "NORESET"]))) } else { None };
+    Ok(Command::new(words, SetUser { user }))
 }
