@@ -21,6 +21,7 @@ use types::SqlError;
 use super::module::{ModuleCode, compile};
 use super::parameters::Shape;
 use super::shape::{Literals, text_of};
+use super::sightings::Sightings;
 use super::{BatchParam, Compiled};
 use crate::instance::{BatchTexts, Instance};
 use catalog::{Db, ModuleDef};
@@ -32,8 +33,6 @@ const CAPACITY: usize = 1000;
 const PARTS: usize = 8;
 /// Longest text that is kept, in bytes.
 const MAX_TEXT: usize = 64 << 10;
-/// Texts and shapes that are remembered as seen once.
-const SIGHTINGS: usize = 512;
 
 /// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
 /// database, and the database its definitions.
@@ -173,8 +172,8 @@ pub struct BatchCache {
     generation: AtomicU64,
     hasher: RandomState,
     parts: [Mutex<Part>; PARTS],
-    /// Hashes of texts and shapes that were seen once and are not kept.
-    sightings: Box<[AtomicU64]>,
+    /// Texts and shapes that were seen once and are not kept.
+    sightings: Sightings,
     modules: RwLock<Modules>,
     compiled: AtomicU64,
 }
@@ -185,7 +184,7 @@ impl Default for BatchCache {
             generation: AtomicU64::new(next_generation()),
             hasher: RandomState::new(),
             parts: Default::default(),
-            sightings: (0..SIGHTINGS).map(|_| AtomicU64::new(0)).collect(),
+            sightings: Sightings::default(),
             modules: RwLock::default(),
             compiled: AtomicU64::new(0),
         }
@@ -322,11 +321,7 @@ impl BatchCache {
 
     /// Whether this text was here a moment ago; now it was.
     pub fn was_seen(&self, place: &Place<'_>) -> bool {
-        let sighting = &self.sightings[place.hash as usize % SIGHTINGS];
-        sighting.load(Relaxed) == place.hash || {
-            sighting.store(place.hash, Relaxed);
-            false
-        }
+        self.sightings.was_seen(place.hash)
     }
 
     /// Compiles the text itself and keeps it.

@@ -29,6 +29,7 @@ mod server_cursors;
 pub mod shape;
 pub mod short;
 pub mod shown_plan;
+mod sightings;
 pub mod statement_text;
 pub mod table_args;
 pub mod table_param;
