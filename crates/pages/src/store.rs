@@ -6,12 +6,12 @@ mod panics;
 pub(crate) use change::at_lsn;
 
 use crate::alloc::AllocState;
-use crate::dwb::{Doublewrite, Recovered};
+use crate::dwb::{Doublewrite, MOST_ENTRIES, Recovered};
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
 use crate::ghosts::GhostHints;
 use crate::home::Home;
-use crate::id::{BOOT_PAGE, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
+use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId, UnitId};
 use crate::log::{LogHandle, SystemSink};
 use crate::page::{BODY_SIZE, Page, PageType};
 use crate::pool::{BufferPool, Inner, Mode, PageIo, PageMut, PageRef, key_of};
@@ -25,8 +25,9 @@ use wal::{Lsn, WaitSink};
 
 /// Most pages of one request of a read-ahead, and pages that are worth a list of their own.
 pub const PREFETCH_PAGES: usize = 64;
-/// Pages of a buffer for copies that is kept for the next batch.
-const KEPT_STAGING: usize = DWB_PAGES as usize;
+/// Pages of a buffer for copies: enough for the largest batch, so that each is kept for the next one. Of a new one the system clears all
+/// that is used first, a quarter of the time in which the pages of a checkpoint are copied and written.
+const KEPT_STAGING: usize = MOST_ENTRIES + 1;
 /// Most bytes of the boot page's content.
 pub const MAX_BOOT: usize = BODY_SIZE - 4;
 
@@ -315,16 +316,17 @@ impl Store {
         Ok(PageMut::new(&self.inner, i, blank))
     }
 
-    /// A buffer for copies of so many pages at least.
+    /// A buffer for copies of so many pages, which are no more than the largest batch has.
     pub(crate) fn take_staging(&self, pages: usize) -> AlignedBuf {
-        let kept = if pages <= KEPT_STAGING { self.staging.lock().pop() } else { None };
+        debug_assert!(pages <= KEPT_STAGING, "a batch of {pages} pages");
+        let kept = self.staging.lock().pop();
         kept.unwrap_or_else(|| AlignedBuf::new(pages.max(KEPT_STAGING) * PAGE_SIZE))
     }
 
-    /// Gives it back. Larger ones than most want are not kept.
+    /// Gives it back.
     pub(crate) fn give_staging(&self, buf: AlignedBuf) {
         let mut all = self.staging.lock();
-        if all.len() < 4 && buf.len() == KEPT_STAGING * PAGE_SIZE {
+        if all.len() < 4 {
             all.push(buf);
         }
     }

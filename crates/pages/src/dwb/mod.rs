@@ -41,7 +41,8 @@ pub(crate) const BATCH_IMAGES: usize = LOAN_SLOT / 4 - 1;
 /// batch and back, which is little beside the homes of so many pages and much beside those of half as many.
 pub(crate) const LOAN_IMAGES: usize = 511;
 /// Most entries of a directory.
-const MOST_ENTRIES: usize = if LOAN_IMAGES > DWB_PAGES as usize { LOAN_IMAGES } else { DWB_PAGES as usize };
+pub(crate) const MOST_ENTRIES: usize =
+    if LOAN_IMAGES > DWB_PAGES as usize { LOAN_IMAGES } else { DWB_PAGES as usize };
 /// Slots that a checkpoint leaves to eviction.
 const KEPT_FREE: usize = 1 + BATCH_IMAGES;
 
