@@ -326,7 +326,7 @@ fn functions_of_the_reference() {
         compress connectionproperty context_info current_request_id current_transaction_id decompress error_line error_message \
         error_number error_procedure error_severity error_state formatmessage getansinull host_name isnull isnumeric newid \
         newsequentialid rowcount_big session_context xact_state trigger_nestlevel sessionproperty coalesce nullif \
-        encryptbypassphrase decryptbypassphrase pwdencrypt pwdcompare tertiary_weights applock_mode applock_test filepropertyex host_id";
+        encryptbypassphrase decryptbypassphrase pwdencrypt pwdcompare base64_encode base64_decode tertiary_weights applock_mode applock_test filepropertyex host_id";
     for name in there.split_whitespace() {
         let said = b.run(&format!("select {name}()"));
         assert!(!said.contains("Msg 195:"), "{name}: {said}");

@@ -155,3 +155,24 @@ fn bits() {
     b.fails("select set_bit(1, 1, 2)", 4199);
     b.fails("select left_shift(1.5, 1)", 8116);
 }
+
+/// The examples of SQL Server's reference, and what is no base64.
+#[test]
+fn base64_and_back() {
+    let mut b = Bench::new();
+    b.check("select base64_encode(0xA9), base64_encode(0xCAFECAFE), base64_encode(0xCAFECAFE, 1), base64_encode(0x)", "qQ==|yv7K/g==|yv7K_g|");
+    b.check("select base64_decode('qQ=='), base64_decode('yv7K/g=='), base64_decode('yv7K_g'), base64_decode(N' q\tQ\r\n')", "0xA9|0xCAFECAFE|0xCAFECAFE|0xA9");
+    b.check("select base64_encode(null), base64_decode(null)", "NULL|NULL");
+    b.check(
+        "declare @b varbinary(max) = cast(replicate(cast('xyz' as varchar(max)), 5000) as varbinary(max)); \
+         select datalength(base64_encode(@b)), case when base64_decode(base64_encode(@b)) = @b then 'same' end",
+        "20000|same",
+    );
+    for (text, state) in [("qQ!!", 20), ("A", 21), ("A===", 23), ("q=Q=", 23)] {
+        b.check(
+            &format!("begin try select base64_decode('{text}') end try begin catch select error_number(), error_state() end catch"),
+            &format!("9803|{state}"),
+        );
+    }
+    b.fails("select base64_encode('text')", 8116);
+}

@@ -1,4 +1,4 @@
-//! Digests of values: CHECKSUM, BINARY_CHECKSUM, HASHBYTES; COMPRESS and DECOMPRESS.
+//! Digests of values: CHECKSUM, BINARY_CHECKSUM, HASHBYTES; COMPRESS and DECOMPRESS; BASE64_ENCODE and BASE64_DECODE.
 //! Guarantees: values that SQL calls equal have one CHECKSUM. SQL Server's own checksums come out for integers, for NULL, for
 //! varchar texts of ASCII under the default collation, and with BINARY_CHECKSUM for char, varchar and binary; of other types they are
 //! ours, for SQL Server's are published nowhere.
@@ -13,7 +13,9 @@ use sha2::{Digest, Sha256, Sha512};
 use types::convert::{Mode, convert_with};
 use types::{Collation, DataType, Dialect, Len, SqlError, Value};
 
-use super::{ArgRule as A, CallCx, Function, Stability, int, text_arg};
+use super::{ArgRule as A, CallCx, Function, Stability, int, invalid_argument, text_arg};
+use crate::Expr;
+use crate::json::{base64, from_base64};
 use crate::key::ValueKey;
 
 const fn f(
@@ -46,6 +48,8 @@ pub const FUNCTIONS: &[Function] = &[
     },
     f("hashbytes", (2, 2), &[A::Str, A::Bytes], |_, _| Ok(DataType::VarBinary(Len::N(8000))), hashbytes),
     f("compress", (1, 1), &[A::Bytes], |_, _| Ok(DataType::VarBinary(Len::Max)), compress),
+    f("base64_encode", (1, 2), &[A::Any, A::Int], base64_type, base64_encode),
+    f("base64_decode", (1, 1), &[A::Str], base64_bytes_type, base64_decode),
     f("decompress", (1, 1), &[A::Bytes], |_, _| Ok(DataType::VarBinary(Len::Max)), decompress),
 ];
 
@@ -151,6 +155,64 @@ fn compress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let packed = encoder.write_all(input.as_bytes().unwrap_or_default()).and_then(|()| encoder.finish());
     packed.map(Value::bytes).map_err(|error| SqlError::internal(format!("COMPRESS: {error}")))
+}
+
+/// A text for bytes; only a (max) value gives more than 8,000 characters. Error: 8116.
+fn base64_type(types: &[DataType], args: &[Expr]) -> Result<DataType, SqlError> {
+    let null = args.first().and_then(Expr::as_const).is_some_and(Value::is_null);
+    match types[0] {
+        DataType::VarBinary(Len::Max) => Ok(DataType::VarChar(Len::Max)),
+        ty if ty.is_binary() || null => Ok(DataType::VarChar(Len::N(8000))),
+        ty => Err(invalid_argument(ty, 1, "base64_encode")),
+    }
+}
+
+fn base64_bytes_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
+    let max = matches!(types[0], DataType::VarChar(Len::Max) | DataType::NVarChar(Len::Max));
+    Ok(DataType::VarBinary(if max { Len::Max } else { Len::N(8000) }))
+}
+
+/// With 1 behind it in the alphabet for URLs, without padding.
+fn base64_encode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let bytes = args[0].as_bytes().unwrap_or_default();
+    cx.rt.check_memory(bytes.len().div_ceil(3) * 4)?;
+    let mut text = base64(bytes);
+    if args.get(1).and_then(Value::as_i64).is_some_and(|flag| flag != 0) {
+        text = text.trim_end_matches('=').replace('+', "-").replace('/', "_");
+    }
+    Ok(Value::str(&text))
+}
+
+/// Takes both alphabets, padded or not. Error: 9803, with state 20 for another character, 21 for a length that no bytes have, 23 for
+/// padding that is too long or not at the end.
+fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let fails = |state| Err(SqlError::new(9803, 16, state, "Invalid data for type \"Base64Decode\"."));
+    let text = text_arg(args, 0);
+    cx.rt.check_memory(text.len())?;
+    let mut digits = String::with_capacity(text.len() + 3);
+    let mut padding = 0;
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' | ' ' => {}
+            '=' => padding += 1,
+            _ if padding > 0 => return fails(23),
+            '-' => digits.push('+'),
+            '_' => digits.push('/'),
+            '+' | '/' | '0'..='9' | 'a'..='z' | 'A'..='Z' => digits.push(c),
+            _ => return fails(20),
+        }
+    }
+    if padding > 2 {
+        return fails(23);
+    }
+    while !digits.len().is_multiple_of(4) {
+        digits.push('=');
+    }
+    match from_base64(&digits) {
+        Some(bytes) => Ok(Value::bytes(bytes)),
+        // One digit alone is no byte.
+        None => fails(21),
+    }
 }
 
 /// Reads as it goes, so that a small input cannot take memory that the statement does not have.
