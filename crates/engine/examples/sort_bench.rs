@@ -1,5 +1,6 @@
 //! Time and memory of sorts and index builds: TPC-C customer rows of about 700 bytes, then ORDER BY, a window in no order of the table, one
-//! that wants no order (the usual list of numbers), a nonclustered index, a unique clustered one. Each step in turn, several times, with the shortest and the median time; peak memory at the end.
+//! that wants no order (the usual list of numbers), two tables merged in the order of their keys and the same rows sorted, a nonclustered
+//! index, a unique clustered one. Each step in turn, several times, with the shortest and the median time; peak memory at the end.
 //! `cargo run --release -p ringwood-engine --example sort_bench [-- ROWS DIR RUNS]`
 
 mod support;
@@ -18,7 +19,7 @@ fn fill(session: &mut Session, rows: u64) {
     }
 }
 
-const STEPS: [(&str, &str, &str); 7] = [
+const STEPS: [(&str, &str, &str); 9] = [
     ("SELECT * ORDER BY three integers", "SELECT * FROM customer ORDER BY c_w_id, c_d_id, c_id", ""),
     (
         "SELECT three columns ORDER BY two strings",
@@ -31,6 +32,12 @@ const STEPS: [(&str, &str, &str); 7] = [
         "TOP (1000) of ROW_NUMBER() in no order",
         "SELECT TOP (1000) ROW_NUMBER() OVER (ORDER BY (SELECT NULL))
          FROM sys.all_objects a CROSS JOIN sys.all_objects b CROSS JOIN sys.all_objects c",
+        "",
+    ),
+    ("UNION ALL of two tables, merged", "SELECT k FROM even UNION ALL SELECT k FROM odd ORDER BY k", ""),
+    (
+        "UNION ALL of two tables, sorted",
+        "SELECT k FROM (SELECT k FROM even UNION ALL SELECT k FROM odd) AS u ORDER BY k + 0",
         "",
     ),
     ("CREATE INDEX on a string", "CREATE INDEX ix ON customer(c_first)", "DROP INDEX ix ON customer"),
@@ -67,6 +74,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     session.use_database("bench")?;
     session.execute(TABLE, &mut Report::default());
     fill(&mut session, rows);
+    let pair = format!(
+        "CREATE TABLE even (k bigint PRIMARY KEY); CREATE TABLE odd (k bigint PRIMARY KEY);
+         INSERT even SELECT 2 * value FROM GENERATE_SERIES(1, {rows}); INSERT odd SELECT 2 * value + 1 FROM GENERATE_SERIES(1, {rows})"
+    );
+    session.execute(&pair, &mut Report::default());
     println!("{rows} rows; {} MB at most so far, {} MB of it for pages", peak().unwrap_or(0), pool >> 20);
     let mut times = vec![Vec::new(); STEPS.len()];
     for _ in 0..runs {

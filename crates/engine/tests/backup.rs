@@ -6,6 +6,7 @@ extern crate ringwood_engine as engine;
 #[path = "support/text.rs"]
 mod text;
 
+use disk::Disk as _;
 use engine::{Instance, InstanceOptions};
 use sim::{Fault, OpKind, SimDisk};
 use std::sync::Arc;
@@ -447,10 +448,42 @@ fn backup_devices_have_names() {
         "RESTORE DATABASE Again FROM Nightly WITH MOVE 'Sales' TO 'a.mdf', MOVE 'Sales_log' TO 'a.ldf'",
     );
     assert_eq!(say(&instance, "EXEC sp_dropdevice 'other'"), "Device dropped.");
-    // Its file stays without the word; no database's file goes with it.
+    // Its file stays without the word; no file goes that is no backup.
     run(&instance, "EXEC sp_addumpdevice 'disk', 'own', 'a.mdf'");
-    fails(&instance, "EXEC sp_dropdevice 'own', 'delfile'", &[3634]);
+    fails(&instance, "EXEC sp_dropdevice 'own', 'delfile'", &[3242]);
+    run(&instance, "EXEC sp_addumpdevice 'disk', 'list', 'backup-devices.registry'");
+    fails(&instance, "EXEC sp_dropdevice 'list', 'delfile'", &[3242]);
+    run(
+        &instance,
+        "EXEC sp_dropdevice 'list'; EXEC sp_addumpdevice 'disk', 'new', 'new.bak'; EXEC sp_dropdevice 'new', 'delfile'",
+    );
     run(&instance, "EXEC sp_dropdevice 'own'; EXEC sp_dropdevice 'nightly', 'delfile'");
     assert_eq!(say(&instance, list), "");
     fails(&instance, "RESTORE VERIFYONLY FROM DISK = 'night.bak'", &[3201, 3013]);
+}
+
+/// The list is the old one or the new one whenever the power goes, and a damaged one is an error of its statements alone.
+#[test]
+fn backup_devices_outlive_a_power_loss_and_damage_is_found() {
+    let (disk, instance) = sales();
+    run(&instance, "EXEC sp_addumpdevice 'disk', 'first', 'a.bak'");
+    instance.close().unwrap();
+    drop(instance);
+    let list = "SELECT name FROM sys.backup_devices";
+    let sql = "EXEC sp_addumpdevice 'disk', 'second', 'b.bak'; EXEC sp_dropdevice 'first'";
+    let mut seen = std::collections::BTreeSet::new();
+    text::power_loss(&disk, open, sql, 40, |instance, _, at| {
+        let said = say(instance, list);
+        assert!(["first", "first\nsecond", "second"].contains(&said.as_str()), "at {at}: {said}");
+        seen.insert(said);
+    });
+    assert!(seen.contains("first") && seen.contains("second"), "{seen:?}");
+    let path = std::path::Path::new("/data/backup-devices.registry");
+    let mut bytes = disk.read_small(path).unwrap();
+    bytes[24] ^= 1;
+    disk.write_small_atomic(path, &bytes).unwrap();
+    let instance = open(&disk);
+    fails(&instance, list, &[823]);
+    fails(&instance, "EXEC sp_addumpdevice 'disk', 'third', 'c.bak'", &[823]);
+    run(&instance, "BACKUP DATABASE Sales TO DISK = 'nul'");
 }

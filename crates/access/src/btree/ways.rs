@@ -28,7 +28,7 @@ const LEAVES_PER_MISS: u32 = 4;
 /// The same where there was nothing to learn, and at most where what was learned was no good.
 const NOTHING: u32 = 1 << 10;
 const LONGEST: u32 = 1 << 16;
-/// Of so many entries that are looked for ahead so many may be elsewhere: until then no other one is.
+/// Of [`AHEAD`] keys that are looked for ahead, [`ASTRAY`] may turn out to be elsewhere; then the rest of the [`AHEAD`] is not looked for.
 const AHEAD: u32 = 1 << 10;
 const ASTRAY: u32 = 1 << 5;
 
@@ -217,8 +217,8 @@ impl Way {
 pub(super) type Found<P> = (P, u16, bool);
 
 impl BTree {
-    /// Where the entry with this key is expected, whose memory is being brought near meanwhile: the caller has something else to do
-    /// before it needs the entry, which is as long as memory takes. Nothing where it is not known, or the entry is not in memory.
+    /// Where the entry with this key is expected. Has the processor fetch the entry, without waiting for it: for a caller that has other
+    /// work before it needs the entry. None where the place is not known, its page is not in the pool, or its latch is not free.
     #[inline]
     pub fn look_ahead(&self, key: &[u8]) -> Option<Expected> {
         if PageTrace::is_on() {

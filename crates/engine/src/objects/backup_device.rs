@@ -2,13 +2,16 @@
 //! `sys.backup_devices`.
 //! Guarantee: a device that a statement names is the file that it was made for, whatever the folder that the instance runs in.
 
+use std::path::PathBuf;
+
 use catalog::security::Permission;
 use plan::rights::ViewRight;
+use txn::backup::{BackupDevice as Device, FileDevice, MediaSet};
 use types::{DataType, Len, SqlError, Value};
 
 use super::Kind;
-use crate::instance::OfInstance;
 use crate::instance::kept::{Keep, KeptError, position};
+use crate::instance::{Instance, OfInstance};
 use crate::sysproc::call::{Call, Runs};
 use crate::sysproc::params::{NAME, Param};
 use crate::views::shown::Rows;
@@ -129,8 +132,24 @@ fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// sp_dropdevice; with `delfile` its file goes, too. Errors: 15002, 15012 no such device, 15600 another option, 3634 the file is a
-/// database's, 823 it cannot be removed.
+/// Removes a device's file, if there is one. Errors: 3242 it is no backup (a device may name any file), 823.
+fn remove_backup(instance: &Instance, path: PathBuf, shown: &str) -> Result<(), SqlError> {
+    if !instance.disk.exists(&path).map_err(KeptError::Disk)? {
+        return Ok(());
+    }
+    let device: Box<dyn Device> =
+        Box::new(FileDevice::new(instance.disk.clone(), path.clone(), shown.to_owned()));
+    if MediaSet::open(&[device], true).is_err() {
+        return Err(error(
+            3242,
+            format!("The file on device '{shown}' is not a backup set and is not removed."),
+        ));
+    }
+    instance.disk.remove(&path).map_err(|e| KeptError::Disk(e).into())
+}
+
+/// sp_dropdevice; with `delfile` its file goes, too. Errors: 15002, 15012 no such device, 15600 another option; those of
+/// [`remove_backup`].
 fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_dropdevice", 1, REMOVE)?;
     check_alone(call, "sp_dropdevice")?;
@@ -153,17 +172,7 @@ fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if deletes {
         let device = devices.find(name).ok_or_else(missing)?;
         let path = instance.paths.resolve(&device.physical_name)?;
-        let own =
-            instance.host().databases().iter().any(|db| db.entry().files.iter().any(|f| f.path == path));
-        if own {
-            let text = format!("The file \"{}\" is in use by a database.", device.physical_name);
-            return Err(error(3634, text));
-        }
-        // A device that was never written has no file.
-        match instance.disk.remove(&path) {
-            Ok(()) | Err(disk::DiskError::NotFound { .. }) => {}
-            Err(e) => return Err(KeptError::Disk(e).into()),
-        }
+        remove_backup(&instance, path, &device.physical_name)?;
     }
     devices.change(|list| -> Result<(), SqlError> {
         list.remove(position(list, name).ok_or_else(missing)?);

@@ -11,11 +11,11 @@ use super::StmtCtx;
 use super::command::CommandRun;
 use super::rights::not_permitted;
 
-/// Nothing that this statement says ends whom the session acts as.
+/// REVERT's error where the session acts as somebody WITH NO REVERT, or until a cookie is given.
 const STAYS: i32 = 15_591;
 
 impl CommandRun for SetUser {
-    /// Asked for when what an earlier one began has ended.
+    /// It is the right of whom the session acts as once an earlier SETUSER has ended: `run` checks it then.
     fn check_right(&self, _: &mut SessionCore) -> Result<(), SqlError> {
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Commands: statements of one piece that the layers between their grammar and what carries them out know as this and no more.
-//! `parser/commands.rs` has what each consists of.
+//! Commands: statements that nothing looks into between the parser and the code that runs them, so that a new one changes neither the
+//! syntax tree nor the interpreter. `parser/commands.rs` has their parts and grammars.
 
 use std::any::Any;
 use std::fmt;

@@ -78,7 +78,7 @@ pub enum StmtKind {
     Rollback(Option<NameOrVariable>),
     /// `SAVE TRAN name`.
     SaveTransaction(NameOrVariable),
-    /// `CHECKPOINT [seconds]`.
+
     // Cursors
     DeclareCursor(Box<DeclareCursor>),
     /// `OPEN c`.
@@ -100,6 +100,7 @@ pub enum StmtKind {
     Dbcc(Box<Dbcc>),
     Backup(Box<Backup>),
     Restore(Box<Restore>),
+    /// CHECKPOINT, KILL, RECONFIGURE, SETUSER: `parser/commands.rs` has them.
     Command(Command),
     /// `SHUTDOWN [WITH NOWAIT]`.
     Shutdown {
