@@ -9,12 +9,10 @@ pub const TABLE: &str = "CREATE TABLE customer (c_id int, c_d_id tinyint, c_w_id
     c_balance numeric(12,2), c_ytd_payment numeric(12,2), c_payment_cnt smallint, c_delivery_cnt smallint, \
     c_data char(500))";
 
-/// Inserts `rows` rows, at most a million; `i` makes a row's number from `n`, which counts from 0.
+/// Inserts `rows` rows; `i` makes a row's number from `n`, which counts from 0.
 pub fn insert(rows: u64, i: &str) -> String {
     format!(
-        "WITH d AS (SELECT n FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS x(n)),
-         t AS (SELECT TOP ({rows}) a.n + 10 * b.n + 100 * c.n + 1000 * e.n + 10000 * f.n + 100000 * g.n AS n
-               FROM d AS g, d AS f, d AS e, d AS c, d AS b, d AS a),
+        "WITH t AS (SELECT value AS n FROM GENERATE_SERIES(0, {rows} - 1)),
          s AS (SELECT {i} AS i FROM t)
          INSERT customer SELECT i % 3000 + 1, i / 3000 % 10 + 1, i / 30000 + 1, 'First' + CAST(i AS varchar(9)), 'OE',
             'BARBARBAR' + CHAR(65 + i % 26), 'Street one ' + CAST(i AS varchar(9)), 'Street two', 'City', 'NY',
