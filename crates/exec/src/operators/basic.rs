@@ -25,6 +25,15 @@ impl Operator for One {
     }
 }
 
+/// Fills a new row with the values of expressions over a row.
+#[inline]
+fn fill(new: &mut [Value], exprs: &[Expr], row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    for (place, e) in new.iter_mut().zip(exprs) {
+        *place = e.eval(row, rt)?;
+    }
+    Ok(())
+}
+
 /// Rows of expressions.
 #[derive(Default)]
 pub struct Values {
@@ -36,9 +45,8 @@ impl Operator for Values {
         let Node::Values(rows) = &plan.node else { return Err(other_node()) };
         out.reset(rows.first().map_or(0, Vec::len));
         while out.len() < BATCH && self.at < rows.len() {
-            for (place, e) in out.push_row().iter_mut().zip(&rows[self.at]) {
-                *place = e.eval(&[], rt)?;
-            }
+            let filled = fill(out.push_row(), &rows[self.at], &[], rt);
+            out.or_pop(filled)?;
             self.at += 1;
         }
         Ok(!out.is_empty())
@@ -240,16 +248,17 @@ impl Operator for Project {
         }
         for i in 0..self.batch.len() {
             let row = self.batch.row_mut(i);
-            let new = out.push_row().iter_mut().zip(exprs);
-            if self.ways.is_empty() {
-                for (place, e) in new {
-                    *place = e.eval(row, rt)?;
-                }
+            let new = out.push_row();
+            let filled = if self.ways.is_empty() {
+                fill(new, exprs, row, rt)
             } else {
-                for ((place, e), way) in new.zip(&mut self.ways) {
+                let mut ways = new.iter_mut().zip(exprs).zip(&mut self.ways);
+                ways.try_for_each(|((place, e), way)| {
                     *place = way.value(e, row, rt)?;
-                }
-            }
+                    Ok(())
+                })
+            };
+            out.or_pop(filled)?;
         }
         Ok(true)
     }

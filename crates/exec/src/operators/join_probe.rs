@@ -94,7 +94,8 @@ impl Shape<'_> {
             if !rows.is_marked(at) {
                 let (rest, values) = self.sides(out.push_row());
                 rest.fill(Value::Null);
-                rows.unpack(at, values)?;
+                let unpacked = rows.unpack(at, values);
+                out.or_pop(unpacked)?;
             }
             at = rows.after(at);
         }
@@ -241,11 +242,11 @@ impl Probe {
             } else {
                 values.clone_from_slice(probe);
             }
-            table.rows.unpack(place, builds)?;
-            if let Some(on) = shape.on
-                && !on.is_true(row, rt)?
-            {
+            let unpacked = table.rows.unpack(place, builds);
+            let meets = unpacked.and_then(|()| shape.on.map_or(Ok(true), |on| on.is_true(row, rt)));
+            if !out.or_pop(meets)? {
                 if last {
+                    let row = out.row_mut(out.len() - 1);
                     shape.sides(row).0.swap_with_slice(self.batch.row_mut(self.at));
                 }
                 out.pop_row();
@@ -295,7 +296,8 @@ impl Probe {
             }
             table.rows.mark(place);
             if shape.kind == JoinKind::Semi {
-                table.rows.unpack(place, out.push_row())?;
+                let unpacked = table.rows.unpack(place, out.push_row());
+                out.or_pop(unpacked)?;
             }
         }
         Ok(true)

@@ -340,7 +340,8 @@ impl MergeJoin {
             }
             let (left, right) = out.push_row().split_at_mut(left_width);
             left.clone_from_slice(self.left.row());
-            self.group.read(at, right)?;
+            let read = self.group.read(at, right);
+            out.or_pop(read)?;
         }
         self.end_left(shape, rt, out)
     }
@@ -380,7 +381,8 @@ impl MergeJoin {
                 self.group.mark(at);
                 let (left, right) = out.push_row().split_at_mut(shape.join.left_width);
                 left.fill(Value::Null);
-                self.group.read(at, right)?;
+                let read = self.group.read(at, right);
+                out.or_pop(read)?;
             }
         }
         self.group.clear(shape.join.right_width);

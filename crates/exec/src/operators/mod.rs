@@ -32,6 +32,7 @@ pub(crate) mod profile;
 pub mod query;
 mod routine;
 pub mod row_store;
+mod rows_first;
 pub mod rt;
 pub mod scalar;
 pub(crate) mod scan;
@@ -57,7 +58,8 @@ pub trait Operator: Send {
     /// call.
     ///
     /// # Errors
-    /// Those of expressions and of the storage; internal for another kind of node.
+    /// Those of expressions and of the storage; internal for another kind of node. Rows of the result that come before an error
+    /// are in `out`, whole, if `RowsFirst` is to give them.
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError>;
 }
 
@@ -187,6 +189,15 @@ impl RowSet {
     #[inline]
     pub fn pop_row(&mut self) {
         self.rows -= 1;
+    }
+
+    /// Takes the last row back when what should have filled it has failed.
+    #[inline]
+    pub fn or_pop<T>(&mut self, filled: Result<T, SqlError>) -> Result<T, SqlError> {
+        if filled.is_err() {
+            self.pop_row();
+        }
+        filled
     }
 
     /// Keeps the first `n` rows.

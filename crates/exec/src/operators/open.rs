@@ -12,6 +12,7 @@ use super::loop_join::LoopJoin;
 use super::merge_join::MergeJoin;
 use super::profile::Counted;
 use super::routine::Routine;
+use super::rows_first::RowsFirst;
 use super::rt::Rt;
 use super::scan::Scan;
 use super::sort::Sort;
@@ -36,36 +37,38 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
     let open: Open = open::<COUNTED>;
     match &plan.node {
         Node::One => Box::new(basic::One::default()),
-        Node::Values(_) => Box::new(basic::Values::default()),
-        Node::Scan(scan) if scan.locks.is_some() => Box::new(LockedScan::new(scan)),
-        Node::Scan(_) => Box::new(Scan::default()),
+        Node::Values(_) => RowsFirst::start(basic::Values::default()),
+        Node::Scan(scan) if scan.locks.is_some() => RowsFirst::start(LockedScan::new(scan)),
+        Node::Scan(_) => RowsFirst::start(Scan::default()),
         Node::View { .. } => Box::new(basic::View::default()),
         Node::Routine { .. } => Box::new(Routine::default()),
         Node::Work { .. } => Box::new(Work::default()),
         Node::Recursive { anchor, .. } => Box::new(Recursive::new(anchor, open)),
-        Node::Filter { input, .. } => Box::new(basic::Filter::new(open(input))),
-        Node::Lookup { input, .. } => Box::new(Lookup::new(open(input))),
-        Node::Project { input, .. } => Box::new(basic::Project::new(open(input))),
+        Node::Filter { input, .. } => RowsFirst::start(basic::Filter::new(open(input))),
+        Node::Lookup { input, .. } => RowsFirst::start(Lookup::new(open(input))),
+        Node::Project { input, .. } => RowsFirst::start(basic::Project::new(open(input))),
         Node::HashJoin { left, right, plan } => {
             let (build, probe) = if plan.builds_left { (left, right) } else { (right, left) };
-            Box::new(HashJoin::new(open(build), open(probe)))
+            RowsFirst::start(HashJoin::new(open(build), open(probe)))
         }
-        Node::MergeJoin { left, right, .. } => Box::new(MergeJoin::new(open(left), open(right))),
-        Node::LoopJoin { left, right, .. } => Box::new(LoopJoin::new(open(left), open(right))),
-        Node::Apply { left, .. } => Box::new(Apply::new(open(left), open)),
-        Node::Aggregate { input, plan } if plan.streams => Box::new(StreamAggregate::new(open(input))),
+        Node::MergeJoin { left, right, .. } => RowsFirst::start(MergeJoin::new(open(left), open(right))),
+        Node::LoopJoin { left, right, .. } => RowsFirst::start(LoopJoin::new(open(left), open(right))),
+        Node::Apply { left, .. } => RowsFirst::start(Apply::new(open(left), open)),
+        Node::Aggregate { input, plan } if plan.streams => {
+            RowsFirst::start(StreamAggregate::new(open(input)))
+        }
         Node::Aggregate { input, .. } => Box::new(HashAggregate::new(open(input))),
         Node::Distinct { input, streams: true, .. } => Box::new(StreamDistinct::new(open(input))),
         Node::Distinct { input, .. } => Box::new(Distinct::new(open(input))),
         Node::Sort { input, .. } => Box::new(Sort::new(open(input))),
         Node::Document { input, .. } => Box::new(Document::new(open(input))),
         Node::Top { input, .. } => Box::new(Top::new(open(input))),
-        Node::Window { input, calls, .. } => Box::new(Window::new(open(input), calls, input.width())),
+        Node::Window { input, calls, .. } => RowsFirst::start(Window::new(open(input), calls, input.width())),
         Node::Concat(_) => Box::new(basic::Concat::new(open)),
         Node::Own(_) => own_operator(plan, open),
         Node::SetOp { left, right, .. } => {
             // Both run with the node of the set operation.
-            Box::new(Distinct::new(Box::new(HashJoin::new(open(right), open(left)))))
+            Box::new(Distinct::new(RowsFirst::start(HashJoin::new(open(right), open(left)))))
         }
     }
 }

@@ -266,22 +266,9 @@ impl Scan {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
                 let index = &plan.store.indexes[*index];
-                let bytes = self.batch.row(i);
-                let slots = out.push_row();
-                let decode = |wanted: &[u16], slots: &mut [Value]| {
-                    index.decode(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
-                };
-                decode(&plan.index_columns[..plan.tested], slots)?;
-                if let Some(pred) = &plan.pred
-                    && !pred.is_true(slots, rt)?
-                {
+                let filled = entry_into(plan, index, self.batch.row(i), rt, out.push_row());
+                if !out.or_pop(filled)? {
                     out.pop_row();
-                    return Ok(());
-                }
-                let slots = out.row_mut(out.len() - 1);
-                decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])?;
-                if plan.locator {
-                    slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
                 }
                 Ok(())
             }
@@ -359,7 +346,32 @@ pub(super) fn locator_of(plan: &ScanPlan, make: impl FnOnce() -> Value) -> Optio
     plan.locator.then(make)
 }
 
-/// Decodes a base row: first what the condition needs, then the rest.
+/// Decodes an entry of a covering index into slots; false when the condition rejects it.
+#[inline]
+fn entry_into(
+    plan: &ScanPlan,
+    index: &IndexStore,
+    bytes: &[u8],
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<bool, SqlError> {
+    let decode = |wanted: &[u16], slots: &mut [Value]| {
+        index.decode(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
+    };
+    decode(&plan.index_columns[..plan.tested], slots)?;
+    if let Some(pred) = &plan.pred
+        && !pred.is_true(slots, rt)?
+    {
+        return Ok(false);
+    }
+    decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])?;
+    if plan.locator {
+        slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
+    }
+    Ok(true)
+}
+
+/// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.
 #[inline]
 pub(super) fn base_row(
     plan: &ScanPlan,
@@ -368,19 +380,33 @@ pub(super) fn base_row(
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<(), SqlError> {
-    let slots = out.push_row();
+    let filled = base_row_into(plan, bytes, locator, rt, out.push_row());
+    if !out.or_pop(filled)? {
+        out.pop_row();
+    }
+    Ok(())
+}
+
+/// Decodes a base row into slots; false when the condition rejects it.
+#[inline]
+fn base_row_into(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    locator: Option<Value>,
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<bool, SqlError> {
     plan.store.columns(&plan.db, bytes, &plan.columns[..plan.tested], slots)?;
     if let Some(pred) = &plan.pred
         && !pred.is_true(slots, rt)?
     {
-        out.pop_row();
-        return Ok(());
+        return Ok(false);
     }
     plan.store.columns(&plan.db, bytes, &plan.columns[plan.tested..], &mut slots[plan.tested..])?;
     if let Some(locator) = locator {
         slots[plan.columns.len()] = locator;
     }
-    Ok(())
+    Ok(true)
 }
 
 pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {

@@ -110,10 +110,14 @@ impl StreamAggregate {
         }
         let (values, results) = out.push_row().split_at_mut(plan.keys.len());
         values.swap_with_slice(&mut self.values);
-        for ((place, aggregate), state) in results.iter_mut().zip(&plan.aggregates).zip(self.states.drain(..))
-        {
-            *place = aggregate.finish(state)?;
-        }
+        let states = self.states.drain(..);
+        let finished = results.iter_mut().zip(&plan.aggregates).zip(states).try_for_each(
+            |((place, aggregate), state)| {
+                *place = aggregate.finish(state)?;
+                Ok(())
+            },
+        );
+        out.or_pop(finished)?;
         rt.state.memory.release(std::mem::take(&mut self.grown));
         Ok(())
     }

@@ -124,7 +124,8 @@ impl Operator for Window {
             self.partition = Some(Partition::new(operator, on, rt)?);
         }
         while out.len() < BATCH {
-            if !self.row(on, rt, out.push_row())? {
+            let filled = self.row(on, rt, out.push_row());
+            if !out.or_pop(filled)? {
                 out.pop_row();
                 self.partition = None;
                 break;
