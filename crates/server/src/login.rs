@@ -160,6 +160,17 @@ impl From<SqlError> for Refusal {
     }
 }
 
+/// 17809: a connection above the limit.
+fn too_many(hub: &Hub, connection: &Connection) -> SqlError {
+    let most = hub.options.max_connections;
+    let text = format!(
+        "Could not connect because the maximum number of '{most}' user connections has already been reached."
+    );
+    audit(hub, connection, &format!("Error: 17809, Severity: 20, State: 2. {text}"));
+    SqlError::new(17809, 20, 2, text)
+}
+
+/// Opens the session of a login, and what is told about it besides.
 fn open_session(
     hub: &Hub,
     connection: &Connection,
@@ -167,12 +178,7 @@ fn open_session(
     encrypted: bool,
 ) -> Result<(Session, Vec<SqlError>), Refusal> {
     if connection.surplus {
-        let most = hub.options.max_connections;
-        let text = format!(
-            "Could not connect because the maximum number of '{most}' user connections has already been reached."
-        );
-        audit(hub, connection, &format!("Error: 17809, Severity: 20, State: 2. {text}"));
-        return Err(SqlError::new(17809, 20, 2, text).into());
+        return Err(too_many(hub, connection).into());
     }
     login.check_supported().map_err(|e| {
         audit(hub, connection, &format!("Login of user '{}': {e}.", clean(&login.user)));
@@ -219,15 +225,11 @@ fn open_session(
     }
     if let Some(new) = &login.new_password {
         let errors = change_password(&mut session, &login.user, &login.password.0, &new.0);
+        let done = if errors.is_empty() { "was changed by it" } else { "was not changed" };
+        audit(hub, connection, &format!("The password of login '{}' {done}.", clean(&login.user)));
         if !errors.is_empty() {
-            audit(
-                hub,
-                connection,
-                &format!("The password of login '{}' was not changed.", clean(&login.user)),
-            );
             return Err(refused(errors));
         }
-        audit(hub, connection, &format!("The password of login '{}' was changed by it.", clean(&login.user)));
     }
     if !(login.options.odbc || login.options.oledb) {
         session.without_ansi_defaults();

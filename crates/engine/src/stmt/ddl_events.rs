@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use syntax::ast::{DropKind, ModuleVerb, ObjectName, PrincipalKind, Span, Stmt, StmtKind, TriggerTarget};
+use syntax::ast::{
+    DropKind, DropObjects, Ident, ModuleVerb, ObjectName, PrincipalKind, Span, Stmt, StmtKind, TriggerTarget,
+};
 use types::{DataType, SqlError};
 
 use super::{StmtCtx, database_of};
@@ -33,8 +35,10 @@ pub(super) struct Raised {
 impl StmtCtx<'_> {
     /// The events of a statement that is about to run, as far as a trigger watches them.
     pub(super) fn events(&mut self, kind: &StmtKind) -> Vec<Raised> {
-        let mut raised = Vec::new();
-        self.collect(kind, &mut raised);
+        let mut raised = match of_server(kind) {
+            Some(of_server) => of_server.events(),
+            None => Collected::of(self.core, kind),
+        };
         raised.retain(|one| !self.triggers_of(one).is_empty());
         raised
     }
@@ -66,132 +70,6 @@ impl StmtCtx<'_> {
         self.core.begin_statement(true)?;
         let result = self.raise(&raised, stmt.span);
         self.core.end_statement(result)
-    }
-
-    fn collect(&mut self, kind: &StmtKind, out: &mut Vec<Raised>) {
-        let verb = |verb: ModuleVerb, exists: bool| match (verb, exists) {
-            (ModuleVerb::Create, _) | (ModuleVerb::CreateOrAlter, false) => "CREATE",
-            _ => "ALTER",
-        };
-        let mut add = |verb: &str, kind: &'static str, name: &ObjectName, target: Option<&ObjectName>| {
-            let of = target.unwrap_or(name);
-            let Ok(db) = database_of(self.core, of) else { return };
-            if of.name.value.starts_with('#') {
-                return;
-            }
-            let schema = of.schema.as_ref().map_or("dbo", |s| s.value.as_str()).into();
-            let target = target.map(|target| (target.name.value.clone(), "TABLE"));
-            let event = format!("{verb}_{}", kind.replace(' ', "_"));
-            let (db, name) = (Some(db), name.name.value.clone());
-            out.push(Raised { db, event, schema, name, kind, target });
-        };
-        if let Some(of_server) = of_server(kind) {
-            let named = of_server.names.into_iter().map(|name| Raised {
-                db: None,
-                event: format!("{}_{}", of_server.verb, of_server.kind.replace(' ', "_")),
-                schema: CompactString::default(),
-                name,
-                kind: of_server.kind,
-                target: None,
-            });
-            out.extend(named);
-            return;
-        }
-        let bare = |name: &syntax::ast::Ident| ObjectName {
-            server: None,
-            database: None,
-            schema: None,
-            name: name.clone(),
-        };
-        match kind {
-            StmtKind::CreateTable(s) => add("CREATE", "TABLE", &s.name, None),
-            StmtKind::AlterTable(s) => add("ALTER", "TABLE", &s.name, None),
-            StmtKind::CreateIndex(s) => add("CREATE", "INDEX", &bare(&s.name), Some(&s.table)),
-            StmtKind::AlterIndex(s) => {
-                let name = s.name.as_ref().unwrap_or(&s.table.name);
-                add("ALTER", "INDEX", &bare(name), Some(&s.table));
-            }
-            StmtKind::DropIndex(s) => {
-                s.items.iter().for_each(|i| add("DROP", "INDEX", &bare(&i.index), Some(&i.table)));
-            }
-            StmtKind::CreateStatistics(s) => add("CREATE", "STATISTICS", &bare(&s.name), Some(&s.table)),
-            StmtKind::UpdateStatistics(s) => {
-                let name = s.names.first().unwrap_or(&s.table.name);
-                add("UPDATE", "STATISTICS", &bare(name), Some(&s.table));
-            }
-            StmtKind::CreateView(s) => {
-                let is_there = exists(self.core.db(), &s.name);
-                add(verb(s.verb, is_there), "VIEW", &s.name, None);
-            }
-            StmtKind::CreateProcedure(s) => {
-                let is_there = exists(self.core.db(), &s.name);
-                add(verb(s.verb, is_there), "PROCEDURE", &s.name, None);
-            }
-            StmtKind::CreateFunction(s) => {
-                let is_there = exists(self.core.db(), &s.name);
-                add(verb(s.verb, is_there), "FUNCTION", &s.name, None);
-            }
-            StmtKind::CreateTrigger(s) => {
-                let catalog = self.core.db().catalog();
-                let own = catalog.ddl_trigger(&s.name.name.value).is_some();
-                let (target, is_there) = match &s.on {
-                    TriggerTarget::Table(table) => (Some(table), exists(self.core.db(), &s.name)),
-                    _ => (None, own),
-                };
-                add(verb(s.verb, is_there), "TRIGGER", &s.name, target);
-            }
-            StmtKind::CreateSequence(s) => add("CREATE", "SEQUENCE", &s.name, None),
-            StmtKind::AlterSequence(s) => add("ALTER", "SEQUENCE", &s.name, None),
-            StmtKind::CreateSynonym { name, .. } => add("CREATE", "SYNONYM", name, None),
-            StmtKind::CreateType(s) => add("CREATE", "TYPE", &s.name, None),
-            StmtKind::CreateSchema(s) => add("CREATE", "SCHEMA", &bare(&s.name), None),
-            StmtKind::CreatePrincipal(s) | StmtKind::AlterPrincipal(s) => {
-                let word = if matches!(kind, StmtKind::CreatePrincipal(_)) { "CREATE" } else { "ALTER" };
-                match s.kind {
-                    PrincipalKind::User => add(word, "USER", &bare(&s.name), None),
-                    PrincipalKind::Role => add(word, "ROLE", &bare(&s.name), None),
-                    PrincipalKind::ApplicationRole => add(word, "APPLICATION ROLE", &bare(&s.name), None),
-                    PrincipalKind::Login | PrincipalKind::ServerRole => {}
-                }
-            }
-            StmtKind::Drop(s) => {
-                let kind = match s.kind {
-                    DropKind::Table => "TABLE",
-                    DropKind::View => "VIEW",
-                    DropKind::Procedure => "PROCEDURE",
-                    DropKind::Function => "FUNCTION",
-                    DropKind::Trigger => "TRIGGER",
-                    DropKind::Schema => "SCHEMA",
-                    DropKind::Type => "TYPE",
-                    DropKind::Sequence => "SEQUENCE",
-                    DropKind::Synonym => "SYNONYM",
-                    DropKind::User => "USER",
-                    DropKind::Role => "ROLE",
-                    DropKind::ApplicationRole => "APPLICATION ROLE",
-                    DropKind::Statistics => {
-                        for name in &s.names {
-                            let Some(table) = &name.schema else { continue };
-                            let of = ObjectName {
-                                server: None,
-                                database: name.server.clone(),
-                                schema: name.database.clone(),
-                                name: table.clone(),
-                            };
-                            add("DROP", "STATISTICS", &bare(&name.name), Some(&of));
-                        }
-                        return;
-                    }
-                    _ => return,
-                };
-                // What is not there is not dropped.
-                let gone: Vec<&ObjectName> = match s.if_exists {
-                    false => s.names.iter().collect(),
-                    true => s.names.iter().filter(|name| is_named(self.core.db(), kind, name)).collect(),
-                };
-                gone.into_iter().for_each(|name| add("DROP", kind, name, None));
-            }
-            _ => {}
-        }
     }
 
     /// Runs the triggers that watch what a statement has done.
@@ -254,6 +132,152 @@ impl StmtCtx<'_> {
     }
 }
 
+/// Events of a database while they are collected.
+struct Collected<'c> {
+    core: &'c mut SessionCore,
+    events: Vec<Raised>,
+}
+
+/// A name of one part.
+fn bare(name: &Ident) -> ObjectName {
+    ObjectName { server: None, database: None, schema: None, name: name.clone() }
+}
+
+impl<'c> Collected<'c> {
+    /// Those of a statement.
+    fn of(core: &'c mut SessionCore, kind: &StmtKind) -> Vec<Raised> {
+        let mut all = Collected { core, events: Vec::new() };
+        match kind {
+            StmtKind::CreateTable(s) => all.add("CREATE", "TABLE", &s.name),
+            StmtKind::AlterTable(s) => all.add("ALTER", "TABLE", &s.name),
+            StmtKind::CreateIndex(s) => all.add_to("CREATE", "INDEX", &bare(&s.name), &s.table),
+            StmtKind::AlterIndex(s) => {
+                let name = s.name.as_ref().unwrap_or(&s.table.name);
+                all.add_to("ALTER", "INDEX", &bare(name), &s.table);
+            }
+            StmtKind::DropIndex(s) => {
+                s.items.iter().for_each(|i| all.add_to("DROP", "INDEX", &bare(&i.index), &i.table));
+            }
+            StmtKind::CreateStatistics(s) => all.add_to("CREATE", "STATISTICS", &bare(&s.name), &s.table),
+            StmtKind::UpdateStatistics(s) => {
+                let name = s.names.first().unwrap_or(&s.table.name);
+                all.add_to("UPDATE", "STATISTICS", &bare(name), &s.table);
+            }
+            StmtKind::CreateView(s) => all.module(s.verb, "VIEW", &s.name),
+            StmtKind::CreateProcedure(s) => all.module(s.verb, "PROCEDURE", &s.name),
+            StmtKind::CreateFunction(s) => all.module(s.verb, "FUNCTION", &s.name),
+            StmtKind::CreateTrigger(s) => match &s.on {
+                TriggerTarget::Table(table) => {
+                    let is_there = exists(all.core.db(), &s.name);
+                    all.add_to(verb(s.verb, is_there), "TRIGGER", &s.name, table);
+                }
+                TriggerTarget::Database | TriggerTarget::Server => {
+                    let is_there = all.core.db().catalog().ddl_trigger(&s.name.name.value).is_some();
+                    all.add(verb(s.verb, is_there), "TRIGGER", &s.name);
+                }
+            },
+            StmtKind::CreateSequence(s) => all.add("CREATE", "SEQUENCE", &s.name),
+            StmtKind::AlterSequence(s) => all.add("ALTER", "SEQUENCE", &s.name),
+            StmtKind::CreateSynonym { name, .. } => all.add("CREATE", "SYNONYM", name),
+            StmtKind::CreateType(s) => all.add("CREATE", "TYPE", &s.name),
+            StmtKind::CreateSchema(s) => all.add("CREATE", "SCHEMA", &bare(&s.name)),
+            StmtKind::CreatePrincipal(s) => all.principal("CREATE", s.kind, &s.name),
+            StmtKind::AlterPrincipal(s) => all.principal("ALTER", s.kind, &s.name),
+            StmtKind::Drop(s) => all.dropped(s),
+            _ => {}
+        }
+        all.events
+    }
+
+    /// An event of an object.
+    fn add(&mut self, verb: &str, kind: &'static str, name: &ObjectName) {
+        self.push(verb, kind, name, None);
+    }
+
+    /// An event of something that belongs to a table.
+    fn add_to(&mut self, verb: &str, kind: &'static str, name: &ObjectName, table: &ObjectName) {
+        self.push(verb, kind, name, Some(table));
+    }
+
+    fn push(&mut self, verb: &str, kind: &'static str, name: &ObjectName, target: Option<&ObjectName>) {
+        let of = target.unwrap_or(name);
+        let Ok(db) = database_of(self.core, of) else { return };
+        if of.name.value.starts_with('#') {
+            return;
+        }
+        self.events.push(Raised {
+            db: Some(db),
+            event: event_of(verb, kind),
+            schema: of.schema.as_ref().map_or("dbo", |s| s.value.as_str()).into(),
+            name: name.name.value.clone(),
+            kind,
+            target: target.map(|target| (target.name.value.clone(), "TABLE")),
+        });
+    }
+
+    fn module(&mut self, written: ModuleVerb, kind: &'static str, name: &ObjectName) {
+        let is_there = exists(self.core.db(), name);
+        self.add(verb(written, is_there), kind, name);
+    }
+
+    fn principal(&mut self, verb: &str, kind: PrincipalKind, name: &Ident) {
+        match kind {
+            PrincipalKind::User => self.add(verb, "USER", &bare(name)),
+            PrincipalKind::Role => self.add(verb, "ROLE", &bare(name)),
+            PrincipalKind::ApplicationRole => self.add(verb, "APPLICATION ROLE", &bare(name)),
+            PrincipalKind::Login | PrincipalKind::ServerRole => {}
+        }
+    }
+
+    fn dropped(&mut self, drop: &DropObjects) {
+        let kind = match drop.kind {
+            DropKind::Table => "TABLE",
+            DropKind::View => "VIEW",
+            DropKind::Procedure => "PROCEDURE",
+            DropKind::Function => "FUNCTION",
+            DropKind::Trigger => "TRIGGER",
+            DropKind::Schema => "SCHEMA",
+            DropKind::Type => "TYPE",
+            DropKind::Sequence => "SEQUENCE",
+            DropKind::Synonym => "SYNONYM",
+            DropKind::User => "USER",
+            DropKind::Role => "ROLE",
+            DropKind::ApplicationRole => "APPLICATION ROLE",
+            DropKind::Statistics => return self.dropped_statistics(&drop.names),
+            _ => return,
+        };
+        for name in &drop.names {
+            // What is not there is not dropped.
+            if !drop.if_exists || is_named(self.core.db(), kind, name) {
+                self.add("DROP", kind, name);
+            }
+        }
+    }
+
+    /// Their names have the table's before them.
+    fn dropped_statistics(&mut self, names: &[ObjectName]) {
+        for name in names {
+            let Some(table) = name.schema.clone() else { continue };
+            let (database, schema) = (name.server.clone(), name.database.clone());
+            let of = ObjectName { server: None, database, schema, name: table };
+            self.add_to("DROP", "STATISTICS", &bare(&name.name), &of);
+        }
+    }
+}
+
+/// What CREATE, ALTER or CREATE OR ALTER does to a module.
+fn verb(written: ModuleVerb, is_there: bool) -> &'static str {
+    match (written, is_there) {
+        (ModuleVerb::Create, _) | (ModuleVerb::CreateOrAlter, false) => "CREATE",
+        _ => "ALTER",
+    }
+}
+
+/// The name of an event.
+fn event_of(verb: &str, kind: &str) -> String {
+    format!("{verb}_{}", kind.replace(' ', "_"))
+}
+
 /// What EVENTDATA() begins with.
 pub(crate) fn head_of_event(core: &SessionCore, event: &str) -> String {
     let now = types::display::format_value(&clock::now(), DataType::DateTime).replace(' ', "T");
@@ -270,6 +294,21 @@ struct OfServer {
     verb: &'static str,
     kind: &'static str,
     names: Vec<CompactString>,
+}
+
+impl OfServer {
+    fn events(self) -> Vec<Raised> {
+        let event = event_of(self.verb, self.kind);
+        let raised = |name| Raised {
+            db: None,
+            event: event.clone(),
+            schema: CompactString::default(),
+            name,
+            kind: self.kind,
+            target: None,
+        };
+        self.names.into_iter().map(raised).collect()
+    }
 }
 
 fn of_server(kind: &StmtKind) -> Option<OfServer> {

@@ -2,16 +2,16 @@
 //! Guarantees: rows for a table that the statement reads or changes are added when it has done its own work; the target of
 //! OUTPUT INTO has no triggers, foreign keys or CHECK constraints (331 to 333).
 
+mod run;
+
+pub use run::{Outlet, OutputRow, to_client};
+
 use std::sync::Arc;
 
 use super::change::{CompileCascade, TableChange};
-use super::loader::Loader;
 use super::named::{is_query, table_position, target_table};
 use super::new_row::{NewRows, row_of, target_columns, wrong_count};
 use super::values::{into_column, masked_column};
-use crate::operators::context::{ExecCtx, RowSink};
-use crate::operators::memory::row_bytes;
-use crate::operators::rt::Rt;
 use crate::output::ColumnInfo;
 use crate::state::changes::Action;
 use catalog::security::Permission;
@@ -22,7 +22,7 @@ use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
 use plan::physical::slots;
 use syntax::ast::{self, SelectItem};
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, SqlError};
 
 /// A compiled OUTPUT clause, or two: one INTO a table and one for the client. Slots: the columns of `deleted`, those of
 /// `inserted`, those of the statement's row, what was done.
@@ -414,143 +414,5 @@ impl OutputPlan {
     /// Columns of the rows for the client; none without such.
     pub fn columns(&self) -> &[ColumnInfo] {
         self.client.as_ref().map_or(&[], |client| &client.columns)
-    }
-}
-
-/// Whether rows go to the client.
-pub fn to_client(output: Option<&OutputPlan>) -> bool {
-    output.is_some_and(|plan| plan.client.is_some())
-}
-
-/// A change of one row, for OUTPUT. An image that there is not is empty.
-pub struct OutputRow<'r> {
-    pub deleted: &'r [Value],
-    pub inserted: &'r [Value],
-    /// The statement's row.
-    pub row: &'r [Value],
-    pub action: Action,
-}
-
-/// OUTPUT while its statement runs.
-pub struct Outlet<'p> {
-    plan: Option<&'p OutputPlan>,
-    client: &'p mut dyn RowSink,
-    /// Boxed: it is large, and most statements have none.
-    into: Option<Box<IntoRun<'p>>>,
-    slots: Vec<Value>,
-}
-
-struct IntoRun<'p> {
-    loader: Loader<'p>,
-    values: Vec<Value>,
-    /// Rows that wait for the end.
-    waiting: Vec<Box<[Value]>>,
-}
-
-impl<'p> Outlet<'p> {
-    /// Locks the table that rows go into.
-    ///
-    /// # Errors
-    /// 544, 545; those of the lock.
-    #[inline]
-    pub fn begin(
-        plan: Option<&'p OutputPlan>,
-        ctx: &mut ExecCtx<'_>,
-        client: &'p mut dyn RowSink,
-    ) -> Result<Outlet<'p>, SqlError> {
-        let into = match plan.and_then(|plan| plan.into.as_ref()) {
-            None => None,
-            Some(into) => Some(into.begin(ctx)?),
-        };
-        Ok(Outlet { plan, client, into, slots: Vec::new() })
-    }
-
-    /// Gives a changed row.
-    ///
-    /// # Errors
-    /// Those of the expressions, of the client, of the table.
-    #[inline]
-    pub fn give(&mut self, row: &OutputRow<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        match self.plan {
-            None => Ok(()),
-            Some(plan) => self.give_to(plan, row, rt),
-        }
-    }
-
-    fn give_to(
-        &mut self,
-        plan: &'p OutputPlan,
-        row: &OutputRow<'_>,
-        rt: &mut Rt<'_, '_>,
-    ) -> Result<(), SqlError> {
-        let mut slots = std::mem::take(&mut self.slots);
-        slots.clear();
-        slots.extend_from_slice(row.deleted);
-        slots.resize(plan.width, Value::Null);
-        slots.extend_from_slice(row.inserted);
-        slots.resize(2 * plan.width, Value::Null);
-        slots.extend_from_slice(row.row);
-        slots.push(Value::str(row.action.word()));
-        if let (Some(into), Some(run)) = (&plan.into, &mut self.into) {
-            run.add(into, &slots, rt)?;
-        }
-        if let Some(client) = &plan.client {
-            rt.session().acknowledge_reads()?;
-            let values: Result<Vec<Value>, SqlError> =
-                client.exprs.iter().map(|e| e.eval(&slots, rt)).collect();
-            self.client.row(&values?)?;
-        }
-        self.slots = slots;
-        Ok(())
-    }
-
-    /// All rows were given: those for a table are in it after this.
-    ///
-    /// # Errors
-    /// Those of the table.
-    #[inline]
-    pub fn finish(self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        let Some(run) = self.into else { return Ok(()) };
-        match self.plan.and_then(|plan| plan.into.as_ref()) {
-            Some(into) => (*run).finish(into, rt),
-            None => Ok(()),
-        }
-    }
-}
-
-impl IntoPlan {
-    fn begin(&self, ctx: &mut ExecCtx<'_>) -> Result<Box<IntoRun<'_>>, SqlError> {
-        let NewRows { db, store, .. } = &self.rows;
-        self.rows.check_identity(ctx)?;
-        ctx.session.lock_table(db, &store.table, self.lock)?;
-        db.check_writable()?;
-        Ok(Box::new(IntoRun {
-            loader: Loader::new(db, store),
-            values: vec![Value::Null; store.table.columns.len()],
-            waiting: Vec::new(),
-        }))
-    }
-}
-
-impl IntoRun<'_> {
-    fn add(&mut self, into: &IntoPlan, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        into.rows.compute(&into.exprs, slots, rt, &mut self.values)?;
-        if into.waits {
-            rt.reserve(row_bytes(&self.values))?;
-            self.waiting.push(self.values.as_slice().into());
-            return Ok(());
-        }
-        into.rows.complete(&mut self.values, false, rt)?;
-        self.loader.add(rt, &self.values)
-    }
-
-    fn finish(mut self, into: &IntoPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        for row in &mut self.waiting {
-            into.rows.complete(row, false, rt)?;
-            self.loader.add(rt, row)?;
-        }
-        let count = self.loader.finish(rt)?;
-        rt.session().inserted(&into.rows.db, &into.rows.store.table, count);
-        Ok(())
     }
 }

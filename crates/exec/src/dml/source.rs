@@ -21,6 +21,7 @@ use plan::hints::{Hints, TableLock};
 use plan::logical::{Get, Logical};
 use plan::nodes::{Node, Path};
 use plan::physical::{self, pred_slots};
+use std::sync::Arc;
 use storage::TableMode;
 use syntax::ast::{self, Assignment};
 use types::SqlError;
@@ -116,17 +117,7 @@ pub fn dml_source(
     let first = match known {
         Some(source) if source.object_id == 0 => {
             let over = Through::of(binder, name.to_string(), source)?;
-            over.check_triggers(
-                binder,
-                match purpose {
-                    Purpose::Update(_) => Action::Update,
-                    Purpose::Delete => Action::Delete,
-                },
-            )?;
-            let first = match purpose {
-                Purpose::Update(list) => over.table_of(set_names(list), &mut logical)?,
-                Purpose::Delete => over.deleted_table()?,
-            };
+            let first = through_target(binder, &over, purpose, &mut logical)?;
             through = Some(over);
             first
         }
@@ -142,13 +133,8 @@ pub fn dml_source(
             match source_of(binder, (db.id(), &table), rows.from.is_empty()) {
                 Some(first) => first,
                 None => {
-                    let hints = Hints::parse(&table, rows.hints)?;
-                    let reading = hints.target(binder.env.options.isolation)?;
-                    let get = binder.get(db, table, reading, hints);
-                    preds = binder.policy_conditions(&get)?;
-                    let mut source = table_source(&get, name, None);
-                    source.columns = binder.columns_of(&get.db, &get.table, get.first)?;
-                    binder.scope()?.sources.insert(0, source);
+                    let (get, conditions) = named_target(binder, (db, table), name, rows.hints)?;
+                    preds = conditions;
                     let (first, node) = (get.first, Logical::Get(Box::new(get)));
                     logical = if rows.from.is_empty() { node } else { inner(node, logical) };
                     first
@@ -181,6 +167,42 @@ pub fn dml_source(
     }
     binder.learn(&logical);
     Ok(BoundTarget { get, lock: reading.table, through, logical, preds, cursor })
+}
+
+/// The first column of the table that a change of a query's rows changes.
+fn through_target(
+    binder: &Binder<'_>,
+    over: &Through,
+    purpose: Purpose<'_>,
+    logical: &mut Logical,
+) -> Result<ColId, SqlError> {
+    match purpose {
+        Purpose::Update(list) => {
+            over.check_triggers(binder, Action::Update)?;
+            over.table_of(set_names(list), logical)
+        }
+        Purpose::Delete => {
+            over.check_triggers(binder, Action::Delete)?;
+            over.deleted_table()
+        }
+    }
+}
+
+/// A target that is not among the sources of FROM: it becomes the first of them. With what security policies say of its rows.
+fn named_target(
+    binder: &mut Binder<'_>,
+    (db, table): (Arc<catalog::Db>, Arc<TableDef>),
+    name: &ast::ObjectName,
+    hints: &[ast::OptionItem],
+) -> Result<(Get, Vec<Pred>), SqlError> {
+    let hints = Hints::parse(&table, hints)?;
+    let reading = hints.target(binder.env.options.isolation)?;
+    let get = binder.get(db, table, reading, hints);
+    let conditions = binder.policy_conditions(&get)?;
+    let mut source = table_source(&get, name, None);
+    source.columns = binder.columns_of(&get.db, &get.table, get.first)?;
+    binder.scope()?.sources.insert(0, source);
+    Ok((get, conditions))
 }
 
 /// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.

@@ -6,11 +6,13 @@
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
 //! comes into it either.
 
+mod ranges;
+
 use super::scan::{base_row, index_locator, locator_of};
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use crate::operators::seek;
-use access::{BTree, Cursor, Direction, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
+use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
 use catalog::errors::db_error;
 use pages::UnitId;
 use plan::hints::{RowLocks, TableLock};
@@ -156,21 +158,6 @@ impl LockedScan {
         Ok(source)
     }
 
-    /// The first of several ranges; the others are kept.
-    fn ranges_of(&mut self, plan: &ScanPlan, tree: &BTree, mut ranges: Vec<seek::Range>) -> Source {
-        if !plan.backward {
-            ranges.reverse();
-        }
-        self.rest = ranges;
-        self.next_range(tree.clone())
-    }
-
-    fn next_range(&mut self, tree: BTree) -> Source {
-        // What was done for the gap beside the range before is to be done for this one.
-        self.begun = false;
-        self.rest.pop().map_or(Source::Done, |range| Source::Range { tree, range })
-    }
-
     /// Reads the next page of rows; false at the end.
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         (self.at, self.end) = (0, 0);
@@ -189,157 +176,6 @@ impl LockedScan {
             self.end = self.batch.len();
         }
         Ok(found)
-    }
-
-    /// The next leaf of a range or of the ranges after it.
-    fn ranges_page(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        tree: BTree,
-        range: seek::Range,
-    ) -> Result<(bool, Source), SqlError> {
-        let mut source = Source::Range { tree: tree.clone(), range };
-        while let Source::Range { range, .. } = source {
-            let (found, next) = self.range_page(plan, rt, tree.clone(), range)?;
-            if found {
-                return Ok((true, next));
-            }
-            source = self.next_range(tree.clone());
-            if matches!(source, Source::Range { .. }) {
-                rt.session().scanned(&plan.db, &plan.store.table);
-            }
-        }
-        Ok((false, Source::Done))
-    }
-
-    /// The next leaf of a range, its gaps locked when they are to be.
-    fn range_page(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        tree: BTree,
-        mut range: seek::Range,
-    ) -> Result<(bool, Source), SqlError> {
-        let backward = plan.backward;
-        let gaps = self.locks.range && !self.whole;
-        if gaps && backward && !std::mem::replace(&mut self.begun, true) {
-            self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
-        }
-        loop {
-            rt.check_cancel()?;
-            let direction = if backward { Direction::Backward } else { Direction::Forward };
-            let mut cursor = tree.cursor(
-                storage::keys::borrowed(&range.lower),
-                storage::keys::borrowed(&range.upper),
-                direction,
-            );
-            let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
-            let more = more.map_err(|e| access_error(&plan.db, e))?;
-            if !more {
-                if gaps && !backward {
-                    self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
-                    // A row may have come in before the gap was locked.
-                    let mut cursor = tree.cursor(
-                        storage::keys::borrowed(&range.lower),
-                        storage::keys::borrowed(&range.upper),
-                        direction,
-                    );
-                    let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
-                    if more.map_err(|e| access_error(&plan.db, e))? {
-                        continue;
-                    }
-                }
-                return Ok((false, Source::Done));
-            }
-            self.end = self.batch.len();
-            if gaps {
-                self.end = self.end.min(self.step);
-                if !self.lock_page(plan, rt, &tree)? {
-                    continue;
-                }
-                self.step = (self.step * 2).min(BATCH);
-            }
-            let last = self.batch.key(self.end - 1).to_vec();
-            match backward {
-                true => range.upper = Bound::Excluded(last),
-                false => range.lower = Bound::Excluded(last),
-            }
-            return Ok((true, Source::Range { tree, range }));
-        }
-    }
-
-    /// Range-locks the first keys of the page at hand and waits for their writers. True when nothing was left to do: the page
-    /// stays as it was read.
-    fn lock_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, tree: &BTree) -> Result<bool, SqlError> {
-        let mut settled = true;
-        for i in 0..self.end {
-            let key = Name::Key(self.batch.key(i).to_vec());
-            settled &= self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
-            let writer = self.batch.header(i).txn;
-            let txn = self.txn(plan, rt)?;
-            if txn.active_elsewhere(writer) {
-                wait(&plan.db, txn, writer)?;
-                settled = false;
-            }
-        }
-        Ok(settled)
-    }
-
-    /// Locks the gap that begins at `from`: every key down to the first that is committed and live, and that one.
-    /// `None`: only the gap above the last key.
-    fn lock_gap(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        tree: &BTree,
-        from: Option<Bound<Vec<u8>>>,
-    ) -> Result<(), SqlError> {
-        let mode = self.locks.mode.with_gap();
-        let Some(from) = from else { return self.lock(plan, rt, tree.unit_id(), &Name::End, mode).map(drop) };
-        let mut batch = RowBatch::new();
-        loop {
-            rt.check_cancel()?;
-            let mut settled = true;
-            let mut cursor =
-                tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
-            if !self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch, &mut settled)? {
-                settled &= self.lock(plan, rt, tree.unit_id(), &Name::End, mode)? == Grant::Held;
-            }
-            if settled {
-                return Ok(());
-            }
-        }
-    }
-
-    /// One pass of [`LockedScan::lock_gap`]; whether it met a live key.
-    fn lock_to_live(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        tree: &BTree,
-        cursor: &mut Cursor,
-        batch: &mut RowBatch,
-        settled: &mut bool,
-    ) -> Result<bool, SqlError> {
-        while cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&plan.db, e))? {
-            for i in 0..batch.len() {
-                let key = Name::Key(batch.key(i).to_vec());
-                *settled &=
-                    self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
-                let writer = batch.header(i).txn;
-                let txn = self.txn(plan, rt)?;
-                if txn.active_elsewhere(writer) {
-                    wait(&plan.db, txn, writer)?;
-                    *settled = false;
-                }
-                // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
-                if !batch.is_ghost(i) && writer != txn.id() {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
     }
 
     /// The row with a whole key, as the page at hand. In a range the row is locked, or where there is none the gap that
@@ -539,15 +375,6 @@ fn point_of(
     let mut key = Vec::new();
     let possible = seek::point(spec, parts, rt, &mut key)?;
     Ok(if possible { Source::Point { tree: tree.clone(), key } } else { Source::Done })
-}
-
-/// Where the keys begin that lie after a range.
-fn behind(upper: &Bound<Vec<u8>>) -> Option<Bound<Vec<u8>>> {
-    match upper {
-        Bound::Unbounded => None,
-        Bound::Included(key) => Some(Bound::Excluded(key.clone())),
-        Bound::Excluded(key) => Some(Bound::Included(key.clone())),
-    }
 }
 
 /// Whether the transaction has locked the table in a mode that covers locks on its rows.

@@ -33,6 +33,67 @@ struct OpenArgs {
     rows: Option<Arg>,
 }
 
+/// What a client asks for: the bits of `scrollopt` and of `ccopt`.
+#[derive(Clone, Copy)]
+struct Asked {
+    options: i64,
+    access: i64,
+}
+
+impl Asked {
+    /// Errors: 16902 there is no such kind.
+    fn model(self) -> Result<Model, SqlError> {
+        match self.options & 0x1f {
+            scroll::STATIC => Ok(Model::Static),
+            scroll::DYNAMIC | scroll::FORWARD_ONLY => Ok(Model::Dynamic),
+            scroll::FAST_FORWARD => Ok(Model::FastForward),
+            0 | scroll::KEYSET => Ok(Model::Keyset),
+            _ => Err(invalid("sp_cursoropen", "scrollopt")),
+        }
+    }
+
+    /// Errors: 16902 there is no such kind.
+    fn concurrency(self) -> Result<Concurrency, SqlError> {
+        match self.access & 0xf {
+            concurrency::READ_ONLY => Ok(Concurrency::ReadOnly),
+            concurrency::SCROLL_LOCKS => Ok(Concurrency::ScrollLocks),
+            0 | concurrency::OPTIMISTIC | concurrency::BY_VALUES => Ok(Concurrency::Optimistic),
+            _ => Err(invalid("sp_cursoropen", "ccopt")),
+        }
+    }
+
+    /// Whether a cursor of another kind than the wished one will do.
+    fn accepts(self, model: Model) -> bool {
+        self.options & scroll::CHECK_ACCEPTED == 0 || self.options & acceptable(model, self.options) != 0
+    }
+
+    /// Whether it only goes forward because that was asked for.
+    fn is_forward(self, model: Model) -> bool {
+        self.options & scroll::FORWARD_ONLY != 0 && model == Model::Dynamic
+    }
+
+    /// `scrollopt` as it has become.
+    fn given_scroll(self, model: Model) -> i64 {
+        match model {
+            Model::Static => scroll::STATIC,
+            Model::Keyset => scroll::KEYSET,
+            Model::Dynamic if self.is_forward(model) => scroll::FORWARD_ONLY,
+            Model::Dynamic => scroll::DYNAMIC,
+            Model::FastForward => scroll::FAST_FORWARD,
+        }
+    }
+
+    /// `ccopt` as it has become.
+    fn given_access(self, concurrency: Concurrency) -> i64 {
+        match concurrency {
+            Concurrency::ReadOnly => concurrency::READ_ONLY,
+            Concurrency::ScrollLocks => concurrency::SCROLL_LOCKS,
+            Concurrency::Optimistic if self.access & 0xf == concurrency::BY_VALUES => concurrency::BY_VALUES,
+            Concurrency::Optimistic => concurrency::OPTIMISTIC,
+        }
+    }
+}
+
 impl Run<'_> {
     /// sp_cursoropen @cursor OUTPUT, @stmt, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT [, @params, values...].
     pub(in crate::batch) fn cursor_open(
@@ -110,59 +171,24 @@ impl Run<'_> {
         outs: &OpenArgs,
         values: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
-        let options = number(outs.scroll.as_ref()).unwrap_or(0);
-        let access = number(outs.concurrency.as_ref()).unwrap_or(0);
+        let asked = Asked {
+            options: number(outs.scroll.as_ref()).unwrap_or(0),
+            access: number(outs.concurrency.as_ref()).unwrap_or(0),
+        };
         let (mut vars, _) = self.bind_values(declared, values)?;
-        let wish = match options & 0x1f {
-            scroll::STATIC => Model::Static,
-            scroll::DYNAMIC | scroll::FORWARD_ONLY => Model::Dynamic,
-            scroll::FAST_FORWARD => Model::FastForward,
-            0 | scroll::KEYSET => Model::Keyset,
-            _ => return Err(invalid("sp_cursoropen", "scrollopt").into()),
-        };
-        let made = match source_of(batch, wish) {
-            Some(source) => {
-                let line = batch.program.lines.first().copied().unwrap_or(1);
-                Some(compile(self.core, &source).map_err(|e| e.at_line(line))?)
-            }
-            None => None,
-        };
-        let accepted = |model: Model| {
-            options & scroll::CHECK_ACCEPTED == 0
-                || options & acceptable(model, options) != 0
-                || model == wish
-        };
-        let plan = match made {
-            Some(plan) if accepted(plan.model) => plan,
-            _ if access & concurrency::ALLOW_DIRECT != 0 => {
-                return self.run_directly(batch, &mut vars, outs);
-            }
-            Some(_) => {
-                return Err(SqlError::new(16955, 16, 2, "Could not create an acceptable cursor.").into());
-            }
-            None => {
-                let text = "sp_cursoropen/sp_cursorprepare: The statement parameter can only be a batch or a stored \
-                            procedure with a single select, without FOR BROWSE, COMPUTE BY, or variable assignments.";
-                return Err(SqlError::new(16938, 16, 1, text).into());
-            }
+        let Some(plan) = self.plan_of(batch, asked)? else {
+            return self.run_directly(batch, &mut vars, outs);
         };
         let model = plan.model;
-        let forward = options & scroll::FORWARD_ONLY != 0 && model == Model::Dynamic;
         let header = Header {
             columns: shown_columns(&plan.columns, model == Model::Keyset),
             origins: origins_of(&plan, self.core.db().id()),
         };
-        let wished = match access & 0xf {
-            concurrency::READ_ONLY => Concurrency::ReadOnly,
-            concurrency::SCROLL_LOCKS => Concurrency::ScrollLocks,
-            0 | concurrency::OPTIMISTIC | concurrency::BY_VALUES => Concurrency::Optimistic,
-            _ => return Err(invalid("sp_cursoropen", "ccopt").into()),
-        };
         let new = NewCursor {
             plan,
             name: "",
-            concurrency: wished,
-            scroll: model != Model::FastForward && !forward,
+            concurrency: asked.concurrency()?,
+            scroll: model != Model::FastForward && !asked.is_forward(model),
             global: true,
             api: true,
             text: &batch.text,
@@ -177,32 +203,43 @@ impl Run<'_> {
         *cursor.info.name.lock() = hidden_name(handle).into();
         self.core.cursors.keep(cursor.clone());
         self.core.cursors.declare(&hidden_name(handle), true, cursor.clone())?;
-        let result = self.first_rows(&cursor, &header, options, outs);
-        let status = match result {
+        let status = match self.first_rows(&cursor, &header, asked.options, outs) {
             Ok(status) => status,
             Err(error) => {
                 self.core.cursors.release(handle);
                 return Err(error);
             }
         };
-        let actual = match model {
-            Model::Static => scroll::STATIC,
-            Model::Keyset => scroll::KEYSET,
-            Model::Dynamic if forward => scroll::FORWARD_ONLY,
-            Model::Dynamic => scroll::DYNAMIC,
-            Model::FastForward => scroll::FAST_FORWARD,
-        };
-        let access = match cursor.info.declared.concurrency {
-            Concurrency::ReadOnly => concurrency::READ_ONLY,
-            Concurrency::ScrollLocks => concurrency::SCROLL_LOCKS,
-            Concurrency::Optimistic if access & 0xf == concurrency::BY_VALUES => concurrency::BY_VALUES,
-            Concurrency::Optimistic => concurrency::OPTIMISTIC,
-        };
         self.put(outs.cursor.as_ref(), if status == CLOSED { 0 } else { handle.into() })?;
-        self.put(outs.scroll.as_ref(), actual)?;
-        self.put(outs.concurrency.as_ref(), access)?;
+        self.put(outs.scroll.as_ref(), asked.given_scroll(model))?;
+        self.put(outs.concurrency.as_ref(), asked.given_access(cursor.info.declared.concurrency))?;
         self.put(outs.rows.as_ref(), cursor.info.rows.load(Relaxed))?;
         Ok((Flow::Next, status))
+    }
+
+    /// The plan of the cursor; none where the text is to run as it is.
+    ///
+    /// # Errors
+    /// Of the text; 16938 it is no single query, 16955 its cursor is not of an accepted kind.
+    fn plan_of(&mut self, batch: &Arc<Compiled>, asked: Asked) -> Result<Option<Arc<CursorPlan>>, Failure> {
+        let wish = asked.model()?;
+        let plan = match source_of(batch, wish) {
+            Some(source) => {
+                let line = batch.program.lines.first().copied().unwrap_or(1);
+                Some(compile(self.core, &source).map_err(|e| e.at_line(line))?)
+            }
+            None => None,
+        };
+        match plan {
+            Some(plan) if plan.model == wish || asked.accepts(plan.model) => Ok(Some(plan)),
+            _ if asked.access & concurrency::ALLOW_DIRECT != 0 => Ok(None),
+            Some(_) => Err(SqlError::new(16955, 16, 2, "Could not create an acceptable cursor.").into()),
+            None => {
+                let text = "sp_cursoropen/sp_cursorprepare: The statement parameter can only be a batch or a stored \
+                            procedure with a single select, without FOR BROWSE, COMPUTE BY, or variable assignments.";
+                Err(SqlError::new(16938, 16, 1, text).into())
+            }
+        }
     }
 
     /// The header of the cursor's rows, and with AUTO_FETCH the first of them.

@@ -1,0 +1,149 @@
+//! OUTPUT while its statement runs: rows go to the client at once, those for a table when the statement has done its own work if it
+//! reads or changes that table.
+
+use super::{IntoPlan, OutputPlan};
+use crate::dml::loader::Loader;
+use crate::dml::new_row::NewRows;
+use crate::operators::context::{ExecCtx, RowSink};
+use crate::operators::memory::row_bytes;
+use crate::operators::rt::Rt;
+use crate::state::changes::Action;
+use types::{SqlError, Value};
+
+/// Whether rows go to the client.
+pub fn to_client(output: Option<&OutputPlan>) -> bool {
+    output.is_some_and(|plan| plan.client.is_some())
+}
+
+/// A change of one row, for OUTPUT. An image that there is not is empty.
+pub struct OutputRow<'r> {
+    pub deleted: &'r [Value],
+    pub inserted: &'r [Value],
+    /// The statement's row.
+    pub row: &'r [Value],
+    pub action: Action,
+}
+
+/// OUTPUT while its statement runs.
+pub struct Outlet<'p> {
+    plan: Option<&'p OutputPlan>,
+    client: &'p mut dyn RowSink,
+    /// Boxed: it is large, and most statements have none.
+    into: Option<Box<IntoRun<'p>>>,
+    slots: Vec<Value>,
+}
+
+struct IntoRun<'p> {
+    loader: Loader<'p>,
+    values: Vec<Value>,
+    /// Rows that wait for the end.
+    waiting: Vec<Box<[Value]>>,
+}
+
+impl<'p> Outlet<'p> {
+    /// Locks the table that rows go into.
+    ///
+    /// # Errors
+    /// 544, 545; those of the lock.
+    #[inline]
+    pub fn begin(
+        plan: Option<&'p OutputPlan>,
+        ctx: &mut ExecCtx<'_>,
+        client: &'p mut dyn RowSink,
+    ) -> Result<Outlet<'p>, SqlError> {
+        let into = match plan.and_then(|plan| plan.into.as_ref()) {
+            None => None,
+            Some(into) => Some(into.begin(ctx)?),
+        };
+        Ok(Outlet { plan, client, into, slots: Vec::new() })
+    }
+
+    /// Gives a changed row.
+    ///
+    /// # Errors
+    /// Those of the expressions, of the client, of the table.
+    #[inline]
+    pub fn give(&mut self, row: &OutputRow<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        match self.plan {
+            None => Ok(()),
+            Some(plan) => self.give_to(plan, row, rt),
+        }
+    }
+
+    fn give_to(
+        &mut self,
+        plan: &'p OutputPlan,
+        row: &OutputRow<'_>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        slots.extend_from_slice(row.deleted);
+        slots.resize(plan.width, Value::Null);
+        slots.extend_from_slice(row.inserted);
+        slots.resize(2 * plan.width, Value::Null);
+        slots.extend_from_slice(row.row);
+        slots.push(Value::str(row.action.word()));
+        if let (Some(into), Some(run)) = (&plan.into, &mut self.into) {
+            run.add(into, &slots, rt)?;
+        }
+        if let Some(client) = &plan.client {
+            rt.session().acknowledge_reads()?;
+            let values: Result<Vec<Value>, SqlError> =
+                client.exprs.iter().map(|e| e.eval(&slots, rt)).collect();
+            self.client.row(&values?)?;
+        }
+        self.slots = slots;
+        Ok(())
+    }
+
+    /// All rows were given: those for a table are in it after this.
+    ///
+    /// # Errors
+    /// Those of the table.
+    #[inline]
+    pub fn finish(self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let Some(run) = self.into else { return Ok(()) };
+        match self.plan.and_then(|plan| plan.into.as_ref()) {
+            Some(into) => (*run).finish(into, rt),
+            None => Ok(()),
+        }
+    }
+}
+
+impl IntoPlan {
+    fn begin(&self, ctx: &mut ExecCtx<'_>) -> Result<Box<IntoRun<'_>>, SqlError> {
+        let NewRows { db, store, .. } = &self.rows;
+        self.rows.check_identity(ctx)?;
+        ctx.session.lock_table(db, &store.table, self.lock)?;
+        db.check_writable()?;
+        Ok(Box::new(IntoRun {
+            loader: Loader::new(db, store),
+            values: vec![Value::Null; store.table.columns.len()],
+            waiting: Vec::new(),
+        }))
+    }
+}
+
+impl IntoRun<'_> {
+    fn add(&mut self, into: &IntoPlan, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        into.rows.compute(&into.exprs, slots, rt, &mut self.values)?;
+        if into.waits {
+            rt.reserve(row_bytes(&self.values))?;
+            self.waiting.push(self.values.as_slice().into());
+            return Ok(());
+        }
+        into.rows.complete(&mut self.values, false, rt)?;
+        self.loader.add(rt, &self.values)
+    }
+
+    fn finish(mut self, into: &IntoPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        for row in &mut self.waiting {
+            into.rows.complete(row, false, rt)?;
+            self.loader.add(rt, row)?;
+        }
+        let count = self.loader.finish(rt)?;
+        rt.session().inserted(&into.rows.db, &into.rows.store.table, count);
+        Ok(())
+    }
+}
