@@ -1,6 +1,6 @@
-//! The filter of an index: which rows have an entry in it. A conjunction of tests of single columns against constants, kept as data:
-//! what the rows of a table are tested by needs no expression.
-//! Guarantees: `IndexFilter::load` of what `IndexFilter::kept` wrote gives the same tests; an unknown result keeps a row out.
+//! The filter of an index or of statistics: which rows have an entry in it, or are measured. A conjunction of tests of single columns
+//! against constants, kept as data: what the rows of a table are tested by needs no expression.
+//! Guarantees: `RowFilter::load` of what `RowFilter::kept` wrote gives the same tests; an unknown result keeps a row out.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use types::{Collation, ColumnType, DataType, RowLayout, Value, ops};
 use crate::defs::ColumnDef;
 use crate::type_text::type_of_text;
 
-/// Which rows an index has.
+/// Which rows of a table count.
 #[derive(Clone, Debug)]
-pub struct IndexFilter {
+pub struct RowFilter {
     /// Under which number the catalog keeps its text.
     pub object_id: i32,
-    /// As sys.indexes.filter_definition shows it: in parentheses.
+    /// As sys.indexes and sys.stats show it: in parentheses.
     pub text: Arc<str>,
     /// All of them hold.
     pub terms: Vec<FilterTerm>,
@@ -81,8 +81,8 @@ impl FilterTerm {
     }
 }
 
-impl IndexFilter {
-    /// Whether a row of the table has an entry.
+impl RowFilter {
+    /// Whether a row of the table is one of them.
     #[inline]
     pub fn admits(&self, values: &[Value]) -> bool {
         self.terms.iter().all(|term| values.get(term.column).is_some_and(|value| term.holds(value)))
@@ -94,7 +94,7 @@ impl IndexFilter {
     }
 
     /// The same filter of a table whose columns have moved.
-    pub fn moved(&self, to: impl Fn(usize) -> usize) -> IndexFilter {
+    pub fn moved(&self, to: impl Fn(usize) -> usize) -> RowFilter {
         let mut moved = self.clone();
         moved.terms.iter_mut().for_each(|term| term.column = to(term.column));
         moved
@@ -125,7 +125,7 @@ impl IndexFilter {
     }
 
     /// From what the catalog keeps; `None` when that is damaged.
-    pub fn load(object_id: i32, kept: &str, columns: &[ColumnDef]) -> Option<IndexFilter> {
+    pub fn load(object_id: i32, kept: &str, columns: &[ColumnDef]) -> Option<RowFilter> {
         let (line, text) = kept.split_once('\n')?;
         let term = |word: &str| {
             let (id, test) = word.split_once(':')?;
@@ -143,7 +143,50 @@ impl IndexFilter {
             Some(FilterTerm { column, collation: columns[column].collation, test })
         };
         let terms: Option<Vec<FilterTerm>> = line.split_whitespace().map(term).collect();
-        Some(IndexFilter { object_id, text: text.into(), terms: terms? })
+        Some(RowFilter { object_id, text: text.into(), terms: terms? })
+    }
+}
+
+/// The filter of statistics. Statistics belong to all versions of their table's definition, and a column has another position in some:
+/// so it stays as it is kept, and is read over the columns of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatisticsFilter {
+    /// Under which number the catalog keeps it.
+    pub object_id: i32,
+    kept: Arc<str>,
+}
+
+impl StatisticsFilter {
+    /// A filter over these columns.
+    pub fn new(filter: &RowFilter, columns: &[ColumnDef]) -> StatisticsFilter {
+        StatisticsFilter { object_id: filter.object_id, kept: filter.kept(columns).into() }
+    }
+
+    /// What the catalog has kept; `None` where that is no filter of these columns.
+    pub fn load(object_id: i32, kept: &str, columns: &[ColumnDef]) -> Option<StatisticsFilter> {
+        RowFilter::load(object_id, kept, columns)?;
+        Some(StatisticsFilter { object_id, kept: kept.into() })
+    }
+
+    /// What the catalog keeps.
+    pub fn kept(&self) -> &str {
+        &self.kept
+    }
+
+    /// As sys.stats shows it.
+    pub fn text(&self) -> &str {
+        self.kept.split_once('\n').map_or("", |(_, text)| text)
+    }
+
+    /// The tests of the columns of a version of the table; `None` where it has lost one.
+    pub fn over(&self, columns: &[ColumnDef]) -> Option<RowFilter> {
+        RowFilter::load(self.object_id, &self.kept, columns)
+    }
+
+    /// column_ids that it names.
+    pub fn columns(&self) -> impl Iterator<Item = i32> {
+        let tests = self.kept.split_once('\n').map_or("", |(tests, _)| tests);
+        tests.split_whitespace().filter_map(|word| word.split_once(':')?.0.parse().ok())
     }
 }
 
@@ -238,8 +281,8 @@ mod tests {
             term(1, FilterTest::In(vec![text("a b|;"), text("ü\n")])),
             term(2, FilterTest::IsNotNull),
         ];
-        let filter = IndexFilter { object_id: 5, text: "(a\nb)".into(), terms };
-        let loaded = IndexFilter::load(5, &filter.kept(&columns), &columns).unwrap();
+        let filter = RowFilter { object_id: 5, text: "(a\nb)".into(), terms };
+        let loaded = RowFilter::load(5, &filter.kept(&columns), &columns).unwrap();
         assert_eq!(&*loaded.text, "(a\nb)");
         for (a, b) in filter.terms.iter().zip(&loaded.terms) {
             assert_eq!((a.column, &a.test), (b.column, &b.test));
@@ -249,7 +292,14 @@ mod tests {
         assert!(!loaded.admits(&row(5, "a b|;", Value::Bit(false))), "5 is not above 5.5");
         assert!(!loaded.admits(&row(6, "other", Value::Bit(false))));
         assert!(!loaded.admits(&row(6, "a b|;", Value::Null)));
-        assert!(IndexFilter::load(5, "4:?|int;00\n()", &columns).is_none());
-        assert!(IndexFilter::load(5, "5:N\n()", &columns).is_none(), "no such column");
+        assert!(RowFilter::load(5, "4:?|int;00\n()", &columns).is_none());
+        let of_statistics = StatisticsFilter::new(&filter, &columns);
+        assert_eq!(of_statistics.text(), "(a\nb)");
+        assert_eq!(of_statistics.columns().collect::<Vec<_>>(), [4, 7, 9]);
+        assert_eq!(StatisticsFilter::load(5, of_statistics.kept(), &columns), Some(of_statistics.clone()));
+        let moved = of_statistics.over(&columns[1..]);
+        assert!(moved.is_none(), "the first column is gone");
+        assert!(of_statistics.over(&columns).unwrap().admits(&row(6, "A B|;", Value::Bit(false))));
+        assert!(RowFilter::load(5, "5:N\n()", &columns).is_none(), "no such column");
     }
 }

@@ -49,7 +49,7 @@ pub use alias::AliasDef;
 pub use constraint::{CheckDef, ForeignKeyDef};
 pub use db::{Db, DbStatus, FIRST_USER_DB, MASTER, Open, TEMPDB, VARIABLES};
 pub use defs::*;
-pub use filter::IndexFilter;
+pub use filter::{RowFilter, StatisticsFilter};
 pub use growth::Growth;
 pub use lookups::{ConstraintAt, ConstraintKind, constraints_of};
 pub use module::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TriggerOrder};

@@ -15,7 +15,7 @@ use super::temporal::Temporal;
 pub use super::type_text::type_of_text;
 use super::{
     Catalog, CheckDef, ColumnDef, ComputedDef, DefaultDef, ForeignKeyDef, IdentityState, IndexDef,
-    IndexFilter, IndexOptions, LockEscalation, TableDef, TableState,
+    IndexOptions, LockEscalation, RowFilter, TableDef, TableState,
 };
 use super::{alias, constraint, module, other, statistics, table_type, temporal};
 use crate::statistics::TableStatistics;
@@ -166,7 +166,7 @@ fn table(
         }
     }
     let storage = storage.ok_or_else(|| damaged("heap or clustered index", object_id))?;
-    let state = TableState::opened(rows.noted, TableStatistics::of(measured.of(object_id, &columns)));
+    let state = TableState::opened(rows.noted, TableStatistics::of(measured.of(object_id, &columns, texts)));
     *state.identity.lock() = IdentityState { last: reserved, reserved: reserved.unwrap_or(0) };
     Ok(TableDef {
         object_id,
@@ -280,7 +280,7 @@ fn index(
         Some(id) => {
             let id = i32::try_from(id).map_err(|_| damaged("filter", object_id))?;
             let kept = texts.get(&id).map_or("", String::as_str);
-            let filter = IndexFilter::load(id, kept, columns).ok_or_else(|| damaged("filter", object_id))?;
+            let filter = RowFilter::load(id, kept, columns).ok_or_else(|| damaged("filter", object_id))?;
             Some(Arc::new(filter))
         }
     };

@@ -31,7 +31,8 @@ pub enum SysTable {
     Texts = 8,
     /// object_id | rows at the last clean stop
     RowCounts = 9,
-    /// object_id, stats_id | name, columns, flags, when measured, rows, rows of the sample, densities, lengths
+    /// object_id, stats_id | name, columns, flags, when measured, rows, rows of the sample, densities, lengths, number of the filter's
+    /// text, rows of the table
     Statistics = 10,
     /// object_id, stats_id, ordinal | value, rows of the range, rows of the value, values of the range
     Steps = 11,
@@ -190,6 +191,8 @@ impl SysTable {
                 (Float, true),
                 (LIST, true),
                 (LIST, true),
+                (Int, true),
+                (Float, true),
             ],
             SysTable::Steps => &[
                 (Int, false),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use catalog::statistics::{self, Measured, Origin, Statistics};
-use catalog::{Db, IndexDef, TableDef};
+use catalog::{Db, IndexDef, RowFilter, TableDef};
 use storage::sample::{self, Amount};
 use types::DataType;
 
@@ -86,6 +86,29 @@ fn leave(db: &Arc<Db>, table: &Arc<TableDef>, statistics: &Arc<Statistics>) -> b
     left
 }
 
+/// What is known of a part of a table's rows.
+pub struct Filtered {
+    pub filter: RowFilter,
+    /// Position of the column of the histogram.
+    pub column: usize,
+    pub measured: Arc<Measured>,
+}
+
+/// What is known of parts of a table's rows: statistics with a filter. What is stale is measured again by a thread of the database.
+pub fn filtered(db: &Arc<Db>, table: &Arc<TableDef>) -> Vec<Filtered> {
+    let known = |s: &Arc<Statistics>| {
+        let filter = s.filter.as_ref()?.over(&table.columns)?;
+        let column = table.position(*s.columns.first()?)?;
+        let measured = s.measured.clone()?;
+        let renew = !s.no_recompute && db.settings().auto_update_stats;
+        if renew && statistics::is_stale(table, &measured) {
+            leave(db, table, s);
+        }
+        Some(Filtered { filter, column, measured })
+    };
+    table.state.statistics.filtered().iter().filter_map(known).collect()
+}
+
 /// The most of these columns of which it is known how many combinations of values they have: their ids, and that number.
 pub fn together(db: &Arc<Db>, table: &Arc<TableDef>, columns: &[i32]) -> Option<(Vec<i32>, f64)> {
     let known = table.state.statistics.begun_with(columns);
@@ -93,7 +116,8 @@ pub fn together(db: &Arc<Db>, table: &Arc<TableDef>, columns: &[i32]) -> Option<
         let ids = index.key.iter().map(|(at, _)| table.columns[*at].column_id);
         ids.take_while(|id| columns.contains(id)).count()
     };
-    let best = table.all_indexes().max_by_key(|index| length(index))?;
+    let whole = table.all_indexes().filter(|index| index.filter.is_none());
+    let best = whole.max_by_key(|index| length(index))?;
     let most = known.as_ref().map_or(1, |(columns, _)| columns.len());
     if length(best) > most && !db.is_autonomous() && db.settings().auto_create_stats {
         // An index says more, and has not been asked yet.
@@ -129,7 +153,7 @@ pub fn measure(
 /// The statistics to be made for a column: those of an index that begins with it, or new ones.
 fn wanted(table: &TableDef, column_id: i32) -> Statistics {
     let all = statistics::all(table);
-    let own = all.iter().find(|s| s.columns.first() == Some(&column_id));
+    let own = all.iter().find(|s| s.columns.first() == Some(&column_id) && s.filter.is_none());
     own.map_or_else(|| new_of(table, column_id), |s| Statistics::clone(s))
 }
 
@@ -140,6 +164,7 @@ fn new_of(table: &TableDef, column_id: i32) -> Statistics {
         columns: vec![column_id],
         origin: Origin::Auto,
         no_recompute: false,
+        filter: None,
         measured: None,
     }
 }

@@ -14,7 +14,7 @@ use access::{AccessError, Direction, ReadMode, RowBatch};
 use catalog::statistics::histogram::{self, Entry};
 use catalog::statistics::store::key_part;
 use catalog::statistics::{Measured, Statistics};
-use catalog::{Db, TableDef, clock, row_counts};
+use catalog::{Db, RowFilter, TableDef, clock, row_counts};
 use types::{KeyPart, SqlError, Value, encode_key_part};
 
 use super::{Base, TableStore, access_error, corrupt_row};
@@ -46,6 +46,8 @@ struct Sample {
     width: usize,
     /// For each row the number of its page.
     pages: Vec<u32>,
+    /// Rows of the pages, whether the filter admits them or not.
+    read: usize,
     /// The share of the table's pages.
     share: f64,
 }
@@ -64,15 +66,25 @@ pub fn measure(
     debug_assert_eq!(positions.len(), statistics.columns.len());
     let modified = table.state.modified();
     let store = TableStore::open(db, table)?;
-    let sample = read(db, &store, &positions, amount)?;
-    let parts: Vec<KeyPart> = positions.iter().map(|at| key_part(&table.columns[*at])).collect();
-    let sampled = sample.pages.len() as f64;
-    let known = row_counts::estimate(table).map(|rows| rows as f64);
-    let estimated = if sample.share >= 1.0 { sampled } else { sampled / sample.share };
-    let rows = match known {
-        Some(rows) if sample.share < 1.0 => rows.max(sampled),
-        _ => estimated,
+    let filter = match &statistics.filter {
+        None => None,
+        Some(filter) => {
+            let of = filter.over(&store.table.columns);
+            Some(
+                of.ok_or_else(|| SqlError::internal("a filter names a column that the table does not have"))?,
+            )
+        }
     };
+    let sample = read(db, &store, (&positions, filter.as_ref()), amount)?;
+    let parts: Vec<KeyPart> = positions.iter().map(|at| key_part(&table.columns[*at])).collect();
+    let (sampled, looked_at) = (sample.pages.len() as f64, sample.read as f64);
+    let known = row_counts::estimate(table).map(|rows| rows as f64);
+    let unfiltered = match known {
+        Some(rows) if sample.share < 1.0 => rows.max(looked_at),
+        _ if sample.share < 1.0 => looked_at / sample.share,
+        _ => looked_at,
+    };
+    let rows = if sampled < looked_at { unfiltered * sampled / looked_at } else { unfiltered };
     let keys = Keys::of(&sample, &parts);
     let mut densities = Vec::with_capacity(parts.len());
     for prefix in 1..=parts.len() {
@@ -82,19 +94,39 @@ pub fn measure(
     let scale = if sampled > 0.0 { rows / sampled } else { 1.0 };
     let histogram = keys.histogram(&sample, scale, densities.first().copied().unwrap_or(0.0));
     let lengths = lengths(&sample);
-    Ok(Measured { updated: clock::now(), rows, sampled, modified, histogram, densities, lengths })
+    Ok(Measured { updated: clock::now(), rows, sampled, unfiltered, modified, histogram, densities, lengths })
 }
 
-fn read(db: &Arc<Db>, store: &TableStore, positions: &[usize], amount: Amount) -> Result<Sample, SqlError> {
+fn read(
+    db: &Arc<Db>,
+    store: &TableStore,
+    (positions, filter): (&[usize], Option<&RowFilter>),
+    amount: Amount,
+) -> Result<Sample, SqlError> {
     let columns: Vec<u16> = positions.iter().map(|at| *at as u16).collect();
     let mut sample = Sample { width: columns.len(), share: 1.0, ..Sample::default() };
     let fail = |e: AccessError| access_error(db, e);
     let mut batch = RowBatch::new();
     let mut values = vec![Value::Null; columns.len()];
+    // The filter's tests are over these columns, one after another.
+    let tested: Vec<u16> = filter.iter().flat_map(|f| f.columns()).map(|at| at as u16).collect();
+    let place = |at: usize| tested.iter().position(|tested| usize::from(*tested) == at).unwrap_or(usize::MAX);
+    let filter = filter.map(|filter| filter.moved(place));
+    let mut filtered = vec![Value::Null; tested.len()];
     let mut take = |sample: &mut Sample, batch: &RowBatch, page: u32| -> Result<(), SqlError> {
+        let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| {
+            let decoded = store.table.layout.decode_some(row, columns, values);
+            decoded.map_err(|e| corrupt_row(&store.table, &e))
+        };
+        sample.read += batch.len();
         for i in 0..batch.len() {
-            let decoded = store.table.layout.decode_some(batch.row(i), &columns, &mut values);
-            decoded.map_err(|e| corrupt_row(&store.table, &e))?;
+            if let Some(filter) = &filter {
+                decode(batch.row(i), &tested, &mut filtered)?;
+                if !filter.admits(&filtered) {
+                    continue;
+                }
+            }
+            decode(batch.row(i), &columns, &mut values)?;
             sample.values.extend(values.iter_mut().map(shortened));
             sample.pages.push(page);
         }

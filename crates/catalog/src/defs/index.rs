@@ -1,6 +1,6 @@
 //! Indexes and heaps: where rows lie and in which order.
 
-use crate::filter::IndexFilter;
+use crate::filter::RowFilter;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct IndexDef {
     /// What else was said of it.
     pub options: IndexOptions,
     /// Which rows it has; all without one.
-    pub filter: Option<Arc<IndexFilter>>,
+    pub filter: Option<Arc<RowFilter>>,
 }
 
 impl IndexDef {

@@ -17,7 +17,7 @@ use compact_str::{CompactString, format_compact};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use types::Value;
 
-use crate::{LOB_INDEX_ID, TableDef, fold_name};
+use crate::{LOB_INDEX_ID, StatisticsFilter, TableDef, fold_name};
 pub use histogram::{Entry, Histogram, Step};
 
 /// Who has made statistics.
@@ -42,8 +42,22 @@ pub struct Statistics {
     pub origin: Origin,
     /// NORECOMPUTE: only UPDATE STATISTICS measures again.
     pub no_recompute: bool,
+    /// Which rows they are of; none for all.
+    pub filter: Option<StatisticsFilter>,
     /// What was measured; none before the first time.
     pub measured: Option<Arc<Measured>>,
+}
+
+impl Statistics {
+    /// column_ids whose values decide what is measured.
+    pub fn dependent(&self) -> impl Iterator<Item = i32> {
+        self.columns.iter().copied().chain(self.filter.iter().flat_map(StatisticsFilter::columns))
+    }
+
+    /// Whether it measures or tests a column.
+    pub fn depends_on(&self, column_id: i32) -> bool {
+        self.dependent().any(|id| id == column_id)
+    }
 }
 
 /// What was measured of a table's values.
@@ -51,9 +65,11 @@ pub struct Statistics {
 pub struct Measured {
     /// When, as datetime.
     pub updated: Value,
-    /// Rows of the table, and of the sample.
+    /// Rows that the filter admits, without one those of the table; and of the sample.
     pub rows: f64,
     pub sampled: f64,
+    /// Rows of the table.
+    pub unfiltered: f64,
     /// [`crate::TableState::modified`] at that time.
     pub modified: u64,
     /// Of the first column.
@@ -106,6 +122,8 @@ pub struct TableStatistics {
     turn: Mutex<()>,
     /// The columns of which something was measured, as [`column_bit`]s: changes of others make no plan worse.
     measured: AtomicU64,
+    /// Something was measured of a part of the rows.
+    filtered: AtomicBool,
     /// How often something was measured again.
     renewals: AtomicU64,
     /// Ids of those that are to be measured again by a thread of the database.
@@ -135,8 +153,16 @@ impl TableStatistics {
 
     fn note_measured(&self, list: &[Arc<Statistics>]) {
         let measured = list.iter().filter(|s| s.measured.is_some());
-        let columns = measured.flat_map(|s| &s.columns).fold(0, |all, id| all | column_bit(*id));
+        let columns = measured.flat_map(|s| s.dependent()).fold(0, |all, id| all | column_bit(id));
         self.measured.store(columns, Relaxed);
+        let of_parts = list.iter().any(|s| s.measured.is_some() && s.filter.is_some());
+        self.filtered.store(of_parts, Relaxed);
+    }
+
+    /// Whether there are any of [`TableStatistics::filtered`].
+    #[inline]
+    pub fn has_filtered(&self) -> bool {
+        self.filtered.load(Relaxed)
     }
 
     /// The right to measure, when no other session has it.
@@ -179,6 +205,7 @@ impl TableStatistics {
     pub fn of_column(&self, column_id: i32) -> Option<Arc<Statistics>> {
         let list = self.list.read();
         let own = list.iter().filter(|s| s.columns.first() == Some(&column_id) && s.measured.is_some());
+        let own = own.filter(|s| s.filter.is_none());
         let newest = |s: &&Arc<Statistics>| s.measured.as_ref().map_or(0, |m| m.modified);
         own.max_by_key(newest).cloned()
     }
@@ -186,7 +213,7 @@ impl TableStatistics {
     /// Different combinations of values of these columns, from statistics that begin with them in any order.
     pub fn distinct(&self, columns: &[i32]) -> Option<f64> {
         let list = self.list.read();
-        list.iter().find_map(|s| {
+        list.iter().filter(|s| s.filter.is_none()).find_map(|s| {
             let prefix = s.columns.get(..columns.len())?;
             let same = columns.iter().all(|id| prefix.contains(id));
             same.then(|| s.measured.as_ref()?.distinct(columns.len()))?
@@ -201,7 +228,14 @@ impl TableStatistics {
             let distinct = s.measured.as_ref().filter(|_| length > 1)?.distinct(length)?;
             Some((s.columns[..length].to_vec(), distinct))
         };
-        list.iter().filter_map(prefix).max_by_key(|(columns, _)| columns.len())
+        let whole = list.iter().filter(|s| s.filter.is_none());
+        whole.filter_map(prefix).max_by_key(|(columns, _)| columns.len())
+    }
+
+    /// Those of a part of the rows of which something was measured.
+    pub fn filtered(&self) -> Vec<Arc<Statistics>> {
+        let list = self.list.read();
+        list.iter().filter(|s| s.filter.is_some() && s.measured.is_some()).cloned().collect()
     }
 
     /// Adds statistics, or puts them in the place of those with their id.
@@ -233,8 +267,8 @@ impl TableStatistics {
     pub fn forget_column(&self, column_id: i32) {
         let mut list = self.list.write();
         self.unwritten.store(true, Relaxed);
-        list.retain(|s| s.origin == Origin::User || !s.columns.contains(&column_id));
-        for statistics in list.iter_mut().filter(|s| s.columns.contains(&column_id)) {
+        list.retain(|s| s.origin == Origin::User || !s.depends_on(column_id));
+        for statistics in list.iter_mut().filter(|s| s.depends_on(column_id)) {
             *statistics = Arc::new(Statistics { measured: None, ..Statistics::clone(statistics) });
         }
         self.note_measured(&list);
@@ -274,7 +308,9 @@ pub fn all(table: &TableDef) -> Vec<Arc<Statistics>> {
     for index in table.all_indexes().filter(|index| !index.key.is_empty()) {
         let mut own = of_index(table, index);
         // Those of a dropped index may still be there; an index of the same name and other columns has not been measured.
-        let same = |s: &&Arc<Statistics>| s.stats_id == own.stats_id && s.columns == own.columns;
+        let same = |s: &&Arc<Statistics>| {
+            s.stats_id == own.stats_id && s.columns == own.columns && s.filter == own.filter
+        };
         if let Some(known) = known.iter().filter(|s| s.origin == Origin::Index).find(same) {
             (own.measured, own.no_recompute) = (known.measured.clone(), known.no_recompute);
         }
@@ -294,6 +330,7 @@ pub fn of_index(table: &TableDef, index: &crate::IndexDef) -> Statistics {
         columns,
         origin: Origin::Index,
         no_recompute: false,
+        filter: index.filter.as_ref().map(|filter| StatisticsFilter::new(filter, &table.columns)),
         measured: None,
     }
 }
@@ -315,13 +352,13 @@ pub fn threshold(rows: f64) -> u64 {
 /// Whether what was measured is to be measured again.
 pub fn is_stale(table: &TableDef, measured: &Measured) -> bool {
     let changed = table.state.modified().saturating_sub(measured.modified);
-    let limit = threshold(measured.rows);
+    let limit = threshold(measured.unfiltered);
     if changed >= limit {
         return true;
     }
     // After a crash nobody has counted the changes, but the rows tell.
-    let rows = crate::row_counts::estimate(table).map_or(measured.rows, |rows| rows as f64);
-    (rows - measured.rows).abs() >= limit as f64
+    let rows = crate::row_counts::estimate(table).map_or(measured.unfiltered, |rows| rows as f64);
+    (rows - measured.unfiltered).abs() >= limit as f64
 }
 
 #[cfg(test)]
@@ -344,6 +381,7 @@ mod tests {
             updated: Value::Null,
             rows: 10.0,
             sampled: 10.0,
+            unfiltered: 10.0,
             modified,
             histogram: Histogram::default(),
             densities: vec![0.1, 0.05],
@@ -355,10 +393,32 @@ mod tests {
             columns: columns.to_vec(),
             origin: Origin::User,
             no_recompute: false,
+            filter: None,
             measured: Some(Arc::new(measured(modified))),
         };
         statistics.put(make(7, &[1, 2], 5));
         statistics.put(make(3, &[1], 9));
+        // Of some of the rows: they say nothing of all.
+        let columns = [crate::ColumnDef {
+            column_id: 4,
+            name: "c4".into(),
+            ty: types::DataType::Int,
+            nullable: true,
+            collation: types::Collation::DEFAULT,
+            default: None,
+            identity: None,
+            computed: None,
+            generated: None,
+            alias: None,
+            mask: None,
+        }];
+        let filter = StatisticsFilter::load(9, "4:N \n([c4] IS NULL)", &columns);
+        assert!(filter.is_some());
+        statistics.put(Statistics { filter, ..make(8, &[1, 2, 3], 11) });
+        assert_eq!(statistics.filtered().iter().map(|s| s.stats_id).collect::<Vec<_>>(), [8]);
+        assert!(statistics.list()[2].depends_on(4) && !statistics.list()[1].depends_on(4));
+        assert_eq!(statistics.measured_columns(), (1..=4).fold(0, |all, id| all | column_bit(id)));
+        statistics.remove(8);
         assert_eq!(statistics.of_column(1).map(|s| s.stats_id), Some(3));
         assert_eq!(statistics.measured_columns(), column_bit(1) | column_bit(2));
         assert!(statistics.of_column(2).is_none());

@@ -11,9 +11,10 @@ use txn::Txn;
 use types::{ColumnType, KeyPart, RowLayout, Value, encode_key_part};
 
 use super::{Histogram, Measured, Origin, Statistics, Step};
+use crate::module::text_rows;
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
-use crate::{ColumnDef, TableDef};
+use crate::{ColumnDef, StatisticsFilter, TableDef};
 
 /// Bits of a row's flags.
 const AUTO: i64 = 1;
@@ -42,12 +43,18 @@ impl Rows {
     }
 
     /// The statistics of a table with these columns.
-    pub fn of(&self, object_id: i32, columns: &[ColumnDef]) -> Vec<Statistics> {
+    pub fn of(&self, object_id: i32, columns: &[ColumnDef], texts: &HashMap<i32, String>) -> Vec<Statistics> {
         let rows = self.statistics.get(&object_id).map_or(&[][..], Vec::as_slice);
-        rows.iter().filter_map(|row| self.one(object_id, row, columns)).collect()
+        rows.iter().filter_map(|row| self.one(object_id, row, columns, texts)).collect()
     }
 
-    fn one(&self, object_id: i32, row: &[Value], columns: &[ColumnDef]) -> Option<Statistics> {
+    fn one(
+        &self,
+        object_id: i32,
+        row: &[Value],
+        columns: &[ColumnDef],
+        texts: &HashMap<i32, String>,
+    ) -> Option<Statistics> {
         let stats_id = i32::try_from(row[1].as_i64()?).ok()?;
         let ids: Option<Vec<i32>> = row[3].as_str()?.split(',').map(|id| id.parse().ok()).collect();
         let ids = ids.filter(|ids| ids.iter().all(|id| columns.iter().any(|c| c.column_id == *id)))?;
@@ -59,7 +66,12 @@ impl Rows {
             f if f & OF_INDEX != 0 => Origin::Index,
             _ => Origin::User,
         };
+        let filter = match filter_id(row) {
+            None => None,
+            Some(id) => Some(StatisticsFilter::load(id, texts.get(&id)?, columns)?),
+        };
         Some(Statistics {
+            filter,
             stats_id,
             name: row[2].as_str().map(CompactString::from)?,
             columns: ids,
@@ -68,6 +80,11 @@ impl Rows {
             measured: measured(row, steps, first).map(Arc::new),
         })
     }
+}
+
+/// Under which number the text of the filter is kept.
+fn filter_id(row: &[Value]) -> Option<i32> {
+    i32::try_from(row.get(10)?.as_i64()?).ok()
 }
 
 fn measured(row: &[Value], steps: &[Vec<Value>], column: &ColumnDef) -> Option<Measured> {
@@ -91,9 +108,11 @@ fn measured(row: &[Value], steps: &[Vec<Value>], column: &ColumnDef) -> Option<M
     };
     let steps: Option<Vec<Step>> = steps.iter().map(step).collect();
     let steps = steps.filter(|steps| steps.windows(2).all(|pair| pair[0].key < pair[1].key))?;
+    let rows = number(&row[6])?;
     Some(Measured {
         updated: Some(row[5].clone()).filter(|updated| !updated.is_null())?,
-        rows: number(&row[6])?,
+        rows,
+        unfiltered: row.get(11).and_then(number).unwrap_or(rows),
         sampled: number(&row[7])?,
         modified: 0,
         histogram: Histogram { steps },
@@ -146,8 +165,16 @@ pub fn write(
         known.map_or(Value::Null, |m| Value::Float(m.sampled)),
         known.map_or(Value::Null, |m| numbers(&m.densities)),
         known.map_or(Value::Null, |m| numbers(&m.lengths)),
+        statistics.filter.as_ref().map_or(Value::Null, |filter| Value::Int(filter.object_id)),
+        known.map_or(Value::Null, |m| Value::Float(m.unfiltered)),
     ];
     trees.put(txn, SysTable::Statistics, &row)?;
+    // That of an index is written with the index.
+    if let (Some(filter), Origin::User) = (&statistics.filter, statistics.origin) {
+        for (system, row) in text_rows(filter.object_id, filter.kept()) {
+            trees.put(txn, system, &row)?;
+        }
+    }
     trees.delete_all(txn, SysTable::Steps, &[id.clone(), stats_id.clone()])?;
     let first = table.columns.iter().find(|c| Some(&c.column_id) == statistics.columns.first());
     let (Some(measured), Some(column)) = (known, first) else { return Ok(()) };
@@ -180,6 +207,12 @@ pub fn delete(
     stats_id: Option<i32>,
 ) -> Result<(), StoreError> {
     let prefix: Vec<Value> = std::iter::once(object_id).chain(stats_id).map(Value::Int).collect();
+    for row in trees.rows(SysTable::Statistics, &prefix, ReadMode::Dirty)? {
+        let of_index = row[4].as_i64().is_some_and(|flags| flags & OF_INDEX != 0);
+        if let Some(filter) = filter_id(&row).filter(|_| !of_index) {
+            trees.delete_all(txn, SysTable::Texts, &[Value::Int(filter)])?;
+        }
+    }
     trees.delete_all(txn, SysTable::Statistics, &prefix)?;
     trees.delete_all(txn, SysTable::Steps, &prefix)
 }

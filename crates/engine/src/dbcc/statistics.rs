@@ -69,8 +69,8 @@ fn header(
         measured.map_or(Value::Null, |m| Value::Real(m.density_between() as f32)),
         length.map_or(Value::Null, |l| Value::Real(l as f32)),
         strings,
-        Value::Null,
-        measured.map_or(Value::Null, |m| number(m.rows)),
+        statistics.filter.as_ref().map_or(Value::Null, |filter| text(filter.text())),
+        measured.map_or(Value::Null, |m| number(m.unfiltered)),
         Value::Float(0.0),
     ];
     let columns = [

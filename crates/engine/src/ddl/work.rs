@@ -20,7 +20,7 @@ use catalog::load::rows_of;
 use catalog::store::StoreError;
 use catalog::systables::SysTable;
 use catalog::{
-    ColumnDef, DefaultDef, IndexDef, IndexFilter, KeyConstraint, NewColumn, NewFilter, NewIndex, TableDef,
+    ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex, RowFilter, TableDef,
     pending,
 };
 use exec::state::SessionCore;
@@ -201,7 +201,7 @@ impl Work<'_> {
             None => None,
             Some(NewFilter { text, terms }) => {
                 let (text, terms) = (text.as_str().into(), terms.clone());
-                Some(Arc::new(IndexFilter { object_id: self.object_id()?, text, terms }))
+                Some(Arc::new(RowFilter { object_id: self.object_id()?, text, terms }))
             }
         };
         let (unit, root) = self.tree(filegroup)?;

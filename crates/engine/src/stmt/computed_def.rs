@@ -14,7 +14,7 @@ use expr::functions::Function;
 use plan::bind::Binder;
 use plan::bind::computed::{Computed, NamedColumn};
 use plan::bind::env::{CompileEnv, NO_TEMPS, Names, VarScope};
-use plan::bind::filter::FilteredIndex;
+use plan::bind::filter::Filtered;
 use plan::bind::set_options::SessionOptions;
 use plan::counters::OptimizerCounters;
 use plan::rights::Chain;
@@ -55,17 +55,17 @@ fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Re
     })
 }
 
-/// Binds the filter of an index.
+/// Binds the filter of an index or of statistics.
 ///
 /// # Errors
 /// Those of `Binder::new_filter`.
 pub fn new_filter(
     db: &Arc<Db>,
-    index: FilteredIndex<'_>,
+    of: Filtered<'_>,
     columns: &[NewColumn],
     e: &ast::Expr,
 ) -> Result<NewFilter, SqlError> {
-    with_binder(db, |binder| binder.new_filter(db, index, &named(columns), e))
+    with_binder(db, |binder| binder.new_filter(db, of, &named(columns), e))
 }
 
 /// Runs `f` with a binder for definitions.

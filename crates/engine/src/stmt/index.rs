@@ -21,7 +21,30 @@ use catalog::names::quote;
 use catalog::statistics;
 use catalog::{IndexDef, NewIndex, TableDef};
 use exec::operators::context::ExecCtx;
-use plan::bind::filter::FilteredIndex;
+use plan::bind::filter::Filtered;
+
+/// 10610.
+fn no_filter_on_view(index: &str, view: &str) -> SqlError {
+    let text = format!(
+        "Filtered index '{index}' cannot be created on object '{view}' because it is not a user table. Filtered indexes are \
+         only supported on tables. If you are trying to create a filtered index on a view, consider creating an indexed \
+         view with the filter expression incorporated in the view definition."
+    );
+    SqlError::new(10610, 16, 1, text)
+}
+
+/// 1987.
+fn clustered_disabled(index: &str, table: &str) -> SqlError {
+    let text = format!(
+        "Cannot create nonclustered index '{index}' on table '{table}' because its clustered index is disabled."
+    );
+    SqlError::new(1987, 16, 1, text)
+}
+
+/// 7999: DROP_EXISTING of an index that is not there.
+fn no_index(index: &str, table: &str) -> SqlError {
+    SqlError::new(7999, 16, 9, format!("Could not find any index named '{index}' for table '{table}'."))
+}
 
 impl StmtCtx<'_> {
     pub(super) fn create_index(&mut self, stmt: &CreateIndex) -> Result<(), SqlError> {
@@ -36,13 +59,7 @@ impl StmtCtx<'_> {
             Indexed::View(db, view) => return self.index_view(stmt, &db, &view),
         };
         if table.of_view.is_some() && stmt.filter.is_some() {
-            let text = format!(
-                "Filtered index '{}' cannot be created on object '{shown}' because it is not a user table. Filtered indexes are \
-                 only supported on tables. If you are trying to create a filtered index on a view, consider creating an indexed \
-                 view with the filter expression incorporated in the view definition.",
-                stmt.name
-            );
-            return Err(SqlError::new(10610, 16, 1, text));
+            return Err(no_filter_on_view(&stmt.name.value, &shown));
         }
         let columns = table_def::new_columns(&table);
         let mut included = Vec::new();
@@ -54,8 +71,8 @@ impl StmtCtx<'_> {
             None => None,
             Some(e) => {
                 self.core.options.check_for_filters("CREATE INDEX")?;
-                let index = FilteredIndex { name: &stmt.name.value, table: &shown };
-                Some(computed_def::new_filter(&db, index, &columns, e)?)
+                let of = Filtered { what: "index", name: &stmt.name.value, table: &shown };
+                Some(computed_def::new_filter(&db, of, &columns, e)?)
             }
         };
         let new = NewIndex {
@@ -72,11 +89,7 @@ impl StmtCtx<'_> {
         let drop_existing = stmt.options.iter().any(|o| o.name == "DROP_EXISTING" && o.is_on());
         let old = table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&stmt.name.value)).cloned();
         if table.storage.options.disabled && !(new.clustered && drop_existing) {
-            let text = format!(
-                "Cannot create nonclustered index '{}' on table '{}' because its clustered index is disabled.",
-                stmt.name, table.name
-            );
-            return Err(SqlError::new(1987, 16, 1, text));
+            return Err(clustered_disabled(&stmt.name.value, &table.name));
         }
         let mut work = Work::begin(self.core, &db)?;
         work.lock_current(&table)?;
@@ -94,14 +107,7 @@ impl StmtCtx<'_> {
                 add_index(&mut work, &without, &new).map(drop)
             }
             Some(_) => Err(duplicate_index(&stmt.name.value, &table.full_name())),
-            None if drop_existing => {
-                let text = format!(
-                    "Could not find any index named '{}' for table '{}'.",
-                    stmt.name,
-                    table.full_name()
-                );
-                Err(SqlError::new(7999, 16, 9, text))
-            }
+            None if drop_existing => Err(no_index(&stmt.name.value, &table.full_name())),
             None => add_index(&mut work, &table, &new).map(drop),
         }
     }

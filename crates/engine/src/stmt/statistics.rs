@@ -9,13 +9,14 @@ use syntax::ast::{
 };
 use types::SqlError;
 
-use super::{StmtCtx, option_rules, resolve_table};
+use super::{StmtCtx, computed_def, option_rules, resolve_table, table_def};
 use crate::ddl::names::duplicate_index;
 use crate::ddl::work::Work;
 use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
-use catalog::{Db, TableDef, errors, fold_name};
+use catalog::{Db, NewFilter, RowFilter, StatisticsFilter, TableDef, errors, fold_name};
 use exec::state::SessionCore;
+use plan::bind::filter::Filtered;
 use plan::hints::TableLock;
 use plan::statistics::can_be_measured;
 use storage::sample::{self, Amount};
@@ -114,9 +115,6 @@ pub fn rename(
 
 impl StmtCtx<'_> {
     pub(super) fn create_statistics(&mut self, stmt: &CreateStatistics) -> Result<(), SqlError> {
-        if stmt.filter.is_some() {
-            return Err(errors::not_supported("filtered statistics"));
-        }
         let options = options("CREATE STATISTICS", &stmt.options)?;
         let (db, table) = table_of(self.core, &stmt.table)?;
         let mut columns = Vec::with_capacity(stmt.columns.len());
@@ -145,10 +143,17 @@ impl StmtCtx<'_> {
             columns,
             origin: Origin::User,
             no_recompute: options.no_recompute,
+            filter: None,
             measured: None,
         };
-        new.measured = Some(Arc::new(sample::measure(&db, &table, &new, options.amount)?));
+        let filter =
+            stmt.filter.as_ref().map(|e| self.statistics_filter(&db, &table, stmt, e)).transpose()?;
         let work = Work::begin(self.core, &db)?;
+        if let Some(NewFilter { text, terms }) = filter {
+            let filter = RowFilter { object_id: work.object_id()?, text: text.into(), terms };
+            new.filter = Some(StatisticsFilter::new(&filter, &table.columns));
+        }
+        new.measured = Some(Arc::new(sample::measure(&db, &table, &new, options.amount)?));
         let open = work.open.clone();
         store::write(&open.trees, work.core.txn(&db)?, &table, &new)
             .map_err(|e| errors::store_error(&db, e))?;
@@ -156,6 +161,23 @@ impl StmtCtx<'_> {
         work.core.remember_ddl(change);
         db.forget_plans();
         Ok(())
+    }
+
+    /// The filter of new statistics.
+    ///
+    /// # Errors
+    /// 1934; those of the filter.
+    fn statistics_filter(
+        &self,
+        db: &Arc<Db>,
+        table: &TableDef,
+        stmt: &CreateStatistics,
+        e: &syntax::ast::Expr,
+    ) -> Result<NewFilter, SqlError> {
+        self.core.options.check_for_filters("CREATE STATISTICS")?;
+        let shown = stmt.table.to_string();
+        let of = Filtered { what: "statistics", name: &stmt.name.value, table: &shown };
+        computed_def::new_filter(db, of, &table_def::new_columns(table), e)
     }
 
     pub(super) fn update_statistics(&mut self, stmt: &UpdateStatistics) -> Result<(), SqlError> {
@@ -236,7 +258,7 @@ fn renew(
     };
     let columns = statistics.columns.iter().filter_map(|id| table.position(*id));
     // Of a column that a rollback has taken away.
-    if columns.clone().count() < statistics.columns.len() {
+    if statistics.dependent().any(|id| table.position(id).is_none()) {
         return Ok(());
     }
     if columns.clone().any(|at| !can_be_measured(table.columns[at].ty)) {
@@ -282,7 +304,7 @@ pub fn update_changed(
 /// 5074: statistics of a user need a column.
 pub fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlError> {
     let list = table.state.statistics.list();
-    let other = list.iter().find(|s| s.origin == Origin::User && s.columns.contains(&column_id));
+    let other = list.iter().find(|s| s.origin == Origin::User && s.depends_on(column_id));
     let Some(other) = other else { return Ok(()) };
     let column = table.position(column_id).map_or("", |at| table.columns[at].name.as_str());
     let text = format!("The statistics '{}' is dependent on column '{column}'.", other.name);

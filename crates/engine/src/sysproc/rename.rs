@@ -10,6 +10,7 @@ use crate::ddl::work::Work;
 use crate::ddl::{alias_types, constraints, modules, others, schemabinding};
 use crate::functions::metadata::name_parts;
 use crate::stmt::{computed_def, statistics};
+use catalog::statistics::Statistics;
 use catalog::{Db, IndexDef, TableDef, errors, fold_name};
 
 /// What is renamed, and how.
@@ -133,7 +134,13 @@ impl Rename {
         let tests = |index: &Arc<IndexDef>| {
             index.filter.iter().any(|filter| filter.columns().any(|column| column == at))
         };
-        let tested = table.indexes.iter().any(tests) || constraints::check_of_column(&table, at).is_some();
+        let statistics = table.state.statistics.list();
+        let measured = |s: &Arc<Statistics>| {
+            s.filter.iter().any(|f| f.columns().any(|id| id == table.columns[at].column_id))
+        };
+        let tested = table.indexes.iter().any(tests)
+            || statistics.iter().any(measured)
+            || constraints::check_of_column(&table, at).is_some();
         if bound || tested || computed_def::computed_from(&table, at).is_some() {
             return Err(self.enforced());
         }

@@ -42,8 +42,8 @@ pub static STATS: View =
                     bit(statistics.origin == Origin::Auto),
                     bit(statistics.origin == Origin::User),
                     bit(statistics.no_recompute),
-                    bit(false),
-                    Value::Null,
+                    bit(statistics.filter.is_some()),
+                    statistics.filter.as_ref().map_or(Value::Null, |filter| text(filter.text())),
                     bit(false),
                     bit(false),
                     bit(false),
@@ -120,7 +120,7 @@ pub static STATS_PROPERTIES: View =
             row[3] = number(measured.rows);
             row[4] = number(measured.sampled);
             row[5] = Value::Int(measured.histogram.steps.len() as i32);
-            row[6] = number(measured.rows);
+            row[6] = number(measured.unfiltered);
             row[7] = super::big(changed);
             row[8] = Value::Float(0.0);
         }

@@ -26,7 +26,7 @@ pub fn is_usable(get: &Get, index: &IndexDef, preds: &[Pred], compared: &[usize]
 }
 
 /// Whether a condition alone implies the test.
-fn implies(pred: &Pred, id: ColId, term: &FilterTerm) -> bool {
+pub(crate) fn implies(pred: &Pred, id: ColId, term: &FilterTerm) -> bool {
     match pred {
         Pred::Const(Some(false) | None) => true,
         Pred::And(list) => list.iter().any(|pred| implies(pred, id, term)),

@@ -2,7 +2,7 @@
 //! at the base row, by one range or several; seeks of several indexes together (`union`, `intersection`); in which order the rows
 //! come. Costs are in units of one row of a full scan.
 
-mod filtered;
+pub(crate) mod filtered;
 mod intersection;
 mod missing;
 mod order;

@@ -1,4 +1,4 @@
-//! The filter of a new index: what is written becomes tests of columns against constants, and the definition that the catalog shows.
+//! The filter of a new index or of new statistics: what is written becomes tests of columns against constants, and the definition that the catalog shows.
 //! Guarantee: a filter names plain columns on the left and constants on the right, in the types of the columns (10609, 10611, 10612,
 //! 10620, 10735).
 
@@ -14,40 +14,42 @@ use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind, Literal, UnaryOp};
 use types::{DataType, Dialect, SqlError, Value};
 
-/// The index that is being made, as messages name it.
+/// What is being made, as messages name it.
 #[derive(Clone, Copy, Debug)]
-pub struct FilteredIndex<'n> {
+pub struct Filtered<'n> {
+    /// `index` or `statistics`.
+    pub what: &'static str,
     pub name: &'n str,
     pub table: &'n str,
 }
 
-impl FilteredIndex<'_> {
+impl Filtered<'_> {
     /// A message about a column of the filter.
     fn of_column(&self, number: i32, column: &str, why: &str) -> SqlError {
-        let (name, table) = (self.name, self.table);
+        let Filtered { what, name, table } = self;
         let text = format!(
-            "Filtered index '{name}' cannot be created on table '{table}' because the column '{column}' in the filter \
+            "Filtered {what} '{name}' cannot be created on table '{table}' because the column '{column}' in the filter \
              expression {why}"
         );
         SqlError::new(number, 16, 1, text)
     }
 
     fn incorrect(&self) -> SqlError {
-        let text =
-            format!("Incorrect WHERE clause for filtered index '{}' on table '{}'.", self.name, self.table);
+        let Filtered { what, name, table } = self;
+        let text = format!("Incorrect WHERE clause for filtered {what} '{name}' on table '{table}'.");
         SqlError::new(10735, 15, 1, text)
     }
 }
 
 impl Binder<'_> {
-    /// Binds the filter of an index of a table with these columns.
+    /// Binds the filter of an index or of statistics of a table with these columns.
     ///
     /// # Errors
     /// 207; 10609, 10611, 10612, 10620, 10735; those of a conversion that is written.
     pub fn new_filter(
         &mut self,
         db: &Arc<Db>,
-        index: FilteredIndex<'_>,
+        of: Filtered<'_>,
         columns: &[NamedColumn],
         e: &ast::Expr,
     ) -> Result<NewFilter, SqlError> {
@@ -56,7 +58,7 @@ impl Binder<'_> {
             _ => std::slice::from_ref(e),
         };
         let mut filter = NewFilter { text: "(".to_string(), terms: Vec::new() };
-        let mut bound = Filter { binder: self, db, index, columns, filter: &mut filter };
+        let mut bound = Filter { binder: self, db, of, columns, filter: &mut filter };
         bound.conjunction(list)?;
         filter.text.push(')');
         Ok(filter)
@@ -67,7 +69,7 @@ impl Binder<'_> {
 struct Filter<'f, 'b, 'e> {
     binder: &'b mut Binder<'e>,
     db: &'f Arc<Db>,
-    index: FilteredIndex<'f>,
+    of: Filtered<'f>,
     columns: &'f [NamedColumn],
     filter: &'f mut NewFilter,
 }
@@ -117,7 +119,7 @@ impl Filter<'_, '_, '_> {
                 self.filter.text.push(')');
                 self.add(at, FilterTest::In(constants));
             }
-            _ => return Err(self.index.incorrect()),
+            _ => return Err(self.of.incorrect()),
         }
         Ok(())
     }
@@ -134,14 +136,14 @@ impl Filter<'_, '_, '_> {
 
     /// The position of a plain column.
     fn column(&self, e: &ast::Expr) -> Result<usize, SqlError> {
-        let ExprKind::Column(column) = &e.kind else { return Err(self.index.incorrect()) };
+        let ExprKind::Column(column) = &e.kind else { return Err(self.of.incorrect()) };
         let name = &column.name.value;
         let folded = fold_name(name);
         let at = self.columns.iter().position(|c| fold_name(&c.name) == folded);
         let at = at.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))?;
         if self.columns[at].computed {
             let why = "is a computed column. Rewrite the filter expression so that it does not include this column.";
-            return Err(self.index.of_column(10609, &self.columns[at].name, why));
+            return Err(self.of.of_column(10609, &self.columns[at].name, why));
         }
         Ok(at)
     }
@@ -150,10 +152,10 @@ impl Filter<'_, '_, '_> {
     fn constant(&mut self, at: usize, e: &ast::Expr) -> Result<Constant, SqlError> {
         if matches!(e.kind, ExprKind::Literal(Literal::Null)) {
             let text = format!(
-                "Filtered index '{}' cannot be created on table '{}' because the filter expression contains a comparison \
+                "Filtered {} '{}' cannot be created on table '{}' because the filter expression contains a comparison \
                  with a literal NULL value. Rewrite the comparison to use the IS [NOT] NULL comparison operator to test \
                  for NULL values.",
-                self.index.name, self.index.table
+                self.of.what, self.of.name, self.of.table
             );
             return Err(SqlError::new(10620, 16, 1, text));
         }
@@ -164,11 +166,11 @@ impl Filter<'_, '_, '_> {
         let wider = || {
             let why = format!(
                 "is compared with a constant of higher data type precedence or of a different collation. Converting a \
-                 column to the data type of a constant is not supported for filtered index. To resolve this error, \
+                 column to the data type of a constant is not supported for filtered {}. To resolve this error, \
                  explicitly convert the constant to the same data type and collation as the column '{}'.",
-                column.name
+                self.of.what, column.name
             );
-            self.index.of_column(10611, &column.name, &why)
+            self.of.of_column(10611, &column.name, &why)
         };
         if own.is_string() && ty.is_string() {
             let wide = |ty| matches!(ty, DataType::NChar(_) | DataType::NVarChar(_));
@@ -194,7 +196,7 @@ impl Filter<'_, '_, '_> {
         let value = converted.map_err(|_| {
             let why = "is compared with a constant that cannot be converted to the data type of the column. Rewrite the \
                        filter expression so that it does not include this comparison.";
-            self.index.of_column(10612, &column.name, why)
+            self.of.of_column(10612, &column.name, why)
         })?;
         Ok(Constant { value, ty: to, converted: (!same).then_some(own) })
     }
@@ -205,7 +207,7 @@ impl Filter<'_, '_, '_> {
             ExprKind::Literal(literal) => shown(literal, ""),
             ExprKind::Unary { op: UnaryOp::Minus, operand } => match &operand.kind {
                 ExprKind::Literal(literal) => shown(literal, "-"),
-                _ => return Err(self.index.incorrect()),
+                _ => return Err(self.of.incorrect()),
             },
             ExprKind::Unary { op: UnaryOp::Plus, operand } => return self.written(operand),
             ExprKind::Cast { operand, or_null: false, .. } => {
@@ -217,7 +219,7 @@ impl Filter<'_, '_, '_> {
                 let style = style.as_ref().map(|style| self.written(style)).transpose()?;
                 return self.converted(e, &inner, style.map(|(text, _)| text));
             }
-            _ => return Err(self.index.incorrect()),
+            _ => return Err(self.of.incorrect()),
         };
         Ok((text, self.bound(e)?))
     }
@@ -237,7 +239,7 @@ impl Filter<'_, '_, '_> {
 
     fn bound(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
         let nothing = Source {
-            name: fold_name(self.index.table),
+            name: fold_name(self.of.table),
             aliased: false,
             schema: None,
             database: None,

@@ -2,6 +2,7 @@
 //! the shape of its conditions.
 //! Guarantee: an estimate is finite and at least 1.
 
+mod filtered;
 mod share;
 
 use crate::logical::{Get, JoinKind, Logical};

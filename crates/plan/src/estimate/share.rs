@@ -10,7 +10,7 @@ use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
 use types::{Value, encode_key_part};
 
-use super::source;
+use super::{filtered, source};
 use crate::logical::{Get, Logical};
 use crate::statistics;
 
@@ -30,6 +30,10 @@ pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f
     let mut ranges: Vec<Range> = Vec::new();
     let mut equals: Vec<(ColId, f64)> = Vec::new();
     let mut shares: Vec<f64> = Vec::new();
+    let mut preds: Vec<&Pred> = preds.into_iter().collect();
+    while let Some(share) = filtered::taken(&mut preds, input) {
+        shares.push(share);
+    }
     for pred in preds {
         match range_of(pred, input) {
             Some(range) => match ranges.iter_mut().find(|r| r.column == range.column) {
@@ -95,7 +99,7 @@ fn known_average(column: ColId, input: &Logical) -> Option<f64> {
 }
 
 /// The part of a column's values between two bounds, as shares of the rows below them.
-struct Range {
+pub(super) struct Range {
     column: ColId,
     low: f64,
     high: f64,
@@ -104,21 +108,21 @@ struct Range {
 }
 
 impl Range {
-    fn narrow(&mut self, other: &Range) {
+    pub(super) fn narrow(&mut self, other: &Range) {
         self.low = self.low.max(other.low);
         self.high = self.high.min(other.high);
     }
 
-    fn share(&self) -> f64 {
+    pub(super) fn share(&self) -> f64 {
         (self.high - self.low).clamp(self.least, 1.0)
     }
 }
 
 /// What is known of a column that comes from a base table.
-struct Known<'l> {
-    get: &'l Get,
-    at: usize,
-    measured: Arc<Measured>,
+pub(super) struct Known<'l> {
+    pub get: &'l Get,
+    pub at: usize,
+    pub measured: Arc<Measured>,
 }
 
 fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
@@ -130,7 +134,7 @@ fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
 
 /// The value of an expression that is the same for all rows, where it is known: a constant, or the value that a variable has when the
 /// plan is made.
-fn constant(e: &Expr, get: &Get) -> Option<Value> {
+pub(super) fn constant(e: &Expr, get: &Get) -> Option<Value> {
     match e {
         Expr::Const(value) => Some(value.clone()),
         Expr::Var(slot) => get.values.get(*slot).filter(|value| !value.is_null()).cloned(),
@@ -145,6 +149,33 @@ fn constant(e: &Expr, get: &Get) -> Option<Value> {
 impl Known<'_> {
     fn constant(&self, e: &Expr) -> Option<Value> {
         constant(e, self.get)
+    }
+
+    /// The part of the values that a comparison of the column keeps, if it is no equality.
+    pub(super) fn range(&self, c: &CompareExpr) -> Option<Range> {
+        let (column, op, other) = with_constant(c)?;
+        if matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
+            return None;
+        }
+        let key = self.key(&self.constant(other)?)?;
+        let below = |inclusive| self.measured.share_below(&key, inclusive);
+        let top = 1.0 - self.measured.share_null();
+        let (low, high) = match op {
+            CompareOp::Less => (0.0, below(false)),
+            CompareOp::LessEqual => (0.0, below(true)),
+            CompareOp::Greater => (below(true), top),
+            _ => (below(false), top),
+        };
+        Some(Range { column, low, high, least: 1.0 / self.measured.rows.max(1.0) })
+    }
+
+    /// The share of the rows whose value equals what the column is compared with; of any one value where that is not known.
+    pub(super) fn equal(&self, c: &CompareExpr) -> Option<f64> {
+        let (_, _, other) = with_constant(c)?;
+        match self.constant(other).and_then(|value| self.key(&value)) {
+            Some(key) => Some(self.measured.share_equal(&key)),
+            None => self.measured.densities.first().copied(),
+        }
     }
 
     /// The normalised key of a constant, as one of the column's values.
@@ -177,7 +208,7 @@ fn column_of(e: &Expr) -> Option<ColId> {
 }
 
 /// A comparison of a column with something that is the same for all rows.
-fn with_constant(c: &CompareExpr) -> Option<(ColId, CompareOp, &Expr)> {
+pub(super) fn with_constant(c: &CompareExpr) -> Option<(ColId, CompareOp, &Expr)> {
     let one = |column: &Expr, op, other| Some((column_of(column)?, op, other));
     if c.right.is_fixed() {
         one(&c.left, c.op, &c.right)
@@ -190,21 +221,11 @@ fn with_constant(c: &CompareExpr) -> Option<(ColId, CompareOp, &Expr)> {
 
 fn range_of(pred: &Pred, input: &Logical) -> Option<Range> {
     let Pred::Compare(c) = pred else { return None };
-    let (column, op, other) = with_constant(c)?;
+    let (column, op, _) = with_constant(c)?;
     if matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
         return None;
     }
-    let known = known(column, input)?;
-    let key = known.key(&known.constant(other)?)?;
-    let below = |inclusive| known.measured.share_below(&key, inclusive);
-    let top = 1.0 - known.measured.share_null();
-    let (low, high) = match op {
-        CompareOp::Less => (0.0, below(false)),
-        CompareOp::LessEqual => (0.0, below(true)),
-        CompareOp::Greater => (below(true), top),
-        _ => (below(false), top),
-    };
-    Some(Range { column, low, high, least: 1.0 / known.measured.rows.max(1.0) })
+    known(column, input)?.range(c)
 }
 
 /// The share of the rows that a condition keeps.

@@ -4,7 +4,7 @@
 use super::{RowWriter, wait, wait_for_lock};
 use crate::{IndexStore, TableStore, access_error};
 use access::{Outcome, ReadMode};
-use catalog::{Db, IndexFilter};
+use catalog::{Db, RowFilter};
 use std::sync::Arc;
 use txn::Txn;
 use types::{EncodeValue, SqlError, Value, encode_key_part};
@@ -94,7 +94,7 @@ impl RowWriter {
 
 /// Whether an index holds one of the columns, or has rows by it.
 pub fn touches(index: &IndexStore, columns: &[usize]) -> bool {
-    let tested = |filter: &Arc<IndexFilter>| filter.columns().any(|c| columns.contains(&c));
+    let tested = |filter: &Arc<RowFilter>| filter.columns().any(|c| columns.contains(&c));
     index.columns.iter().any(|c| columns.contains(c)) || index.def.filter.as_ref().is_some_and(tested)
 }
 

@@ -10,7 +10,7 @@ use types::SqlError;
 use super::{ColumnDefaults, find, no_column};
 use crate::stmt::{computed_def, index_options, option_rules};
 use catalog::{KeyConstraint, NewColumn, NewForeignKey, NewIndex, NewTable};
-use plan::bind::filter::FilteredIndex;
+use plan::bind::filter::Filtered;
 
 const MAX_KEY_COLUMNS: usize = 32;
 
@@ -77,7 +77,7 @@ pub(super) fn add_inline_index(
     let filter = match &index.filter {
         None => None,
         Some(e) => {
-            let of = FilteredIndex { name: &index.name.value, table: &table.name };
+            let of = Filtered { what: "index", name: &index.name.value, table: &table.name };
             Some(computed_def::new_filter(&defaults.db, of, &table.columns, e)?)
         }
     };
