@@ -364,3 +364,44 @@ fn many_at_once_share_the_budget() {
     let peak = instance.peak_query_memory();
     assert!(peak <= budget, "{peak} bytes of {budget}");
 }
+
+#[test]
+fn what_statements_have_been_granted_is_shown() {
+    let disk = SimDisk::new(1);
+    let instance = open_on(&disk, ROOMY);
+    fill(&instance);
+    let grants = |instance: &Arc<Instance>| {
+        ask(
+            instance,
+            "select count(*), sum(used_memory_kb), max(max_used_memory_kb), max(granted_memory_kb), \
+             count(case when grant_time <= getdate() then 1 end), count(sql_handle) \
+             from sys.dm_exec_query_memory_grants where session_id <> @@spid",
+        )
+    };
+    assert_eq!(grants(&instance), "0|NULL|NULL|NULL|0|0");
+    let mut session = instance.session().expect("a session");
+    let mut run = |sql: &str| {
+        let mut out = text::Text::default();
+        session.use_database("d").expect("the database");
+        session.execute(sql, &mut out);
+        assert!(!out.out.contains("Msg "), "{}", out.out);
+        out.out.trim().to_string()
+    };
+    // An open cursor keeps its rows: 20 MB at the least.
+    run(
+        "declare c cursor global static for select replicate('x', 2000) from generate_series(1, 10000) open c",
+    );
+    let held = grants(&instance);
+    let numbers: Vec<u64> = held.split('|').map(|n| n.parse().expect("a number")).collect();
+    let [1, used, peak, granted, 1, 1] = numbers[..] else { panic!("{held}") };
+    assert!(used >= 19_000 && used <= 40_000 && peak >= used && granted == used, "{held}");
+    // The statement that asks has one of its own while it sorts.
+    let own = run("select top 1 r.granted_query_memory, g.n from sys.dm_exec_requests r \
+         cross join (select count(*) as n from sys.dm_exec_query_memory_grants where session_id = @@spid) g \
+         where r.session_id = @@spid order by r.command");
+    let (pages, own) = own.split_once('|').expect("two columns");
+    assert!(pages.parse::<u64>().expect("a number") >= used / 8, "{pages} of {used} KB");
+    assert!(own.parse::<u64>().expect("a number") >= 1);
+    run("close c deallocate c");
+    assert_eq!(grants(&instance), "0|NULL|NULL|NULL|0|0");
+}

@@ -9,7 +9,6 @@ use types::{DataType, SqlError, Value, pack_row};
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
 use exec::dml::bulk::{BulkRows, load_rows_of};
-use exec::operators::memory::Grant;
 use exec::operators::row_store::{Cursor, RowStore};
 use exec::output::{ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
 use plan::bind::env::VarScope;
@@ -122,7 +121,7 @@ impl Run<'_> {
 
     fn call_and_insert(&mut self, at: usize, insert: &Insert, execute: &Execute) -> Result<u64, Failure> {
         let host = self.core.host().clone();
-        let share = Grant::new(host.query_memory()).share();
+        let share = self.core.shared.grants.add(host.query_memory()).share();
         let scope = self.core.enter_inner();
         let around = self.core.trancount();
         self.core.insert_exec = Some(around);

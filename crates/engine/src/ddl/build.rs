@@ -6,7 +6,6 @@ use catalog::Db;
 use catalog::{IndexDef, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::operators::external_sort::{Sorted, Sorter};
-use exec::operators::memory::Grant;
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{Locator, duplicate, entry_key, entry_value};
@@ -66,7 +65,7 @@ pub fn build_index(
     let base = TableStore::open(db, table)?;
     let target = open_index(db, table, index)?;
     let host = ctx.session.host();
-    let share = Grant::new(host.query_memory()).share();
+    let share = ctx.session.shared.grants.add(host.query_memory()).share();
     let mut sorter = Sorter::new(host.run_files().clone(), share, None);
     let mut values = vec![Value::Null; table.columns.len()];
     let sources = target.sources();

@@ -159,6 +159,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &xml_nodes::XML_NODES,
     &xml_nodes::OPEN_XML,
     &memory::RESOURCE_SEMAPHORES,
+    &memory::GRANTS,
     &server::WAIT_STATS,
     &counters::COUNTERS,
     &optimizer::INFO,

@@ -17,6 +17,7 @@ use catalog::Db;
 use exec::state::SessionCore;
 use exec::state::activity::{BatchView, Published, handle};
 use exec::state::core::SessionShared;
+use pages::PAGE_SIZE;
 use plan::bind::set_options::SessionOptions;
 
 use DataType::{
@@ -396,11 +397,15 @@ fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
     row.extend([big(p.rowcount), Value::Int(p.error)]);
     row.resize(REQUEST_COLUMNS.len(), Value::Null);
     row[GROUP_ID] = Value::Int(1);
+    let held: usize = seen.shared.grants.look().iter().map(|grant| grant.held).sum();
+    row[GRANTED] = int((held / PAGE_SIZE) as u64);
     row[IS_RESUMABLE] = bit(false);
     row
 }
 
 const GROUP_ID: usize = position(REQUEST_COLUMNS, "group_id");
+/// In pages.
+const GRANTED: usize = position(REQUEST_COLUMNS, "granted_query_memory");
 const IS_RESUMABLE: usize = position(REQUEST_COLUMNS, "is_resumable");
 
 const CONNECTION_COLUMNS: &[ViewColumn] = &[

@@ -6,7 +6,6 @@ use types::{SqlError, Value, pack_row};
 use super::{Fetched, Status, To, target};
 use crate::operators::RowSet;
 use crate::operators::context::ExecCtx;
-use crate::operators::memory::Grant;
 use crate::operators::query::{RunningQuery, lock_tables};
 use crate::operators::row_store::{Cursor, RowStore};
 
@@ -25,7 +24,7 @@ impl Rows {
     pub fn fill(plan: &CursorPlan, ctx: &mut ExecCtx<'_>) -> Result<Rows, SqlError> {
         lock_tables(plan.needs(), ctx)?;
         let host = ctx.session.host();
-        let share = Grant::new(host.query_memory()).share();
+        let share = ctx.session.shared.grants.add(host.query_memory()).share();
         let mut rows = RowStore::new(host.run_files().clone(), share);
         let most = match ctx.session.options.rowcount {
             0 => usize::MAX,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::named::InsertTarget;
 use super::{DmlPlan, compile_dml};
 use crate::operators::context::{ExecCtx, RowSink};
-use crate::operators::memory::{QueryMemory, row_bytes};
+use crate::operators::memory::{Grants, QueryMemory, row_bytes};
 use crate::operators::rt::RunState;
 use crate::state::changes::KeptRows;
 use expr::Label;
@@ -135,13 +135,14 @@ fn check_target(named: &ast::Target, target: &InsertTarget, columns: &[usize]) -
 struct Keep<'m> {
     rows: KeptRows,
     state: RunState,
+    grants: &'m Grants,
     budget: &'m Arc<QueryMemory>,
 }
 
 impl RowSink for Keep<'_> {
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         if !self.state.memory.count(row_bytes(row)) {
-            self.state.memory.take_counted(self.budget)?;
+            self.state.memory.take_counted(self.grants, self.budget)?;
         }
         self.rows.push(row);
         Ok(())
@@ -155,8 +156,9 @@ impl NestedChange {
     /// Its own; 701.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<RunState, SqlError> {
         let host = ctx.session.host().clone();
-        let budget = host.query_memory();
-        let mut keep = Keep { rows: KeptRows::new(self.width), state: RunState::default(), budget };
+        let (shared, budget) = (ctx.session.shared.clone(), host.query_memory());
+        let (rows, grants) = (KeptRows::new(self.width), &shared.grants);
+        let mut keep = Keep { rows, state: RunState::default(), grants, budget };
         self.plan.run(ctx, &mut keep)?;
         let Keep { rows, mut state, .. } = keep;
         state.keep_rows(self.work, rows);

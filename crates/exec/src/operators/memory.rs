@@ -4,15 +4,17 @@
 //! to disk finds room; an operator that is refused goes to disk. Error 701 is left for memory that cannot:
 //! rows and states that a statement must hold at once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use types::SqlError;
 
 /// Least bytes that are taken from the budget at once.
 const STEP: usize = 256 << 10;
 /// An operator may hold this much however little is free: with less it could do nothing.
-const OPERATOR_MIN: usize = 256 << 10;
+pub const OPERATOR_MIN: usize = 256 << 10;
 /// A statement may keep this much that cannot go to disk, however little is free.
 const STATEMENT_MIN: usize = 1 << 20;
 /// What a statement keeps up to here is not counted: short statements touch nothing shared.
@@ -85,13 +87,60 @@ impl QueryMemory {
 pub struct Grant {
     budget: Arc<QueryMemory>,
     used: AtomicUsize,
+    /// Most bytes that it was at once.
+    peak: AtomicUsize,
+    since: SystemTime,
+}
+
+/// What is shown of a grant.
+#[derive(Clone, Copy, Debug)]
+pub struct Granted {
+    pub since: SystemTime,
+    /// Bytes that its statement holds, and the most that it has held at once.
+    pub held: usize,
+    pub peak: usize,
+}
+
+/// The grants of a session's statements: those of a procedure and of what calls it, and what keeps the rows of an open cursor.
+#[derive(Debug, Default)]
+pub struct Grants(Mutex<Vec<Weak<Grant>>>);
+
+impl Grants {
+    /// Another one, out of the budget.
+    pub fn add(&self, budget: &Arc<QueryMemory>) -> Arc<Grant> {
+        let grant = Grant::new(budget);
+        let mut list = self.0.lock();
+        list.retain(|grant| grant.strong_count() > 0);
+        list.push(Arc::downgrade(&grant));
+        grant
+    }
+
+    /// Those that are held.
+    pub fn look(&self) -> Vec<Granted> {
+        let list: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
+        list.iter().map(|grant| grant.look()).collect()
+    }
 }
 
 impl Grant {
     /// An empty one.
     pub fn new(budget: &Arc<QueryMemory>) -> Arc<Grant> {
         budget.grants.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Grant { budget: budget.clone(), used: AtomicUsize::new(0) })
+        let (used, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Grant { budget: budget.clone(), used, peak, since: SystemTime::now() })
+    }
+
+    fn look(&self) -> Granted {
+        let (held, peak) = (self.used.load(Ordering::Relaxed), self.peak.load(Ordering::Relaxed));
+        Granted { since: self.since, held, peak: peak.max(held) }
+    }
+
+    /// The statement holds this much.
+    fn note(&self, own: usize, all: usize) {
+        if own > self.peak.load(Ordering::Relaxed) {
+            self.peak.fetch_max(own, Ordering::Relaxed);
+        }
+        self.budget.note(all);
     }
 
     /// A share for an operator.
@@ -105,11 +154,11 @@ impl Grant {
     }
 
     fn force(&self, bytes: usize) {
-        let (_, all) = self.add(bytes);
+        let (own, all) = self.add(bytes);
         if all > self.budget.limit {
             self.budget.forced.fetch_add(1, Ordering::Relaxed);
         }
-        self.budget.note(all);
+        self.note(own, all);
     }
 
     fn give(&self, bytes: usize) {
@@ -124,7 +173,7 @@ impl Grant {
             && own <= self.budget.statement
             && (!polite || own <= self.budget.limit - all);
         if fits {
-            self.budget.note(all);
+            self.note(own, all);
         } else {
             self.give(bytes);
         }
@@ -256,9 +305,9 @@ pub struct StatementMemory {
 }
 
 impl StatementMemory {
-    /// The grant; made when it is first asked for.
-    pub fn grant(&mut self, budget: &Arc<QueryMemory>) -> &Arc<Grant> {
-        self.grant.get_or_insert_with(|| Grant::new(budget))
+    /// The grant; made when it is first asked for, as one of the session's.
+    pub fn grant(&mut self, grants: &Grants, budget: &Arc<QueryMemory>) -> &Arc<Grant> {
+        self.grant.get_or_insert_with(|| grants.add(budget))
     }
 
     /// Bytes that are kept.
@@ -275,9 +324,9 @@ impl StatementMemory {
 
     /// Takes what was counted. Error: 701.
     #[cold]
-    pub fn take_counted(&mut self, budget: &Arc<QueryMemory>) -> Result<(), SqlError> {
+    pub fn take_counted(&mut self, grants: &Grants, budget: &Arc<QueryMemory>) -> Result<(), SqlError> {
         let need = self.used.saturating_sub(self.held + UNCOUNTED);
-        let grant = self.grant.get_or_insert_with(|| Grant::new(budget));
+        let grant = self.grant.get_or_insert_with(|| grants.add(budget));
         for step in [need.max(STEP), need] {
             if grant.take(step, false) {
                 self.held += step;
@@ -370,20 +419,24 @@ mod tests {
     #[test]
     fn what_cannot_go_to_disk_is_refused_at_the_limit() {
         let budget = budget(8 << 20);
-        let mut kept = StatementMemory::default();
+        let (mut kept, grants) = (StatementMemory::default(), Grants::default());
         assert!(kept.count(UNCOUNTED));
         assert_eq!(budget.used(), 0);
         assert!(!kept.count(7 << 20));
-        kept.take_counted(&budget).expect("it fits");
+        kept.take_counted(&grants, &budget).expect("it fits");
+        let shown =
+            |grants: &Grants| grants.look().iter().map(|one| (one.held, one.peak)).collect::<Vec<_>>();
+        assert_eq!(shown(&grants), [(7 << 20, 7 << 20)]);
         let mut other = StatementMemory::default();
         assert!(!other.count(STATEMENT_MIN));
-        other.take_counted(&budget).expect("a little is always there");
+        other.take_counted(&grants, &budget).expect("a little is always there");
         assert!(!other.count(1 << 20));
-        assert_eq!(other.take_counted(&budget).map_err(|e| e.number), Err(701));
+        assert_eq!(other.take_counted(&grants, &budget).map_err(|e| e.number), Err(701));
         kept.release(7 << 20);
-        other.take_counted(&budget).expect("what was given back can be had");
+        assert_eq!((shown(&grants)[0].1, grants.look().len()), (7 << 20, 2), "the most that it has held");
+        other.take_counted(&grants, &budget).expect("what was given back can be had");
         drop((kept, other));
-        assert_eq!(budget.used(), 0);
+        assert_eq!((budget.used(), grants.look().len()), (0, 0));
     }
 
     #[test]

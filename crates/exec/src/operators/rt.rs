@@ -181,12 +181,14 @@ impl<'r, 's> Rt<'r, 's> {
         if self.state.memory.count(bytes) {
             return Ok(());
         }
-        self.state.memory.take_counted(self.ctx.session.host().query_memory())
+        let session = &*self.ctx.session;
+        self.state.memory.take_counted(&session.shared.grants, session.host().query_memory())
     }
 
     /// A share of the statement's grant, for an operator.
     pub fn share(&mut self) -> Share {
-        self.state.memory.grant(self.ctx.session.host().query_memory()).share()
+        let session = &*self.ctx.session;
+        self.state.memory.grant(&session.shared.grants, session.host().query_memory()).share()
     }
 
     /// The session.

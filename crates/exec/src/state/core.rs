@@ -25,6 +25,7 @@ use super::profile::Profile;
 use super::scans::Scans;
 use super::transactions::Transactions;
 use crate::host::Host;
+use crate::operators::memory::Grants;
 use crate::output::{SessionChange, Sink};
 use access::RowBatch;
 use catalog::Db;
@@ -71,6 +72,8 @@ pub struct SessionShared {
     pub activity: Activity,
     /// Its cursors.
     pub cursors: SharedCursors,
+    /// The memory that its statements have been granted.
+    pub grants: Grants,
 }
 
 impl SessionShared {
