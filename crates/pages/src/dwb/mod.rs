@@ -26,7 +26,9 @@ use crate::page::{HEADER_SIZE, Page, PageType, sum_in};
 use crate::sync::sync_all;
 use disk::AlignedBuf;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,8 +108,8 @@ struct Area {
     /// Slot after the last batch.
     next: usize,
     batches: Vec<Batch>,
-    /// Pages of which the area has an image, and the newest batch that has one.
-    held: HashMap<PageId, u64>,
+    /// Pages of which the area has an image, and the batches that have one: mostly one.
+    held: HashMap<PageId, SmallVec<[u64; 2]>>,
     /// Borrowed slots, in runs for one batch each.
     lent: Vec<Range<usize>>,
 }
@@ -132,7 +134,7 @@ impl Doublewrite {
     pub fn new(found: &Recovered) -> Doublewrite {
         let mut area = Area { number: found.last_number(), ..Area::default() };
         for (number, slots, pages) in found.batches() {
-            area.held.extend(pages.iter().map(|page| (*page, number)));
+            area.hold(&pages, number);
             // Opening has made all homes durable.
             area.batches.push(Batch { number, slots, stage: Stage::Over, pages, homes: Vec::new() });
         }
@@ -261,10 +263,17 @@ impl Area {
             self.next = slots.end;
         }
         self.number += 1;
-        self.held.extend(pages.iter().map(|page| (*page, self.number)));
+        self.hold(&pages, self.number);
         let slot = slots.start;
         self.batches.push(Batch { number: self.number, slots, stage: Stage::Open, pages, homes });
         Place { number: self.number, slot, floor: self.floor() }
+    }
+
+    /// A batch has images of these pages.
+    fn hold(&mut self, pages: &[PageId], number: u64) {
+        for page in pages {
+            self.held.entry(*page).or_default().push(number);
+        }
     }
 
     /// Batches with lower numbers are over.
@@ -279,13 +288,17 @@ impl Area {
         self.batches = kept;
         for old in gone {
             debug_assert!(old.stage == Stage::Over, "slots of a batch that is not over");
-            for page in &old.pages {
-                if self.held.get(page) == Some(&old.number) {
-                    let others = self.batches.iter().filter(|batch| batch.pages.contains(page));
-                    match others.map(|batch| batch.number).max() {
-                        Some(number) => self.held.insert(*page, number),
-                        None => self.held.remove(page),
-                    };
+            for page in old.pages {
+                let Entry::Occupied(mut holders) = self.held.entry(page) else {
+                    debug_assert!(false, "{page:?} of a batch is not held");
+                    continue;
+                };
+                // Once: batches of an area of older versions have one number.
+                if let Some(at) = holders.get().iter().position(|number| *number == old.number) {
+                    holders.get_mut().swap_remove(at);
+                }
+                if holders.get().is_empty() {
+                    holders.remove();
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! A store with a real log on the simulated disk, and a sink that plays one transaction.
 #![allow(dead_code)] // each test file uses its part
 
+use disk::DiskError;
 use ringwood_pages::{
     BufferPool, DataFiles, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType,
     PoolOptions, RecordBuilder, RecordSink, Store, TxnId, Unit, pfs_level,
@@ -8,8 +9,8 @@ use ringwood_pages::{
 use sim::SimDisk;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
-use wal::{Log, LogOptions};
+use std::time::{Duration, Instant};
+use wal::{Log, LogError, LogOptions};
 
 pub const LOG: &str = "t_log.ldf";
 pub const DATA: &str = "t.mdf";
@@ -63,9 +64,22 @@ pub fn create(disk: SimDisk, frames: u64, specs: &[FileSpec]) -> Result<Db, Page
     Ok(Db { disk, log, pool, store })
 }
 
+/// The log of the disk, once the one before has let go of it: the lazy writer of its pool may be the last that holds it.
+fn open_log(disk: &SimDisk) -> Result<Arc<Log>, LogError> {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        match Log::open(disk, Path::new(LOG), log_options()) {
+            Err(LogError::Disk(DiskError::Locked { .. })) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            opened => return opened.map(|(log, _)| log),
+        }
+    }
+}
+
 /// Opens and redoes everything from the last checkpoint.
 pub fn open(disk: SimDisk, frames: u64) -> Result<Db, PageError> {
-    let (log, _) = Log::open(&disk, Path::new(LOG), log_options())?;
+    let log = open_log(&disk)?;
     let pool = pool(frames);
     let shared: Arc<dyn disk::Disk> = Arc::new(disk.clone());
     let files = DataFiles::open(&*shared, Path::new(DATA), &Home::default())?;
