@@ -148,6 +148,24 @@ fn they_are_kept_with_their_table() {
 }
 
 #[test]
+fn those_of_a_filtered_index_are_measured_when_a_plan_needs_them() {
+    let mut b = bench();
+    b.run("CREATE INDEX models_of_3 ON cars (model) WHERE make = 'k3'");
+    let rows =
+        "SELECT p.rows FROM sys.stats s CROSS APPLY sys.dm_db_stats_properties(s.object_id, s.stats_id) p
+                WHERE s.name = 'models_of_3'";
+    expected(&mut b, "SELECT id FROM cars WHERE make = 'k4' AND model = 'm4-1'");
+    assert_eq!(lines(&mut b, rows), "NULL", "nothing was asked of its part");
+    let found = expected(&mut b, MODEL);
+    assert!((95.0..=105.0).contains(&found), "{found}");
+    assert_eq!(lines(&mut b, rows), "500");
+    // The same index of other rows has not been measured.
+    b.run("CREATE INDEX models_of_3 ON cars (model) WHERE make = 'k5' WITH (DROP_EXISTING = ON)");
+    assert_eq!(lines(&mut b, rows), "NULL");
+    assert!(expected(&mut b, MODEL) < 50.0);
+}
+
+#[test]
 fn they_are_measured_again_when_the_table_has_changed() {
     let mut b = bench();
     b.run("CREATE STATISTICS s ON cars (model) WHERE make = 'k3'");

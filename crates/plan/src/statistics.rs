@@ -86,27 +86,50 @@ fn leave(db: &Arc<Db>, table: &Arc<TableDef>, statistics: &Arc<Statistics>) -> b
     left
 }
 
-/// What is known of a part of a table's rows.
+/// Statistics of a part of a table's rows: those of users, and those of filtered indexes.
 pub struct Filtered {
     pub filter: RowFilter,
     /// Position of the column of the histogram.
     pub column: usize,
-    pub measured: Arc<Measured>,
+    statistics: Arc<Statistics>,
 }
 
-/// What is known of parts of a table's rows: statistics with a filter. What is stale is measured again by a thread of the database.
-pub fn filtered(db: &Arc<Db>, table: &Arc<TableDef>) -> Vec<Filtered> {
-    let known = |s: &Arc<Statistics>| {
-        let filter = s.filter.as_ref()?.over(&table.columns)?;
-        let column = table.position(*s.columns.first()?)?;
-        let measured = s.measured.clone()?;
-        let renew = !s.no_recompute && db.settings().auto_update_stats;
-        if renew && statistics::is_stale(table, &measured) {
-            leave(db, table, s);
-        }
-        Some(Filtered { filter, column, measured })
+/// Whether a table has statistics of parts of its rows, or may have.
+pub fn has_filtered(db: &Db, table: &TableDef) -> bool {
+    let indexed = || table.indexes.iter().any(|index| index.filter.is_some() && !index.options.disabled);
+    !db.is_autonomous() && (table.state.statistics.has_filtered() || indexed())
+}
+
+/// The statistics of parts of a table's rows.
+pub fn filtered(table: &TableDef) -> Vec<Filtered> {
+    let usable = |statistics: Arc<Statistics>| {
+        let filter = statistics.filter.as_ref()?.over(&table.columns)?;
+        let column = table.position(*statistics.columns.first()?)?;
+        can_be_measured(table.columns[column].ty).then_some(Filtered { filter, column, statistics })
     };
-    table.state.statistics.filtered().iter().filter_map(known).collect()
+    statistics::all(table).into_iter().filter_map(usable).collect()
+}
+
+/// What is known of a part of a table's rows. Those of an index that nobody has asked for are measured now; what is stale is measured
+/// again by a thread of the database.
+pub fn of_part(db: &Arc<Db>, table: &Arc<TableDef>, part: &Filtered) -> Option<Arc<Measured>> {
+    let known = &part.statistics;
+    match &known.measured {
+        Some(measured) => {
+            let renew = !known.no_recompute && db.settings().auto_update_stats;
+            if renew && statistics::is_stale(table, measured) {
+                leave(db, table, known);
+            }
+            Some(measured.clone())
+        }
+        None if !db.settings().auto_create_stats => None,
+        None => {
+            let _turn = table.state.statistics.turn();
+            let id = known.stats_id;
+            let made = statistics::all(table).into_iter().find(|s| s.stats_id == id)?;
+            made.measured.clone().or_else(|| measure(db, table, &made, Amount::Default))
+        }
+    }
 }
 
 /// The most of these columns of which it is known how many combinations of values they have: their ids, and that number.

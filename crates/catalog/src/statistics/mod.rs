@@ -122,7 +122,7 @@ pub struct TableStatistics {
     turn: Mutex<()>,
     /// The columns of which something was measured, as [`column_bit`]s: changes of others make no plan worse.
     measured: AtomicU64,
-    /// Something was measured of a part of the rows.
+    /// There are some of a part of the rows.
     filtered: AtomicBool,
     /// How often something was measured again.
     renewals: AtomicU64,
@@ -155,11 +155,10 @@ impl TableStatistics {
         let measured = list.iter().filter(|s| s.measured.is_some());
         let columns = measured.flat_map(|s| s.dependent()).fold(0, |all, id| all | column_bit(id));
         self.measured.store(columns, Relaxed);
-        let of_parts = list.iter().any(|s| s.measured.is_some() && s.filter.is_some());
-        self.filtered.store(of_parts, Relaxed);
+        self.filtered.store(list.iter().any(|s| s.filter.is_some()), Relaxed);
     }
 
-    /// Whether there are any of [`TableStatistics::filtered`].
+    /// Whether there are any of a part of the rows.
     #[inline]
     pub fn has_filtered(&self) -> bool {
         self.filtered.load(Relaxed)
@@ -230,12 +229,6 @@ impl TableStatistics {
         };
         let whole = list.iter().filter(|s| s.filter.is_none());
         whole.filter_map(prefix).max_by_key(|(columns, _)| columns.len())
-    }
-
-    /// Those of a part of the rows of which something was measured.
-    pub fn filtered(&self) -> Vec<Arc<Statistics>> {
-        let list = self.list.read();
-        list.iter().filter(|s| s.filter.is_some() && s.measured.is_some()).cloned().collect()
     }
 
     /// Adds statistics, or puts them in the place of those with their id.
@@ -415,10 +408,13 @@ mod tests {
         let filter = StatisticsFilter::load(9, "4:N \n([c4] IS NULL)", &columns);
         assert!(filter.is_some());
         statistics.put(Statistics { filter, ..make(8, &[1, 2, 3], 11) });
-        assert_eq!(statistics.filtered().iter().map(|s| s.stats_id).collect::<Vec<_>>(), [8]);
+        assert!(statistics.has_filtered());
+        assert_eq!(statistics.of_column(1).map(|s| s.stats_id), Some(3));
+        assert_eq!(statistics.begun_with(&[3, 2, 1]), Some((vec![1, 2], 20.0)));
         assert!(statistics.list()[2].depends_on(4) && !statistics.list()[1].depends_on(4));
         assert_eq!(statistics.measured_columns(), (1..=4).fold(0, |all, id| all | column_bit(id)));
         statistics.remove(8);
+        assert!(!statistics.has_filtered());
         assert_eq!(statistics.of_column(1).map(|s| s.stats_id), Some(3));
         assert_eq!(statistics.measured_columns(), column_bit(1) | column_bit(2));
         assert!(statistics.of_column(2).is_none());

@@ -3,7 +3,6 @@
 //! Guarantee: statistics are asked only about conditions that keep no row outside of their part; each condition counts once.
 
 use catalog::filter::{FilterTerm, FilterTest};
-use catalog::statistics::Measured;
 use expr::{ColId, Expr, Pred};
 use smallvec::SmallVec;
 use syntax::ast::CompareOp;
@@ -16,7 +15,7 @@ use crate::logical::{Get, Logical};
 use crate::statistics::{self, Filtered};
 
 /// Takes from conditions those of which filtered statistics tell how much they keep together, and gives that share.
-pub(super) fn taken<'p>(preds: &mut Vec<&'p Pred>, input: &Logical) -> Option<f64> {
+pub(super) fn taken(preds: &mut Vec<&Pred>, input: &Logical) -> Option<f64> {
     let mut tables: SmallVec<[&Get; 2]> = SmallVec::new();
     for get in preds.iter().filter_map(|pred| get_of(pred, input)) {
         if tables.iter().all(|known| known.first != get.first) {
@@ -27,13 +26,15 @@ pub(super) fn taken<'p>(preds: &mut Vec<&'p Pred>, input: &Logical) -> Option<f6
 }
 
 /// As [`taken`], of the conditions on one table.
-fn taken_of<'p>(get: &Get, preds: &mut Vec<&'p Pred>, input: &Logical) -> Option<f64> {
+fn taken_of(get: &Get, preds: &mut Vec<&Pred>, input: &Logical) -> Option<f64> {
     let resolved: Vec<Pred> = preds.iter().map(|pred| resolved(pred, get)).collect();
-    let all = statistics::filtered(&get.db, &get.table);
+    let all = statistics::filtered(&get.table);
     let explained = |one: &Filtered| explain(one, get, preds, &resolved);
     let (best, parts) =
         all.iter().filter_map(|one| Some((one, explained(one)?))).max_by_key(|(_, parts)| parts.len())?;
-    let share = together(best, get, preds, &parts, input);
+    let measured = statistics::of_part(&get.db, &get.table, best)?;
+    let known = Known { get, at: best.column, measured };
+    let share = together(&known, preds, &parts, input);
     let mut at = 0;
     preds.retain(|_| {
         at += 1;
@@ -50,7 +51,7 @@ fn get_of<'l>(pred: &Pred, input: &'l Logical) -> Option<&'l Get> {
             found = source(input, *id);
         }
     });
-    found.filter(|get| get.table.state.statistics.has_filtered())
+    found.filter(|get| statistics::has_filtered(&get.db, &get.table))
 }
 
 /// A condition with the values that variables have when the plan is made.
@@ -137,10 +138,9 @@ fn is_equal(a: &types::Value, b: &types::Value, collation: Collation) -> bool {
 }
 
 /// The share of the table's rows that the explained conditions keep together.
-fn together(one: &Filtered, get: &Get, preds: &[&Pred], parts: &[(usize, Part)], input: &Logical) -> f64 {
-    let measured: &Measured = &one.measured;
+fn together(known: &Known<'_>, preds: &[&Pred], parts: &[(usize, Part)], input: &Logical) -> f64 {
+    let measured = &known.measured;
     let part = (measured.rows / measured.unfiltered.max(1.0)).clamp(0.0, 1.0);
-    let known = Known { get, at: one.column, measured: one.measured.clone() };
     let mut within = 1.0;
     let mut range: Option<Range> = None;
     for (at, kind) in parts {
