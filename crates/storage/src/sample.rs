@@ -136,19 +136,7 @@ fn read(
         Base::Heap(heap) => heap.page_count().map_err(fail)?,
         Base::Tree(tree) => tree.leaf_estimate().map_err(fail)? as usize,
     };
-    let wanted = match amount {
-        Amount::Default => PAGES,
-        Amount::All => usize::MAX,
-        Amount::Share(share) => ((all as f64 * share).ceil() as usize).max(PAGES.min(all)),
-        Amount::Rows(rows) => {
-            let table = row_counts::estimate(&store.table).unwrap_or(1).max(1) as f64;
-            ((all as f64 * rows / table).ceil() as usize).max(1)
-        }
-    };
-    // Memory is bounded: beyond, the pages are spread evenly too, and the count of rows says how many were read.
-    let per_page = row_counts::estimate(&store.table).unwrap_or(0) as f64 / all.max(1) as f64;
-    let bound = MOST_VALUES / (per_page.max(1.0) * columns.len().max(1) as f64);
-    let wanted = wanted.min(bound.max(PAGES as f64) as usize);
+    let wanted = wanted_pages(&store.table, amount, all, columns.len());
     let mut page = 0;
     match &store.base {
         Base::Heap(heap) => {
@@ -181,6 +169,21 @@ fn read(
         }
     }
     Ok(sample)
+}
+
+/// How many of a table's pages are read.
+fn wanted_pages(table: &TableDef, amount: Amount, all: usize, columns: usize) -> usize {
+    let rows = row_counts::estimate(table).unwrap_or(0) as f64;
+    let wanted = match amount {
+        Amount::Default => PAGES,
+        Amount::All => usize::MAX,
+        Amount::Share(share) => ((all as f64 * share).ceil() as usize).max(PAGES.min(all)),
+        Amount::Rows(wanted) => ((all as f64 * wanted / rows.max(1.0)).ceil() as usize).max(1),
+    };
+    // Memory is bounded: beyond, the pages are spread evenly too, and the count of rows says how many were read.
+    let per_page = rows / all.max(1) as f64;
+    let bound = MOST_VALUES / (per_page.max(1.0) * columns.max(1) as f64);
+    wanted.min(bound.max(PAGES as f64) as usize)
 }
 
 fn shortened(value: &mut Value) -> Value {

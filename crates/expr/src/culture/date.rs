@@ -1,5 +1,7 @@
 //! Dates and times by .NET's format strings. `None` is its FormatException, of which FORMAT makes NULL.
 
+use std::fmt::Write as _;
+
 use types::datetime::{DAY_TICKS, Moment, civil_from_days};
 
 use super::Culture;
@@ -42,101 +44,131 @@ pub fn format_moment(moment: Moment, offset: Option<i16>, format: &str, culture:
 
 fn custom(moment: Moment, offset: Option<i16>, format: &str, culture: &Culture) -> Option<String> {
     let chars: Vec<char> = format.strip_prefix('%').unwrap_or(format).chars().collect();
-    let (year, month, day) = civil_from_days(moment.days);
-    // Day 0 was a Monday; .NET's weeks begin on Sunday.
-    let weekday = (moment.days + 1).rem_euclid(7) as usize;
-    let (hour, minute, second) =
-        (moment.ticks / (3600 * SECOND), moment.ticks / (60 * SECOND) % 60, moment.ticks / SECOND % 60);
-    let fraction = format!("{:07}", moment.ticks % SECOND);
-    let padded = |n: u64, width: usize| format!("{n:0>width$}");
-    let month_at = (month as usize).saturating_sub(1).min(11);
-    let mut out = String::new();
+    let mut writer = Writer::new(moment, offset, culture);
     let mut at = 0;
     while let Some(&c) = chars.get(at) {
         let run = chars[at..].iter().take_while(|next| **next == c).count();
-        let mut used = run;
-        match c {
-            'd' => match run {
-                1 | 2 => out.push_str(&padded(u64::from(day), run)),
-                3 => out.push_str(culture.short_days[weekday]),
-                _ => out.push_str(culture.days[weekday]),
-            },
-            'M' => match run {
-                1 | 2 => out.push_str(&padded(u64::from(month), run)),
-                3 => out.push_str(culture.short_months[month_at]),
-                _ => out.push_str(culture.months[month_at]),
-            },
-            'y' => match run {
-                1 | 2 => out.push_str(&padded(year as u64 % 100, run)),
-                _ => out.push_str(&padded(year as u64, run)),
-            },
-            'H' => out.push_str(&padded(hour, run.min(2))),
-            'h' => out.push_str(&padded(if hour % 12 == 0 { 12 } else { hour % 12 }, run.min(2))),
-            'm' => out.push_str(&padded(minute, run.min(2))),
-            's' => out.push_str(&padded(second, run.min(2))),
-            'f' | 'F' if run > 7 => return None,
-            'f' => out.push_str(&fraction[..run]),
-            'F' => {
-                let digits = fraction[..run].trim_end_matches('0');
-                if digits.is_empty() && out.ends_with('.') {
-                    out.pop();
-                }
-                out.push_str(digits);
-            }
-            't' => {
-                let text = if hour < 12 { culture.am_pm.0 } else { culture.am_pm.1 };
-                out.extend(text.chars().take(if run == 1 { 1 } else { usize::MAX }));
-            }
-            'z' => {
-                let minutes = offset.unwrap_or(0);
-                let sign = if minutes < 0 { '-' } else { '+' };
-                let (hours, rest) = (minutes.unsigned_abs() / 60, minutes.unsigned_abs() % 60);
-                out.push(sign);
-                match run {
-                    1 => out.push_str(&hours.to_string()),
-                    2 => out.push_str(&format!("{hours:02}")),
-                    _ => out.push_str(&format!("{hours:02}:{rest:02}")),
-                }
+        at += match c {
+            'd' | 'M' | 'y' | 'H' | 'h' | 'm' | 's' | 'f' | 'F' | 't' | 'z' | 'g' => {
+                writer.letters(c, run)?;
+                run
             }
             'K' => {
-                used = 1;
-                if let Some(minutes) = offset {
-                    out.push_str(&types::datetime::offset_text(minutes));
-                }
-            }
-            'g' => out.push_str(culture.era),
-            ':' => {
-                used = 1;
-                out.push(':');
+                writer.offset();
+                1
             }
             '/' => {
-                used = 1;
-                out.push(culture.date_separator);
+                writer.out.push(culture.date_separator);
+                1
             }
             '\\' => {
-                out.push(*chars.get(at + 1)?);
-                used = 2;
+                writer.out.push(*chars.get(at + 1)?);
+                2
             }
             '\'' | '"' => {
                 let end = chars[at + 1..].iter().position(|q| *q == c)?;
-                out.extend(&chars[at + 1..at + 1 + end]);
-                used = end + 2;
+                writer.out.extend(&chars[at + 1..at + 1 + end]);
+                end + 2
             }
-            '%' => {
-                // One letter as a custom format.
-                used = 1;
-                if chars.get(at + 1).is_none_or(|next| *next == '%') {
-                    return None;
-                }
-            }
+            // One letter as a custom format.
+            '%' if chars.get(at + 1).is_none_or(|next| *next == '%') => return None,
+            '%' => 1,
             other => {
-                used = 1;
-                out.push(other);
+                writer.out.push(other);
+                1
             }
-        }
-        at += used;
+        };
     }
-    Some(out)
+    Some(writer.out)
+}
+
+/// Writes a date's parts by the letters of a custom format.
+struct Writer<'c> {
+    culture: &'c Culture,
+    year: i32,
+    month: u32,
+    day: u32,
+    weekday: usize,
+    /// Ticks of the day.
+    ticks: u64,
+    offset: Option<i16>,
+    out: String,
+}
+
+impl<'c> Writer<'c> {
+    fn new(moment: Moment, offset: Option<i16>, culture: &'c Culture) -> Writer<'c> {
+        let (year, month, day) = civil_from_days(moment.days);
+        // Day 0 was a Monday; .NET's weeks begin on Sunday.
+        let weekday = (moment.days + 1).rem_euclid(7) as usize;
+        Writer { culture, year, month, day, weekday, ticks: moment.ticks, offset, out: String::new() }
+    }
+
+    fn padded(&mut self, n: u64, width: usize) {
+        let _ = write!(self.out, "{n:0>width$}");
+    }
+
+    /// A run of one letter; `None`: there is no such part.
+    fn letters(&mut self, letter: char, run: usize) -> Option<()> {
+        let culture = self.culture;
+        let month_at = (self.month as usize).saturating_sub(1).min(11);
+        let hour = self.ticks / (3600 * SECOND);
+        match (letter, run) {
+            ('d', 1 | 2) => self.padded(u64::from(self.day), run),
+            ('d', 3) => self.out.push_str(culture.short_days[self.weekday]),
+            ('d', _) => self.out.push_str(culture.days[self.weekday]),
+            ('M', 1 | 2) => self.padded(u64::from(self.month), run),
+            ('M', 3) => self.out.push_str(culture.short_months[month_at]),
+            ('M', _) => self.out.push_str(culture.months[month_at]),
+            ('y', 1 | 2) => self.padded(self.year as u64 % 100, run),
+            ('y', _) => self.padded(self.year as u64, run),
+            ('H', _) => self.padded(hour, run.min(2)),
+            ('h', _) => self.padded(if hour.is_multiple_of(12) { 12 } else { hour % 12 }, run.min(2)),
+            ('m', _) => self.padded(self.ticks / (60 * SECOND) % 60, run.min(2)),
+            ('s', _) => self.padded(self.ticks / SECOND % 60, run.min(2)),
+            ('f' | 'F', _) => self.fraction(letter, run)?,
+            ('t', _) => {
+                let text = if hour < 12 { culture.am_pm.0 } else { culture.am_pm.1 };
+                self.out.extend(text.chars().take(if run == 1 { 1 } else { usize::MAX }));
+            }
+            ('z', _) => self.zone(run),
+            ('g', _) => self.out.push_str(culture.era),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Digits of the second's fraction: `F` leaves out zeros at the end, and a point before nothing.
+    fn fraction(&mut self, letter: char, run: usize) -> Option<()> {
+        let fraction = format!("{:07}", self.ticks % SECOND);
+        let digits = fraction.get(..run)?;
+        if letter == 'f' {
+            self.out.push_str(digits);
+            return Some(());
+        }
+        let digits = digits.trim_end_matches('0');
+        if digits.is_empty() && self.out.ends_with('.') {
+            self.out.pop();
+        }
+        self.out.push_str(digits);
+        Some(())
+    }
+
+    fn zone(&mut self, run: usize) {
+        let minutes = self.offset.unwrap_or(0);
+        let (hours, rest) = (minutes.unsigned_abs() / 60, minutes.unsigned_abs() % 60);
+        self.out.push(if minutes < 0 { '-' } else { '+' });
+        let _ = match run {
+            1 => write!(self.out, "{hours}"),
+            2 => write!(self.out, "{hours:02}"),
+            _ => write!(self.out, "{hours:02}:{rest:02}"),
+        };
+    }
+
+    fn offset(&mut self) {
+        if let Some(minutes) = self.offset {
+            self.out.push_str(&types::datetime::offset_text(minutes));
+        }
+    }
 }
 
 /// A time of day, which .NET has as a span: literals must be quoted or escaped.

@@ -211,21 +211,8 @@ struct Way<'q> {
     by_locator: bool,
 }
 
-fn choose(
-    get: &Get,
-    store: &TableStore,
-    preds: &[Pred],
-    tested: &[ColId],
-    wishes: &Wishes<'_>,
-    chance: &mut Option<Chance>,
-) -> Result<Chosen, SqlError> {
-    let choices = Choice::all(get, preds);
-    let conditions = Conditions::of(get, preds, &choices);
-    let terms = &conditions.own;
-    let mut wanted: Vec<usize> =
-        wishes.needed.iter().chain(tested).filter_map(|id| get.position(*id)).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
+/// All structures by which a table may be read for these columns.
+fn ways_of<'t>(get: &'t Get, store: &'t TableStore, preds: &[Pred], wanted: &[usize]) -> Vec<Way<'t>> {
     let mut ways = Vec::with_capacity(1 + store.indexes.len());
     let clustered = matches!(store.base, Base::Tree(_));
     let base = &get.table.storage;
@@ -245,6 +232,25 @@ fn choose(
         let by_locator = wanted.iter().any(|c| !index.columns.contains(c));
         ways.push(Way { def: &index.def, index: Some(at), order, tree: true, covering, by_locator });
     }
+    ways
+}
+
+fn choose(
+    get: &Get,
+    store: &TableStore,
+    preds: &[Pred],
+    tested: &[ColId],
+    wishes: &Wishes<'_>,
+    chance: &mut Option<Chance>,
+) -> Result<Chosen, SqlError> {
+    let choices = Choice::all(get, preds);
+    let conditions = Conditions::of(get, preds, &choices);
+    let terms = &conditions.own;
+    let mut wanted: Vec<usize> =
+        wishes.needed.iter().chain(tested).filter_map(|id| get.position(*id)).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut ways = ways_of(get, store, preds, &wanted);
     let hints = get.hints.access;
     let hinted = hints.index.is_some() || hints.scan;
     let by_keys = !hinted && get.locks.is_none() && get.mode != TableMode::Current;

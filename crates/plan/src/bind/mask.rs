@@ -4,7 +4,7 @@
 //! for everyone, who sees the value is asked when it runs; a statement without masked columns pays one look at an empty map.
 
 use super::Binder;
-use crate::logical::{BoundQuery, Logical, OutColumn, WindowKind, WorkSource};
+use crate::logical::{BoundQuery, Logical, OutColumn, WindowKind, WorkScan, WorkSource};
 use catalog::temporal::Temporal;
 use catalog::{ComputedDef, Db, TEMPDB, TableDef, fold_name};
 use compact_str::CompactString;
@@ -222,14 +222,7 @@ impl Binder<'_> {
             Logical::One | Logical::Get(_) => {}
             Logical::View(view) => self.made_of(&view.args, view.first, view.view.columns().len()),
             Logical::Routine(scan) => self.made_of(&scan.args, scan.first, scan.width),
-            Logical::Work(work) => {
-                if let WorkSource::Recursion(number) = work.source {
-                    let known = self.masks.work.get(&number).cloned().unwrap_or_default();
-                    for (id, mask) in (work.first..).zip(known) {
-                        self.note(id, mask);
-                    }
-                }
-            }
+            Logical::Work(work) => self.learn_round(work),
             Logical::Recursive { anchor, steps, cols, work, .. } => {
                 self.learn_recursion(anchor, steps, cols, *work)
             }
@@ -274,19 +267,7 @@ impl Binder<'_> {
             Logical::Window { input, calls } => {
                 self.learn(input);
                 for call in calls {
-                    let mask = match &call.kind {
-                        WindowKind::Lag { arg, default, .. } => {
-                            of_parts([self.mask_of(arg), self.mask_of(default)])
-                        }
-                        WindowKind::FirstValue(e) | WindowKind::LastValue(e) => of_parts([self.mask_of(e)]),
-                        WindowKind::Aggregate(aggregate) => self.of_aggregate(aggregate),
-                        WindowKind::RowNumber
-                        | WindowKind::Rank
-                        | WindowKind::DenseRank
-                        | WindowKind::PercentRank
-                        | WindowKind::CumeDist
-                        | WindowKind::Ntile(_) => None,
-                    };
+                    let mask = self.of_window(&call.kind);
                     self.note(call.output, mask);
                 }
             }
@@ -304,6 +285,16 @@ impl Binder<'_> {
                 self.learn(&left.0);
                 self.learn(&right.0);
                 self.united(&[&left.1, &right.1], cols.iter().map(|(id, _)| *id));
+            }
+        }
+    }
+
+    /// The rows of a recursion's last round.
+    fn learn_round(&mut self, work: &WorkScan) {
+        if let WorkSource::Recursion(number) = work.source {
+            let known = self.masks.work.get(&number).cloned().unwrap_or_default();
+            for (id, mask) in (work.first..).zip(known) {
+                self.note(id, mask);
             }
         }
     }
@@ -362,6 +353,20 @@ impl Binder<'_> {
         let parts: Vec<_> = args.iter().map(|e| self.mask_of(e)).collect();
         if let Some(mask) = of_parts(parts) {
             (first..).take(width).for_each(|id| self.note(id, Some(mask.clone())));
+        }
+    }
+
+    fn of_window(&mut self, kind: &WindowKind) -> Option<MaskOf> {
+        match kind {
+            WindowKind::Lag { arg, default, .. } => of_parts([self.mask_of(arg), self.mask_of(default)]),
+            WindowKind::FirstValue(e) | WindowKind::LastValue(e) => of_parts([self.mask_of(e)]),
+            WindowKind::Aggregate(aggregate) => self.of_aggregate(aggregate),
+            WindowKind::RowNumber
+            | WindowKind::Rank
+            | WindowKind::DenseRank
+            | WindowKind::PercentRank
+            | WindowKind::CumeDist
+            | WindowKind::Ntile(_) => None,
         }
     }
 
