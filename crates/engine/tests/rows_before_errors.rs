@@ -51,6 +51,12 @@ fn values_of_columns() {
     fails_at_200(&mut b, "select cast(id / n as bigint) from t where pad = 'x'");
     fails_at_200(&mut b, "select d.q from t cross apply (select id / n as q) d");
     fails_at_200(&mut b, "select (select t.id / t.n) from t");
+    // Two inputs in order, which are merged: the one that fails is asked for its next row before the other gives its 199.
+    let merged = "select id / n as q, id from t union all select id, id from u order by id";
+    assert_eq!(
+        ends(&mut b, merged),
+        (397, "row 1|1".into(), "row 199|199".into(), "error 8134 line 1".into())
+    );
 }
 
 #[test]

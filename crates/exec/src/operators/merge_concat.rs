@@ -1,6 +1,7 @@
 //! Merge of inputs that each come in one order: UNION ALL under ORDER BY.
 //! Guarantees: rows come in that order, rows that are equal in it in the order of their inputs; of each input one batch is kept.
 
+use super::rows_first::RowsFirst;
 use super::sort::compare_rows;
 use super::{BATCH, Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
@@ -45,7 +46,7 @@ pub(super) fn open(plan: &Plan, open: Open) -> Option<Box<dyn Operator>> {
     let node = plan.node.own::<Node>()?;
     let input = |plan| Input { operator: open(plan), batch: RowSet::default(), at: 0 };
     let inputs = node.inputs.iter().map(input).collect();
-    Some(Box::new(MergeConcat { inputs, waiting: Vec::new(), begun: false }))
+    Some(RowsFirst::start(MergeConcat { inputs, waiting: Vec::new(), begun: false }))
 }
 
 impl MergeConcat {
