@@ -1,5 +1,5 @@
-//! Rows that come before the row that fails are rows of the result, whatever operator fails and however rows are joined; who asks
-//! for no more of them (TOP, EXISTS, a cursor, IN) does not meet the error. A statement that changes rows changes none.
+//! Rows that come before the row that fails are rows of the result, whatever operator fails and however rows are joined; a TOP, an
+//! EXISTS or a cursor that needs no more of them does not meet the error. A statement that changes rows changes none.
 
 extern crate ringwood_engine as engine;
 
@@ -99,7 +99,7 @@ fn groups_and_windows() {
 }
 
 #[test]
-fn who_needs_no_more_rows_meets_no_error() {
+fn what_needs_no_more_rows_meets_no_error() {
     let mut b = bench();
     b.check(
         "select top 2 id / n as q from t order by id",
