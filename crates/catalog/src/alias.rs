@@ -4,9 +4,10 @@
 use compact_str::CompactString;
 use types::{DataType, Value};
 
-use crate::load::{ObjectRow, damaged, type_of_text};
+use crate::rows::{ObjectRow, damaged};
 use crate::store::StoreError;
 use crate::systables::SysTable;
+use crate::type_text::type_of_text;
 
 /// Kind of the row in the objects' table; no object of sys.objects.
 pub const ALIAS: &str = "@T";

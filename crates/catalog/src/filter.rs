@@ -237,11 +237,12 @@ fn constant(text: &str, column: &ColumnDef) -> Option<Constant> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use types::Len;
 
-    fn column(column_id: i32, ty: DataType) -> ColumnDef {
+    /// A column that may be NULL.
+    pub(crate) fn column(column_id: i32, ty: DataType) -> ColumnDef {
         ColumnDef {
             column_id,
             name: format!("c{column_id}").into(),

@@ -34,6 +34,7 @@ pub mod query_store;
 pub mod registry;
 pub mod row_counts;
 pub mod row_version;
+mod rows;
 pub mod security;
 pub mod sequence;
 pub mod settings;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use access::ReadMode;
 use compact_str::CompactString;
-use pages::{PageId, UnitId};
+use pages::UnitId;
 use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
+use super::rows::{ObjectRow, bigint, damaged, group, int, object_row, page_id, text, text_rows, texts};
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
 use super::temporal::Temporal;
@@ -35,18 +36,6 @@ pub const PRIMARY_KEY: &str = "PK";
 pub const UNIQUE: &str = "UQ";
 pub const DEFAULT: &str = "D ";
 
-/// A row of the objects' table.
-#[derive(Clone, Debug)]
-pub(crate) struct ObjectRow {
-    pub name: CompactString,
-    pub schema_id: i32,
-    pub kind: CompactString,
-    pub parent: i32,
-    pub create_date: Value,
-    pub modify_date: Value,
-    pub text: Option<CompactString>,
-}
-
 /// Reads the whole catalog. No other transaction may be changing the schema (the database is being opened).
 pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
     let mut schemas: HashMap<i32, CompactString> =
@@ -70,7 +59,7 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         noted.insert(int(&row, 0)?, bigint(&row, 1)?);
     }
     let measured = statistics::store::Rows::read(trees)?;
-    let texts = module::texts(trees.rows(SysTable::Texts, &[], ReadMode::Dirty)?);
+    let texts = texts(trees.rows(SysTable::Texts, &[], ReadMode::Dirty)?);
     let mut constraints = constraint::load(&objects, &texts)?;
     let security = Arc::new(crate::security::store::load(trees)?);
     let mut catalog = Catalog { version: 1, security, ..Catalog::default() };
@@ -388,7 +377,7 @@ fn index_rows(table: &TableDef, index: &IndexDef, schema_id: i32, rows: &mut Vec
         ],
     ));
     if let Some(filter) = &index.filter {
-        rows.extend(module::text_rows(filter.object_id, &filter.kept(&table.columns)));
+        rows.extend(text_rows(filter.object_id, &filter.kept(&table.columns)));
     }
     let key = index.key.iter().map(|&(at, descending)| (at, descending, false));
     let included = index.included.iter().map(|&at| (at, false, true));
@@ -442,52 +431,4 @@ pub fn parse_expression(text: &str) -> Result<syntax::ast::Expr, SqlError> {
         Some(syntax::ast::StmtKind::Print(expr)) => Ok(expr),
         _ => Err(SqlError::internal(format!("the definition {text} is no expression"))),
     }
-}
-
-fn object_row(row: &[Value]) -> Result<ObjectRow, StoreError> {
-    Ok(ObjectRow {
-        name: text(row, 1)?,
-        schema_id: int(row, 2)?,
-        kind: text(row, 3)?,
-        parent: int(row, 4)?,
-        create_date: row[5].clone(),
-        modify_date: row[6].clone(),
-        text: row[7].as_str().map(CompactString::from),
-    })
-}
-
-/// Rows by their first column.
-fn group(rows: Vec<Vec<Value>>) -> Result<HashMap<i32, Vec<Vec<Value>>>, StoreError> {
-    let mut out: HashMap<i32, Vec<Vec<Value>>> = HashMap::new();
-    for row in rows {
-        out.entry(int(&row, 0)?).or_default().push(row);
-    }
-    Ok(out)
-}
-
-fn int(row: &[Value], at: usize) -> Result<i32, StoreError> {
-    bigint(row, at).and_then(|n| i32::try_from(n).map_err(|_| damaged("number", 0)))
-}
-
-fn bigint(row: &[Value], at: usize) -> Result<i64, StoreError> {
-    row.get(at).and_then(Value::as_i64).ok_or_else(|| damaged("number", 0))
-}
-
-fn text(row: &[Value], at: usize) -> Result<CompactString, StoreError> {
-    row.get(at).and_then(Value::as_str).map(CompactString::from).ok_or_else(|| damaged("name", 0))
-}
-
-fn page_id(row: &[Value], at: usize) -> Result<PageId, StoreError> {
-    let file = u16::try_from(bigint(row, at)?).map_err(|_| damaged("page", 0))?;
-    let page = u32::try_from(bigint(row, at + 1)?).map_err(|_| damaged("page", 0))?;
-    Ok(PageId { file, page })
-}
-
-pub(crate) fn damaged(what: &str, object_id: i32) -> StoreError {
-    StoreError::Sql(SqlError::new(
-        8966,
-        21,
-        1,
-        format!("The catalog is damaged: {what} of object {object_id} cannot be read."),
-    ))
 }

@@ -5,7 +5,7 @@ use access::ReadMode;
 use compact_str::CompactString;
 use types::Value;
 
-use crate::load::damaged;
+use crate::rows::damaged;
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
 

@@ -15,12 +15,9 @@ use syntax::ast::{
 };
 use types::{SqlError, Value};
 
-use crate::load::{ObjectRow, damaged};
+use crate::rows::{ObjectRow, damaged, text_rows};
 use crate::store::StoreError;
 use crate::systables::SysTable;
-
-/// Characters of a definition that one row of the system table holds.
-const PART: usize = 3000;
 
 /// Words of the object's properties.
 const QUOTED_OFF: &str = "quoted_identifier_off";
@@ -437,38 +434,6 @@ pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)
     rows
 }
 
-/// The rows that hold an object's text.
-pub fn text_rows(object_id: i32, text: &str) -> impl Iterator<Item = (SysTable, Vec<Value>)> {
-    parts(text).into_iter().enumerate().map(move |(part, text)| {
-        let row = vec![Value::Int(object_id), Value::Int(part as i32), Value::str(text)];
-        (SysTable::Texts, row)
-    })
-}
-
-/// A text in pieces of at most [`PART`] UTF-16 units.
-fn parts(text: &str) -> Vec<&str> {
-    let (mut out, mut start, mut units) = (Vec::new(), 0, 0);
-    for (at, c) in text.char_indices() {
-        if units + c.len_utf16() > PART {
-            out.push(&text[start..at]);
-            (start, units) = (at, 0);
-        }
-        units += c.len_utf16();
-    }
-    out.push(&text[start..]);
-    out
-}
-
-/// The texts of objects from the rows that hold them, which come in the order of their keys.
-pub fn texts(rows: Vec<Vec<Value>>) -> HashMap<i32, String> {
-    let mut texts: HashMap<i32, String> = HashMap::new();
-    for row in rows {
-        let id = row[0].as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
-        texts.entry(id).or_default().push_str(row[2].as_str().unwrap_or_default());
-    }
-    texts
-}
-
 /// The module that an object is; `None` for an object of another kind.
 pub(crate) fn load(
     object_id: i32,
@@ -507,13 +472,5 @@ mod tests {
         assert_eq!(as_create("/* a */ alter  view v as select 1 a"), "/* a */ CREATE  view v as select 1 a");
         assert_eq!(as_create("create or alter proc p as"), "CREATE proc p as");
         assert_eq!(as_create("Create proc p as"), "Create proc p as");
-    }
-
-    #[test]
-    fn long_texts_come_back() {
-        let text = "CREATE VIEW v AS SELECT 'ü𝄞' AS a /* ".to_string() + &"é𝄞x".repeat(5000) + " */";
-        let rows: Vec<Vec<Value>> = text_rows(7, &text).map(|(_, row)| row).collect();
-        assert!(rows.len() > 5);
-        assert_eq!(texts(rows).remove(&7).as_deref(), Some(text.as_str()));
     }
 }

@@ -7,9 +7,10 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
-use crate::load::{damaged, type_of_text};
+use crate::rows::damaged;
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
+use crate::type_text::type_of_text;
 
 /// Largest value: bytes as SQL Server counts them.
 pub const MAX_BYTES: usize = 7500;

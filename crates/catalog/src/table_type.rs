@@ -9,8 +9,7 @@ use syntax::ParseSettings;
 use syntax::ast::{StmtKind, TableElement, TypeKind};
 use types::{SqlError, Value};
 
-use crate::load::{ObjectRow, damaged};
-use crate::module::text_rows;
+use crate::rows::{ObjectRow, damaged, text_rows};
 use crate::store::StoreError;
 use crate::systables::SysTable;
 

@@ -5,7 +5,10 @@ extern crate ringwood_engine as engine;
 #[path = "support/text.rs"]
 mod text;
 
-use text::Bench;
+use engine::Instance;
+use sim::SimDisk;
+use std::sync::Arc;
+use text::{Bench, power_loss, run, say, try_open};
 
 /// 10,000 cars of 20 makes with 5 models each: a model is of one make.
 fn bench() -> Bench {
@@ -205,4 +208,51 @@ fn wrong_filters() {
         "{said}"
     );
     assert_eq!(lines(&mut b, "SELECT COUNT(*) FROM sys.stats WHERE name = 's'"), "0");
+}
+
+#[test]
+fn a_power_loss_leaves_whole_filters() {
+    let open = |disk: &SimDisk| -> Arc<Instance> { try_open(disk, 8 << 20).expect("it opens") };
+    let disk = SimDisk::new(43);
+    let instance = open(&disk);
+    run(&instance, "CREATE DATABASE d");
+    // Filters of several rows of the system table.
+    let long = (0..1500).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    run(
+        &instance,
+        &format!(
+            "USE d; CREATE TABLE t (a int, b int); INSERT t SELECT value, value % 7 FROM GENERATE_SERIES(1, 2000);
+             CREATE STATISTICS old ON t (a) WHERE b IN ({long})"
+        ),
+    );
+    instance.close().expect("it closes");
+    drop(instance);
+    let sql = format!(
+        "USE d; CREATE STATISTICS new ON t (a) WHERE b = 3 AND a IN ({long});
+         DROP STATISTICS t.old;
+         EXEC sp_rename 't.new', 'newer', 'STATISTICS';
+         BEGIN TRAN; CREATE STATISTICS never ON t (a) WHERE b = 4; DROP STATISTICS t.newer; ROLLBACK"
+    );
+    let shown = "SELECT name, LEN(filter_definition) FROM d.sys.stats WHERE has_filter = 1 ORDER BY name";
+    let whole = open(&disk.crash(0));
+    let old = say(&whole, shown);
+    run(&whole, &sql);
+    let newer = say(&whole, shown);
+    assert!(newer.starts_with("newer|") && old.starts_with("old|"), "{newer}, {old}");
+    drop(whole);
+    let new = newer.replace("newer", "new");
+    let (states, mut met) = ([old.clone(), format!("{new}\n{old}"), new, newer], [false; 4]);
+    power_loss(&disk, open, &sql, 40, |instance, _, at| {
+        let left = say(instance, shown);
+        let state = states.iter().position(|state| *state == left);
+        met[state.unwrap_or_else(|| panic!("at {at}: {left}"))] = true;
+        assert_eq!(say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "", "at {at}");
+        // What is there can be dropped, and its names and texts taken again.
+        let drop_all = "USE d; DECLARE @sql nvarchar(max) = ''
+            SELECT @sql += CONCAT('DROP STATISTICS t.', name, '; ') FROM sys.stats WHERE has_filter = 1
+            EXEC (@sql); CREATE STATISTICS old ON t (a) WHERE b = 5";
+        run(instance, drop_all);
+        assert_eq!(say(instance, shown), "old|9", "at {at}");
+    });
+    assert!(met[0] && met[3], "{met:?}");
 }

@@ -6,8 +6,8 @@
 //! cargo run -p ringwood-structure -- --check            fails where a circle has more files than it may
 //! ```
 //!
-//! A file uses another one when a path in it (`use`, or in the code) that begins with `crate`, `super` or `self` leads there. That a
-//! module declares its children is no use of them; that it exports their names again is.
+//! A file uses another one when a path in it (`use`, or in the code) that begins with `crate`, `super` or `self`, or with a module
+//! that it imports, leads there. That a module declares its children is no use of them; that it exports their names again is.
 
 mod circles;
 mod paths;
@@ -82,14 +82,17 @@ fn uses(source: &Path) -> std::io::Result<Uses> {
     read(source, "", &mut texts)?;
     let mut all = Uses::new();
     for (module, text) in &texts {
-        let mut used = BTreeSet::new();
-        for path in paths::of(text) {
-            let Some(path) = paths::absolute(&path, module) else { continue };
-            if let Some(target) = longest(&path, &texts).filter(|t| t != module) {
-                used.insert(target);
-            }
+        let mut found: Vec<String> =
+            paths::of(text).iter().filter_map(|path| paths::absolute(path, module)).collect();
+        let imported: BTreeSet<String> =
+            found.iter().filter(|path| texts.contains_key(*path)).cloned().collect();
+        for target in &imported {
+            let name = target.rsplit("::").next().unwrap_or(target);
+            let beyond = paths::through(text, name);
+            found.extend(beyond.iter().map(|path| format!("{target}{}", &path[name.len()..])));
         }
-        all.insert(module.clone(), used);
+        let targets = found.iter().filter_map(|path| longest(path, &texts)).filter(|t| t != module);
+        all.insert(module.clone(), targets.collect());
     }
     Ok(all)
 }

@@ -3,13 +3,19 @@
 /// All paths that begin with `crate`, `super` or `self`, those in braces written out.
 pub fn of(text: &str) -> Vec<String> {
     let text = bare(text);
-    let mut found = Vec::new();
-    for start in ["crate::", "super::", "self::"] {
-        for (at, _) in text.match_indices(start) {
-            let word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-            if text[..at].chars().next_back().is_some_and(word) {
-                continue;
-            }
+    ["crate", "super", "self"].into_iter().flat_map(|start| beginning_with(&text, start)).collect()
+}
+
+/// All paths that begin with the name of an imported module.
+pub fn through(text: &str, module: &str) -> Vec<String> {
+    beginning_with(&bare(text), module)
+}
+
+fn beginning_with(text: &str, start: &str) -> Vec<String> {
+    let (mut found, start) = (Vec::new(), format!("{start}::"));
+    for (at, _) in text.match_indices(&start) {
+        let word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+        if !text[..at].chars().next_back().is_some_and(word) {
             tree(&text[at..], "", &mut found);
         }
     }
@@ -104,6 +110,7 @@ mod tests {
             of(text),
             ["crate::a::self", "crate::a::b::C", "crate::a::d::E", "crate::a::d::F", "super::h::i"]
         );
+        assert_eq!(through("h::i(); x::h::no(); // h::no", "h"), ["h::i"]);
         assert_eq!(absolute("super::h::i", "m::n").as_deref(), Some("m::h::i"));
         assert_eq!(absolute("crate::a::b", "m").as_deref(), Some("a::b"));
         assert_eq!(absolute("super::super::x", "m"), None);

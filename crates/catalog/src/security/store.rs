@@ -54,7 +54,7 @@ fn principals(security: &mut Security, scope: Scope) -> &mut Principals {
 }
 
 fn damaged() -> StoreError {
-    crate::load::damaged("a principal or permission", 0)
+    crate::rows::damaged("a principal or permission", 0)
 }
 
 fn int(row: &[Value], at: usize) -> Option<i32> {

@@ -392,19 +392,7 @@ mod tests {
         statistics.put(make(7, &[1, 2], 5));
         statistics.put(make(3, &[1], 9));
         // Of some of the rows: they say nothing of all.
-        let columns = [crate::ColumnDef {
-            column_id: 4,
-            name: "c4".into(),
-            ty: types::DataType::Int,
-            nullable: true,
-            collation: types::Collation::DEFAULT,
-            default: None,
-            identity: None,
-            computed: None,
-            generated: None,
-            alias: None,
-            mask: None,
-        }];
+        let columns = [crate::filter::tests::column(4, types::DataType::Int)];
         let filter = StatisticsFilter::load(9, "4:N \n([c4] IS NULL)", &columns);
         assert!(filter.is_some());
         statistics.put(Statistics { filter, ..make(8, &[1, 2, 3], 11) });

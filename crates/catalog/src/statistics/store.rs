@@ -11,7 +11,7 @@ use txn::Txn;
 use types::{ColumnType, KeyPart, RowLayout, Value, encode_key_part};
 
 use super::{Histogram, Measured, Origin, Statistics, Step};
-use crate::module::text_rows;
+use crate::rows::text_rows;
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
 use crate::{ColumnDef, StatisticsFilter, TableDef};
