@@ -15,7 +15,7 @@ use wal::{CheckpointInfo, Lsn};
 use crate::backup::BackupState;
 use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};
-use crate::options::{LogReuseWait, RecoveryModel};
+use crate::options::LogReuseWait;
 use crate::txn::time_bytes;
 
 /// What a checkpoint did.
@@ -208,6 +208,8 @@ impl Database {
         let (chain, running) = *self.checkpointer().holds.lock();
         self.txns().note_log_end(|| self.log().end());
         let txn = self.txns().log_hold().map(|(lsn, _)| (lsn, LogReuseWait::ActiveTransaction));
+        // In SIMPLE there is no chain, even where a change of the model has not ended it yet.
+        let chain = chain.filter(|_| !self.is_simple());
         let backup = chain.map(|l| (l, LogReuseWait::LogBackup));
         let running = running.map(|l| (l, LogReuseWait::ActiveBackupOrRestore));
         let nobody = (Lsn::MAX, LogReuseWait::Checkpoint);
@@ -249,7 +251,7 @@ impl Database {
     /// Does the log empty itself at checkpoints? SIMPLE, or a log chain that has not begun.
     pub fn truncates_at_checkpoint(&self) -> bool {
         let chain = self.checkpointer().holds.lock().0.is_some();
-        !chain || self.settings().recovery_model == RecoveryModel::Simple
+        !chain || self.is_simple()
     }
 
     /// What the log's header keeps for backups.
@@ -261,16 +263,34 @@ impl Database {
 
     /// Recovery has read the header: a log chain that had begun goes on holding the log.
     pub(crate) fn restore_backup_state(&self, state: BackupState) {
-        let chain = (!state.log_from.is_zero()).then_some(state.log_from);
+        self.hold_for_log_backup(state.chain());
         *self.checkpointer().backup.lock() = state;
-        self.hold_for_log_backup(chain);
     }
 
-    /// Changes what the header keeps for backups; durable on return.
+    /// Changes what the header keeps for backups; durable on return. `change` is called under the lock that all changes of it
+    /// take, so what it decides by (the log chain, the recovery model) is what is true when its change takes effect.
     pub(crate) fn change_backup_state(&self, change: impl FnOnce(&mut BackupState)) -> Result<(), TxnError> {
+        let _one = self.checkpointer().one.lock();
+        self.change_backup_state_locked(change)
+    }
+
+    /// The recovery model has become SIMPLE: the log waits for no backup any more.
+    pub(crate) fn end_log_chain(&self) -> Result<(), TxnError> {
         let c = self.checkpointer();
         let _one = c.one.lock();
-        change(&mut c.backup.lock());
+        if c.backup.lock().log_from.is_zero() || !self.is_simple() {
+            return Ok(());
+        }
+        self.change_backup_state_locked(|state| state.log_from = Lsn::ZERO)
+    }
+
+    fn change_backup_state_locked(&self, change: impl FnOnce(&mut BackupState)) -> Result<(), TxnError> {
+        let c = self.checkpointer();
+        {
+            let mut state = c.backup.lock();
+            change(&mut state);
+            self.hold_for_log_backup(state.chain());
+        }
         let info = self.log().checkpoint();
         let header = decode_header(&info.payload);
         let (next, clean, _) = header.ok_or(TxnError::Invalid("the log has no checkpoint"))?;

@@ -10,7 +10,7 @@ pub use status::Status;
 pub(crate) use units::Units;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use disk::Disk;
@@ -26,7 +26,7 @@ use crate::errands::Errands;
 use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
 use crate::locks::LockManager;
-use crate::options::{DbState, Pace};
+use crate::options::{DbState, Pace, RecoveryModel};
 use crate::recovery_report::RecoveryReport;
 use crate::sink::append_system;
 use crate::txns::TxnTable;
@@ -92,6 +92,8 @@ pub struct Database {
     delayed: AtomicU8,
     window_ms: AtomicU32,
     window_kb: AtomicU32,
+    /// The recovery model is SIMPLE.
+    simple: AtomicBool,
     status: AtomicU8,
     cause: Mutex<Option<String>>,
     recovery: Mutex<RecoveryReport>,
@@ -138,6 +140,7 @@ impl Database {
             delayed: AtomicU8::new(settings.delayed as u8),
             window_ms: AtomicU32::new(settings.window.ms),
             window_kb: AtomicU32::new(settings.window.kb),
+            simple: AtomicBool::new(settings.recovery_model == RecoveryModel::Simple),
             settings: RwLock::new(settings),
             status: AtomicU8::new(Status::Recovering as u8),
             cause: Mutex::default(),

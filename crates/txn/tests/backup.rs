@@ -68,6 +68,55 @@ fn the_log_waits_for_its_backup() {
     assert!(matches!(rig.backup(SetKind::Log, &["x.trn"]), Err(BackupError::NoFullBackup)));
 }
 
+/// The model changes while a log backup runs: the chain has ended, whichever of the two is over first.
+#[test]
+fn simple_during_a_log_backup_ends_the_chain() {
+    let mut rig = Rig::new(6, false);
+    rig.backup(SetKind::Full, &["full.bak"]).unwrap();
+    rig.work(1000).unwrap();
+    rig.quiet();
+    let db = Arc::clone(&rig.db);
+    let mut changed = false;
+    let mut change = |_| {
+        if !std::mem::replace(&mut changed, true) {
+            db.change_settings(|s| s.recovery_model = RecoveryModel::Simple).unwrap();
+        }
+        true
+    };
+    db.backup(&devices(&rig.disk, &["log.trn".into()]), &spec(SetKind::Log), &mut change).unwrap();
+    assert!(changed && db.backup_state().log_from.is_zero());
+    rig.work(1000).unwrap();
+    rig.quiet();
+    let before = db.log().space().used;
+    db.checkpoint().unwrap();
+    assert_eq!(db.log_reuse_wait(), LogReuseWait::Nothing);
+    assert!(db.log().space().used < before, "the checkpoint has truncated the log");
+}
+
+/// A chain that begins anew under a log backup of the one before is not moved by it.
+#[test]
+fn a_log_backup_does_not_move_a_chain_that_it_did_not_begin_with() {
+    let mut rig = Rig::new(7, false);
+    rig.backup(SetKind::Full, &["full.bak"]).unwrap();
+    rig.work(200).unwrap();
+    rig.quiet();
+    let db = Arc::clone(&rig.db);
+    let mut from = None;
+    let mut change = |_| {
+        from.get_or_insert_with(|| {
+            db.change_settings(|s| s.recovery_model = RecoveryModel::Simple).unwrap();
+            db.change_settings(|s| s.recovery_model = RecoveryModel::Full).unwrap();
+            let again = devices(&rig.disk, &["again.bak".into()]);
+            db.backup(&again, &spec(SetKind::Full), &mut |_| true).unwrap();
+            db.backup_state().log_from
+        });
+        true
+    };
+    db.backup(&devices(&rig.disk, &["log.trn".into()]), &spec(SetKind::Log), &mut change).unwrap();
+    assert_eq!(Some(db.backup_state().log_from), from);
+    assert!(!from.unwrap().is_zero());
+}
+
 /// A backup is of one list of files: they come and go before it or after it.
 #[test]
 fn files_do_not_change_under_a_backup() {

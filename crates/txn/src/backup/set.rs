@@ -343,6 +343,11 @@ pub struct Restoring {
 }
 
 impl BackupState {
+    /// Where the log begins that waits for a log backup; `None`: there is no log chain.
+    pub fn chain(&self) -> Option<Lsn> {
+        (!self.log_from.is_zero()).then_some(self.log_from)
+    }
+
     /// The restore is over: a new recovery fork begins where what was restored ends, and so does the log chain.
     pub(crate) fn end_restore(&mut self, model: RecoveryModel) -> bool {
         let Some(Restoring { end, .. }) = self.restoring.take() else { return false };

@@ -386,18 +386,15 @@ impl Database {
             changed_from: header.checkpoint_lsn.min(header.redo_lsn),
             time_us: header.start_us,
         };
-        let chain = self.settings().recovery_model != RecoveryModel::Simple;
-        if chain && !self.settings().log_chain {
+        if !self.is_simple() && !self.settings().log_chain {
             self.change_settings(|s| s.log_chain = true)?;
         }
         self.change_backup_state(|state| {
             state.base = Some(base);
-            if chain && state.log_from.is_zero() {
+            if !self.is_simple() && state.log_from.is_zero() {
                 state.log_from = header.first_lsn;
             }
         })?;
-        let from = self.backup_state().log_from;
-        self.hold_for_log_backup((!from.is_zero()).then_some(from));
         Ok(())
     }
 
@@ -426,10 +423,12 @@ impl Database {
         let end = write_log_set(target, &header, self.pace().background, &mut archive, end_us, progress)?;
         if !spec.copy_only {
             self.change_backup_state(|state| {
-                state.log_from = end.last_lsn;
-                state.log_backup_us = end.finish_us;
+                // A change to SIMPLE has ended the chain meanwhile, and perhaps another one has begun.
+                if state.log_from == from {
+                    state.log_from = end.last_lsn;
+                    state.log_backup_us = end.finish_us;
+                }
             })?;
-            self.hold_for_log_backup(Some(end.last_lsn));
             self.truncate_log();
             if self.log_holder().1 == LogReuseWait::Checkpoint && self.log_percent() >= 70 {
                 // The backup is there whatever becomes of the checkpoint, which reports its own failures.

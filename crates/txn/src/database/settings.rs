@@ -5,7 +5,6 @@ use super::Database;
 use crate::error::TxnError;
 use crate::options::{DbState, DelayedDurability, Durability, LossWindow, RecoveryModel};
 use std::sync::atomic::Ordering;
-use wal::Lsn;
 
 impl Database {
     /// Settings and meta bytes.
@@ -29,15 +28,22 @@ impl Database {
         self.delayed_durability().decide(wanted)
     }
 
-    fn publish_durability(&self, settings: &DbState) {
+    /// Whether the recovery model is SIMPLE, without a lock: who looks for log that can be freed may not wait for a change of
+    /// settings, which may wait for log.
+    pub(crate) fn is_simple(&self) -> bool {
+        self.simple.load(Ordering::Acquire)
+    }
+
+    fn publish_settings(&self, settings: &DbState) {
         self.window_ms.store(settings.window.ms, Ordering::Relaxed);
         self.window_kb.store(settings.window.kb, Ordering::Relaxed);
         self.delayed.store(settings.delayed as u8, Ordering::Relaxed);
+        self.simple.store(settings.recovery_model == RecoveryModel::Simple, Ordering::Release);
     }
 
     /// Recovery has made the boot page readable.
     pub(crate) fn adopt_settings(&self, settings: DbState) {
-        self.publish_durability(&settings);
+        self.publish_settings(&settings);
         *self.settings.write() = settings;
     }
 
@@ -68,16 +74,11 @@ impl Database {
         if durable {
             self.log.flush_all()?;
         }
-        self.publish_durability(&new);
+        self.publish_settings(&new);
         let left_chain = new.recovery_model == RecoveryModel::Simple;
         *s = new;
         drop(s);
-        if left_chain && !self.backup_state().log_from.is_zero() {
-            self.change_backup_state(|state| state.log_from = Lsn::ZERO)?;
-        }
-        if left_chain {
-            self.hold_for_log_backup(None);
-        }
-        Ok(())
+        // After the model is known: a backup that ends later finds it and leaves the chain alone.
+        if left_chain { self.end_log_chain() } else { Ok(()) }
     }
 }
