@@ -80,6 +80,9 @@ pub enum DiskError {
     /// A whole-file read or write of a file that is larger than [`SMALL_FILE_MAX`](crate::SMALL_FILE_MAX).
     #[error("'{}' is too large to be handled in one piece ({len} bytes)", path.display())]
     TooLarge { path: PathBuf, len: u64 },
+    /// What a statement names is not a file that it may open: a link, a device, a file of the system or of the instance.
+    #[error("'{}' may not be opened", path.display())]
+    Refused { path: PathBuf },
     /// A simulated disk has lost power; nothing works any more.
     #[error("the simulated disk has lost power")]
     Crashed,
@@ -107,6 +110,8 @@ impl DiskError {
     /// operating system's own for the rest.
     pub fn system_error(&self) -> (i32, String) {
         match self {
+            // EPERM, EACCES
+            DiskError::Io { code: 1 | 13, .. } | DiskError::Refused { .. } => (5, "Access is denied.".into()),
             DiskError::Io { code, text, .. } => (*code, text.clone()),
             DiskError::NotFound { .. } => (2, "The system cannot find the file specified.".into()),
             DiskError::NoSpace { .. } => (112, "There is not enough space on the disk.".into()),
@@ -144,7 +149,8 @@ impl DiskError {
             | DiskError::Exists { .. }
             | DiskError::Misaligned { .. }
             | DiskError::Locked { .. }
-            | DiskError::TooLarge { .. } => false,
+            | DiskError::TooLarge { .. }
+            | DiskError::Refused { .. } => false,
         }
     }
 }

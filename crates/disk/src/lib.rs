@@ -22,6 +22,7 @@ mod error;
 mod kernel;
 mod lock;
 mod memory;
+mod named;
 mod os;
 mod pieces;
 mod port;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
 pub use memory::Memory;
+pub use named::{AnyFile, FoundKind, NamedPlace, OpenRule, look_up, read_named};
 pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};
 pub use prefetch::prefetch;
@@ -206,6 +208,29 @@ pub trait Disk: Send + Sync + Debug {
     /// # Errors
     /// [`DiskError::Locked`] when another handle has it open, unless both only read; nothing has been changed then.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError>;
+    /// Where a name from outside leads: without links, and what is there. A disk without links has what the name says.
+    fn look_up(&self, path: &Path) -> Result<NamedPlace, DiskError> {
+        let unknown = FileIdentity { device: 0, inode: 0, born_ns: 0 };
+        let found = self.exists(path)?.then(|| {
+            let identity = self.identity(path).unwrap_or(unknown);
+            FoundKind::File(identity)
+        });
+        Ok(NamedPlace { real: path.to_path_buf(), found })
+    }
+    /// Opens or creates a block file by a name from outside: the place of the rule, without following a link. A disk without
+    /// links and special files opens `path`.
+    ///
+    /// # Errors
+    /// [`DiskError::Refused`] when something else is there by now than what the rule allows; as [`open`](Self::open).
+    fn open_named(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        rule: &dyn OpenRule,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        let _ = rule;
+        self.open(path, mode)
+    }
     /// Removes a file; durable on return. One that this disk has open itself may be removed.
     ///
     /// # Errors

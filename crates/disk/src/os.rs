@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::{DiskError, Op};
@@ -21,7 +21,9 @@ use crate::lock::{self, FileLock, Gate};
 use crate::stats::FileStats;
 use crate::transfer::IoOptions;
 use crate::volume::{Volume, volume_of};
-use crate::{BlockFile, Disk, DiskLock, FileIdentity, OpenMode, SMALL_FILE_MAX, probe};
+use crate::{
+    BlockFile, Disk, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, SMALL_FILE_MAX, named, probe,
+};
 
 pub(crate) fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
     let path = path.to_path_buf();
@@ -110,6 +112,53 @@ impl OsDisk {
         Ok(Some(fd))
     }
 
+    /// Opens a file by a way of opening it, and locks it.
+    fn open_by(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        open: &dyn Fn(OFlags) -> Result<(OwnedFd, Stat), DiskError>,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        // The name is made without O_DIRECT: some file systems create the file and only then refuse the flag.
+        let flags = if mode == OpenMode::Create { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
+        let access = if mode == OpenMode::Read { OFlags::RDONLY } else { OFlags::RDWR };
+        let (plain, stat) = open(flags | access)?;
+        if mode == OpenMode::Create {
+            self.sync_parent(path)?;
+        }
+        let found = probe::probe(&plain);
+        let wanted = access | OFlags::DIRECT;
+        let direct = if self.direct && found.allowed { open(wanted).ok() } else { None };
+        let key = (stat.st_dev, stat.st_ino);
+        // The name may have been given to another file in between.
+        let direct = direct.filter(|(_, stat)| (stat.st_dev, stat.st_ino) == key);
+        let is_direct = direct.is_some();
+        let fd = direct.map_or(plain, |(fd, _)| fd);
+        lock::take(&fd, path, mode == OpenMode::Read)?;
+        let writes = mode != OpenMode::Read;
+        if writes {
+            *self.open.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
+        }
+        let file = OsFile {
+            path: path.to_path_buf(),
+            fd,
+            direct: is_direct,
+            sectors: found.sectors,
+            device: stat.st_dev,
+            durable: self.durable,
+            dsync: AtomicBool::new(true),
+            backend: self.io.backend,
+            depth: self.io.depth.map_or(found.depth, |depth| depth.clamp(1, 256) as usize),
+            stats: FileStats::default(),
+            gate: Gate::default(),
+            listed: writes.then(|| (Arc::clone(&self.open), key)),
+        };
+        if !writes {
+            file.gate.shut();
+        }
+        Ok(Arc::new(file))
+    }
+
     /// Syncs the folder of a name: a name is durable only once its folder is.
     fn sync_parent(&self, path: &Path) -> Result<(), DiskError> {
         if self.durable { sync_dir(&parent_of(path)) } else { Ok(()) }
@@ -137,48 +186,25 @@ fn open_fd(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
 impl Disk for OsDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
         let path = self.resolve(path);
-        // The name is made without O_DIRECT: some file systems create the file and only then refuse the flag.
-        let flags = if mode == OpenMode::Create { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
-        let access = if mode == OpenMode::Read { OFlags::RDONLY } else { OFlags::RDWR };
-        let plain = open_fd(&path, flags | access).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
-        if mode == OpenMode::Create {
-            self.sync_parent(&path)?;
-        }
-        let found = probe::probe(&plain);
-        let stat = rustix::fs::fstat(&plain).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
-        let wanted = access | OFlags::DIRECT;
-        let direct = if self.direct && found.allowed { open_fd(&path, wanted).ok() } else { None };
-        // The name may have been given to another file in between.
-        let same = |fd: &OwnedFd| {
-            rustix::fs::fstat(fd).is_ok_and(|s| (s.st_dev, s.st_ino) == (stat.st_dev, stat.st_ino))
+        let open = |flags| {
+            let fd = open_fd(&path, flags).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
+            let stat = rustix::fs::fstat(&fd).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
+            Ok((fd, stat))
         };
-        let direct = direct.filter(same);
-        let is_direct = direct.is_some();
-        let fd = direct.unwrap_or(plain);
-        lock::take(&fd, &path, mode == OpenMode::Read)?;
-        let key = (stat.st_dev, stat.st_ino);
-        let writes = mode != OpenMode::Read;
-        if writes {
-            *self.open.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
-        }
-        let file = OsFile {
-            path,
-            fd,
-            direct: is_direct,
-            sectors: found.sectors,
-            device: stat.st_dev,
-            durable: self.durable,
-            dsync: AtomicBool::new(true),
-            backend: self.io.backend,
-            depth: self.io.depth.map_or(found.depth, |depth| depth.clamp(1, 256) as usize),
-            stats: FileStats::default(),
-            gate: Gate::default(),
-            listed: writes.then(|| (Arc::clone(&self.open), key)),
-        };
-        if !writes {
-            file.gate.shut();
-        }
-        Ok(Arc::new(file))
+        self.open_by(&path, mode, &open)
+    }
+
+    fn look_up(&self, path: &Path) -> Result<NamedPlace, DiskError> {
+        named::look_up(&self.resolve(path))
+    }
+
+    fn open_named(
+        &self,
+        _path: &Path,
+        mode: OpenMode,
+        rule: &dyn OpenRule,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        self.open_by(rule.real(), mode, &|flags| named::open_real(rule, flags))
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {

@@ -9,7 +9,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::{DiskError, Op};
 use crate::stats::FileStats;
-use crate::{BlockFile, Disk, DiskLock, FileIdentity, OpenMode, OsDisk, Sectors, check_aligned};
+use crate::{
+    BlockFile, Disk, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, OsDisk, Sectors, check_aligned,
+};
 
 /// EROFS.
 const READ_ONLY: i32 = 30;
@@ -75,9 +77,26 @@ impl Disk for ReadOnlyDisk {
         if mode == OpenMode::Create {
             return Err(refused(Op::Create, path));
         }
-        let base = self.base.open(path, OpenMode::Read)?;
-        let content = RwLock::new(Content { len: base.len()?, sectors: BTreeMap::new() });
-        Ok(Arc::new(Overlaid { base, content }))
+        overlaid(self.base.open(path, OpenMode::Read)?)
+    }
+
+    fn look_up(&self, path: &Path) -> Result<NamedPlace, DiskError> {
+        self.readable(path).look_up(path)
+    }
+
+    fn open_named(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        rule: &dyn OpenRule,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        if path.starts_with(&self.folder) {
+            return self.scratch.open_named(path, mode, rule);
+        }
+        if mode == OpenMode::Create {
+            return Err(refused(Op::Create, path));
+        }
+        overlaid(self.base.open_named(path, OpenMode::Read, rule)?)
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
@@ -132,6 +151,11 @@ impl Disk for ReadOnlyDisk {
     fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError> {
         self.readable(path).is_within(path, folder)
     }
+}
+
+fn overlaid(base: Arc<dyn BlockFile>) -> Result<Arc<dyn BlockFile>, DiskError> {
+    let content = RwLock::new(Content { len: base.len()?, sectors: BTreeMap::new() });
+    Ok(Arc::new(Overlaid { base, content }))
 }
 
 /// What was written to a file.

@@ -26,7 +26,8 @@ impl UrlDevices for Objects {
         let asked = format!("{}:{} {} {} {}/{}", r.key_id, r.secret, r.region, r.tls, r.transfer, r.devices);
         self.asked.lock().unwrap().push(asked);
         let path = PathBuf::from(r.url.replace("s3://", "/objects/"));
-        Ok(Box::new(Object(FileDevice::new(Arc::new(self.disk.clone()), path, r.url))))
+        let rule = Arc::new(disk::AnyFile(path.clone()));
+        Ok(Box::new(Object(FileDevice::new(Arc::new(self.disk.clone()), path, r.url, rule))))
     }
 }
 

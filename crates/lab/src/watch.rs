@@ -2,10 +2,7 @@
 //! (data, log, backup): reads, writes, their sizes, and writes that begin or end inside a physical sector of the device.
 //! The counts outlive the files. Transfers themselves go straight to the file below.
 
-use disk::{
-    BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, LATENCY_BUCKETS, OpenMode, SIZE_BUCKETS,
-    latency_bucket_limit_us, size_bucket_label,
-};
+use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, latency_bucket_limit_us, LATENCY_BUCKETS, NamedPlace, OpenMode, OpenRule, size_bucket_label, SIZE_BUCKETS};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,13 +125,30 @@ struct WatchDisk {
     watch: Arc<Watch>,
 }
 
-impl Disk for WatchDisk {
-    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
-        let inner = self.inner.open(path, mode)?;
+impl WatchDisk {
+    /// A file that was opened, which is watched if it is the database's.
+    fn watched(&self, inner: Arc<dyn BlockFile>, path: &Path) -> Arc<dyn BlockFile> {
         if let Some(kind) = kind_of(path, self.name) {
             self.watch.state().open.push((kind, inner.clone()));
         }
-        Ok(inner)
+        inner
+    }
+}
+
+impl Disk for WatchDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
+        Ok(self.watched(self.inner.open(path, mode)?, path))
+    }
+    fn look_up(&self, path: &Path) -> Result<NamedPlace, DiskError> {
+        self.inner.look_up(path)
+    }
+    fn open_named(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        rule: &dyn OpenRule,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        Ok(self.watched(self.inner.open_named(path, mode, rule)?, path))
     }
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.inner.remove(path)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, OpenMode, OsDisk};
+use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, OsDisk};
 use parking_lot::Mutex;
 
 use crate::clock::Clock;
@@ -176,6 +176,26 @@ impl ModelDisk {
         self.names.lock().files.get(path).map(|placed| placed.array)
     }
 
+    /// A file that was opened, with the timing of the device.
+    fn modelled(
+        &self,
+        file: Arc<dyn BlockFile>,
+        path: &Path,
+        mode: OpenMode,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        if let Err(error) = ModelFile::check_host(&*file, &self.shared.device) {
+            if mode == OpenMode::Create {
+                self.host.remove(path)?;
+            }
+            return Err(error);
+        }
+        let placed = self.place(path)?;
+        if mode == OpenMode::Create {
+            self.shared.wait(self.shared.journal(placed.array));
+        }
+        Ok(Arc::new(ModelFile::new(file, self.shared.clone(), placed)))
+    }
+
     /// Finds the array and extents of a file, or chooses an array.
     fn place(&self, path: &Path) -> Result<Arc<Placed>, DiskError> {
         let names = &mut *self.names.lock();
@@ -248,18 +268,20 @@ fn read_places(host: &dyn Disk, path: &Path, count: usize) -> Result<Names, Disk
 
 impl Disk for ModelDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
-        let file = self.host.open(path, mode)?;
-        if let Err(error) = ModelFile::check_host(&*file, &self.shared.device) {
-            if mode == OpenMode::Create {
-                self.host.remove(path)?;
-            }
-            return Err(error);
-        }
-        let placed = self.place(path)?;
-        if mode == OpenMode::Create {
-            self.shared.wait(self.shared.journal(placed.array));
-        }
-        Ok(Arc::new(ModelFile::new(file, self.shared.clone(), placed)))
+        self.modelled(self.host.open(path, mode)?, path, mode)
+    }
+
+    fn look_up(&self, path: &Path) -> Result<NamedPlace, DiskError> {
+        self.host.look_up(path)
+    }
+
+    fn open_named(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        rule: &dyn OpenRule,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        self.modelled(self.host.open_named(path, mode, rule)?, path, mode)
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {

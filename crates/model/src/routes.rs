@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, Op, OpenMode};
+use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, NamedPlace, Op, OpenMode, OpenRule};
 
 use crate::error::ModelError;
 use crate::modeldisk::ModelDisk;
@@ -109,6 +109,21 @@ impl Disk for Routes {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
         let (disk, path) = self.find(path);
         disk.open(&path, mode)
+    }
+
+    fn look_up(&self, path: &Path) -> Result<NamedPlace, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.look_up(&path)
+    }
+
+    fn open_named(
+        &self,
+        path: &Path,
+        mode: OpenMode,
+        rule: &dyn OpenRule,
+    ) -> Result<Arc<dyn BlockFile>, DiskError> {
+        let (disk, path) = self.find(path);
+        disk.open_named(&path, mode, rule)
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {

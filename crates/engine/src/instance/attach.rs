@@ -14,6 +14,7 @@ use types::SqlError;
 use super::Instance;
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary};
 use super::open_error::OpenError;
+use super::permit::Reach;
 use super::restore::in_use;
 use catalog::db::{Db, DbStatus};
 use catalog::registry::{DbEntry, FileEntry};
@@ -28,6 +29,8 @@ pub(crate) struct Attach<'a> {
     pub log: Option<CompactString>,
     /// A log that is not there is made anew, whatever was said.
     pub rebuild: bool,
+    /// Of who attaches it.
+    pub reach: Reach,
 }
 
 /// Where the log is, or where a new one goes.
@@ -119,12 +122,12 @@ impl Instance {
     /// All data files of the database, and where its log is.
     fn find_files(&self, id: i32, what: &Attach<'_>) -> Result<(DbEntry, LogPlace), SqlError> {
         let (primary, others) = what.files.split_first().ok_or_else(|| no_match("no file was named"))?;
-        let primary_path = self.paths.resolve(primary)?;
+        let primary_path = self.attached_path(what, primary)?;
         let first = self.look_at(&primary_path, primary)?;
         let first = first.filter(|f| f.file_id == 1).ok_or_else(|| not_primary(primary))?;
         let mut named = vec![(1, primary_path.clone(), primary.clone())];
         for shown in others {
-            let path = self.paths.resolve(shown)?;
+            let path = self.attached_path(what, shown)?;
             let found = self.look_at(&path, shown)?.filter(|f| f.database == first.database && f.file_id > 2);
             let found = found.ok_or_else(|| no_match(&format!("{shown} is no file of the database")))?;
             named.push((found.file_id, path, shown.clone()));
@@ -145,7 +148,10 @@ impl Instance {
                 Some((_, path, shown)) => (path.clone(), shown.clone()),
                 None => {
                     let path = self.unnamed_place(&primary_path, recorded, at_home, &first, *file_id);
-                    let shown = self.shown(&path).into();
+                    let shown: CompactString = self.shown(&path).into();
+                    // A file that is attached may say anything: its list leads nowhere where a statement could not.
+                    let permitted = self.permit_database_place(what.reach, path);
+                    let path = permitted.map_err(|e| e.or(|cause| cannot_open(&shown, cause)))?;
                     (path, shown)
                 }
             };
@@ -155,6 +161,12 @@ impl Instance {
         }
         let log = self.find_log(what, &primary_path, &first)?;
         Ok((entry, log))
+    }
+
+    /// The path of a file that the statement names. Errors: 5105, 5120.
+    fn attached_path(&self, what: &Attach<'_>, shown: &str) -> Result<PathBuf, SqlError> {
+        let permitted = self.permit_database_file(what.reach, shown);
+        permitted.map_err(|e| e.or(|cause| cannot_open(shown, cause)))
     }
 
     /// Where a file is that the statement does not name: beside the primary one; at its recorded place if the primary one is at its.
@@ -187,7 +199,7 @@ impl Instance {
     ) -> Result<LogPlace, SqlError> {
         let there = |path: &Path| self.disk.exists(path).map_err(|e| cannot_open(&self.shown(path), &e));
         if let Some(shown) = &what.log {
-            let path = self.paths.resolve(shown)?;
+            let path = self.attached_path(what, shown)?;
             if there(&path)? {
                 return Ok(LogPlace::There(path));
             }

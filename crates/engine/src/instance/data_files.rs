@@ -11,6 +11,7 @@ use types::SqlError;
 use super::Instance;
 use super::file_errors::{cannot_create, cannot_create_file, registry_failed};
 use super::files::data_growth;
+use super::permit::Reach;
 use super::restore::in_use;
 use crate::instance::file_specs::NewFile;
 use catalog::TEMPDB;
@@ -176,12 +177,18 @@ impl Instance {
     /// ALTER DATABASE ADD FILE. The caller holds `changing` and has checked the logical name.
     ///
     /// Errors: 3023 a backup is running; 5170, 5123 the file; what the log says.
-    pub(crate) fn add_data_file(&self, db: &Arc<Db>, file: &NewFile) -> Result<(), SqlError> {
+    pub(crate) fn add_data_file(
+        &self,
+        reach: Reach,
+        db: &Arc<Db>,
+        file: &NewFile,
+    ) -> Result<(), SqlError> {
         let storage = db.storage()?;
         let _held = storage.hold_files().map_err(|e| db_error(db, &e))?;
         let file_id = storage.store().next_file_id();
         let shown = file.filename.clone().unwrap_or_else(|| format!("{}.ndf", file.name).into());
-        let path = self.paths.resolve(&shown)?;
+        let path = self.permit_database_file(reach, &shown);
+        let path = path.map_err(|e| e.or(|cause| cannot_create_file(&shown, cause)))?;
         let placed = FileEntry {
             file_id,
             log: false,

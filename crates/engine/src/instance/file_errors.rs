@@ -32,7 +32,8 @@ fn path_of(e: &DiskError) -> Option<&Path> {
         | DiskError::Locked { path, .. }
         | DiskError::NotAFolder { path }
         | DiskError::Released { path, .. }
-        | DiskError::TooLarge { path, .. } => Some(path),
+        | DiskError::TooLarge { path, .. }
+        | DiskError::Refused { path } => Some(path),
         DiskError::Crashed => None,
     }
 }
@@ -115,6 +116,11 @@ pub(crate) fn restore_target(path: &Path, e: &DiskError) -> SqlError {
     SqlError::new(3634, 16, 1, text)
 }
 
+/// 5121: a file of a database shall be somewhere where it cannot be.
+pub(crate) fn bad_directory(shown: &str) -> SqlError {
+    SqlError::new(5121, 16, 2, format!("The path specified by \"{shown}\" is not in a valid directory."))
+}
+
 /// 1834: the file is another instance's.
 pub(crate) fn of_another_instance(shown: &str, owner: &pages::InstanceId) -> SqlError {
     let text = format!(
@@ -139,15 +145,14 @@ pub(crate) fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
                  retry the operation."
             ),
         ),
-        e => SqlError::new(
-            5123,
-            16,
-            1,
-            format!(
-                "CREATE FILE encountered operating system error while attempting to open or create the physical \
-                 file '{shown}': {e}."
-            ),
-        ),
+        e => {
+            let (code, text) = e.system_error();
+            let text = format!(
+                "CREATE FILE encountered operating system error {code}({text}) while attempting to open or create \
+                 the physical file '{shown}'."
+            );
+            SqlError::new(5123, 16, 1, text)
+        }
     }
 }
 

@@ -15,7 +15,9 @@ pub(crate) mod kept;
 mod of_session;
 mod open_error;
 mod options;
+mod own_files;
 pub mod paths;
+pub(crate) mod permit;
 pub mod restore;
 pub(crate) mod sessions;
 pub mod waits;
@@ -67,6 +69,7 @@ pub struct Instance {
     host: Arc<Host>,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) paths: Paths,
+    policy: permit::FilePolicy,
     identity: Identity,
     /// Where the folder was when its registry had absolute paths, if it is somewhere else now.
     folder_before: Option<PathBuf>,
@@ -166,6 +169,8 @@ impl Instance {
             url_devices,
             read_only,
             must_exist,
+            allowed_folders,
+            protected_files,
         } = options;
         let lock = lock_folder(&*disk, &data_dir, read_only, must_exist)?;
         let registry = registry::read(&*disk, &data_dir)?;
@@ -196,6 +201,7 @@ impl Instance {
             host,
             disk,
             paths: Paths::new(data_dir, volumes),
+            policy: permit::FilePolicy { allowed: allowed_folders, protected: protected_files },
             identity,
             folder_before,
             read_only,

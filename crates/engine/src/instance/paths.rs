@@ -1,5 +1,5 @@
 //! Where a path in a statement leads: a Windows path keeps its meaning (drive letter = volume, backslashes =
-//! folders), a relative path is under the instance's folder.
+//! folders), a relative path is under the instance's folder. Whether a statement may open it is decided in `permit`.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -25,10 +25,15 @@ impl Paths {
         &self.root
     }
 
-    /// The file that a statement's path names.
+    /// The folders of its volumes.
+    pub(super) fn volumes(&self) -> impl Iterator<Item = &Path> {
+        self.volumes.values().map(PathBuf::as_path)
+    }
+
+    /// The place that a statement's path names. Only what decides about it calls this.
     ///
     /// Errors: 5105 for an empty path, a path that climbs with `..`, or one with a NUL.
-    pub fn resolve(&self, written: &str) -> Result<PathBuf, SqlError> {
+    pub(super) fn resolve(&self, written: &str) -> Result<PathBuf, SqlError> {
         let text = written.trim();
         if text.is_empty() || text.contains('\0') {
             return Err(bad_path(written));

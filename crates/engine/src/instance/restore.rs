@@ -19,6 +19,7 @@ use super::Instance;
 use super::data_files::adopt_files;
 use super::file_errors::cannot_create_file;
 use super::file_errors::{disk_error, of_another_instance, restore_target};
+use super::permit::Reach;
 use catalog::db::{Db, DbStatus};
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
 
@@ -78,17 +79,19 @@ impl Described {
 }
 
 /// Says where a file goes: from its number, whether it is the log, its logical name and its name in the backup.
-pub(crate) type Place<'p> = dyn FnMut(u16, bool, &str, &str) -> Result<CompactString, SqlError> + 'p;
+pub(crate) type Place<'p> = dyn FnMut(u16, bool, &str, &str) -> CompactString + 'p;
 
 impl Instance {
-    /// The registry's entry of a database that a backup makes. `place` gives each file's path and how it is shown.
+    /// The registry's entry of a database that a backup makes for somebody of a reach. `place` gives each file's path as it is
+    /// shown. Errors, with the logical name of the file and its place: 5105, 3634.
     pub(crate) fn restored_entry(
         &self,
+        reach: Reach,
         id: i32,
         name: &str,
         header: &SetHeader,
         place: &mut Place<'_>,
-    ) -> Result<DbEntry, SqlError> {
+    ) -> Result<DbEntry, (CompactString, CompactString, SqlError)> {
         let described = Described::read(&header.engine);
         let mut entry = DbEntry {
             id,
@@ -100,8 +103,11 @@ impl Instance {
             files: Vec::new(),
         };
         for file in &header.files {
-            let shown = place(file.id, file.log, &file.name, &file.shown)?;
-            let path = self.paths.resolve(&shown)?;
+            let shown = place(file.id, file.log, &file.name, &file.shown);
+            let path = self.permit_database_file(reach, &shown).map_err(|e| {
+                let reason = e.or(|cause| restore_target(Path::new(shown.as_str()), cause));
+                (file.name.as_str().into(), shown.clone(), reason)
+            })?;
             let (file_id, log, filegroup) = (file.id, file.log, file.filegroup);
             entry.files.push(FileEntry {
                 file_id,
@@ -168,13 +174,14 @@ impl Instance {
     /// Errors, with the file's index: 1834, 5170 something else is there; 5133; the registry. Nothing has changed then.
     pub(crate) fn place_restored(
         &self,
+        reach: Reach,
         db: &Arc<Db>,
         files: &[(&FileSpec, CompactString)],
     ) -> Result<Vec<PathBuf>, (usize, SqlError)> {
         let before = db.entry();
         let mut entry = before.clone();
         for (i, (spec, shown)) in files.iter().enumerate() {
-            let placed = self.place_one(&before, &entry, spec, shown).map_err(|e| (i, e))?;
+            let placed = self.place_one(reach, &before, &entry, spec, shown).map_err(|e| (i, e))?;
             entry.files.retain(|f| f.file_id != spec.id);
             entry.files.push(placed);
             self.make_folders(&entry).map_err(|e| (i, e))?;
@@ -193,12 +200,14 @@ impl Instance {
     /// Where one of them goes. `before`: the database's files; `now`: with those that have a place already.
     fn place_one(
         &self,
+        reach: Reach,
         before: &DbEntry,
         now: &DbEntry,
         spec: &FileSpec,
         shown: &str,
     ) -> Result<FileEntry, SqlError> {
-        let path = self.paths.resolve(shown)?;
+        let path = self.permit_database_file(reach, shown);
+        let path = path.map_err(|e| e.or(|cause| cannot_create_file(shown, cause)))?;
         if let Some(other) = self.user_of(before.id, &path) {
             return Err(in_use(shown, &other));
         }
@@ -252,10 +261,15 @@ impl Instance {
         !known && !path.starts_with(root) && path.ancestors().skip(1).any(others)
     }
 
-    /// The database that has a file, if it is not this one.
+    /// The database that has a file, under this name or another one, if it is not this one.
     pub(crate) fn user_of(&self, id: i32, path: &Path) -> Option<String> {
         let others = self.databases();
-        let has = |f: &FileEntry| f.path == path || f.next.as_ref().is_some_and(|(next, _)| next == path);
+        let file = self.disk.identity(path).ok();
+        let has = |f: &FileEntry| {
+            f.path == path
+                || f.next.as_ref().is_some_and(|(next, _)| next == path)
+                || file.as_ref().is_some_and(|file| self.is_file(&f.path, file))
+        };
         let user = others.iter().find(|o| o.id() != id && o.entry().files.iter().any(has));
         user.map(|other| other.name().to_string())
     }

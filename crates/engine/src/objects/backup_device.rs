@@ -2,16 +2,16 @@
 //! `sys.backup_devices`.
 //! Guarantee: a device that a statement names is the file that it was made for, whatever the folder that the instance runs in.
 
-use std::path::PathBuf;
-
 use catalog::security::Permission;
 use plan::rights::ViewRight;
-use txn::backup::{BackupDevice as Device, FileDevice, MediaSet};
+use txn::backup::{BackupDevice as Device, MediaSet};
 use types::{DataType, Len, SqlError, Value};
 
 use super::Kind;
 use crate::instance::kept::{Keep, KeptError, position};
-use crate::instance::{Instance, OfInstance};
+use crate::instance::OfInstance;
+use crate::instance::permit::{FileUse, PermittedPath, Reach};
+use crate::stmt::cannot_open_device;
 use crate::sysproc::call::{Call, Runs};
 use crate::sysproc::params::{NAME, Param};
 use crate::views::shown::Rows;
@@ -133,19 +133,18 @@ fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// Removes a device's file, if there is one. Errors: 3242 it is no backup (a device may name any file), 823.
-fn remove_backup(instance: &Instance, path: PathBuf, shown: &str) -> Result<(), SqlError> {
-    if !instance.disk.exists(&path).map_err(KeptError::Disk)? {
+fn remove_backup(file: &PermittedPath, shown: &str) -> Result<(), SqlError> {
+    if !file.exists().map_err(KeptError::Disk)? {
         return Ok(());
     }
-    let device: Box<dyn Device> =
-        Box::new(FileDevice::new(instance.disk.clone(), path.clone(), shown.to_owned()));
+    let device: Box<dyn Device> = Box::new(file.device(shown));
     if MediaSet::open(&[device], true).is_err() {
         return Err(error(
             3242,
             format!("The file on device '{shown}' is not a backup set and is not removed."),
         ));
     }
-    instance.disk.remove(&path).map_err(|e| KeptError::Disk(e).into())
+    file.remove().map_err(|e| KeptError::Disk(e).into())
 }
 
 /// sp_dropdevice; with `delfile` its file goes, too. Errors: 15002, 15012 no such device, 15600 another option; those of
@@ -171,8 +170,10 @@ fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let devices = instance.kept::<BackupDevice>()?;
     if deletes {
         let device = devices.find(name).ok_or_else(missing)?;
-        let path = instance.paths.resolve(&device.physical_name)?;
-        remove_backup(&instance, path, &device.physical_name)?;
+        let shown = &device.physical_name;
+        let file = instance.permit(Reach::of(call.core), shown, FileUse::Backup);
+        let file = file.map_err(|e| e.or(|cause| cannot_open_device(shown, cause)))?;
+        remove_backup(&file, shown)?;
     }
     devices.change(|list| -> Result<(), SqlError> {
         list.remove(position(list, name).ok_or_else(missing)?);

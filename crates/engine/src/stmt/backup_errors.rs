@@ -31,6 +31,12 @@ fn numeric(lsn: Lsn) -> String {
     lsn.to_numeric().to_string()
 }
 
+/// 3201: a device cannot be opened, or must not be.
+pub(crate) fn cannot_open_device(device: &str, cause: &DiskError) -> SqlError {
+    let text = format!("Cannot open backup device '{device}'. Operating system error {}.", os_error(cause));
+    error(3201, text)
+}
+
 /// 3013, the last message of a failed BACKUP or RESTORE.
 pub(super) fn terminated(command: &str) -> SqlError {
     error(3013, format!("{command} is terminating abnormally."))
@@ -48,9 +54,7 @@ pub(super) fn reason(place: &Place<'_>, e: &BackupError) -> SqlError {
             };
         }
         BackupError::Cancelled => return errors::cancelled(),
-        BackupError::Open { device, cause } => {
-            format!("Cannot open backup device '{device}'. Operating system error {}.", os_error(cause))
-        }
+        BackupError::Open { device, cause } => return cannot_open_device(device, cause),
         BackupError::Exists { device } => format!(
             "The file {device} exists on the remote endpoint, and WITH FORMAT was not specified. Backup cannot proceed."
         ),

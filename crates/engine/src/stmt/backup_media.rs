@@ -5,11 +5,12 @@ use crate::instance::OfInstance;
 use std::time::Duration;
 
 use syntax::ast::{Device, Expr, NameOrVariable, OptionItem, OptionValue};
-use txn::backup::{BackupDevice, FileDevice, NullDevice};
+use txn::backup::{BackupDevice, NullDevice};
 use types::{SqlError, Value};
 
-use super::backup_errors::{Place, reason, terminated};
+use super::backup_errors::{Place, cannot_open_device, reason, terminated};
 use super::{StmtCtx, option_rules};
+use crate::instance::permit::{FileUse, Reach};
 use crate::objects::backup_device;
 use catalog::errors;
 
@@ -38,7 +39,7 @@ impl StmtCtx<'_> {
 
     /// The devices of a statement with its options.
     pub(super) fn devices(
-        &self,
+        &mut self,
         list: &[Device],
         options: &[OptionItem],
     ) -> Result<Vec<Box<dyn BackupDevice>>, SqlError> {
@@ -69,13 +70,14 @@ impl StmtCtx<'_> {
     }
 
     /// The device that is a file, or none.
-    fn file_device(&self, shown: String) -> Result<Box<dyn BackupDevice>, SqlError> {
+    fn file_device(&mut self, shown: String) -> Result<Box<dyn BackupDevice>, SqlError> {
         if NUL.iter().any(|nul| nul.eq_ignore_ascii_case(shown.trim())) {
             return Ok(Box::new(NullDevice));
         }
-        let instance = self.core.instance();
-        let path = instance.paths.resolve(&shown)?;
-        Ok(Box::new(FileDevice::new(instance.disk.clone(), path, shown)))
+        let reach = Reach::of(self.core);
+        let permitted = self.core.instance().permit(reach, &shown, FileUse::Backup);
+        let permitted = permitted.map_err(|e| e.or(|cause| cannot_open_device(&shown, cause)))?;
+        Ok(Box::new(permitted.device(shown)))
     }
 
     /// A text option.

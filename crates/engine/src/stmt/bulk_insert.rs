@@ -2,8 +2,9 @@
 //! Guarantees: text arrives as it was written, or its row is an error with row and column (4864): never as a `?`.
 
 use std::io::Read;
-use std::path::Path;
 
+use disk::DiskError;
+use exec::state::SessionCore;
 use syntax::ast::{BulkInsert, OptionItem, OptionValue};
 use types::convert::{Mode, convert_with};
 use types::{DataType, Dialect, Len, SqlError, Value};
@@ -12,6 +13,7 @@ use super::bulk_file::{End, Fields, Terminators, terminator};
 use super::{StmtCtx, option_rules, resolve_table};
 use crate::encoding::{Decoded, Encoding};
 use crate::instance::OfInstance;
+use crate::instance::permit::{FileUse, Reach};
 use catalog::errors;
 use catalog::{ColumnDef, TableDef};
 use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
@@ -32,8 +34,7 @@ impl StmtCtx<'_> {
         option_rules::check("BULK INSERT", &stmt.options, option_rules::BULK_INSERT)?;
         let (db, table) = resolve_table(self.core, &stmt.table)?;
         let options = self.bulk_options(&stmt.options)?;
-        let path = self.core.instance().paths.resolve(&stmt.file)?;
-        let input = Decoded::new(open(&path, &stmt.file)?, options.encoding);
+        let input = Decoded::new(open(self.core, &stmt.file)?, options.encoding);
         // A field per column, also of identity, computed and rowversion columns, which are passed over.
         let given = |at: &usize| {
             let column = &table.columns[*at];
@@ -219,26 +220,28 @@ fn bad_character() -> SqlError {
     SqlError::new(4864, 16, 1, "A character is not in the code page.")
 }
 
-/// The file as a stream. Data to import is no database file, so it does not go through the block-file layer.
-/// The file of a bulk load. Errors: 4860, 4861.
-pub(crate) fn open(path: &Path, shown: &str) -> Result<Box<dyn Read>, SqlError> {
-    match std::fs::File::open(path) {
+/// The file of a bulk load as a stream. Errors: 5105, 4860, 4861.
+pub(crate) fn open(session: &mut SessionCore, shown: &str) -> Result<Box<dyn Read>, SqlError> {
+    let reach = Reach::of(session);
+    let permitted = session.instance().permit(reach, shown, FileUse::Import);
+    match permitted.and_then(|path| Ok(path.read()?)) {
         Ok(file) => Ok(Box::new(file)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(SqlError::new(
-            4860,
-            16,
-            1,
-            format!(
-                "Cannot bulk load. The file \"{shown}\" does not exist or you don't have file access rights."
-            ),
-        )),
-        Err(e) => Err(SqlError::new(
-            4861,
-            16,
-            1,
-            format!("Cannot bulk load because the file \"{shown}\" could not be opened: {e}."),
-        )),
+        Err(e) => Err(e.or(|cause| cannot_open(shown, cause))),
     }
+}
+
+fn cannot_open(shown: &str, cause: &DiskError) -> SqlError {
+    if let DiskError::NotFound { .. } = cause {
+        let text = format!(
+            "Cannot bulk load. The file \"{shown}\" does not exist or you don't have file access rights."
+        );
+        return SqlError::new(4860, 16, 1, text);
+    }
+    let (code, text) = cause.system_error();
+    let text = format!(
+        "Cannot bulk load because the file \"{shown}\" could not be opened. Operating system error code {code}({text})."
+    );
+    SqlError::new(4861, 16, 1, text)
 }
 
 fn bad_field(e: &SqlError, row: u64, column: usize, name: &str) -> SqlError {

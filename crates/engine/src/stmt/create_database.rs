@@ -11,6 +11,7 @@ use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::attach::Attach;
 use crate::instance::file_specs;
+use crate::instance::permit::Reach;
 use catalog::clock;
 use catalog::errors;
 use catalog::settings::DbSettings;
@@ -64,7 +65,8 @@ impl StmtCtx<'_> {
         let _turn = instance.changing.lock();
         check_free_name(&instance, name)?;
         let id = instance.free_database_id();
-        let made = instance.create_database(id, name, &files, &settings, RecoveryModel::Full, 0);
+        let reach = Reach::of(self.core);
+        let made = instance.create_database(reach, id, name, &files, &settings, RecoveryModel::Full, 0);
         made.map(drop).map_err(|e| self.create_failed(e))
     }
 
@@ -88,6 +90,7 @@ impl StmtCtx<'_> {
             files: stmt.primary.iter().map(named).collect::<Result<_, _>>()?,
             log: stmt.log.first().map(named).transpose()?,
             rebuild,
+            reach: Reach::of(self.core),
         };
         let instance = self.core.instance().clone();
         match attach(&instance, &what) {

@@ -9,9 +9,11 @@ use types::SqlError;
 use super::StmtCtx;
 use crate::instance::Instance;
 use crate::instance::boot_text::{note_log_size, save_settings};
+use crate::instance::file_errors::bad_directory;
 use crate::instance::file_specs;
 use crate::instance::file_specs::NewFile;
 use crate::instance::files::data_growth;
+use crate::instance::permit::Reach;
 use crate::instance::restore::in_use;
 use catalog::Growth;
 use catalog::errors::{self, db_error};
@@ -53,7 +55,7 @@ impl StmtCtx<'_> {
 
     /// FILENAME: the file is looked for there when the database is opened next; the user moves it.
     ///
-    /// Errors: 5105 a bad path; 1834, 1833 the place is another file's.
+    /// Errors: 5105 a bad path; 5121 no place for a database's file; 1834, 1833 the place is another file's.
     fn move_file(
         &mut self,
         instance: &Arc<Instance>,
@@ -64,7 +66,9 @@ impl StmtCtx<'_> {
         if db.id() == MASTER {
             return Err(errors::not_supported("MODIFY FILE (FILENAME) in master"));
         }
-        let path = instance.paths.resolve(shown)?;
+        let reach = Reach::of(self.core);
+        let path = instance.permit_database_file(reach, shown);
+        let path = path.map_err(|e| e.or(|_| bad_directory(shown)))?;
         if let Some(other) = instance.user_of(db.id(), &path) {
             return Err(in_use(shown, &other));
         }
@@ -175,7 +179,8 @@ impl StmtCtx<'_> {
             }
             files.push(file);
         }
-        files.iter().try_for_each(|file| instance.add_data_file(db, file))
+        let reach = Reach::of(self.core);
+        files.iter().try_for_each(|file| instance.add_data_file(reach, db, file))
     }
 
     /// REMOVE FILE. Errors: 5009 no such file, 5020 the primary file or the log, 5042 it is not empty.

@@ -23,6 +23,7 @@ use super::backup_media::success;
 use super::restore_places::added_place;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
+use crate::instance::permit::Reach;
 use crate::instance::restore::Described;
 use crate::msdb;
 use catalog::Db;
@@ -233,10 +234,12 @@ impl StmtCtx<'_> {
             self.may_replace(instance, db, name, header, options)?;
         }
         let id = db.as_ref().map_or_else(|| instance.free_database_id(), |db| db.id());
-        let entry = instance.restored_entry(id, name, header, &mut |_, _, logical, shown| {
+        let reach = Reach::of(self.core);
+        let entry = instance.restored_entry(reach, id, name, header, &mut |_, _, logical, shown| {
             let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
-            Ok(moved.map_or(shown, |(_, path)| path).into())
-        })?;
+            moved.map_or(shown, |(_, path)| path).into()
+        });
+        let entry = entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
         self.check_places(instance, db.as_ref(), &entry, options)?;
         let fresh = db.is_none();
         let db = match db {
@@ -327,16 +330,19 @@ impl StmtCtx<'_> {
             let checked = check_differential(&*instance.disk, &instance.home(&old), set, &log_path(&old));
             checked.map_err(|e| self.terminate(&Place { command, database: name, db: None }, &e))?;
             // Files that were added since the base was taken are new.
-            let mut entry =
-                instance.restored_entry(db.id(), name, &set.header, &mut |id, log, logical, shown| {
+            let reach = Reach::of(self.core);
+            let entry =
+                instance.restored_entry(reach, db.id(), name, &set.header, &mut |id, log, logical, shown| {
                     let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
                     let known = old.files.iter().find(|f| f.log == log && (log || f.file_id == id));
-                    Ok(match (moved, known) {
+                    match (moved, known) {
                         (_, Some(file)) => file.shown.clone(),
                         (Some((_, path)), None) => CompactString::from(path.as_str()),
                         (None, None) => shown.into(),
-                    })
-                })?;
+                    }
+                });
+            let mut entry =
+                entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
             self.check_places(instance, Some(&db), &entry, options)?;
             // Those that it has lost stay the database's until the step has ended: whatever becomes of it, somebody removes them.
             let lost = old.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));
@@ -365,11 +371,12 @@ impl StmtCtx<'_> {
         let step = if options.no_recovery || wait { Step::More } else { Step::Last };
         let header = media.set(options.position).map(|set| set.header);
         let (mut refused, mut shown) = (None, Vec::new());
+        let reach = Reach::of(self.core);
         let mut place = |new: &[FileSpec]| {
             let at = |spec| (spec, added_place(&entry, header.as_ref().ok(), options, spec));
             let placed: Vec<(&FileSpec, CompactString)> = new.iter().map(at).collect();
             shown = placed.iter().map(|(spec, at)| (spec.name.clone(), at.clone())).collect();
-            instance.place_restored(db, &placed).map_err(|(i, e)| {
+            instance.place_restored(reach, db, &placed).map_err(|(i, e)| {
                 refused = Some(e);
                 i
             })

@@ -68,6 +68,13 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
+    /// What remains to be said when a file must not go where it should: the reason and 3156 come first, then 3119.
+    pub(super) fn not_placed(&mut self, name: &str, shown: &str, reason: SqlError) -> SqlError {
+        self.first_error(reason);
+        self.first_error(no_place(name, shown));
+        error(3119, PLANNING)
+    }
+
     /// Why a step has failed. Of a file that could not be made the reason comes first, then 3156 and 3119.
     pub(super) fn step_failed(
         &mut self,

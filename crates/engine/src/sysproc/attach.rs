@@ -6,6 +6,7 @@ use super::Call;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::attach::Attach;
+use crate::instance::permit::Reach;
 use catalog::db::DbStatus;
 use catalog::errors;
 
@@ -40,6 +41,7 @@ fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Res
         files: data.iter().map(|file| file.as_str().into()).collect(),
         log: log.first().map(|file| file.as_str().into()),
         rebuild: false,
+        reach: Reach::of(call.core),
     };
     let instance = call.core.instance().clone();
     let made = crate::stmt::attach(&instance, &what).map_err(|(last, reason)| {

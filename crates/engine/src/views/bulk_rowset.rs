@@ -5,7 +5,6 @@ use std::io::Read;
 use types::{DataType, Len, SqlError, Value, codepage};
 
 use super::View;
-use crate::instance::OfInstance;
 use crate::stmt::bulk_insert::{open, read_failed};
 use exec::state::SessionCore;
 
@@ -67,11 +66,10 @@ pub static BLOB: View = View::function(
 );
 
 /// The bytes of the file that the argument names.
-fn contents(session: &SessionCore, args: &[Value]) -> Result<Vec<u8>, SqlError> {
+fn contents(session: &mut SessionCore, args: &[Value]) -> Result<Vec<u8>, SqlError> {
     let name = args.first().and_then(Value::as_str).unwrap_or_default();
-    let path = session.instance().paths.resolve(name)?;
     let mut bytes = Vec::new();
-    open(&path, name)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| read_failed(&e))?;
+    open(session, name)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| read_failed(&e))?;
     if bytes.len() as u64 > MAX_BYTES {
         let text = format!("Cannot bulk load. The file \"{name}\" is longer than 2 GB.");
         return Err(SqlError::new(4866, 16, 1, text));

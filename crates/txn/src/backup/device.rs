@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use disk::{AlignedBuf, BlockFile, Disk, DiskError, OpenMode};
+use disk::{AlignedBuf, BlockFile, Disk, DiskError, OpenMode, OpenRule};
 
 /// Every transfer starts and ends on a multiple of this many bytes.
 pub const UNIT: usize = 4096;
@@ -86,18 +86,28 @@ pub trait BackupWriter: Send {
     fn finish(&mut self) -> Result<(), DiskError>;
 }
 
-/// A file.
+/// A file. It is opened only as its rule allows.
 #[derive(Debug, Clone)]
 pub struct FileDevice {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     name: String,
+    rule: Arc<dyn OpenRule>,
 }
 
 impl FileDevice {
-    /// `name` is what messages call it.
-    pub fn new(disk: Arc<dyn Disk>, path: PathBuf, name: impl Into<String>) -> FileDevice {
-        FileDevice { disk, path, name: name.into() }
+    /// `name` is what messages call it; `rule` is what was decided about the path.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        path: PathBuf,
+        name: impl Into<String>,
+        rule: Arc<dyn OpenRule>,
+    ) -> FileDevice {
+        FileDevice { disk, path, name: name.into(), rule }
+    }
+
+    fn open(&self, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError> {
+        self.disk.open_named(&self.path, mode, &*self.rule)
     }
 }
 
@@ -107,7 +117,7 @@ impl BackupDevice for FileDevice {
     }
 
     fn size(&self) -> Result<Option<u64>, DiskError> {
-        match self.disk.open(&self.path, OpenMode::Read) {
+        match self.open(OpenMode::Read) {
             Ok(file) => {
                 let len = file.len();
                 file.release();
@@ -119,15 +129,15 @@ impl BackupDevice for FileDevice {
     }
 
     fn reader(&self) -> Result<Box<dyn BackupReader>, DiskError> {
-        let file = self.disk.open(&self.path, OpenMode::Read)?;
+        let file = self.open(OpenMode::Read)?;
         let len = file.len()?;
         Ok(Box::new(FileReader { file, len }))
     }
 
     fn writer(&self, at: u64) -> Result<Box<dyn BackupWriter>, DiskError> {
-        let (file, created) = match self.disk.open(&self.path, OpenMode::Open) {
+        let (file, created) = match self.open(OpenMode::Open) {
             Ok(file) => (file, false),
-            Err(DiskError::NotFound { .. }) => (self.disk.open(&self.path, OpenMode::Create)?, true),
+            Err(DiskError::NotFound { .. }) => (self.open(OpenMode::Create)?, true),
             Err(e) => return Err(e),
         };
         if !created && file.len()? != at {

@@ -58,7 +58,9 @@ pub struct Taken {
 pub fn devices(disk: &SimDisk, files: &[String]) -> Vec<Box<dyn BackupDevice>> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let device = |name: &String| -> Box<dyn BackupDevice> {
-        Box::new(FileDevice::new(disk.clone(), PathBuf::from(name), name.clone()))
+        let path = PathBuf::from(name);
+        let rule = Arc::new(disk::AnyFile(path.clone()));
+        Box::new(FileDevice::new(disk.clone(), path, name.clone(), rule))
     };
     files.iter().map(device).collect()
 }

@@ -6,6 +6,7 @@ use crate::instance::boot_text::{DISCARDED, META, log_growth, make_tree};
 use crate::instance::file_errors::{cannot_create, cannot_create_file};
 use crate::instance::file_specs::{NewFile, NewFiles};
 use crate::instance::open_error::OpenError;
+use crate::instance::permit::Reach;
 use catalog::Growth;
 use catalog::clock;
 use catalog::db::Db;
@@ -27,9 +28,11 @@ const SYSTEM_LOG: u64 = 1 << 20;
 const SYSTEM_GROWTH: u64 = 8 << 20;
 
 impl Instance {
-    /// Makes a new database. The caller holds `changing` and has checked the name.
+    /// Makes a new database for somebody of a reach. The caller holds `changing` and has checked the name.
+    #[allow(clippy::too_many_arguments)] // what a database consists of, and for whom
     pub(crate) fn create_database(
         &self,
+        reach: Reach,
         id: i32,
         name: &str,
         files: &NewFiles,
@@ -37,7 +40,7 @@ impl Instance {
         recovery_model: RecoveryModel,
         log_alignment: u16,
     ) -> Result<Arc<Db>, SqlError> {
-        let entry = self.new_entry(id, name, files, log_alignment)?;
+        let entry = self.new_entry(reach, id, name, files, log_alignment)?;
         for file in &entry.files {
             if let Some(folder) = file.path.parent() {
                 self.disk.create_dir_all(folder).map_err(|e| cannot_create_file(&file.shown, &e))?;
@@ -84,6 +87,7 @@ impl Instance {
 
     fn new_entry(
         &self,
+        reach: Reach,
         id: i32,
         name: &str,
         files: &NewFiles,
@@ -110,7 +114,8 @@ impl Instance {
                 next_data = if next_data == 1 { 3 } else { next_data + 1 };
             }
             let shown = file.filename.clone().unwrap_or_else(|| default_file_name(file, file_id));
-            let path = self.paths.resolve(&shown)?;
+            let path = self.permit_database_file(reach, &shown);
+            let path = path.map_err(|e| e.or(|cause| cannot_create_file(&shown, cause)))?;
             if entry.files.iter().any(|f| f.path == path) {
                 let text =
                     format!("File '{shown}' cannot be reused until after the next BACKUP LOG operation.");
@@ -243,7 +248,9 @@ impl Instance {
             log_min_size: SYSTEM_LOG,
             ..DbSettings::default()
         };
-        self.create_database(id, name, &files, &settings, RecoveryModel::Simple, 0).map(drop)
+        let made =
+            self.create_database(Reach::Everywhere, id, name, &files, &settings, RecoveryModel::Simple, 0);
+        made.map(drop)
     }
 }
 
