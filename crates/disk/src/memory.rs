@@ -82,6 +82,19 @@ impl Memory {
             .is_ok()
     }
 
+    /// Gives a part (in bytes, whole system pages) back to the system: its bytes are zero afterwards, and the memory is had
+    /// anew at the next use. False where the system does not support that: then nothing has changed.
+    ///
+    /// The caller must be the only one who uses the part.
+    pub fn give_back(&self, part: Range<usize>) -> bool {
+        assert!(part.start <= part.end && part.end <= self.len, "memory out of range");
+        debug_assert!(part.start.is_multiple_of(4096) && part.len().is_multiple_of(4096), "parts of pages");
+        // SAFETY: in bounds by the assertion; the mapping is private and anonymous, so its bytes become zeros, which are as valid
+        // as any others for who uses them next; nobody uses them now.
+        unsafe { madvise(self.base.as_ptr().add(part.start).cast(), part.len(), Advice::LinuxDontNeed) }
+            .is_ok()
+    }
+
     /// Makes the system provide all of it, which otherwise happens at the first use. To be called before the first use.
     pub fn commit(&mut self) {
         if self.take(0..self.len) {
@@ -104,6 +117,25 @@ impl Drop for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_given_back_is_zero_and_can_be_used_again() {
+        let mut memory = Memory::new(HUGE).unwrap();
+        memory.commit();
+        let byte = |at: usize| {
+            // SAFETY: the test alone uses it.
+            unsafe { memory.base().as_ptr().add(at) }
+        };
+        // SAFETY: as above.
+        unsafe {
+            byte(0).write(7);
+            byte(8192).write(8);
+            assert!(memory.give_back(8192..16384));
+            assert_eq!((byte(0).read(), byte(8192).read()), (7, 0));
+            byte(8192).write(9);
+            assert_eq!(byte(8192).read(), 9);
+        }
+    }
 
     #[test]
     fn memory_is_aligned_zeroed_and_its_own() {

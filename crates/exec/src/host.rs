@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use disk::Disk;
 use expr::functions::Function;
+use memory::MemoryAccount;
 use parking_lot::RwLock;
 use types::{SqlError, Value};
 
@@ -74,6 +75,7 @@ pub struct Host {
     databases: RwLock<BTreeMap<i32, Arc<Db>>>,
     /// Tempdb as table variables see it.
     variables: OnceLock<Arc<Db>>,
+    memory: Arc<MemoryAccount>,
     query_memory: Arc<QueryMemory>,
     run_files: Arc<RunFiles>,
     error_log: Arc<ErrorLog>,
@@ -97,6 +99,7 @@ impl Host {
             above,
             databases: RwLock::default(),
             variables: OnceLock::new(),
+            memory: memory.account().clone(),
             query_memory: Arc::new(memory),
             run_files: Arc::new(RunFiles::new(disk, error_log.clone())),
             error_log,
@@ -168,6 +171,12 @@ impl Host {
     }
 
     // ---- memory, files, log ----
+
+    /// The account of the instance's memory.
+    #[inline]
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.memory
+    }
 
     /// Memory for queries.
     #[inline]

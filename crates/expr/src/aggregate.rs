@@ -4,6 +4,7 @@
 
 use crate::eval::order_of;
 use crate::key::ValueKey;
+use crate::large::{LONGEST, check_length, too_long};
 use crate::{ColId, Env, Expr};
 use compact_str::CompactString;
 use std::cmp::Ordering;
@@ -252,7 +253,9 @@ impl Aggregate {
         {
             *separator = Some(e.eval(row, rt)?.as_str().unwrap_or("").into());
         }
-        rt.reserve(text.len() + 64)?;
+        // The part, and its place in the whole.
+        let between = separator.as_ref().map_or(0, |separator| separator.len());
+        rt.reserve(2 * text.len() + between + 64)?;
         parts.push((keys, text));
         Ok(())
     }
@@ -414,7 +417,13 @@ impl Aggregate {
             });
             keys.fold(Ordering::Equal, Ordering::then)
         });
-        let mut text = String::new();
+        let between = separator.len().saturating_mul(parts.len() - 1);
+        let length = parts.iter().map(|(_, part)| part.len()).sum::<usize>().saturating_add(between);
+        // A unit of two bytes takes at most three in UTF-8.
+        if length > LONGEST / 2 * 3 {
+            return Err(too_long());
+        }
+        let mut text = String::with_capacity(length);
         for (i, (_, part)) in parts.iter().enumerate() {
             if i > 0 {
                 text.push_str(separator);
@@ -427,7 +436,9 @@ impl Aggregate {
                            result truncation.";
             return Err(SqlError::new(9829, 16, 1, message));
         }
-        Ok(Value::Str(text.into()))
+        let value = Value::Str(text.into());
+        check_length(&value, self.ty, self.collation.code_page())?;
+        Ok(value)
     }
 }
 

@@ -61,11 +61,14 @@ pub trait Env {
     /// 701.
     fn reserve(&mut self, bytes: usize) -> Result<(), SqlError>;
 
-    /// Whether bytes could be had at all.
+    /// Charges a large value that is there or about to be made, until it is released or the statement ends.
     ///
     /// # Errors
     /// 701; for a constant, when it is better computed when the statement runs.
-    fn check_memory(&self, bytes: usize) -> Result<(), SqlError>;
+    fn hold(&mut self, bytes: usize) -> Result<(), SqlError>;
+
+    /// Ends a charge of [`Env::hold`].
+    fn release(&mut self, bytes: usize);
 
     /// The session, for functions of the crate that defines it; none for a constant.
     fn host(&mut self) -> Option<&mut dyn Any>;
@@ -152,12 +155,14 @@ impl Env for Constant {
     }
 
     fn reserve(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.check_memory(bytes)
+        self.hold(bytes)
     }
 
-    fn check_memory(&self, bytes: usize) -> Result<(), SqlError> {
+    fn hold(&mut self, bytes: usize) -> Result<(), SqlError> {
         if bytes > CONSTANT_BYTES { Err(no_constant("much memory")) } else { Ok(()) }
     }
+
+    fn release(&mut self, _: usize) {}
 
     fn host(&mut self) -> Option<&mut dyn Any> {
         None

@@ -2,8 +2,9 @@
 //! Guarantees: columns and constants are compared in place, without a copy; no allocation for numbers.
 
 use crate::functions::CallCx;
+use crate::large::{Held, LARGE, check_length};
 use crate::{
-    CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred, RoutineCall,
+    BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred, RoutineCall,
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -21,6 +22,9 @@ impl Expr {
             Expr::Col(slot) => Ok(row[*slot as usize].clone()),
             Expr::Convert(c) => c.eval(row, rt),
             Expr::Binary(b) => {
+                if b.ty.is_lob() {
+                    return b.join(row, rt);
+                }
                 let (mut left, mut right) = (Value::Null, Value::Null);
                 let left = b.left.eval_ref(row, rt, &mut left)?;
                 let right = b.right.eval_ref(row, rt, &mut right)?;
@@ -170,6 +174,38 @@ fn widened(value: &Value, to: DataType) -> Option<Value> {
     }
 }
 
+impl BinaryExpr {
+    /// A concatenation whose result is of a (max) type. A variable on the left is not copied before: text that grows by
+    /// `@text = @text + ...` is written once for each piece.
+    fn join(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
+        let mut held = Held::default();
+        let joined = self.joined(row, rt, &mut held);
+        held.release(rt);
+        let joined = if self.lenient { null_for(joined, rt)? } else { joined? };
+        check_length(&joined, self.ty, self.page)?;
+        Ok(joined)
+    }
+
+    fn joined(&self, row: &[Value], rt: &mut dyn Env, held: &mut Held) -> Result<Value, SqlError> {
+        let (mut first, mut second) = (Value::Null, Value::Null);
+        let variable = match &self.left {
+            Expr::Var(slot) if rt.var_ref(*slot).is_some() && !self.right.is_volatile() => Some(*slot),
+            _ => None,
+        };
+        let left = match variable {
+            Some(_) => &Value::Null,
+            None => self.left.eval_ref(row, rt, &mut first)?,
+        };
+        held.add(left.heap_bytes(), rt)?;
+        let right = self.right.eval_ref(row, rt, &mut second)?;
+        held.add(right.heap_bytes(), rt)?;
+        let known = variable.and_then(|slot| rt.var_ref(slot)).map_or(left.heap_bytes(), Value::heap_bytes);
+        held.add(known.saturating_add(right.heap_bytes()), rt)?;
+        let left = variable.and_then(|slot| rt.var_ref(slot)).unwrap_or(left);
+        ops::evaluate(self.op, left, right, self.ty, self.page)
+    }
+}
+
 impl ConvertExpr {
     /// Whether it reads or writes dates as the session does.
     #[inline]
@@ -187,15 +223,43 @@ impl ConvertExpr {
             return Ok(types::variant::of(value.clone(), self.from, self.collation));
         }
         let dialect = if self.depends_on_dialect() { rt.dialect()? } else { Dialect::DEFAULT };
-        match types::convert_with(
-            value,
-            self.from,
-            self.to,
-            self.style,
-            self.mode,
-            dialect,
-            self.collation.code_page(),
-        ) {
+        let bytes = value.heap_bytes();
+        if bytes >= LARGE {
+            return self.large(value, bytes, dialect, rt);
+        }
+        self.settled(self.convert(value, dialect), value, rt)
+    }
+
+    #[inline]
+    fn convert(&self, value: &Value, dialect: Dialect) -> Result<Value, SqlError> {
+        let page = self.collation.code_page();
+        types::convert_with(value, self.from, self.to, self.style, self.mode, dialect, page)
+    }
+
+    /// A conversion of a large value: a text stays about as long, bytes as text become twice as long.
+    #[cold]
+    fn large(&self, value: &Value, bytes: usize, dialect: Dialect, rt: &mut dyn Env) -> Result<Value, SqlError> {
+        let times = if self.from.is_string() && self.to.is_string() { 2 } else { 3 };
+        let mut held = Held::default();
+        // Nothing is held when it fails.
+        held.add(bytes.saturating_mul(times), rt)?;
+        let result = self.convert(value, dialect).and_then(|result| {
+            check_length(&result, self.to, self.collation.code_page())?;
+            Ok(result)
+        });
+        held.release(rt);
+        self.settled(result, value, rt)
+    }
+
+    /// What a conversion's result is in this session.
+    #[inline]
+    fn settled(
+        &self,
+        result: Result<Value, SqlError>,
+        value: &Value,
+        rt: &mut dyn Env,
+    ) -> Result<Value, SqlError> {
+        match result {
             Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
             result if self.manner == Manner::default() => result,
             result => self.manner.settle(result, value, rt),
@@ -216,20 +280,39 @@ impl CaseExpr {
 
 impl CallExpr {
     fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
+        let mut held = Held::default();
+        let result = self.result(row, rt, &mut held);
+        held.release(rt);
+        if self.lenient { null_for(result, rt) } else { result }
+    }
+
+    #[inline]
+    fn result(&self, row: &[Value], rt: &mut dyn Env, held: &mut Held) -> Result<Value, SqlError> {
         let mut args: SmallVec<[Value; 4]> = SmallVec::new();
         for arg in &self.args {
             let value = arg.eval(row, rt)?;
             if self.function.strict && value.is_null() {
                 return Ok(Value::Null);
             }
+            // With its copy in the result.
+            held.add(value.heap_bytes().saturating_mul(2), rt)?;
             args.push(value);
         }
-        let mut cx = CallCx { rt, ty: self.ty, types: &self.types, collation: self.collation };
-        let mut result = (self.function.eval)(&args, &mut cx);
+        let mut cx = CallCx {
+            rt,
+            ty: self.ty,
+            types: &self.types,
+            collation: self.collation,
+            made: Held::default(),
+        };
+        let result = (self.function.eval)(&args, &mut cx);
+        cx.made.release(cx.rt);
+        let mut result = result?;
+        check_length(&result, self.ty, self.collation.code_page())?;
         if self.ty == DataType::SqlVariant {
-            result = result.map(|value| types::variant::of(value, DataType::SqlVariant, Collation::DEFAULT));
+            result = types::variant::of(result, DataType::SqlVariant, Collation::DEFAULT);
         }
-        if self.lenient { null_for(result, cx.rt) } else { result }
+        Ok(result)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod eval;
 pub mod functions;
 pub mod json;
 pub mod key;
+pub mod large;
 pub mod mask;
 mod pred;
 pub mod random;
@@ -257,8 +258,9 @@ impl Expr {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Col(_) => true,
             Expr::Param(_) | Expr::Call(_) | Expr::Routine(_) | Expr::Subquery(_) => false,
-            Expr::Convert(c) => !c.depends_on_dialect() && c.operand.is_plain(),
-            Expr::Binary(b) => b.left.is_plain() && b.right.is_plain(),
+            // What makes large values asks for memory.
+            Expr::Convert(c) => !c.to.is_lob() && !c.depends_on_dialect() && c.operand.is_plain(),
+            Expr::Binary(b) => !b.ty.is_lob() && b.left.is_plain() && b.right.is_plain(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_plain(),
             Expr::Case(c) => {
                 c.otherwise.is_plain()

@@ -359,3 +359,77 @@ fn two_databases_share_one_pool() {
         assert_eq!(db.store.read(id).unwrap().unit(), UnitId(1), "closing one leaves the other alone");
     }
 }
+
+/// Waits until the pool holds as many frames as wanted, some seconds at most.
+fn comes_to(held: &dyn Fn() -> Option<usize>, wanted: impl Fn(usize) -> bool) -> usize {
+    let begin = Instant::now();
+    loop {
+        let frames = held().unwrap() / 8192;
+        if wanted(frames) || begin.elapsed() > Duration::from_secs(30) {
+            return frames;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_pool_comes_down_to_its_budget_and_grows_again() {
+    let (db, ids) = counters(600, 500);
+    let budget = Arc::new(AtomicU64::new(u64::MAX));
+    let asked = budget.clone();
+    db.pool.set_budget(move || asked.load(Ordering::Relaxed));
+    let (held, look) = (db.pool.held(), db.pool.look_at_budget());
+    assert!(held().unwrap() >= 500 * 8192, "all pages are there");
+    // Most of the pages were never written: they are before they give way.
+    budget.store(100 * 8192, Ordering::Relaxed);
+    look();
+    assert_eq!(comes_to(&held, |frames| frames <= 100), 100);
+    ids.iter().for_each(|&id| assert_eq!(counter_of(&db.store, id), 0, "what was given up is read again"));
+    assert_eq!(held().unwrap() / 8192, 100, "reading does not pass the budget");
+    budget.store(u64::MAX, Ordering::Relaxed);
+    look();
+    // The lazy writer has heard of it as soon as a page can come into another frame.
+    let all = || {
+        ids.iter().for_each(|&id| drop(db.store.read(id).unwrap()));
+        held()
+    };
+    assert!(comes_to(&all, |frames| frames >= 500) >= 500, "and has its frames again");
+    assert!(held().unwrap() / 8192 <= 600);
+}
+
+#[test]
+fn no_update_is_lost_while_the_budget_changes() {
+    const THREADS: u64 = 4;
+    const ROUNDS: u64 = 2000;
+    let (db, ids) = counters(400, 300);
+    let done = AtomicBool::new(false);
+    let calls = AtomicU64::new(0);
+    db.pool.set_budget(move || if calls.fetch_add(1, Ordering::Relaxed) % 2 == 0 { 64 * 8192 } else { u64::MAX });
+    let look = db.pool.look_at_budget();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..THREADS)
+            .map(|t| {
+                let (db, ids) = (&db, &ids);
+                scope.spawn(move || {
+                    let mut rng = fastrand::Rng::with_seed(t);
+                    for n in 0..ROUNDS {
+                        add_one(db, ids[rng.usize(0..ids.len())], t * ROUNDS + n + 1);
+                    }
+                })
+            })
+            .collect();
+        let changes = scope.spawn(|| {
+            while !done.load(Ordering::Acquire) {
+                look();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        for w in workers {
+            w.join().unwrap();
+        }
+        done.store(true, Ordering::Release);
+        changes.join().unwrap();
+    });
+    let sum: u64 = ids.iter().map(|&id| counter_of(&db.store, id)).sum();
+    assert_eq!(sum, THREADS * ROUNDS);
+}

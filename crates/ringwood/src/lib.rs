@@ -45,14 +45,15 @@ impl Options {
         Options { folder: folder.into(), ..Options::default() }
     }
 
-    /// Bytes of buffer pool; a quarter of the machine's memory unless set.
+    /// Bytes that the instance may hold: pages, queries, values, plans, logs; pages get what the others leave. Half of the
+    /// machine's memory unless set.
     pub fn memory(mut self, bytes: u64) -> Options {
         self.memory = Some(bytes);
         self
     }
 
     /// Bytes for all queries' sorts, joins, aggregates and kept rows together; what does not fit goes through files. A quarter of
-    /// the machine's memory, at least 1 GB, unless set.
+    /// the machine's memory, at most three quarters of [`Options::memory`], unless set.
     pub fn query_memory(mut self, bytes: usize) -> Options {
         self.query_memory = Some(bytes);
         self
@@ -84,7 +85,7 @@ impl Options {
     /// instance; using it says why.
     pub fn open(self) -> Result<Database, SqlError> {
         let options = engine::InstanceOptions {
-            memory_bytes: self.memory,
+            process_bytes: self.memory,
             query_bytes: self.query_memory,
             volumes: self.volumes.into_iter().collect(),
             trace_flags: self.trace_flags,

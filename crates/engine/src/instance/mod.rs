@@ -5,6 +5,7 @@
 pub(crate) mod attach;
 pub(crate) mod boot_text;
 pub mod credentials;
+mod budget;
 mod data_files;
 pub mod figures;
 pub(crate) mod file_errors;
@@ -30,6 +31,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
+use memory::MemoryAccount;
+
 use disk::{Disk, DiskError, DiskLock, ReadOnlyDisk};
 use pages::BufferPool;
 use pages::PageWait;
@@ -45,9 +48,10 @@ use paths::Paths;
 use waits::LogWaits;
 
 pub(crate) use of_session::OfInstance;
+pub(crate) use budget::resident;
 pub(crate) use options::machine_memory;
 pub use options::{InstanceError, InstanceOptions, PageMemory};
-use options::{operator_budget, query_budget};
+use budget::Budget;
 
 use crate::security::logins::Logins;
 use catalog::errors;
@@ -87,7 +91,7 @@ pub struct Instance {
     /// What else it keeps in files of their own.
     lists: kept::Lists,
     pub(crate) authentication: Logins,
-    memory_bytes: u64,
+    pool_bytes: u64,
     trace_flags: RwLock<BTreeSet<i32>>,
     /// Held while the list of databases changes.
     pub(crate) changing: Mutex<()>,
@@ -154,11 +158,10 @@ impl Instance {
         memory: Option<PageMemory>,
         above: &'static dyn Above,
     ) -> Result<Arc<Instance>, InstanceError> {
+        let budget = Budget::new(&options, memory.as_ref().map(|memory| memory.bytes));
+        let account = budget.account(options.own_process);
         let InstanceOptions {
             data_dir,
-            memory_bytes,
-            query_bytes,
-            operator_bytes,
             statement_bytes,
             log_echo,
             volumes,
@@ -171,6 +174,7 @@ impl Instance {
             must_exist,
             allowed_folders,
             protected_files,
+            ..
         } = options;
         let lock = lock_folder(&*disk, &data_dir, read_only, must_exist)?;
         let registry = registry::read(&*disk, &data_dir)?;
@@ -186,17 +190,16 @@ impl Instance {
         let identity = identity::establish(&*disk, &data_dir, known, read_only.is_none())?;
         let memory = match memory {
             Some(memory) => memory,
-            None => PageMemory::new(memory_bytes.unwrap_or_else(|| machine_memory() / 4))?,
+            None => PageMemory::new(budget.pool)?,
         };
         let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
         let lists = kept::Lists::new(disk.clone(), &data_dir);
         let credentials = credentials::Credentials::of(&lists).map_err(InstanceError::Credentials)?;
-        let query_memory = QueryMemory::new(
-            query_bytes.unwrap_or_else(query_budget),
-            operator_bytes.unwrap_or_else(operator_budget),
-        )
-        .with_statement(statement_bytes.unwrap_or(usize::MAX));
+        let query_memory = QueryMemory::new(budget.query, budget.operator)
+            .with_statement(statement_bytes.unwrap_or(usize::MAX))
+            .with_account(account);
         let host = Arc::new(Host::new(above, disk.clone(), error_log, query_memory));
+        budget::connect(host.memory(), &memory.pool);
         let instance = Arc::new(Instance {
             host,
             disk,
@@ -218,7 +221,7 @@ impl Instance {
             credentials,
             lists,
             authentication: Logins::default(),
-            memory_bytes: memory.bytes,
+            pool_bytes: memory.bytes,
             trace_flags: RwLock::default(),
             changing: Mutex::new(()),
             pending: Mutex::default(),
@@ -246,7 +249,7 @@ impl Instance {
     fn start(&self, registry: registry::Registry) -> Result<(), InstanceError> {
         let version = env!("CARGO_PKG_VERSION");
         self.error_log().write("Server", &format!("Ringwood {version} is starting."));
-        self.error_log().write("Server", &format!("Buffer pool: {} MB.", self.memory_bytes >> 20));
+        self.error_log().write("Server", &self.memory_line());
         let errors = Arc::downgrade(self.error_log());
         disk::on_io_fallback(move |reason| {
             if let Some(errors) = errors.upgrade() {
@@ -449,9 +452,21 @@ impl Instance {
         &self.started
     }
 
-    /// Memory for pages in bytes.
-    pub fn memory_bytes(&self) -> u64 {
-        self.memory_bytes
+    /// Most memory for pages in bytes.
+    pub fn pool_bytes(&self) -> u64 {
+        self.pool_bytes
+    }
+
+    /// The account of its memory.
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        self.host.memory()
+    }
+
+    /// What the error log says of memory at the start.
+    fn memory_line(&self) -> String {
+        let megabytes = |bytes: u64| bytes >> 20;
+        let (all, pool) = (megabytes(self.memory().target() as u64), megabytes(self.pool_bytes));
+        format!("Memory: {all} MB, buffer pool at most {pool} MB.")
     }
 
     /// Most bytes that queries have held at once.

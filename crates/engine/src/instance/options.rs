@@ -51,10 +51,15 @@ impl PageMemory {
 pub struct InstanceOptions {
     /// Its folder; made when it is not there.
     pub data_dir: PathBuf,
-    /// Memory for pages in bytes; a quarter of the machine's when `None`.
+    /// Memory of all that the instance holds, in bytes: pages get what others leave. Half of the machine's when neither this nor
+    /// `memory_bytes` is given.
+    pub process_bytes: Option<u64>,
+    /// The process is the instance's alone: its resident memory is looked at, and `process_bytes` is meant for all of it.
+    pub own_process: bool,
+    /// Most memory for pages in bytes, with room for others beside it; `process_bytes` decides when `None`.
     pub memory_bytes: Option<u64>,
     /// Memory of all queries' sorts, hashes and kept rows together, in bytes; a quarter of the machine's, at least 1 GB, when
-    /// `None`.
+    /// `None`, and never more than three quarters of `process_bytes`.
     pub query_bytes: Option<usize>,
     /// Memory that one operator of a query may hold before it goes to run files, in bytes; an eighth of the machine's, at
     /// most 1 GB, when `None`.
@@ -98,6 +103,8 @@ impl InstanceOptions {
         InstanceOptions {
             disk: Arc::new(disk::OsDisk::new(&data_dir)),
             data_dir,
+            process_bytes: None,
+            own_process: false,
             memory_bytes: None,
             query_bytes: None,
             operator_bytes: None,
@@ -158,22 +165,6 @@ pub enum InstanceError {
     /// master could not be made or opened.
     #[error("the system database master cannot be opened: {0}")]
     Master(String),
-}
-
-/// Least memory for queries.
-const QUERY_MIN: usize = 1 << 30;
-/// Least and most bytes that one operator holds before it goes to disk.
-const OPERATOR_MIN: usize = 16 << 20;
-const OPERATOR_MAX: usize = 1 << 30;
-
-/// Memory for queries: a quarter of the machine's.
-pub(super) fn query_budget() -> usize {
-    usize::try_from(machine_memory() / 4).unwrap_or(usize::MAX).max(QUERY_MIN)
-}
-
-/// Bytes that one operator may hold: an eighth of the machine's memory, at most 1 GB.
-pub(super) fn operator_budget() -> usize {
-    usize::try_from(machine_memory() / 8).unwrap_or(OPERATOR_MAX).clamp(OPERATOR_MIN, OPERATOR_MAX)
 }
 
 /// The machine's memory in bytes; 4 GB where it cannot be told.

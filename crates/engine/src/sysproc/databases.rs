@@ -133,7 +133,7 @@ pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
             format!("The configuration option '{name}' does not exist, or it may be an advanced option.");
         return Err(SqlError::new(15123, 16, 1, text));
     }
-    let megabytes = i32::try_from(call.core.instance().memory_bytes() >> 20).unwrap_or(i32::MAX);
+    let megabytes = i32::try_from(call.core.instance().memory().target() >> 20).unwrap_or(i32::MAX);
     let row = vec![
         Value::str("max server memory (MB)"),
         Value::Int(8),

@@ -1,17 +1,18 @@
-//! The memory of queries: the budget, and what statements have of it.
-
-use types::{DataType, Len, Value};
+//! Memory: what each use of it holds; the budget of queries, and what statements have of it.
 
 use std::sync::Arc;
 
+use memory::Clerk;
+use types::{DataType, Len, Value};
+
 use super::transactions::datetime;
-use super::{View, ViewColumn, big, bit, int};
+use super::{NVARCHAR60, View, ViewColumn, big, bit, int, text};
 use crate::instance::OfInstance;
 use exec::operators::memory::Granted;
 use exec::state::activity::handle;
 use exec::state::core::SessionShared;
 
-use DataType::{BigInt, Bit, DateTime, Float, Int, SmallInt};
+use DataType::{BigInt, Bit, DateTime, Float, Int, SmallInt, VarBinary};
 
 const SEMAPHORE_COLUMNS: &[ViewColumn] = &[
     ("resource_semaphore_id", SmallInt, false),
@@ -127,5 +128,50 @@ fn grant_row(spid: i32, grant: &Granted, sql: Value) -> Vec<Value> {
         Value::Int(0),
         Value::Int(0),
         Value::Null,
+    ]
+}
+
+const CLERK_COLUMNS: &[ViewColumn] = &[
+    ("memory_clerk_address", VarBinary(Len::N(8)), false),
+    ("type", NVARCHAR60, false),
+    ("name", DataType::NVarChar(Len::N(256)), false),
+    ("memory_node_id", SmallInt, false),
+    ("pages_kb", BigInt, false),
+    ("virtual_memory_reserved_kb", BigInt, false),
+    ("virtual_memory_committed_kb", BigInt, false),
+    ("awe_allocated_kb", BigInt, false),
+    ("shared_memory_reserved_kb", BigInt, false),
+    ("shared_memory_committed_kb", BigInt, false),
+    ("page_size_in_bytes", BigInt, false),
+    ("page_allocator_address", VarBinary(Len::N(8)), false),
+    ("host_address", VarBinary(Len::N(8)), false),
+];
+
+/// sys.dm_os_memory_clerks: what each use of memory holds by the instance's account; MEMORYCLERK_SOSNODE is what the process
+/// has beyond them, where it is the instance's alone.
+pub static CLERKS: View = View::sys("dm_os_memory_clerks", CLERK_COLUMNS, |session, _, _| {
+    let account = session.instance().memory();
+    let held = Clerk::ALL.into_iter().map(|clerk| (clerk.kind(), clerk.name(), account.held(clerk)));
+    let program = account.program_holds().map(|bytes| ("MEMORYCLERK_SOSNODE", "SOS_Node", bytes));
+    let rows = held.chain(program).enumerate();
+    Ok(rows.map(|(at, clerk)| clerk_row(at as u8 + 1, clerk)).collect())
+});
+
+fn clerk_row(number: u8, (kind, name, bytes): (&str, &str, usize)) -> Vec<Value> {
+    let (kilobytes, zero) = (big((bytes >> 10) as u64), || Value::BigInt(0));
+    vec![
+        Value::bytes(vec![0, 0, 0, 0, 0, 0, 0, number]),
+        text(kind),
+        text(name),
+        Value::SmallInt(0),
+        kilobytes.clone(),
+        kilobytes.clone(),
+        kilobytes,
+        zero(),
+        zero(),
+        zero(),
+        big(8192),
+        Value::bytes(vec![0; 8]),
+        Value::bytes(vec![0; 8]),
     ]
 }

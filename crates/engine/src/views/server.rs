@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use memory::Clerk;
 use pages::PageWait;
 use types::{DataType, Len, SqlError, Value};
 
@@ -72,7 +73,7 @@ const CONFIGURATION_COLUMNS: &[ViewColumn] = &[
 
 /// sys.configurations: what there is to configure.
 pub static CONFIGURATIONS: View = View::sys("configurations", CONFIGURATION_COLUMNS, |session, _, _| {
-    let megabytes = int(session.instance().memory_bytes() >> 20);
+    let megabytes = int((session.instance().memory().target() >> 20) as u64);
     Ok(vec![vec![
         Value::Int(1544),
         text("max server memory (MB)"),
@@ -98,11 +99,12 @@ pub static SYS_INFO: View = View::sys("dm_os_sys_info", SYS_INFO_COLUMNS, sys_in
 
 fn sys_info(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
     let instance = session.instance();
+    let committed: usize = Clerk::ALL.into_iter().map(|clerk| instance.memory().held(clerk)).sum();
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(vec![vec![
         int(cpus as u64),
         big(crate::instance::machine_memory() >> 10),
-        big(instance.memory_bytes() >> 10),
+        big((committed >> 10) as u64),
         instance.started().clone(),
     ]])
 }

@@ -20,7 +20,7 @@ pub(super) static ALL: &[&dyn SystemView] = &[
     &SYS_MEMORY,
     &PROCESS_MEMORY,
     &HOST_INFO,
-    &MEMORY_CLERKS,
+    &super::memory::CLERKS,
     &TASKS,
     &SERVICES,
     &REGISTRY,
@@ -163,51 +163,6 @@ static HOST_INFO: View = View::sys(
         ]])
     },
 );
-
-const CLERK_COLUMNS: &[ViewColumn] = &[
-    ("memory_clerk_address", VarBinary(Len::N(8)), false),
-    ("type", NVARCHAR60, false),
-    ("name", N256, false),
-    ("memory_node_id", SmallInt, false),
-    ("pages_kb", BigInt, false),
-    ("virtual_memory_reserved_kb", BigInt, false),
-    ("virtual_memory_committed_kb", BigInt, false),
-    ("awe_allocated_kb", BigInt, false),
-    ("shared_memory_reserved_kb", BigInt, false),
-    ("shared_memory_committed_kb", BigInt, false),
-    ("page_size_in_bytes", BigInt, false),
-    ("page_allocator_address", VarBinary(Len::N(8)), false),
-    ("host_address", VarBinary(Len::N(8)), false),
-];
-
-/// sys.dm_os_memory_clerks: the two that keep account of their memory, the buffer pool and the operators of queries.
-static MEMORY_CLERKS: View = View::sys("dm_os_memory_clerks", CLERK_COLUMNS, |session, _, _| {
-    let instance = session.instance();
-    let pool = u64::from(instance.pool().frames()) * 8;
-    let queries = (session.host().query_memory().used() >> 10) as u64;
-    let row = |number: u8, kind: &str, name: &str, pages: u64, page: u64| {
-        let zero = || Value::BigInt(0);
-        vec![
-            Value::bytes(vec![0, 0, 0, 0, 0, 0, 0, number]),
-            text(kind),
-            text(name),
-            Value::SmallInt(0),
-            big(pages),
-            big(pages),
-            big(pages),
-            zero(),
-            zero(),
-            zero(),
-            big(page),
-            Value::bytes(vec![0; 8]),
-            Value::bytes(vec![0; 8]),
-        ]
-    };
-    Ok(vec![
-        row(1, "MEMORYCLERK_SQLBUFFERPOOL", "Default", pool, 8192),
-        row(2, "MEMORYCLERK_SQLQERESERVATIONS", "Default", queries, 1),
-    ])
-});
 
 const TASK_COLUMNS: &[ViewColumn] = &[
     ("task_address", VarBinary(Len::N(8)), false),

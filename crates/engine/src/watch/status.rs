@@ -266,14 +266,6 @@ fn requests(instance: &Instance) -> Vec<RequestStatus> {
     running.collect()
 }
 
-/// What the process has of the machine's memory, in bytes.
-fn resident() -> u64 {
-    // The second figure, in pages.
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.unwrap_or(0) * rustix::param::page_size() as u64
-}
-
 impl Instance {
     /// A picture of now.
     pub fn status(&self) -> InstanceStatus {
@@ -300,8 +292,8 @@ impl Instance {
             kept_batches: self.kept_batches() as u64,
             compilations: self.compilations(),
             memory: MemoryStatus {
-                resident: resident(),
-                pool_limit: self.memory_bytes(),
+                resident: crate::instance::resident() as u64,
+                pool_limit: self.pool_bytes(),
                 query_used: self.query_memory().used() as u64,
                 query_limit: self.query_memory().limit() as u64,
                 query_peak: self.query_memory().peak() as u64,

@@ -1,5 +1,6 @@
 //! The small operators: one row, VALUES, system views, filter, projection, concatenation.
 
+use super::large::{LargeRows, may_be_large};
 use super::{BATCH, Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::{ColId, Expr};
@@ -156,6 +157,10 @@ impl Operator for Filter {
 pub struct Project {
     input: Box<dyn Operator>,
     batch: RowSet,
+    /// Rows of it that have passed.
+    at: usize,
+    /// Where a new row may have large values of its own: those of a batch.
+    large: Option<LargeRows>,
     /// How each new column gets its values; empty until there are rows for which it is worth to know.
     ways: Vec<Way>,
 }
@@ -163,7 +168,7 @@ pub struct Project {
 impl Project {
     /// Over an input.
     pub fn new(input: Box<dyn Operator>) -> Project {
-        Project { input, batch: RowSet::default(), ways: Vec::new() }
+        Project { input, batch: RowSet::default(), at: 0, large: None, ways: Vec::new() }
     }
 }
 
@@ -240,13 +245,24 @@ impl Operator for Project {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let Node::Project { input, exprs } = &plan.node else { return Err(other_node()) };
         out.reset(exprs.len());
-        if !self.input.next(input, rt, &mut self.batch)? {
-            return Ok(false);
+        if let Some(large) = &mut self.large {
+            large.begin();
+        }
+        if self.at >= self.batch.len() {
+            if !self.input.next(input, rt, &mut self.batch)? {
+                return Ok(false);
+            }
+            self.at = 0;
+            if self.large.is_none() && may_be_large(exprs, rt) {
+                self.large = Some(LargeRows::default());
+            }
         }
         if self.ways.is_empty() && self.batch.len() >= WORTH_A_LOOK {
             self.ways = Way::of_all(exprs);
         }
-        for i in 0..self.batch.len() {
+        while self.at < self.batch.len() {
+            let i = self.at;
+            self.at += 1;
             let row = self.batch.row_mut(i);
             let new = out.push_row();
             let filled = if self.ways.is_empty() {
@@ -259,6 +275,11 @@ impl Operator for Project {
                 })
             };
             out.or_pop(filled)?;
+            if let Some(large) = &mut self.large
+                && large.add(out.row(out.len() - 1), rt)?
+            {
+                break;
+            }
         }
         Ok(true)
     }

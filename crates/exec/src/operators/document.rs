@@ -1,10 +1,9 @@
 //! FOR JSON and FOR XML: all rows become one text, which goes on as one value or, as the result of a statement, in pieces.
 
-use std::collections::VecDeque;
-
-use super::{Operator, RowSet, other_node};
+use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use compact_str::CompactString;
+use expr::large::{Held, LARGE};
 use plan::nodes::{Node, Plan};
 use types::convert::first_units;
 use types::{CodePage, DataType, Len, SqlError, Value};
@@ -16,7 +15,14 @@ const PIECE: usize = 2033;
 pub struct Document {
     input: Box<dyn Operator>,
     /// What is still to be given; `None` before the first row was asked for.
-    rest: Option<VecDeque<Value>>,
+    rest: Option<Rest>,
+}
+
+enum Rest {
+    /// One value, until it is given.
+    Whole(Option<Value>),
+    /// A text, and how much of it was given.
+    Pieces(String, usize),
 }
 
 impl Document {
@@ -25,36 +31,49 @@ impl Document {
         Document { input, rest: None }
     }
 
-    fn text(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<VecDeque<Value>, SqlError> {
+    fn text(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<Rest, SqlError> {
         let Node::Document { input, document, pieces } = &plan.node else { return Err(other_node()) };
         let mut writer = document.start();
         let (mut batch, mut taken) = (RowSet::default(), 0);
         while self.input.next(input, rt, &mut batch)? {
             rt.check_cancel()?;
             for i in 0..batch.len() {
-                document.row(&mut writer, batch.row(i))?;
-            }
-            if writer.len() > taken {
-                rt.reserve(writer.len() - taken)?;
-                taken = writer.len();
+                // What one row adds is not known before: the most that its large values can come to.
+                let row = batch.row(i);
+                let large = |value: &&Value| value.heap_bytes() >= LARGE;
+                let most = row.iter().filter(large).map(|value| document.most_bytes(value)).sum();
+                let mut held = Held::default();
+                held.add(most, rt)?;
+                let written = document.row(&mut writer, row);
+                held.release(rt);
+                written?;
+                if writer.len() >= taken + LARGE {
+                    rt.reserve(writer.len() - taken)?;
+                    taken = writer.len();
+                }
             }
         }
-        Ok(match (document.finish(writer), *pieces) {
-            (Some(text), true) => split(&text),
-            (None, true) => VecDeque::new(),
-            (text, false) => VecDeque::from([text.map_or(Value::Null, |text| Value::Str(text.into()))]),
+        let text = document.finish(writer);
+        rt.reserve(text.as_ref().map_or(0, String::len).saturating_sub(taken))?;
+        Ok(match (text, *pieces) {
+            (text, true) => Rest::Pieces(text.unwrap_or_default(), 0),
+            (text, false) => Rest::Whole(Some(text.map_or(Value::Null, |text| Value::Str(text.into())))),
         })
     }
 }
 
-fn split(text: &str) -> VecDeque<Value> {
-    let (mut rest, mut out) = (text, VecDeque::new());
-    while !rest.is_empty() {
-        let piece = first_units(rest, PIECE, DataType::NVarChar(Len::Max), CodePage::Latin);
-        out.push_back(Value::Str(CompactString::from(piece)));
-        rest = &rest[piece.len()..];
+impl Rest {
+    fn next(&mut self) -> Option<Value> {
+        match self {
+            Rest::Whole(value) => value.take(),
+            Rest::Pieces(text, given) => {
+                let rest = text.get(*given..).filter(|rest| !rest.is_empty())?;
+                let piece = first_units(rest, PIECE, DataType::NVarChar(Len::Max), CodePage::Latin);
+                *given += piece.len();
+                Some(Value::Str(CompactString::from(piece)))
+            }
+        }
     }
-    out
 }
 
 impl Operator for Document {
@@ -67,8 +86,8 @@ impl Operator for Document {
                 self.rest.insert(text)
             }
         };
-        while out.len() < super::BATCH
-            && let Some(value) = rest.pop_front()
+        while out.len() < BATCH
+            && let Some(value) = rest.next()
         {
             out.push_row()[0] = value;
         }

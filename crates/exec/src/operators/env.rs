@@ -63,9 +63,12 @@ impl Env for Rt<'_, '_> {
         Rt::reserve(self, bytes)
     }
 
-    fn check_memory(&self, bytes: usize) -> Result<(), SqlError> {
-        let fits = bytes <= self.ctx.session.host().query_memory().limit();
-        if fits { Ok(()) } else { Err(super::memory::out_of_memory()) }
+    fn hold(&mut self, bytes: usize) -> Result<(), SqlError> {
+        self.ctx.session.values.take(bytes).map_err(|_| super::memory::out_of_memory())
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.ctx.session.values.give(bytes);
     }
 
     fn host(&mut self) -> Option<&mut dyn Any> {

@@ -1,6 +1,7 @@
 //! Lookup: the base rows of locators, in the order in which the input gives those; conditions are tested on the row.
 //! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
 
+use super::large::LargeRows;
 use super::scan::{base_row, read_mode};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
@@ -18,12 +19,14 @@ pub struct Lookup {
     at: usize,
     guard: Option<Arc<SnapshotGuard>>,
     row: RowBatch,
+    /// The large values of a batch.
+    large: LargeRows,
 }
 
 impl Lookup {
     /// Over an input of one column.
     pub fn new(input: Box<dyn Operator>) -> Lookup {
-        Lookup { input, locators: RowSet::default(), at: 0, guard: None, row: RowBatch::new() }
+        Lookup { input, locators: RowSet::default(), at: 0, guard: None, row: RowBatch::new(), large: LargeRows::default() }
     }
 }
 
@@ -32,10 +35,12 @@ impl Operator for Lookup {
         let Node::Lookup { input, scan } = &plan.node else { return Err(other_node()) };
         debug_assert!(scan.mode != TableMode::Current && scan.locks.is_none(), "rows of several moments");
         out.reset(scan.width());
+        self.large.begin();
+        let mut enough = false;
         if self.guard.is_none() && (scan.mode == TableMode::Snapshot || scan.store.lob.is_some()) {
             self.guard = Some(rt.snapshot(&scan.db)?);
         }
-        while out.len() < BATCH {
+        while out.len() < BATCH && !enough {
             if self.at >= self.locators.len() {
                 rt.check_cancel()?;
                 self.at = 0;
@@ -47,8 +52,12 @@ impl Operator for Lookup {
             let locator = &self.locators.row(self.at)[0];
             self.at += 1;
             let mode = read_mode(&self.guard, scan.mode);
+            let before = out.len();
             if storage::fetch(&scan.db, &scan.store, locator, mode, &mut self.row)? {
                 base_row(scan, self.row.row(0), scan.locator.then(|| locator.clone()), rt, out)?;
+                if scan.store.lob.is_some() && out.len() > before {
+                    enough = self.large.add(out.row(out.len() - 1), rt)?;
+                }
             }
         }
         Ok(!out.is_empty())

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
+use memory::{Clerk, MemoryAccount};
 use parking_lot::Mutex;
 use types::SqlError;
 
@@ -23,6 +24,8 @@ const UNCOUNTED: usize = 64 << 10;
 /// The instance's memory for queries.
 #[derive(Debug)]
 pub struct QueryMemory {
+    /// The account of all memory, of which this is a part.
+    account: Arc<MemoryAccount>,
     limit: usize,
     /// Most bytes that one operator holds before it goes to disk.
     operator: usize,
@@ -39,8 +42,27 @@ impl QueryMemory {
     /// So many bytes for all statements; an operator goes to disk beyond `operator` bytes at the latest.
     pub fn new(limit: usize, operator: usize) -> QueryMemory {
         let zero = || AtomicUsize::new(0);
-        let statement = usize::MAX;
-        QueryMemory { limit, operator, statement, used: zero(), peak: zero(), grants: zero(), forced: zero() }
+        QueryMemory {
+            account: Arc::new(MemoryAccount::unlimited()),
+            limit,
+            operator,
+            statement: usize::MAX,
+            used: zero(),
+            peak: zero(),
+            grants: zero(),
+            forced: zero(),
+        }
+    }
+
+    /// The same as a part of an instance's account.
+    pub fn with_account(mut self, account: Arc<MemoryAccount>) -> QueryMemory {
+        self.account = account;
+        self
+    }
+
+    /// The account that it is a part of.
+    pub fn account(&self) -> &Arc<MemoryAccount> {
+        &self.account
     }
 
     /// The same where one statement has so many bytes at most: more goes to disk, and what cannot is error 701.
@@ -158,10 +180,18 @@ impl Grant {
         if all > self.budget.limit {
             self.budget.forced.fetch_add(1, Ordering::Relaxed);
         }
+        self.budget.account.force(Clerk::QueryReservations, bytes);
         self.note(own, all);
     }
 
     fn give(&self, bytes: usize) {
+        self.subtract(bytes);
+        if bytes > 0 {
+            self.budget.account.release(Clerk::QueryReservations, bytes);
+        }
+    }
+
+    fn subtract(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -171,11 +201,12 @@ impl Grant {
         let (own, all) = self.add(bytes);
         let fits = all <= self.budget.limit
             && own <= self.budget.statement
-            && (!polite || own <= self.budget.limit - all);
+            && (!polite || own <= self.budget.limit - all)
+            && self.budget.account.charge(Clerk::QueryReservations, bytes).is_ok();
         if fits {
             self.note(own, all);
         } else {
-            self.give(bytes);
+            self.subtract(bytes);
         }
         fits
     }

@@ -19,6 +19,7 @@ mod join_probe;
 pub(crate) mod locked;
 mod lookup;
 pub(crate) mod loop_join;
+pub mod large;
 pub mod memory;
 pub(crate) mod merge;
 mod merge_concat;

@@ -1,6 +1,7 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
+use super::large::LargeRows;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
@@ -44,6 +45,8 @@ pub struct Scan {
     most: usize,
     /// Each batch has twice as many rows as the one before it, up to [`BATCH`].
     grows: bool,
+    /// The large values of a batch.
+    large: LargeRows,
     /// Of TABLESAMPLE: how many of 2^32 pages, the seed, the number of the next page.
     sample: (u64, u64, u64),
 }
@@ -62,6 +65,7 @@ impl Default for Scan {
             backward: false,
             most: BATCH,
             grows: false,
+            large: LargeRows::default(),
             sample: (0, 0, 0),
         }
     }
@@ -425,25 +429,28 @@ impl Operator for Scan {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
+        self.large.begin();
         if self.source.is_none() {
             self.look(plan, rt)?;
             self.source = Some(self.start(plan, rt)?);
         }
-        while out.len() < self.most {
+        let mut enough = false;
+        while out.len() < self.most && !enough {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
                 if !self.page(plan, rt)? {
                     break;
                 }
             }
-            while self.at < self.batch.len() && out.len() < self.most {
-                let i = self.at;
+            while self.at < self.batch.len() && out.len() < self.most && !enough {
+                let (i, before) = (self.at, out.len());
                 self.at += 1;
-                if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {
-                    continue;
-                }
-                if !self.batch.is_ghost(i) {
+                let waited = plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)?;
+                if !waited && !self.batch.is_ghost(i) {
                     self.row(plan, i, rt, out)?;
+                }
+                if plan.store.lob.is_some() && out.len() > before {
+                    enough = self.large.add(out.row(out.len() - 1), rt)?;
                 }
             }
         }

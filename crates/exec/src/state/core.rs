@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
+use memory::{Clerk, Reservation};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use txn::WaitArgs;
@@ -260,6 +261,8 @@ pub struct SessionCore {
     pub scans: Option<Box<Scans>>,
     /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows more.
     pub kept_bindings: Option<Box<dyn Any + Send + Sync>>,
+    /// Charged for large values that expressions work with.
+    pub values: Reservation,
     /// What a statement works in that reads or changes one row.
     pub point: Option<Box<PointRoom>>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
@@ -293,6 +296,7 @@ impl SessionCore {
         db.add_user(1);
         shared.db.store(db.id().into(), Ordering::Relaxed);
         let names = shared.names.lock().clone();
+        let values = Reservation::new(host.memory(), Clerk::QueryExecution);
         SessionCore {
             host,
             instance,
@@ -333,6 +337,7 @@ impl SessionCore {
             profile: None,
             scans: None,
             kept_bindings: None,
+            values,
             point: None,
             app_name: names.app,
             host_name: names.host,

@@ -16,6 +16,7 @@ pub use xml_path::{Leaf, PathColumn, XmlPath};
 use types::{Collation, DataType, SqlError, Value};
 
 use crate::eval::order_of;
+use crate::large::{GrowingText, too_long, xml_too_long};
 
 /// A column of the rows.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +40,20 @@ pub enum Document {
 impl Document {
     /// A writer for a new text.
     pub fn start(&self) -> Writer {
-        Writer { out: String::new(), rows: 0, before: Vec::new(), after_data: false, open: Vec::new() }
+        Writer {
+            out: String::new(),
+            length: GrowingText::default(),
+            rows: 0,
+            before: Vec::new(),
+            after_data: false,
+            open: Vec::new(),
+        }
     }
 
     /// Takes a row.
+    ///
+    /// # Errors
+    /// Those of conversions; 7119 (JSON), 6365 (XML) when the text becomes longer than a value may be.
     pub fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
         match self {
             Document::Json(json) => json.row(writer, row)?,
@@ -51,7 +62,27 @@ impl Document {
             Document::Explicit(explicit) => explicit.row(writer, row)?,
         }
         writer.rows += 1;
-        Ok(())
+        match (writer.length.fits(&writer.out), self) {
+            (true, _) => Ok(()),
+            (false, Document::Json(_)) => Err(too_long()),
+            (false, _) => Err(xml_too_long()),
+        }
+    }
+
+    /// Bytes that a value of a row takes at most in the text.
+    pub fn most_bytes(&self, value: &Value) -> usize {
+        match (self, value) {
+            (Document::Json(_), value) => crate::json::most_bytes(value),
+            (_, Value::Str(text)) => {
+                let escaped = |b: u8| match b {
+                    b'&' | b'<' | b'>' | b'"' => 6,
+                    0..b' ' => 6,
+                    _ => 1,
+                };
+                text.bytes().map(escaped).sum()
+            }
+            (_, value) => value.heap_bytes().saturating_mul(2).saturating_add(100),
+        }
     }
 
     /// The text; `None` when there was no row.
@@ -72,6 +103,7 @@ impl Document {
 #[derive(Debug)]
 pub struct Writer {
     out: String,
+    length: GrowingText,
     rows: u64,
     /// Values of the levels above the last one in the row before.
     before: Vec<Value>,

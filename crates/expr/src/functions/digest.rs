@@ -15,6 +15,7 @@ use types::{Collation, DataType, Dialect, Len, SqlError, Value};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, invalid_argument, text_arg};
 use crate::Expr;
+use crate::large::{LONGEST, too_long};
 use crate::json::{base64, from_base64};
 use crate::key::ValueKey;
 
@@ -176,7 +177,7 @@ fn base64_bytes_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlErro
 /// With 1 behind it in the alphabet for URLs, without padding.
 fn base64_encode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let bytes = args[0].as_bytes().unwrap_or_default();
-    cx.rt.check_memory(bytes.len().div_ceil(3) * 4)?;
+    cx.makes(bytes.len().div_ceil(3) * 4 * 2)?;
     let mut text = base64(bytes);
     if args.get(1).and_then(Value::as_i64).is_some_and(|flag| flag != 0) {
         text = text.trim_end_matches('=').replace('+', "-").replace('/', "_");
@@ -189,7 +190,7 @@ fn base64_encode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
 fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let fails = |state| Err(SqlError::new(9803, 16, state, "Invalid data for type \"Base64Decode\"."));
     let text = text_arg(args, 0);
-    cx.rt.check_memory(text.len())?;
+    cx.makes(text.len())?;
     let mut digits = String::with_capacity(text.len() + 3);
     let mut padding = 0;
     for c in text.chars() {
@@ -225,7 +226,10 @@ fn decompress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         match decoder.read(&mut piece) {
             Ok(0) => return Ok(Value::bytes(out)),
             Ok(n) => {
-                cx.rt.check_memory(out.len() + n)?;
+                if out.len() + n > LONGEST {
+                    return Err(too_long());
+                }
+                cx.makes(out.len() + n)?;
                 out.extend_from_slice(&piece[..n]);
             }
             Err(_) => {

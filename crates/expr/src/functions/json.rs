@@ -199,6 +199,9 @@ fn modify(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let value = match &args[3] {
         Value::Null => NewValue::Null,
         value => {
+            // The text with the value in it, and the value apart.
+            let long = json::most_bytes(value);
+            cx.makes(text.len().saturating_add(long.saturating_mul(2)))?;
             json::value_text(value, cx.types[3], text_arg(args, 0) == "1", &mut new)?;
             NewValue::Json(&new)
         }
@@ -229,6 +232,7 @@ fn object(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             let text = "A name that is NULL in JSON_OBJECT is not supported in this version of Ringwood.";
             return Err(SqlError::new(40517, 16, 1, text));
         };
+        cx.makes(out.len() + name.len() * 6 + json::most_bytes(value))?;
         json::write_string(name, &mut out);
         out.push(':');
         json::value_text(value, cx.types[at + 1], json.get(i).copied().unwrap_or(false), &mut out)?;
@@ -248,6 +252,7 @@ fn array(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         if out.len() > 1 {
             out.push(',');
         }
+        cx.makes(out.len() + json::most_bytes(value))?;
         json::value_text(value, cx.types[i], json.get(i - 1).copied().unwrap_or(false), &mut out)?;
     }
     out.push(']');

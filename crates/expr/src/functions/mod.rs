@@ -19,6 +19,7 @@ mod string_search;
 pub mod xml;
 pub mod zones;
 
+use crate::large::{Held, LONGEST, too_long};
 use crate::{Env, Expr};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -32,6 +33,23 @@ pub struct CallCx<'c> {
     /// The arguments' types.
     pub types: &'c [DataType],
     pub collation: Collation,
+    /// What the result has come to.
+    pub made: Held,
+}
+
+impl CallCx<'_> {
+    /// The result takes so many bytes, or will: to be said before it does where it can be much longer than the arguments.
+    ///
+    /// # Errors
+    /// 701; 7119 when no value is so long.
+    #[inline]
+    pub fn makes(&mut self, bytes: usize) -> Result<(), SqlError> {
+        // UTF-8 takes at most three bytes for a unit of two.
+        if bytes > LONGEST / 2 * 3 {
+            return Err(too_long());
+        }
+        self.made.grow_to(bytes, self.rt)
+    }
 }
 
 /// An evaluator.

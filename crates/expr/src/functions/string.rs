@@ -8,6 +8,7 @@ use super::{
     ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
 };
 use crate::Expr;
+use crate::large::LARGE;
 use compact_str::CompactString;
 use types::{DataType, Len, SqlError, Value};
 
@@ -143,9 +144,12 @@ fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let Ok(count) = usize::try_from(int_arg(args, 1)) else { return Ok(Value::Null) };
     // The result is cut to its type; no more than that is ever built.
-    let limit = cx.ty.length().unwrap_or(1 << 30);
-    let count = count.min(limit.div_ceil(types::codepage::utf16_len(text).max(1)));
-    cx.rt.check_memory(count.saturating_mul(text.len()))?;
+    let count = match cx.ty.length() {
+        Some(limit) => count.min(limit.div_ceil(types::codepage::utf16_len(text).max(1))),
+        None if text.is_empty() => 0,
+        None => count,
+    };
+    cx.makes(count.saturating_mul(text.len()))?;
     Ok(fitted(text.repeat(count), cx))
 }
 
@@ -187,6 +191,8 @@ fn concat(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 
 fn concat_ws(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let parts: Vec<&str> = args[1..].iter().filter_map(Value::as_str).collect();
+    let separators = parts.len().saturating_sub(1) * text_arg(args, 0).len();
+    cx.makes(parts.iter().map(|part| part.len()).sum::<usize>() + separators)?;
     Ok(fitted(parts.join(text_arg(args, 0)), cx))
 }
 
@@ -275,6 +281,7 @@ fn quotename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
 }
 
 fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    cx.makes(text_arg(args, 0).len().saturating_mul(3))?;
     let from: Vec<char> = text_arg(args, 1).chars().collect();
     let to: Vec<char> = text_arg(args, 2).chars().collect();
     if from.len() != to.len() {
@@ -286,9 +293,12 @@ fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(Value::Str(text_arg(args, 0).chars().map(one).collect()))
 }
 
-fn string_escape(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+fn string_escape(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut out = String::new();
-    for c in text_arg(args, 0).chars() {
+    for (count, c) in text_arg(args, 0).chars().enumerate() {
+        if count % LARGE == 0 {
+            cx.makes(out.len())?;
+        }
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),

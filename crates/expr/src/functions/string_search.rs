@@ -87,7 +87,7 @@ pub(super) fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlE
         if out.len() > limit {
             break;
         }
-        cx.rt.check_memory(out.len())?;
+        cx.makes(out.len())?;
     }
     out.push_str(&text[copied..]);
     Ok(fitted(out, cx))

@@ -11,7 +11,7 @@ mod write;
 pub use modify::{NewValue, modify};
 pub use path::{Path, Step};
 pub use scan::{Kind, Member, Node, parse, parse_any, unescaped};
-pub use write::{base64, from_base64, value_text, write_string};
+pub use write::{base64, from_base64, most_bytes, value_text, write_string};
 
 use types::SqlError;
 

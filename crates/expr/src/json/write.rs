@@ -1,5 +1,6 @@
 //! SQL values as JSON text, as FOR JSON, JSON_OBJECT and JSON_MODIFY write them.
 
+use crate::large::LARGE;
 use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
@@ -21,6 +22,24 @@ pub fn write_string(text: &str, out: &mut String) {
         }
     }
     out.push('"');
+}
+
+/// Bytes that a value takes at most as [`value_text`] writes it.
+pub fn most_bytes(value: &Value) -> usize {
+    match value {
+        // \u001f of one byte is the worst; a text that is large is looked at.
+        Value::Str(text) if text.len() < LARGE => text.len() * 6 + 2,
+        Value::Str(text) => {
+            let escaped = |b: u8| match b {
+                0..b' ' => 6,
+                b'"' | b'\\' | b'/' => 2,
+                _ => 1,
+            };
+            text.bytes().map(escaped).sum::<usize>() + 2
+        }
+        Value::Bytes(bytes) => bytes.len().div_ceil(3) * 4 + 2,
+        _ => 100,
+    }
 }
 
 /// Appends a value; `json` says that a string is JSON text already. NULL is `null`.

@@ -41,12 +41,12 @@ impl Ahead {
         true
     }
 
-    /// Takes the memory that is wanted by now. One thread at a time.
-    pub fn take(&self, frames: &Frames) {
+    /// Takes the memory that is wanted by now, for at most so many frames. One thread at a time.
+    pub fn take(&self, frames: &Frames, most: u32) {
         loop {
             let taken = self.taken.load(Ordering::Relaxed);
             let used = self.used.load(Ordering::Relaxed);
-            if taken >= used.saturating_add(distance(used)) {
+            if taken >= used.saturating_add(distance(used).min(most)) {
                 return;
             }
             let end = taken.saturating_add(STEP).min(frames.len());
@@ -67,7 +67,7 @@ mod tests {
         for i in 0..frames.len() {
             frames.page_mut(i).bytes_mut()[7] = i as u8;
             if ahead.uses(i) {
-                ahead.take(&frames);
+                ahead.take(&frames, u32::MAX);
                 takes += 1;
             }
             let taken = ahead.taken.load(Ordering::Relaxed);

@@ -9,6 +9,7 @@ mod ahead;
 mod fetch;
 mod frames;
 mod guard;
+mod limit;
 mod sweep;
 mod table;
 pub(crate) mod trace;
@@ -84,6 +85,7 @@ pub(crate) struct Inner {
     pub waits: PageWaits,
     pub counters: PoolCounters,
     turnover: Turnover,
+    limit: limit::Limit,
     pub reads: ReadAheads,
     /// Wakes threads that wait for a frame.
     freed: Condvar,
@@ -138,6 +140,7 @@ impl BufferPool {
             waits: PageWaits::default(),
             counters: PoolCounters::default(),
             turnover: Turnover::new(count),
+            limit: limit::Limit::new(),
             reads: ReadAheads::default(),
             freed: Condvar::new(),
             freed_lock: Mutex::new(()),
@@ -162,6 +165,28 @@ impl BufferPool {
     #[must_use]
     pub fn frames(&self) -> u32 {
         self.inner.frames.len()
+    }
+
+    /// The pool may hold as much as `budget` says: it is asked five times a second, and when [`BufferPool::look_at_budget`] is
+    /// called.
+    pub fn set_budget(&self, budget: impl Fn() -> u64 + Send + Sync + 'static) {
+        self.inner.limit.set_budget(Box::new(budget));
+    }
+
+    /// What wakes the lazy writer to ask how much the pool may hold; it keeps no pool.
+    pub fn look_at_budget(&self) -> impl Fn() + Send + Sync + 'static {
+        let inner = Arc::downgrade(&self.inner);
+        move || {
+            if let Some(inner) = inner.upgrade() {
+                inner.work.notify_one();
+            }
+        }
+    }
+
+    /// Tells how many bytes of memory pages have; `None` when the pool is gone.
+    pub fn held(&self) -> impl Fn() -> Option<usize> + Send + Sync + 'static {
+        let inner = Arc::downgrade(&self.inner);
+        move || inner.upgrade().map(|inner| inner.with_memory() as usize * crate::id::PAGE_SIZE)
     }
 
     /// Frames that hold no page.

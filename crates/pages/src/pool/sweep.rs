@@ -24,14 +24,28 @@ impl Inner {
 
     fn pop_free(&self) -> Option<u32> {
         let mut free = self.free.lock();
-        let i = free.pop().or_else(|| self.frames.take_fresh(&mut free));
+        let i = free.pop().or_else(|| self.unpark()).or_else(|| {
+            if self.may_grow() { self.frames.take_fresh(&mut free) } else { None }
+        });
+        self.count_free(&free);
+        i
+    }
+
+    /// A frame that was in use and holds no page.
+    pub(super) fn pop_unused(&self) -> Option<u32> {
+        let mut free = self.free.lock();
+        let i = free.pop();
         self.count_free(&free);
         i
     }
 
     fn count_free(&self, free: &[u32]) {
-        let fresh = self.frames.len() - self.frames.used().end;
-        self.free_len.store(free.len() as u32 + fresh, Ordering::Relaxed);
+        self.free_len.store(free.len() as u32 + self.below_limit(), Ordering::Relaxed);
+    }
+
+    /// Counts free frames again: the limit has changed.
+    fn recount_free(&self) {
+        self.count_free(&self.free.lock());
     }
 
     pub(super) fn push_cold(&self, i: u32) {
@@ -42,12 +56,12 @@ impl Inner {
 
     /// Frames that the lazy writer keeps free.
     fn free_target(&self) -> u32 {
-        (self.frames.len() / 32).clamp(4, 1024)
+        (self.capacity() / 32).clamp(4, 1024)
     }
 
     /// Scans may hold this many frames before they recycle their own.
     fn cold_limit(&self) -> u32 {
-        (self.frames.len() / 8).max(128).min(self.frames.len() / 2)
+        (self.capacity() / 8).max(128).min(self.capacity() / 2)
     }
 
     /// An empty frame, latched exclusive, without waiting.
@@ -93,7 +107,7 @@ impl Inner {
     /// Evicts a clean page and returns its frame, latched exclusive. Where there are dirty pages that nobody uses, writing them
     /// makes room: then no page is aged on their account, unless there must be a frame (`hard`). Else
     /// the hand, which goes round and round while the pool waits for writes, would soon make pages in use look like all others.
-    fn victim(&self, hard: bool) -> Option<u32> {
+    pub(super) fn victim(&self, hard: bool) -> Option<u32> {
         while self.cold_len.load(Ordering::Relaxed) > self.cold_limit() {
             let next = {
                 let mut cold = self.cold.lock();
@@ -269,8 +283,22 @@ pub(super) fn lazy_writer(pool: &Inner) {
     }
 }
 
+/// Lets the pool come down to what it may hold; pages that are not written are written for it.
+fn keep_to_limit(pool: &Inner) {
+    pool.limit.ask();
+    while !pool.park() && !pool.stop.load(Ordering::Acquire) {
+        match pool.write_some(WRITE_ROUND) {
+            Ok(n) if n > 0 => drop(pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed)),
+            // What cannot be written stays: its database says why.
+            _ => break,
+        }
+    }
+    pool.recount_free();
+}
+
 fn keep_ready(pool: &Inner) {
-    pool.ahead.take(&pool.frames);
+    keep_to_limit(pool);
+    pool.ahead.take(&pool.frames, pool.below_limit());
     let target = pool.free_target();
     let count = |n: usize| pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed);
     if pool.free_len.load(Ordering::Relaxed) < target

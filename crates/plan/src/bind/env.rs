@@ -147,6 +147,8 @@ impl TempTables {
 pub struct VarScope {
     slots: Vec<(CompactString, DataType)>,
     by_name: HashMap<CompactString, usize>,
+    /// One of them can have a large value.
+    large: bool,
     /// Those that hold cursors, folded: their slots are never read.
     cursors: Vec<CompactString>,
     /// Those of them whose types are being deduced.
@@ -171,7 +173,13 @@ impl VarScope {
         }
         self.by_name.insert(fold_name(name), slot);
         self.slots.push((name.into(), ty));
+        self.large |= ty.is_lob() || matches!(ty, DataType::Xml | DataType::SqlVariant);
         Ok(slot)
+    }
+
+    /// Whether one of them can have a large value.
+    pub fn has_large(&self) -> bool {
+        self.large
     }
 
     /// Gives the next slot to a parameter that is a table: no name finds it.

@@ -72,10 +72,10 @@ struct InstanceArgs {
     /// Change nothing in the folder, which may be one that cannot be written; databases that were stopped cleanly can be read
     #[arg(long)]
     read_only: bool,
-    /// Buffer pool, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; a quarter of memory unless given
+    /// Memory of the process, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; half of memory unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
-    /// Memory of all queries' sorts, joins and kept rows together, at least 4MB; more goes through files; a quarter of memory unless given
+    /// Memory of all queries' sorts, joins and kept rows together, at least 4MB; more goes through files; a quarter of the machine's memory, at most three quarters of --memory, unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_query_memory)]
     query_memory: Option<usize>,
     /// Memory that one statement may hold of it, at least 1MB: what needs more and cannot go through files gets error 701
@@ -124,7 +124,8 @@ impl InstanceArgs {
     fn open_or_make(&self, make: bool, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
         let failed = |e: String| engine::SqlError::new(17_113, 16, 1, e);
         let mut options = InstanceOptions {
-            memory_bytes: self.memory,
+            process_bytes: self.memory,
+            own_process: true,
             query_bytes: self.query_memory,
             statement_bytes: self.max_query_memory,
             log_echo: self.log_echo.clone(),
@@ -200,10 +201,10 @@ fn parse_device_path(text: &str) -> Result<(PathBuf, Placement), String> {
     Ok((PathBuf::from(folder), Placement::parse(to).map_err(|e| e.to_string())?))
 }
 
-/// The smallest buffer pool, in bytes: restart recovery and a few sessions fit.
+/// The smallest memory of the process, in bytes: restart recovery and a few sessions fit.
 const MIN_MEMORY: u64 = 16 << 20;
 
-/// Memory of the buffer pool.
+/// Memory of the process.
 fn parse_memory(text: &str) -> Result<u64, String> {
     let bytes = parse_megabytes(text)?;
     if bytes < MIN_MEMORY { Err("at least 16MB".into()) } else { Ok(bytes) }

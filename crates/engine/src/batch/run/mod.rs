@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use expr::large::LARGE;
+use memory::{Clerk, Reservation};
 use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
@@ -95,6 +97,8 @@ pub struct Run<'a> {
     pub(super) outer_try: bool,
     /// CATCH blocks of calling scopes.
     base_depth: usize,
+    /// Charged for large values of variables.
+    variables: Option<Reservation>,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
     shown: bool,
     /// It returns rows and has failed before it had shown its columns.
@@ -186,6 +190,7 @@ impl<'a> Run<'a> {
             at: 0,
             outer_try,
             base_depth,
+            variables: None,
             shown: false,
             owes: false,
             outputs: None,
@@ -195,11 +200,15 @@ impl<'a> Run<'a> {
     fn main(&mut self) -> Result<End, SqlError> {
         let batch = self.batch;
         let program = &batch.program;
+        let large = program.vars.has_large();
         let mut at = 0;
         while let Some(&op) = program.ops.get(at) {
             if let (Op::Jump(target), true) = (op, self.core.options.runs()) {
                 at = self.jump(at, target as usize);
                 continue;
+            }
+            if large {
+                self.charge_variables();
             }
             self.at = at;
             if self.core.nest_level == 0 {
@@ -217,6 +226,23 @@ impl<'a> Run<'a> {
             }
         }
         Ok(End::Finished(0))
+    }
+
+    /// Charges what the variables have come to: whoever made a large value has asked for its memory already.
+    fn charge_variables(&mut self) {
+        let bytes = self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= LARGE).sum::<usize>();
+        let charged = self.variables.as_ref().map_or(0, Reservation::used);
+        if bytes == charged {
+            return;
+        }
+        let memory = self.core.host().memory();
+        let new = || Reservation::new(memory, Clerk::QueryExecution);
+        let variables = self.variables.get_or_insert_with(new);
+        if bytes > charged {
+            variables.force(bytes - charged);
+        } else {
+            variables.give(charged - bytes);
+        }
     }
 
     /// A jump out of CATCH blocks leaves their errors behind.

@@ -1,0 +1,117 @@
+//! What the account promises.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+
+const MB: usize = 1 << 20;
+
+#[test]
+fn a_charge_that_does_not_fit_changes_nothing() {
+    let account = MemoryAccount::new(256 * MB);
+    assert_eq!(account.limit(), (256 - 32 - 16) * MB, "the program's part and the pool's least are set aside");
+    account.charge(Clerk::QueryReservations, 200 * MB).expect("it fits");
+    assert_eq!(account.charge(Clerk::Sessions, 9 * MB), Err(OutOfMemory));
+    assert_eq!((account.total(), account.held(Clerk::Sessions), account.refused()), (200 * MB, 0, 1));
+    account.charge(Clerk::Sessions, 8 * MB).expect("what is left");
+    account.force(Clerk::Sessions, 50 * MB);
+    assert_eq!(account.total(), 258 * MB, "what is there already is counted whatever it is");
+    account.release(Clerk::Sessions, 58 * MB);
+    account.release(Clerk::QueryReservations, 200 * MB);
+    assert_eq!(account.total(), 0);
+    assert_eq!(account.charge(Clerk::Sessions, usize::MAX), Err(OutOfMemory));
+}
+
+#[test]
+fn what_tells_itself_how_much_it_holds_leaves_less_for_others() {
+    let account = Arc::new(MemoryAccount::new(256 * MB));
+    let log = Arc::new(AtomicUsize::new(100 * MB));
+    let there = Arc::downgrade(&log);
+    account.add_source(Clerk::Log, move || there.upgrade().map(|log| log.load(Relaxed)));
+    assert_eq!(account.charge(Clerk::QueryExecution, 110 * MB), Err(OutOfMemory));
+    assert_eq!(account.held(Clerk::Log), 100 * MB);
+    assert_eq!(account.left_for_pages(), (256 - 32 - 100) * MB);
+    account.charge(Clerk::QueryExecution, 100 * MB).expect("what is left");
+    assert_eq!(account.left_for_pages(), (256 - 32 - 200) * MB);
+    drop(log);
+    assert_eq!(account.left_for_pages(), (256 - 32 - 100) * MB, "what is gone holds nothing");
+    assert!(account.sources.read().is_empty());
+}
+
+struct Plans {
+    account: std::sync::Weak<MemoryAccount>,
+    bytes: AtomicUsize,
+}
+
+impl Cache for Plans {
+    fn give_back(&self, bytes: usize) -> usize {
+        let less = bytes.min(self.bytes.load(Relaxed));
+        self.bytes.fetch_sub(less, Relaxed);
+        if let Some(account) = self.account.upgrade() {
+            account.release(Clerk::Plans, less);
+        }
+        less
+    }
+}
+
+#[test]
+fn caches_give_way_before_somebody_is_refused() {
+    let account = Arc::new(MemoryAccount::new(256 * MB));
+    let plans = Arc::new(Plans { account: Arc::downgrade(&account), bytes: AtomicUsize::new(150 * MB) });
+    account.charge(Clerk::Plans, 150 * MB).expect("there is room");
+    account.add_cache(Arc::downgrade(&plans));
+    account.charge(Clerk::QueryExecution, 100 * MB).expect("plans give way");
+    assert!(account.held(Clerk::Plans) < 150 * MB);
+    account.charge(Clerk::QueryExecution, 100 * MB).expect("all of them");
+    assert_eq!(account.charge(Clerk::QueryExecution, 100 * MB), Err(OutOfMemory));
+    drop(plans);
+    assert_eq!(account.charge(Clerk::QueryExecution, 100 * MB), Err(OutOfMemory), "a cache that is gone");
+}
+
+#[test]
+fn the_process_counts_where_it_is_the_instances() {
+    let account = MemoryAccount::new(256 * MB);
+    let resident = Arc::new(AtomicUsize::new(60 * MB));
+    let told = resident.clone();
+    account.measure(move || Some(told.load(Relaxed)));
+    account.charge(Clerk::QueryExecution, 20 * MB).expect("it fits");
+    assert_eq!(account.left_for_pages(), (256 - 40 - 20) * MB, "40 MB are nobody's: the program");
+    resident.store(500 * MB, Relaxed);
+    assert_eq!(account.left_for_pages(), 16 * MB, "the pool has its least whatever happens");
+    assert_eq!(account.charge(Clerk::QueryExecution, MB), Err(OutOfMemory), "far beyond the target");
+    resident.store(60 * MB, Relaxed);
+    account.look();
+    account.charge(Clerk::QueryExecution, MB).expect("it was given back");
+}
+
+#[test]
+fn the_pool_is_told_of_changes_that_matter() {
+    let account = MemoryAccount::new(256 * MB);
+    let told = Arc::new(AtomicBool::new(false));
+    let tell = told.clone();
+    account.on_change(move || tell.store(true, Relaxed));
+    account.force(Clerk::Sessions, MB);
+    assert!(!told.load(Relaxed));
+    account.force(Clerk::Sessions, 4 * MB);
+    assert!(told.swap(false, Relaxed));
+    account.release(Clerk::Sessions, 5 * MB);
+    assert!(told.load(Relaxed));
+}
+
+#[test]
+fn many_threads_leave_the_sum_exact() {
+    let account = Arc::new(MemoryAccount::new(64 * MB));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10_000 {
+                    if account.charge(Clerk::Locks, 12 * MB).is_ok() {
+                        account.release(Clerk::Locks, 12 * MB);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!((account.total(), account.held(Clerk::Locks)), (0, 0));
+}
