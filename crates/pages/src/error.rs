@@ -44,6 +44,9 @@ pub enum PageError {
     /// The file system failed (823, or 5149 when the size of a file could not be changed).
     #[error(transparent)]
     Disk(#[from] disk::DiskError),
+    /// The device refuses to write pages (823). They stay in memory and in the log, and are tried again.
+    #[error("page {page}{} cannot be written: {cause}", others(*pages))]
+    Unwritten { page: PageId, pages: usize, cause: disk::DiskError },
     /// The log is full (9002), offline (9001) or damaged.
     #[error(transparent)]
     Log(#[from] wal::LogError),
@@ -59,6 +62,15 @@ fn foreign(owner: &str) -> String {
     match owner {
         "" => "lies outside the folder, which is a copy of another one, and names no instance: it may be the other one's".into(),
         owner => format!("belongs to instance {owner}, whose folder is another one"),
+    }
+}
+
+/// Besides the one that is named.
+fn others(pages: usize) -> String {
+    match pages {
+        0 | 1 => String::new(),
+        2 => " and 1 other page".into(),
+        n => format!(" and {} other pages", n - 1),
     }
 }
 

@@ -191,6 +191,7 @@ impl Store {
 
     /// Takes a file into use, or out of it.
     pub(crate) fn put_file(&self, id: u16, file: Option<Arc<DataFile>>) {
+        self.dwb.forget_file(id);
         // Before anybody can take space from it.
         self.forget_space(id);
         let mut files = self.files.write();

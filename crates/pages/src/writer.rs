@@ -2,6 +2,7 @@
 //! all files and devices. A checkpoint has several batches on their way at a time.
 
 mod batch;
+mod unwritten;
 
 use crate::alloc::LEAST_RUNS;
 use crate::dwb::{BATCH_IMAGES, For};
@@ -15,6 +16,7 @@ use disk::AlignedBuf;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
+use unwritten::Refused;
 use wal::Lsn;
 
 /// Most pages of one batch; fewer when they go through the doublewrite area.
@@ -35,11 +37,13 @@ struct Batches<'a> {
     images: usize,
     /// When the homes of the list's batch may be put in flight; `None`: at once.
     turn: Option<&'a dyn InTurn>,
+    /// What the device refuses to write.
+    refused: &'a Refused,
 }
 
-impl Batches<'_> {
-    fn of(whom: For, images: usize) -> Batches<'static> {
-        Batches { whom, images, turn: None }
+impl<'a> Batches<'a> {
+    fn of(whom: For, images: usize, refused: &'a Refused) -> Batches<'a> {
+        Batches { whom, images, turn: None, refused }
     }
 
     /// Most pages of one batch.
@@ -62,14 +66,17 @@ impl Store {
     /// changed meanwhile.
     ///
     /// # Errors
-    /// A failed write leaves its pages dirty. A failed sync takes the store offline.
+    /// [`PageError::Unwritten`] when the device refuses some pages: they stay dirty, all others are written and durable, and the
+    /// store goes on. A failed sync takes it offline.
     pub fn write_dirty(&self, up_to: Lsn) -> Result<WriteReport, PageError> {
         self.check_online()?;
+        self.write_stuck()?;
+        let refused = Refused::default();
         let dirty = self.dirty_frames(up_to);
         let Some(loan) = self.lend_extents(dirty.len())? else {
-            return self.write_frames_of(dirty, up_to, Batches::of(For::Checkpoint, BATCH_IMAGES));
+            return self.write_frames_of(dirty, up_to, Batches::of(For::Checkpoint, BATCH_IMAGES, &refused));
         };
-        let result = self.write_frames_of(dirty, up_to, Batches::of(For::Borrower, loan.images));
+        let result = self.write_frames_of(dirty, up_to, Batches::of(For::Borrower, loan.images, &refused));
         if result.is_err() {
             if self.check_online().is_err() {
                 // Opening the database again repairs what is torn from the borrowed extents, and ends the loan.
@@ -91,7 +98,7 @@ impl Store {
     ) -> Result<WriteReport, PageError> {
         let mut pages = 0;
         let mut todo = interleave(dirty, &self.devices(), batches.images);
-        while !todo.is_empty() {
+        while !todo.is_empty() && !batches.refused.is_hopeless() {
             let (written, later) = self.write_all(&todo, batches)?;
             pages += written;
             // Pages that were latched: one by one, so that nothing else is marked as in writing while this waits.
@@ -99,7 +106,7 @@ impl Store {
             if stubborn && !later.is_empty() {
                 let mut staging = self.take_staging(1);
                 for one in &later {
-                    pages += self.write_one(*one, &mut staging)?;
+                    pages += self.write_one(*one, batches.refused, &mut staging)?;
                 }
                 self.give_staging(staging);
             }
@@ -109,8 +116,12 @@ impl Store {
             std::thread::sleep(Duration::from_micros(200));
         }
         self.sync_files()?;
+        self.dwb().end_holds().inspect_err(|e| self.fail(e))?;
         self.inner().counters.checkpoint_pages.fetch_add(pages as u64, Ordering::Relaxed);
-        Ok(WriteReport { pages: pages as u64 })
+        match batches.refused.error().or_else(|| self.dwb().stuck_error()) {
+            Some(unwritten) => Err(unwritten),
+            None => Ok(WriteReport { pages: pages as u64 }),
+        }
     }
 
     /// Writes the frames; those that were latched come back with the number of written ones.
@@ -124,7 +135,12 @@ impl Store {
                 let Some((list, turn)) = lists.next() else { return Ok((written, later)) };
                 let batches = Batches { turn: if borrows { Some(&turn) } else { None }, ..batches };
                 match self.write_list(list, batches, staging, &mut later) {
-                    Ok(pages) => written += pages,
+                    Ok(pages) => {
+                        written += pages;
+                        if batches.refused.is_hopeless() {
+                            lists.stop();
+                        }
+                    }
                     Err(e) => {
                         lists.stop();
                         return Err(e);
@@ -163,10 +179,10 @@ impl Store {
     }
 
     /// Writes one frame, waiting for its latch and for the end of a write that is under way.
-    fn write_one(&self, at: Place, staging: &mut AlignedBuf) -> Result<usize, PageError> {
+    fn write_one(&self, at: Place, refused: &Refused, staging: &mut AlignedBuf) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
-            let alone = Batches::of(For::Checkpoint, 1);
+            let alone = Batches::of(For::Checkpoint, 1, refused);
             let (written, _) = self.write_batch(&[at], alone, true, staging, &mut again)?;
             if again.is_empty() {
                 return Ok(written);
@@ -192,6 +208,7 @@ impl Store {
         for file in self.all_files() {
             note(file.unsynced());
         }
+        note(self.dwb().hold());
         min
     }
 
@@ -312,10 +329,15 @@ impl crate::pool::PageIo for Store {
     fn write_frames(&self, _pool: &Inner, frames: &[Place]) -> Result<usize, PageError> {
         self.check_online()?;
         // Latched pages are in use and no candidates for eviction anyway.
-        let batches = Batches::of(For::Eviction, BATCH_IMAGES);
+        let refused = Refused::default();
+        let batches = Batches::of(For::Eviction, BATCH_IMAGES, &refused);
         let mut staging = self.take_staging(batches.pages());
         let result = self.write_list(frames, batches, &mut staging, &mut Vec::new());
         self.give_staging(staging);
-        result
+        match (result?, refused.error()) {
+            (0, Some(unwritten)) => Err(unwritten),
+            (0, None) => self.write_stuck_for_frames().map(|()| 0),
+            (written, _) => Ok(written),
+        }
     }
 }

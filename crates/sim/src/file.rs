@@ -89,7 +89,7 @@ impl SimFile {
         if !world.has_room(self.inode, at) {
             return Err(DiskError::NoSpace { op: Op::Write, path: self.path.clone() });
         }
-        match world.step(&self.path, OpKind::Write)? {
+        match world.step_write(&self.path, offset..offset + bytes.len() as u64)? {
             Step::Go => {
                 let inode = world.inode(self.inode);
                 inode.write(offset, &bytes, atom);

@@ -22,6 +22,7 @@ mod image;
 mod plan;
 mod world;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -128,6 +129,11 @@ impl SimDisk {
     /// Makes the `nth` operation of that kind on one file from now (1 = the next) fail.
     pub fn fail_on(&self, path: &Path, kind: OpKind, nth: u64, fault: Fault) {
         self.world.lock().plan.add(Some(path.to_path_buf()), kind, nth, fault);
+    }
+
+    /// Makes every write to that part of a file fail, until [`clear_faults`](Self::clear_faults).
+    pub fn refuse_writes(&self, path: &Path, bytes: Range<u64>, fault: Fault) {
+        self.world.lock().plan.refuse(path.to_path_buf(), bytes, fault);
     }
 
     /// Lets writes to one file wait until the returned [`Hold`] is dropped, in place of any hold on it before.

@@ -1,5 +1,6 @@
 //! What fails and when: counters of operations by kind, and the faults waiting for one of them.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Kinds of operations that can be made to fail.
@@ -48,6 +49,8 @@ struct Planned {
 pub(crate) struct Plan {
     pub crash_at: Option<u64>,
     planned: Vec<Planned>,
+    /// Parts of files that take no writes.
+    refused: Vec<(PathBuf, Range<u64>, Fault)>,
     counts: [u64; KINDS],
 }
 
@@ -59,6 +62,20 @@ impl Plan {
     pub fn clear(&mut self) {
         self.crash_at = None;
         self.planned.clear();
+        self.refused.clear();
+    }
+
+    pub fn refuse(&mut self, path: PathBuf, bytes: Range<u64>, fault: Fault) {
+        self.refused.push((path, bytes, fault));
+    }
+
+    /// How a write there fails, if it always does.
+    pub fn refusal(&self, path: &Path, bytes: &Range<u64>) -> Option<Fault> {
+        let meets = |refused: &Range<u64>| refused.start < bytes.end && bytes.start < refused.end;
+        self.refused
+            .iter()
+            .find(|(file, refused, _)| file == path && meets(refused))
+            .map(|(.., fault)| *fault)
     }
 
     pub fn count(&self, kind: OpKind) -> u64 {

@@ -1,6 +1,7 @@
 //! The state of a simulated disk: names, files, counters, the fault plan, and the moment of power loss.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,6 +117,15 @@ impl World {
         Ok(match self.plan.strike(path, kind) {
             Some(fault) => Step::Fault(fault),
             None => Step::Go,
+        })
+    }
+
+    /// The same for a write, which part of the file may refuse.
+    pub fn step_write(&mut self, path: &Path, bytes: Range<u64>) -> Result<Step, DiskError> {
+        let refusal = self.plan.refusal(path, &bytes);
+        Ok(match (self.step(path, OpKind::Write)?, refusal) {
+            (Step::Go, Some(fault)) => Step::Fault(fault),
+            (step, _) => step,
         })
     }
 

@@ -9,10 +9,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use pages::{RecordBuilder, RecordKind, TxnId};
+use pages::{PageError, RecordBuilder, RecordKind, TxnId};
 use wal::{CheckpointInfo, Lsn};
 
 use crate::backup::BackupState;
+use crate::checkpoint_state::Unwritten;
 use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};
 use crate::options::LogReuseWait;
@@ -91,6 +92,11 @@ pub(crate) fn decode_header(b: &[u8]) -> Option<(TxnId, bool, BackupState)> {
 impl Database {
     /// Writes a checkpoint and, where the recovery model allows, truncates the log.
     pub fn checkpoint(&self) -> Result<CheckpointReport, TxnError> {
+    ///
+    /// # Errors
+    /// [`PageError::Unwritten`] when the device refuses to write some pages: there is a checkpoint all the same, which keeps the
+    /// log that these pages need, and another attempt follows by itself. [`TxnError::LogFull`]. Anything else has taken the
+    /// database offline.
         self.checkpoint_as(false)
     }
 
@@ -104,25 +110,43 @@ impl Database {
         last.at = Instant::now();
         last.time += begun.elapsed();
         match &done {
-            Ok(r) => {
+            Ok((r, unwritten)) => {
                 last.lsn = r.lsn;
                 last.redo_lsn = r.redo_lsn;
                 last.bytes = self.log_bytes();
-                last.error = None;
+                last.error = unwritten.as_ref().map(ToString::to_string);
+                last.unwritten = unwritten.as_ref().map(|_| Unwritten::after(last.unwritten, r.redo_lsn));
             }
             Err(e) => last.error = Some(e.to_string()),
         }
         drop(last);
+        let retry = last.unwritten;
         if done.is_ok() {
             self.truncate_log();
         }
         // Not before: a thread that waits for a checkpoint waits for the log space that it frees.
         c.last.lock().count += 1;
         c.done.notify_all();
-        done
+        match (done?, retry) {
+            ((_, Some(e)), Some(retry)) => {
+                self.report_unwritten(&e, retry.pause);
+                Err(e.into())
+            }
+            ((report, _), _) => Ok(report),
+        }
     }
 
-    fn write_checkpoint(&self, clean: bool) -> Result<CheckpointReport, TxnError> {
+    /// The error log hears of each attempt.
+    fn report_unwritten(&self, e: &PageError, pause: Duration) {
+        self.report(&format!(
+            "Error: 823, Severity: 24, State: 3. {e}. The pages stay in memory, and the log that they need is kept; the next \
+             attempt is due in {} seconds.",
+            pause.as_secs()
+        ));
+    }
+
+    /// Also where the device refuses some pages, which hold redo then: the error says so.
+    fn write_checkpoint(&self, clean: bool) -> Result<(CheckpointReport, Option<PageError>), TxnError> {
         let start = Instant::now();
         let log = self.log();
         // One that frees at least what it takes may use the last of a full log: without it nothing would become free.
@@ -133,12 +157,16 @@ impl Database {
         let mut rec = RecordBuilder::new();
         rec.begin(RecordKind::CkptBegin).payload(&time_bytes())?;
         let begin = self.append_checkpoint(&mut rec)?;
-        if let Err(e) = self.store().write_dirty(begin) {
-            // A page may be half written or lost in a failed sync: only the log knows it now, so a restart has to redo.
-            let e = TxnError::from(e);
-            self.fail("checkpoint", &e);
-            return Err(e);
-        }
+        let unwritten = match self.store().write_dirty(begin) {
+            Ok(_) => None,
+            Err(e @ PageError::Unwritten { .. }) => Some(e),
+            Err(e) => {
+                // Pages may be lost in a failed sync: only the log knows them now, so a restart has to redo.
+                let e = TxnError::from(e);
+                self.fail("checkpoint", &e);
+                return Err(e);
+            }
+        };
         let redo_lsn = self.store().min_rec_lsn().map_or(begin, |l| l.min(begin));
         let next = self.txns().next_id();
         for chunk in self.active_list().chunks(ENTRIES_PER_RECORD) {
@@ -148,7 +176,7 @@ impl Database {
         rec.begin(RecordKind::CkptEnd).payload(&begin.to_bytes())?;
         let end = self.append_checkpoint(&mut rec)?;
         let recorded = log.flush_to(end).and_then(|()| {
-            let payload = encode_header(next, clean, &self.backup_state());
+            let payload = encode_header(next, clean && unwritten.is_none(), &self.backup_state());
             log.set_checkpoint(CheckpointInfo { checkpoint_lsn: begin, redo_lsn, payload })
         });
         if let Err(e) = recorded {
@@ -156,7 +184,7 @@ impl Database {
             self.fail("checkpoint", &e);
             return Err(e);
         }
-        Ok(CheckpointReport { lsn: begin, redo_lsn, took: start.elapsed() })
+        Ok((CheckpointReport { lsn: begin, redo_lsn, took: start.elapsed() }, unwritten))
     }
 
     /// Out of the space that was set aside when the checkpoint began.
@@ -200,7 +228,8 @@ impl Database {
 
     /// Would a checkpoint make log free?
     fn checkpoint_frees(&self) -> bool {
-        self.log().bytes_before_vlf(self.needed_otherwise().0.vlf) > 0
+        let unwritten = self.checkpointer().last.lock().unwritten.map_or(Lsn::MAX, |u| u.redo_lsn);
+        self.log().bytes_before_vlf(self.needed_otherwise().0.min(unwritten).vlf) > 0
     }
 
     /// The oldest log that would be needed right after a checkpoint, and by whom; Checkpoint where nobody needs any.
@@ -344,6 +373,9 @@ impl Database {
         let age = self.checkpointer().last.lock().at.elapsed();
         since >= pace.checkpoint_bytes
             || age >= pace.checkpoint_interval
+        if let Some(unwritten) = self.checkpointer().last.lock().unwritten {
+            return Instant::now() >= unwritten.retry_at;
+        }
             || (self.log_percent() >= 70 && self.checkpoint_frees())
     }
 

@@ -23,6 +23,30 @@ pub(crate) struct Last {
     /// Time of all checkpoints together.
     pub time: Duration,
     pub error: Option<String>,
+    /// It could not write all pages.
+    pub unwritten: Option<Unwritten>,
+}
+
+/// Pages that the device refuses hold the log, and are tried again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unwritten {
+    /// The oldest log that they need.
+    pub redo_lsn: Lsn,
+    /// When the next attempt is due, and how long after the one before.
+    pub retry_at: Instant,
+    pub pause: Duration,
+}
+
+/// Attempts to write refused pages come after such a pause, each twice as long as the one before.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+impl Unwritten {
+    /// After an attempt that has failed, the first one or another.
+    pub fn after(before: Option<Unwritten>, redo_lsn: Lsn) -> Unwritten {
+        let pause = before.map_or(FIRST_PAUSE, |before| (before.pause * 2).min(LONGEST_PAUSE));
+        Unwritten { redo_lsn, retry_at: Instant::now() + pause, pause }
+    }
 }
 
 /// Checkpoint state of a database.
@@ -58,6 +82,7 @@ impl Default for Checkpointer {
                 count: 0,
                 time: Duration::ZERO,
                 error: None,
+                unwritten: None,
             }),
             done: Condvar::new(),
             bell: Arc::default(),

@@ -240,7 +240,7 @@ impl Database {
     }
 
     /// Tells the error log, if there is one.
-    fn report(&self, text: &str) {
+    pub(crate) fn report(&self, text: &str) {
         if let Some(sink) = self.log.sink() {
             sink.failed(text);
         }
@@ -415,8 +415,9 @@ impl Database {
         self.tidy_up();
         let next = self.txns.next_id();
         let done = match self.checkpoint_as(true) {
-            // Nothing is lost without it: the next recovery begins at an earlier one.
-            Err(e) if e.kind() == ErrorKind::LogFull => None,
+            // Nothing is lost without it: the next recovery begins at an earlier one, or redoes the pages that the device
+            // refuses.
+            Err(e) if e.kind() == ErrorKind::LogFull || e.is_unwritten() => None,
             done => Some(done?),
         };
         self.set_status(Status::Offline);

@@ -171,6 +171,11 @@ fn of_page(e: &PageError) -> ErrorKind {
         PageError::NoFrames => ErrorKind::NoFrames,
         PageError::FilegroupFull { .. } => ErrorKind::FilegroupFull,
         PageError::NotADataFile { .. } | PageError::Foreign { .. } => ErrorKind::File,
+
+    /// The device refuses to write some pages; the database goes on.
+    pub fn is_unwritten(&self) -> bool {
+        matches!(self, TxnError::Page(PageError::Unwritten { .. }))
+    }
         PageError::Offline { .. } => ErrorKind::LogNotAvailable,
         _ => ErrorKind::Internal,
     }
@@ -186,6 +191,7 @@ fn of_log(e: &LogError) -> ErrorKind {
         LogError::Corrupt { .. } | LogError::NoRecord { .. } => ErrorKind::LogCorrupt,
         LogError::RecordTooLarge { .. } | LogError::Option { .. } => ErrorKind::Internal,
     }
+        PageError::Unwritten { .. } => ErrorKind::Io,
 }
 
 fn of_disk(e: &DiskError) -> ErrorKind {

@@ -31,7 +31,13 @@ impl Database {
         self.list_file(spec.id, Some(spec))?;
         // The list is read before redo: it must be on disk before any record can mean the new file.
         self.log().flush_all()?;
-        self.checkpoint()?;
+        if let Err(e) = self.checkpoint() {
+            // It is not used, so it must not stay in the list.
+            if self.list_file(spec.id, None).is_err() {
+                self.fail("adding a data file", &e);
+            }
+            return Err(e);
+        }
         Ok(store.use_file(spec.id, &spec.path)?)
     }
 

@@ -137,6 +137,8 @@ impl Database {
             }
         }
         report.total_us = start.elapsed().as_micros() as u64;
+                // Said in the error log, and tried again.
+                Err(e) if e.is_unwritten() => {}
         db.go_online(report)?;
         Ok(db)
     }

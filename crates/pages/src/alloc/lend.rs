@@ -25,7 +25,8 @@ pub(crate) struct Lent<'a> {
     runs: Vec<Range<u32>>,
     /// Most images of a batch.
     pub images: usize,
-    _borrower: MutexGuard<'a, ()>,
+    /// What is kept because it cannot be given back yet.
+    kept: MutexGuard<'a, Vec<Range<u32>>>,
 }
 
 impl Store {
@@ -34,9 +35,17 @@ impl Store {
     /// # Errors
     /// The log; a failed write of the area, which takes the store offline.
     pub(crate) fn lend_extents(&self, pages: usize) -> Result<Option<Lent<'_>>, PageError> {
-        let Some(borrower) = self.dwb().borrower.try_lock().filter(|_| pages > WORTH) else {
+        let Some(mut kept) = self.dwb().borrower.try_lock() else { return Ok(None) };
+        if !kept.is_empty() {
+            let runs = std::mem::take(&mut *kept);
+            self.sync_files()?;
+            self.end_loan(Lent { runs, images: 0, kept })?;
+            // The next checkpoint may borrow again.
             return Ok(None);
-        };
+        }
+        if pages <= WORTH {
+            return Ok(None);
+        }
         let wanted = pages.div_ceil(LOAN_RUNS).min(LOAN_IMAGES);
         let (images, runs) = self.set_aside(wanted);
         let runs = self.unwritten(runs);
@@ -48,8 +57,18 @@ impl Store {
         let pages = |run: &Range<u32>| (run.start * EXTENT_PAGES, (run.end - run.start) * EXTENT_PAGES);
         let named: Vec<(u32, u32)> = runs.iter().map(pages).collect();
         let primary = self.file(PageId::new(PRIMARY, 0))?;
-        self.dwb().lend(&primary, &named).inspect_err(|e| self.fail(e))?;
-        Ok(Some(Lent { runs, images, _borrower: borrower }))
+        match self.dwb().lend(&primary, &named) {
+            Ok(()) => Ok(Some(Lent { runs, images, kept })),
+            // Nothing is borrowed, and nothing lies in the extents that the page may name.
+            Err(e) if self.goes_on_after(&e) => {
+                self.take_back(&runs);
+                Ok(None)
+            }
+            Err(e) => {
+                self.fail(&e);
+                Err(e)
+            }
+        }
     }
 
     /// Those of the runs without a page that is dirty or being written: an extent that was freed a moment ago may have some,
@@ -69,14 +88,26 @@ impl Store {
         runs(clean)
     }
 
-    /// Ends a loan. All homes of its batches are durable.
+    /// Ends a loan if it can be ended: an extent with the only whole image of a page is kept, and a later checkpoint ends the
+    /// loan. All other homes of its batches are durable.
     ///
     /// # Errors
-    /// A failed write of the area, which takes the store offline.
+    /// A failed sync, a failed write of the area; the store is offline then.
     pub(crate) fn end_loan(&self, lent: Lent<'_>) -> Result<(), PageError> {
+        let Lent { runs, mut kept, .. } = lent;
+        if self.dwb().is_lent_stuck() {
+            *kept = runs;
+            return Ok(());
+        }
         let primary = self.file(PageId::new(PRIMARY, 0))?;
-        self.dwb().end_loan(&primary).inspect_err(|e| self.fail(e))?;
-        self.take_back(&lent.runs);
+        match self.dwb().end_loan(&primary) {
+            Ok(()) => self.take_back(&runs),
+            Err(e) if self.goes_on_after(&e) => *kept = runs,
+            Err(e) => {
+                self.fail(&e);
+                return Err(e);
+            }
+        }
         Ok(())
     }
 

@@ -23,7 +23,7 @@ impl Doublewrite {
     /// caller holds `borrower`, and sees to it that nothing else is written there.
     ///
     /// # Errors
-    /// A failed write, after which the store must go offline.
+    /// A failed write, after which the store must go offline unless [`may_go_on`] says otherwise.
     pub fn lend(&self, primary: &DataFile, runs: &[(u32, u32)]) -> Result<(), PageError> {
         let slots = |&(first, pages): &(u32, u32)| {
             let start = (first - DWB_DIRECTORY) as usize;
@@ -36,16 +36,18 @@ impl Doublewrite {
         Ok(())
     }
 
-    /// Ends the loan: the homes of its batches are durable.
+    /// Ends the loan: the homes of its batches are durable. After an error it may be ended again.
     ///
     /// # Errors
-    /// A failed write, after which the store must go offline.
+    /// A failed write, after which the store must go offline unless [`may_go_on`] says otherwise.
     pub fn end_loan(&self, primary: &DataFile) -> Result<(), PageError> {
         {
             let mut area = self.area.lock();
             for batch in area.batches.iter_mut().filter(|batch| batch.slots.start >= SLOTS) {
-                debug_assert!(batch.stage != Stage::Open, "the homes of a borrower's batch are not written");
+                let open = matches!(batch.stage, Stage::Open | Stage::Stuck);
+                debug_assert!(!open, "the homes of a borrower's batch are not written");
                 batch.stage = Stage::Over;
+                batch.hold = None;
                 batch.homes.clear();
             }
         }

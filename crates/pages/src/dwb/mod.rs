@@ -13,25 +13,29 @@
 
 mod loan;
 mod recover;
+mod stuck;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use loan::LOAN_RUNS;
 pub(crate) use recover::Recovered;
+pub(crate) use stuck::StuckPage;
 
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::page::{HEADER_SIZE, Page, PageType, sum_in};
 use crate::sync::sync_all;
-use disk::AlignedBuf;
+use disk::{AlignedBuf, DiskError};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
+use wal::Lsn;
 
 /// Slots of the area, one page each, those of directories included.
 const SLOTS: usize = 1 + DWB_PAGES as usize;
@@ -69,13 +73,17 @@ pub(crate) enum For {
     Borrower,
     /// Somebody needs a frame.
     Eviction,
+    /// A few images that may stay long: their homes could not be written.
+    Stuck,
 }
 
 /// How far a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Its images or its homes are being written, or that has failed.
+    /// Its images or its homes are being written, or that has failed for good.
     Open,
+    /// Some of its homes could not be written, and are tried again.
+    Stuck,
     /// Its homes are written and perhaps not durable.
     Home,
     /// Its homes are durable: its slots may be used.
@@ -91,6 +99,8 @@ struct Batch {
     stage: Stage,
     pages: Vec<PageId>,
     homes: Vec<Arc<DataFile>>,
+    /// Redo begins no later than here while it lives: some of its pages are stuck, or were.
+    hold: Option<Lsn>,
 }
 
 /// Where a batch goes.
@@ -112,6 +122,8 @@ struct Area {
     held: HashMap<PageId, SmallVec<[u64; 2]>>,
     /// Borrowed slots, in runs for one batch each.
     lent: Vec<Range<usize>>,
+    /// Pages whose homes could not be written.
+    stuck: BTreeMap<PageId, stuck::Stuck>,
 }
 
 /// The area's state in memory.
@@ -120,8 +132,12 @@ pub(crate) struct Doublewrite {
     area: Mutex<Area>,
     /// Homes were written, or slots have become free.
     changed: Condvar,
-    /// Held by the checkpoint that has borrowed extents.
-    pub borrower: Mutex<()>,
+    /// How many pages are stuck: mostly none, and then nobody looks further.
+    stuck: AtomicUsize,
+    /// Held while stuck pages are written. In it is when that was tried last.
+    pub stuck_turn: Mutex<Option<Instant>>,
+    /// Held by the checkpoint that has borrowed extents. In it are those of an earlier one that could not be given back.
+    pub borrower: Mutex<Vec<Range<u32>>>,
 }
 
 /// A batch whose images are durable. Its homes may be written now.
@@ -136,9 +152,16 @@ impl Doublewrite {
         for (number, slots, pages) in found.batches() {
             area.hold(&pages, number);
             // Opening has made all homes durable.
-            area.batches.push(Batch { number, slots, stage: Stage::Over, pages, homes: Vec::new() });
+            let (stage, homes) = (Stage::Over, Vec::new());
+            area.batches.push(Batch { number, slots, stage, pages, homes, hold: None });
         }
-        Doublewrite { area: Mutex::new(area), changed: Condvar::new(), borrower: Mutex::new(()) }
+        Doublewrite {
+            area: Mutex::new(area),
+            changed: Condvar::new(),
+            stuck: AtomicUsize::new(0),
+            stuck_turn: Mutex::default(),
+            borrower: Mutex::default(),
+        }
     }
 
     /// Whether the area has an image of the page.
@@ -151,7 +174,8 @@ impl Doublewrite {
     /// keep the images.
     ///
     /// # Errors
-    /// A failed write or sync, after which the store must go offline; what `online` says while this waits.
+    /// [`PageError::Unwritten`] when there is no room and only stuck pages hold it, or the volume has none: nothing has
+    /// happened then. Any other failed write or sync, after which the store must go offline; what `online` says while this waits.
     pub fn protect(
         &self,
         primary: &DataFile,
@@ -169,8 +193,14 @@ impl Doublewrite {
         parts.push(&directory);
         parts.extend(images.iter().map(|(_, image)| &image[..]));
         let at = (DWB_DIRECTORY as usize + place.slot) * PAGE_SIZE;
-        primary.file.write_durable(at as u64, &parts)?;
-        Ok(Protected(place.number))
+        match primary.file.write_durable(at as u64, &parts) {
+            Ok(()) => Ok(Protected(place.number)),
+            Err(cause) if may_go_on(primary, &cause) => {
+                self.cancel(place.number);
+                Err(PageError::Unwritten { page: images[0].0, pages: images.len(), cause })
+            }
+            Err(e) => Err(e.into()),
+        }
     }
 
     /// The homes of a batch are written, and their files know it ([`DataFile::written`]).
@@ -199,6 +229,8 @@ impl Doublewrite {
             }
             if area.batches.iter().any(|batch| batch.stage == Stage::Home) {
                 area = self.free(area)?;
+            } else if let Some(e) = area.is_stuck(whom) {
+                return Err(e);
             } else {
                 // With a limit: a store that goes offline tells nobody here.
                 self.changed.wait_for(&mut area, Duration::from_millis(20));
@@ -225,6 +257,7 @@ impl Doublewrite {
         let mut area = self.area.lock();
         for batch in area.batches.iter_mut().filter(|batch| numbers.contains(&batch.number)) {
             batch.stage = Stage::Over;
+            batch.hold = None;
             batch.homes.clear();
         }
         self.changed.notify_all();
@@ -232,13 +265,29 @@ impl Doublewrite {
     }
 }
 
+/// Whether a durable write has changed nothing but its own bytes, and may be tried again: the volume has no room for it. Any
+/// other failure may be that of the sync in it, which is final for all that was written before. So may "no room" be where the
+/// system's cache is written first.
+pub(crate) fn may_go_on(primary: &DataFile, cause: &DiskError) -> bool {
+    cause.is_no_space() && !cause.is_final() && primary.file.is_direct()
+}
+
 impl Area {
     fn live(&self) -> impl Iterator<Item = &Batch> {
         self.batches.iter().filter(|batch| batch.stage != Stage::Over)
     }
 
+    /// Why nobody will make room, if that is so.
+    fn is_stuck(&self, whom: For) -> Option<PageError> {
+        let waits = self.live().any(|batch| batch.stage != Stage::Stuck) && whom != For::Stuck;
+        if waits { None } else { self.stuck_error() }
+    }
+
     /// The first slot of a place for so many, if there is one.
     fn place(&self, need: usize, whom: For) -> Option<usize> {
+        if whom == For::Stuck {
+            return self.place_at_end(need);
+        }
         let free = |slot: usize| {
             let wanted = slot..slot + need;
             self.live().all(|b| b.slots.end <= wanted.start || wanted.end <= b.slots.start)
@@ -265,7 +314,8 @@ impl Area {
         self.number += 1;
         self.hold(&pages, self.number);
         let slot = slots.start;
-        self.batches.push(Batch { number: self.number, slots, stage: Stage::Open, pages, homes });
+        let (number, stage) = (self.number, Stage::Open);
+        self.batches.push(Batch { number, slots, stage, pages, homes, hold: None });
         Place { number: self.number, slot, floor: self.floor() }
     }
 

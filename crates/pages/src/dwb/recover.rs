@@ -80,10 +80,9 @@ impl Recovered {
     }
 
     fn images_of(&self, batch: &Directory) -> &[[u8; PAGE_SIZE]] {
-        let part = self
-            .parts
-            .iter()
-            .rfind(|(first, _)| *first <= batch.slot && (*first == 0) == (batch.slot < SLOTS));
+        // The area is one part; a borrowed run begins with its batch.
+        let first = if batch.slot < SLOTS { 0 } else { batch.slot };
+        let part = self.parts.iter().find(|(start, _)| *start == first);
         let pages = part.map(|(first, part)| (part.as_chunks().0, batch.slot - first));
         pages.and_then(|(pages, at)| pages.get(at + 1..)).unwrap_or_default()
     }

@@ -3,7 +3,9 @@
 //! Guarantee: a frame whose copy is on its way is marked so until the write has ended, however it ends; a page that was changed
 //! meanwhile stays dirty.
 
+use super::unwritten::{is_refusal, write_singly};
 use super::{Batches, Place};
+use crate::dwb::{For, Protected, StuckPage};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{PAGE_SIZE, PageId};
@@ -12,7 +14,7 @@ use crate::page::seal_image;
 use crate::pool::{DIRTY, FORMATTED, Mode, WRITING, key_page};
 use crate::store::Store;
 use crate::sync::died;
-use disk::{AlignedBuf, Data, Request, transfer};
+use disk::{AlignedBuf, Data, DiskError, Request, transfer};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -21,6 +23,8 @@ use wal::Lsn;
 
 /// Pages of one write: 1 MiB.
 const RUN: usize = 128;
+/// Stuck pages of a batch that get a small one of their own.
+const FEW_STUCK: usize = 16;
 
 /// A page copied for writing.
 struct Item {
@@ -85,9 +89,26 @@ impl Store {
             }
         }
         let ended = Ending { store: self, items: &items };
-        let result = if items.is_empty() { Ok(()) } else { self.write_items(&items, staging, batches) };
-        ended.end(result.is_ok());
-        result.map(|()| (items.len(), taken))
+        let result =
+            if items.is_empty() { Ok(Vec::new()) } else { self.write_items(&items, staging, batches) };
+        match result {
+            Ok(refused) => {
+                for (i, cause) in &refused {
+                    batches.refused.note(items[*i].id, 1, cause.clone());
+                }
+                ended.end(|i| !refused.iter().any(|(refused, _)| *refused == i));
+                Ok((items.len() - refused.len(), taken))
+            }
+            Err(PageError::Unwritten { page, pages, cause }) => {
+                batches.refused.note(page, pages, cause);
+                ended.end(|_| false);
+                Ok((0, taken))
+            }
+            Err(e) => {
+                ended.end(|_| false);
+                Err(e)
+            }
+        }
     }
 
     /// Copies one dirty page and marks it as in writing. `None`: nothing to do.
@@ -100,7 +121,8 @@ impl Store {
             return Err(Busy);
         }
         let mut item = None;
-        if frame.key.load(Ordering::Acquire) == key {
+        // A page whose home could not be written stays as it is until an older image of it has gone there.
+        if frame.key.load(Ordering::Acquire) == key && !self.dwb().is_stuck(key_page(key)) {
             let mut state = frame.state.lock();
             if state.writing.is_some() && state.rec_lsn.is_some() {
                 // Changed again while an earlier copy is on its way.
@@ -128,12 +150,16 @@ impl Store {
         Ok(item)
     }
 
+    /// Writes the items: their images, then their homes. Returns those whose homes the device refuses to write.
+    ///
+    /// # Errors
+    /// [`PageError::Unwritten`]: none is written, and the store goes on; anything else has taken it offline, or is the log's.
     fn write_items(
         &self,
         items: &[Item],
         staging: &AlignedBuf,
         batches: Batches<'_>,
-    ) -> Result<(), PageError> {
+    ) -> Result<Vec<(usize, DiskError)>, PageError> {
         // The items are marked as in writing: see `abandon`.
         fence(Ordering::SeqCst);
         self.check_online()?;
@@ -160,29 +186,78 @@ impl Store {
             let primary = self.file(PageId::new(1, 0))?;
             let online = || self.check_online();
             let done = self.dwb().protect(&primary, &protect, files.clone(), batches.whom, &online);
-            Some(done.inspect_err(|e| self.fail(e))?)
+            Some(done.inspect_err(|e| {
+                if !self.goes_on_after(e) {
+                    self.fail(e)
+                }
+            })?)
         };
-        let result = write_homes(&files, items, images, batches.turn);
-        match (&result, protected) {
-            // First the files, then the area: a thread that needs its slots syncs the files that have something to sync.
-            (Ok(()), protected) => {
-                note_written(&files, items);
-                protected.into_iter().for_each(|batch| self.dwb().written(batch));
-            }
-            // A page may be torn now, and only the area has it whole: its slots stay as they are. Opening the database
-            // again repairs the page.
-            (Err(e), Some(_)) => self.fail(e),
-            (Err(_), None) => {}
+        let written = write_homes(&files, items, images, batches.turn);
+        // A page may be torn now, and only the area has it whole: opening the database again repairs it.
+        let refused = written.map_err(PageError::from).inspect_err(|e| self.fail(e))?;
+        // First the files, then the area: a thread that needs its slots syncs the files that have something to sync.
+        note_written(&files, items, &refused);
+        if let Some(batch) = protected {
+            self.end_batch(batch, items, images, &refused)?;
         }
-        result
+        Ok(refused)
+    }
+
+    /// The homes of a batch are written, but for the refused ones. Their images stay in the area, in a small batch of their own if
+    /// there is room for it: a large one would keep many slots for them.
+    fn end_batch(
+        &self,
+        batch: Protected,
+        items: &[Item],
+        images: &[[u8; PAGE_SIZE]],
+        refused: &[(usize, DiskError)],
+    ) -> Result<(), PageError> {
+        let stuck: Vec<_> = refused.iter().filter(|(i, _)| items[*i].protect).collect();
+        if stuck.is_empty() {
+            self.dwb().written(batch);
+            return Ok(());
+        }
+        let mut pages = Vec::with_capacity(stuck.len());
+        for (i, cause) in &stuck {
+            let Item { id, rec_lsn, .. } = items[*i];
+            pages.push(StuckPage { page: id, home: self.file(id)?, rec_lsn, cause: cause.clone() });
+        }
+        let hold = self.min_rec_lsn();
+        let alone: Vec<(PageId, &[u8; PAGE_SIZE])> =
+            stuck.iter().map(|(i, _)| (items[*i].id, &images[*i])).collect();
+        let small = if alone.len() <= FEW_STUCK {
+            let homes = pages.iter().map(|page| Arc::clone(&page.home)).collect();
+            let primary = self.file(PageId::new(1, 0))?;
+            match self.dwb().protect(&primary, &alone, homes, For::Stuck, &|| self.check_online()) {
+                Ok(small) => Some(small),
+                Err(e) if self.goes_on_after(&e) => None,
+                Err(e) => {
+                    self.fail(&e);
+                    return Err(e);
+                }
+            }
+        } else {
+            None
+        };
+        match small {
+            Some(small) => {
+                self.dwb().keep(small, pages, hold);
+                self.dwb().written(batch);
+            }
+            None => self.dwb().keep(batch, pages, hold),
+        }
+        Ok(())
     }
 
     /// Ends the writing of the items: they are clean, or dirty again. Their files know of them already, so that
     /// [`Store::min_rec_lsn`] finds them in one place or the other.
-    fn finish_items(&self, items: &[Item], ok: bool) {
+    fn finish_items(&self, items: &[Item], written: impl Fn(usize) -> bool) {
         let pool = self.inner();
-        for item in items {
+        let mut pages = 0;
+        for (i, item) in items.iter().enumerate() {
             let frame = pool.frames.get(item.frame);
+            let ok = written(i);
+            pages += u64::from(ok);
             let mut state = frame.state.lock();
             state.writing = None;
             if !ok {
@@ -191,9 +266,7 @@ impl Store {
             }
             frame.clear(WRITING);
         }
-        if ok {
-            pool.counters.pages_written.fetch_add(items.len() as u64, Ordering::Relaxed);
-        }
+        pool.counters.pages_written.fetch_add(pages, Ordering::Relaxed);
     }
 }
 
@@ -207,8 +280,8 @@ struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    fn end(self, ok: bool) {
-        self.store.finish_items(self.items, ok);
+    fn end(self, written: impl Fn(usize) -> bool) {
+        self.store.finish_items(self.items, written);
         std::mem::forget(self);
     }
 }
@@ -217,61 +290,80 @@ impl Drop for Ending<'_> {
     /// Only when a panic unwinds: nobody knows how far the batch has come.
     fn drop(&mut self) {
         self.store.fail(&died());
-        self.store.finish_items(self.items, false);
+        self.store.finish_items(self.items, |_| false);
     }
 }
 
 /// Tells the files what they have to sync.
-fn note_written(files: &[Arc<DataFile>], items: &[Item]) {
-    for file in files {
-        for item in items.iter().filter(|item| item.id.file == file.spec.id) {
+fn note_written(files: &[Arc<DataFile>], items: &[Item], refused: &[(usize, DiskError)]) {
+    for (i, item) in items.iter().enumerate() {
+        if refused.iter().any(|(refused, _)| *refused == i) {
+            continue;
+        }
+        if let Some(file) = files.iter().find(|file| file.spec.id == item.id.file) {
             file.written(item.rec_lsn);
         }
     }
 }
 
 /// Writes the items to their places, adjacent pages together, all in flight at once as far as the devices take them, from their
-/// turn on, which passes when all of them are in flight. The first error, when all have ended.
+/// turn on, which passes when all of them are in flight. Returns the items whose homes the device refuses to write, also each by
+/// itself.
+///
+/// # Errors
+/// The first failure that is more than that.
 fn write_homes(
     files: &[Arc<DataFile>],
     items: &[Item],
     images: &[[u8; PAGE_SIZE]],
     turn: Option<&dyn InTurn>,
-) -> Result<(), PageError> {
-    let mut pages: Vec<(PageId, &[u8])> =
-        items.iter().zip(images).map(|(item, image)| (item.id, &image[..])).collect();
-    pages.sort_unstable_by_key(|(id, _)| *id);
-    let slices: Vec<IoSlice<'_>> = pages.iter().map(|(_, image)| IoSlice::new(image)).collect();
+) -> Result<Vec<(usize, DiskError)>, DiskError> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_unstable_by_key(|&i| items[i].id);
+    let slices: Vec<IoSlice<'_>> = order.iter().map(|&i| IoSlice::new(&images[i])).collect();
+    let home = |i: usize| files.iter().find(|file| file.spec.id == items[i].id.file);
     let mut requests: Vec<Request<'_>> = Vec::with_capacity(slices.len());
+    let mut runs: Vec<&[usize]> = Vec::with_capacity(slices.len());
     let mut at = 0;
-    while at < pages.len() {
-        let first = pages[at].0;
+    while at < order.len() {
+        let first = items[order[at]].id;
         let mut end = at + 1;
-        while end < pages.len()
+        let next = |end: usize| items[order[end]].id;
+        while end < order.len()
             && end - at < RUN
-            && pages[end].0.file == first.file
-            && pages[end].0.page - first.page == (end - at) as u32
+            && next(end).file == first.file
+            && next(end).page - first.page == (end - at) as u32
         {
             end += 1;
         }
-        let file = files.iter().find(|file| file.spec.id == first.file);
-        let file = file.ok_or(PageError::NoSuchPage { page: first })?;
         let offset = u64::from(first.page) * PAGE_SIZE as u64;
-        requests.push(Request { file: &*file.file, offset, data: Data::Write(&slices[at..end]) });
+        if let Some(file) = home(order[at]) {
+            requests.push(Request { file: &*file.file, offset, data: Data::Write(&slices[at..end]) });
+            runs.push(&order[at..end]);
+        }
         at = end;
     }
     turn.inspect(|turn| turn.wait());
-    let (mut first, mut waiting) = (Ok(()), requests.len().saturating_sub(depth(files)));
-    transfer(&mut requests, &mut |_, _, result| {
-        if first.is_ok() {
-            first = result;
-        }
+    let (mut failed, mut waiting) = (Vec::new(), requests.len().saturating_sub(depth(files)));
+    transfer(&mut requests, &mut |request, _, result| {
+        failed.extend(result.err().map(|cause| (request, cause)));
         waiting = waiting.saturating_sub(1);
         if waiting == 0 {
             turn.inspect(|turn| turn.pass());
         }
     });
-    Ok(first?)
+    let mut refused = Vec::new();
+    for (request, cause) in failed {
+        if !is_refusal(&cause) {
+            return Err(cause);
+        }
+        let run = runs[request];
+        let singly: Vec<(&DataFile, PageId, &[u8])> =
+            run.iter().filter_map(|&i| Some((&**home(i)?, items[i].id, &images[i][..]))).collect();
+        let again = write_singly(&singly, &cause)?;
+        refused.extend(again.into_iter().map(|(at, cause)| (run[at], cause)));
+    }
+    Ok(refused)
 }
 
 /// How many requests of a batch the devices of the files take at a time.

@@ -3,6 +3,7 @@
 
 mod area;
 mod faults;
+mod refused;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -25,7 +26,11 @@ struct Load {
 fn io(e: &PageError) -> bool {
     matches!(
         e,
-        PageError::Disk(_) | PageError::Log(_) | PageError::Offline { .. } | PageError::FilegroupFull { .. }
+        PageError::Disk(_)
+            | PageError::Unwritten { .. }
+            | PageError::Log(_)
+            | PageError::Offline { .. }
+            | PageError::FilegroupFull { .. }
     )
 }
 

@@ -96,7 +96,11 @@ pub fn open(disk: SimDisk, frames: u64) -> Result<Db, PageError> {
 impl Db {
     pub fn checkpoint(&self) -> Result<(), PageError> {
         let begin = self.log.end();
-        self.store.write_dirty(begin)?;
+        // Pages that the device refuses hold redo, and nothing else.
+        let written = match self.store.write_dirty(begin) {
+            Err(e) if !matches!(e, PageError::Unwritten { .. }) => return Err(e),
+            written => written,
+        };
         let end = self.log.end();
         let redo_lsn = self.store.min_rec_lsn().map_or(end, |m| m.min(end));
         let mut rec = RecordBuilder::new();
@@ -104,7 +108,7 @@ impl Db {
         let checkpoint_lsn = self.log.append(&[rec.bytes()], 0)?;
         self.log.flush_to(checkpoint_lsn)?;
         self.log.set_checkpoint(wal::CheckpointInfo { checkpoint_lsn, redo_lsn, payload: Vec::new() })?;
-        Ok(())
+        written.map(drop)
     }
 }
 
