@@ -93,6 +93,10 @@ fn is_of_the_kernel(real: &Path) -> bool {
 /// A folder on the way cannot be searched, or is a file.
 pub fn look_up(path: &Path) -> Result<NamedPlace, DiskError> {
     let path = std::path::absolute(path).map_err(|e| failure_std(Op::Open, path, &e))?;
+    // What `/proc/self/fd/0` leads to may be a file like any other, which has a name of its own.
+    if is_of_the_kernel(&path) {
+        return Ok(NamedPlace { real: path, found: Some(FoundKind::Special) });
+    }
     let mut below = Vec::new();
     let mut above = path.as_path();
     let real = loop {

@@ -27,6 +27,7 @@ pub mod views;
 pub mod watch;
 
 pub use catalog;
+pub use exec::conceal::has_secret;
 pub use exec::dml::bulk::{BulkOptions, BulkRows, ColumnBatches};
 pub use exec::output::{
     ColumnInfo, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,

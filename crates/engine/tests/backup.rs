@@ -448,11 +448,11 @@ fn backup_devices_have_names() {
         "RESTORE DATABASE Again FROM Nightly WITH MOVE 'Sales' TO 'a.mdf', MOVE 'Sales_log' TO 'a.ldf'",
     );
     assert_eq!(say(&instance, "EXEC sp_dropdevice 'other'"), "Device dropped.");
-    // Its file stays without the word; no file goes that is no backup.
+    // Its file stays without the word; no file goes that is the instance's or a database's.
     run(&instance, "EXEC sp_addumpdevice 'disk', 'own', 'a.mdf'");
-    fails(&instance, "EXEC sp_dropdevice 'own', 'delfile'", &[3242]);
+    fails(&instance, "EXEC sp_dropdevice 'own', 'delfile'", &[3201]);
     run(&instance, "EXEC sp_addumpdevice 'disk', 'list', 'backup-devices.registry'");
-    fails(&instance, "EXEC sp_dropdevice 'list', 'delfile'", &[3242]);
+    fails(&instance, "EXEC sp_dropdevice 'list', 'delfile'", &[3201]);
     run(
         &instance,
         "EXEC sp_dropdevice 'list'; EXEC sp_addumpdevice 'disk', 'new', 'new.bak'; EXEC sp_dropdevice 'new', 'delfile'",

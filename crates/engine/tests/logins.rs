@@ -297,3 +297,45 @@ fn no_password_is_shown() {
     said(&mut other, "EXEC p");
     assert_eq!(attempt(&instance, "frank", "Fr4nk-password"), (0, 0));
 }
+
+/// A text that was sent is shown by the session's views, the plan cache and Query Store; none shows the secret in it.
+#[test]
+fn no_view_shows_a_secret_in_any_spelling() {
+    let instance = new();
+    run(&instance, "CREATE DATABASE q; ALTER DATABASE q SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL)");
+    let secret = "S3cretLit!com";
+    for (number, text) in [
+        "create login {n} with password/**/=/*x*/N'{s}'",
+        "create login {n} with [password] --\n = '{s}'",
+        "exec('create login {n} with password = ''{s}''')",
+        "declare @t nvarchar(200) = N'create login {n} with password = ''{s}'''; exec sp_executesql @t",
+        "exec('create login {n} with password = ''' + '{s}' + '''')",
+        "exec sp_addlogin '{n}', '{s}'",
+        "create credential {n} with identity = 'i', secret/*=*/= '{s}'",
+        "select len(encryptbypassphrase('{s}', 'x')) as {n}",
+        "select pwdcompare('{s}', 0x01) as {n}, name from sys.objects where pwdencrypt('{s}') is null",
+        "create login {n} with password '{s}'",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let sql = text.replace("{n}", &format!("n{number}")).replace("{s}", secret);
+        let mut session = instance.session().unwrap();
+        said(&mut session, "USE q");
+        said(&mut session, &sql);
+        for view in [
+            "SELECT event_info FROM sys.dm_exec_sessions s
+             CROSS APPLY sys.dm_exec_input_buffer(s.session_id, NULL)",
+            "SELECT t.text FROM sys.dm_exec_cached_plans p CROSS APPLY sys.dm_exec_sql_text(p.plan_handle) t",
+            "SELECT t.text FROM sys.dm_exec_query_stats s CROSS APPLY sys.dm_exec_sql_text(s.sql_handle) t",
+            "SELECT CAST(p.query_plan AS nvarchar(max)) FROM sys.dm_exec_query_stats s
+             CROSS APPLY sys.dm_exec_query_plan(s.plan_handle) p",
+            "EXEC q.sys.sp_query_store_flush_db; SELECT query_sql_text FROM q.sys.query_store_query_text",
+            "SELECT query_plan FROM q.sys.query_store_plan",
+            "EXEC sp_readerrorlog",
+        ] {
+            let shown = say(&instance, view);
+            assert!(!shown.contains("Msg ") && !shown.contains(secret), "{sql}\n{view}\n{shown}");
+        }
+    }
+}

@@ -188,7 +188,7 @@ fn files_as_one_value() {
     let (plain, latin, mark) =
         (file("a", "caf\u{e9}\n".as_bytes()), file("b", b"caf\xe9"), file("c", b"\xef\xbb\xbfx"));
     let (utf16, bytes) = (file("d", &wide("\u{416}uk")), file("e", &[0, 1, 255]));
-    let b = &mut Bench::new();
+    let b = &mut Bench::with(|options| options.allowed_folders = vec![folder.path().to_path_buf()]);
     b.check(
         &format!("select BulkColumn, len(BulkColumn) from openrowset(bulk '{plain}', single_clob) as f"),
         "caf\u{e9}\n|5",

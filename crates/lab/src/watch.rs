@@ -2,7 +2,10 @@
 //! (data, log, backup): reads, writes, their sizes, and writes that begin or end inside a physical sector of the device.
 //! The counts outlive the files. Transfers themselves go straight to the file below.
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, latency_bucket_limit_us, LATENCY_BUCKETS, NamedPlace, OpenMode, OpenRule, size_bucket_label, SIZE_BUCKETS};
+use disk::{
+    BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, LATENCY_BUCKETS, NamedPlace, OpenMode,
+    OpenRule, SIZE_BUCKETS, latency_bucket_limit_us, size_bucket_label,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -273,6 +273,36 @@ fn a_service_is_told_what_it_must_know_and_tells_it() {
 }
 
 #[test]
+fn the_environment_of_a_running_server_has_no_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Served::start(folder.path(), &[]);
+    let environment = std::fs::read(format!("/proc/{}/environ", server.child.id())).unwrap();
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(!environment.contains(PASSWORD) && !environment.contains("MSSQL_SA_PASSWORD="), "{environment}");
+    // It is the password all the same, and nobody reads the environment through the server either.
+    let mut connection = server.connect();
+    let mut paths = vec!["/proc/self/environ".to_string(), "/proc/1/environ".into()];
+    // Nor whatever else it keeps in its folder.
+    let mut folders = vec![folder.path().to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false => paths.push(entry.path().display().to_string()),
+            }
+        }
+    }
+    assert!(paths.iter().any(|path| path.ends_with("server-key.pem")) && paths.len() > 12, "{paths:?}");
+    for path in paths {
+        let query = format!("select bulkcolumn from openrowset(bulk '{path}', single_blob) x");
+        let errors = batch(&mut connection, &query).unwrap().errors;
+        assert!(errors.first().is_some_and(|e| e.number == 4861), "{path}: {errors:?}");
+    }
+    drop(connection);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
 fn what_the_environment_says_wrongly_is_told() {
     let folder = tempfile::tempdir().unwrap();
     for (name, value, why) in [

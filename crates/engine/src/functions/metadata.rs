@@ -1,13 +1,17 @@
 //! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the committed catalog of
 //! the moment, as SQL Server's do.
+//! Guarantee: what the caller may not know of is NULL: each asks [`sees`], and no function reaches into a database that the
+//! caller may not use (`engine/tests/visibility` goes over all of them).
 
 use super::{of_statement as f, session};
+use crate::views::rights::sees;
 use catalog::ConstraintKind;
 use catalog::Db;
 use catalog::ModuleKind;
 use catalog::TableDef;
 use catalog::fold_name;
 use compact_str::CompactString;
+use exec::state::SessionCore;
 use exec::state::changes::Action;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
 use std::sync::Arc;
@@ -21,11 +25,11 @@ pub const FUNCTIONS: &[Function] = &[
     f("object_id", (1, 2), &[A::Name], int, object_id),
     f("object_name", (1, 2), &[A::Int], sysname, |a, cx| {
         let db = other_db(a, 1, cx)?;
-        Ok(object_named(&db, int_arg(a, 0)).map_or(Value::Null, |(_, name)| Value::Str(name)))
+        Ok(object_named(&db, int_arg(a, 0), cx)?.map_or(Value::Null, |(_, name)| Value::Str(name)))
     }),
     f("object_schema_name", (1, 2), &[A::Int], sysname, |a, cx| {
         let db = other_db(a, 1, cx)?;
-        Ok(object_named(&db, int_arg(a, 0)).map_or(Value::Null, |(schema, _)| Value::Str(schema)))
+        Ok(object_named(&db, int_arg(a, 0), cx)?.map_or(Value::Null, |(schema, _)| Value::Str(schema)))
     }),
     f("object_definition", (1, 1), &[A::Int], nvarchar_max, object_definition),
     f("column_updated", (1, 1), &[A::Int], int, column_updated),
@@ -36,6 +40,9 @@ pub const FUNCTIONS: &[Function] = &[
     f("col_name", (2, 2), &[A::Int], sysname, |a, cx| {
         let session = session(cx)?;
         let (db, id) = (session.db().clone(), int_arg(a, 1));
+        if !i32::try_from(int_arg(a, 0)).is_ok_and(|object| sees(session, &db, object)) {
+            return Ok(Value::Null);
+        }
         let view = i32::try_from(int_arg(a, 0)).ok().and_then(|id| db.catalog().modules.get(&id).cloned());
         if let Some(view) = view.filter(|m| m.kind == ModuleKind::View || m.kind.is_table_function()) {
             let columns = crate::views::columns_of_view(session, &db, &view).unwrap_or_default();
@@ -115,8 +122,9 @@ pub const FUNCTIONS: &[Function] = &[
     f("ident_seed", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(seed, _)| seed)),
     f("ident_incr", (1, 1), &[A::Name], numeric_38, |a, cx| identity_part(a, cx, |(_, step)| step)),
     f("has_dbaccess", (1, 1), &[A::Name], int, |a, cx| {
-        let found = session(cx)?.host().find_db(text_arg(a, 0)).is_some();
-        Ok(if found { Value::Int(1) } else { Value::Null })
+        let session = session(cx)?;
+        let found = session.host().find_db(text_arg(a, 0));
+        Ok(found.map_or(Value::Null, |db| flag(session.check_access(&db).is_ok())))
     }),
     f("parsename", (2, 2), &[A::Name, A::Int], sysname, parsename),
 ];
@@ -178,10 +186,12 @@ fn db_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(db.map_or(Value::Null, |db| Value::Str(db.name())))
 }
 
+/// The database of an argument, if the caller may use it; else the current one.
 fn other_db(args: &[Value], at: usize, cx: &mut CallCx<'_>) -> Result<Option<Arc<Db>>, SqlError> {
     let session = session(cx)?;
     if args.len() > at {
-        return Ok(session.host().db_by_id(int_arg(args, at) as i32));
+        let db = session.host().db_by_id(int_arg(args, at) as i32);
+        return Ok(db.filter(|db| session.check_access(db).is_ok()));
     }
     Ok(Some(session.db().clone()))
 }
@@ -229,21 +239,18 @@ pub(crate) fn name_parts(text: &str) -> Option<Vec<String>> {
     (parts.len() <= 4).then_some(parts)
 }
 
-/// The table of a name as text, in the current database unless the name says another.
+/// The table of a name as text, in the current database unless the name says another, if the caller may know of it.
 fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>, SqlError> {
     let session = session(cx)?;
     let Some(parts) = name_parts(text) else { return Ok(None) };
-    let db = match parts.get(2).filter(|p| !p.is_empty()) {
-        Some(name) => session.host().find_db(name),
-        None => Some(session.db().clone()),
-    };
-    let Some(db) = db else { return Ok(None) };
+    let Some(db) = named_db(&parts, session) else { return Ok(None) };
     if parts[0].starts_with('#') && db.id() == catalog::TEMPDB {
         return Ok(session.temps.find(&parts[0], &db));
     }
     let catalog = db.catalog();
     let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
-    Ok(catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned())
+    let found = catalog.tables.get(&(fold_name(schema), fold_name(&parts[0]))).cloned();
+    Ok(found.filter(|table| sees(session, &db, table.object_id)))
 }
 
 /// OBJECT_ID(name [, type]): a table, module, constraint or system view of the name's database and schema.
@@ -256,35 +263,48 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         return Ok(Value::Int(table.object_id));
     }
     let Some(parts) = name_parts(text_arg(args, 0)) else { return Ok(Value::Null) };
-    let Some(db) = named_db(&parts, cx)? else { return Ok(Value::Null) };
+    let session = session(cx)?;
+    let Some(db) = named_db(&parts, session) else { return Ok(Value::Null) };
     let (catalog, schema, name) = (db.catalog(), parts.get(1).map_or("", String::as_str), &parts[0]);
+    let mut shown = |id: i32| if sees(session, &db, id) { Value::Int(id) } else { Value::Null };
     if let Some(module) = catalog.find_module(schema, name).filter(|m| is(m.kind.code())) {
-        return Ok(Value::Int(module.object_id));
+        return Ok(shown(module.object_id));
     }
     if let Some(other) = catalog.find_other(schema, name).filter(|other| is(other.code())) {
-        return Ok(Value::Int(other.object_id()));
+        return Ok(shown(other.object_id()));
     }
     let named = catalog.constraint_id(schema, name).and_then(|id| catalog.constraint(id).map(|c| (id, c)));
     if let Some((id, _)) = named.filter(|(_, constraint)| is(constraint.code())) {
-        return Ok(Value::Int(id));
+        return Ok(shown(id));
     }
     let view = crate::views::find(if schema.is_empty() { "dbo" } else { schema }, name);
     let view = view.filter(|view| is(if view.arguments().is_some() { "IF" } else { "V" }));
     Ok(view.map_or(Value::Null, |view| Value::Int(view.object_id())))
 }
 
-/// The database of a name as parts: the current one unless the name says another.
-fn named_db(parts: &[String], cx: &mut CallCx<'_>) -> Result<Option<Arc<Db>>, SqlError> {
-    let session = session(cx)?;
-    Ok(match parts.get(2).filter(|p| !p.is_empty()) {
-        Some(name) => session.host().find_db(name),
+/// The database of a name as parts: the current one unless the name says another, which the caller may use.
+fn named_db(parts: &[String], session: &mut SessionCore) -> Option<Arc<Db>> {
+    match parts.get(2).filter(|p| !p.is_empty()) {
+        Some(name) => session.host().find_db(name).filter(|db| session.check_access(db).is_ok()),
         None => Some(session.db().clone()),
-    })
+    }
 }
 
-/// Schema and name of a table, module or constraint.
-fn object_named(db: &Option<Arc<Db>>, id: i64) -> Option<(CompactString, CompactString)> {
-    let (catalog, id) = (db.as_ref()?.catalog(), i32::try_from(id).ok()?);
+/// Schema and name of a table, module or constraint that the caller may know of.
+fn object_named(
+    db: &Option<Arc<Db>>,
+    id: i64,
+    cx: &mut CallCx<'_>,
+) -> Result<Option<(CompactString, CompactString)>, SqlError> {
+    let (Some(db), Ok(id)) = (db, i32::try_from(id)) else { return Ok(None) };
+    if !sees(session(cx)?, db, id) {
+        return Ok(None);
+    }
+    Ok(name_of(db, id))
+}
+
+fn name_of(db: &Arc<Db>, id: i32) -> Option<(CompactString, CompactString)> {
+    let catalog = db.catalog();
     if let Some(table) = catalog.by_id.get(&id) {
         return Some((table.schema.clone(), table.name.clone()));
     }
@@ -420,8 +440,11 @@ fn date_time(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
 
 /// When statistics were measured; NULL when never.
 fn stats_date(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let db = Some(session(cx)?.db().clone());
-    let id = int_arg(args, 1);
+    let (session, id) = (session(cx)?, int_arg(args, 1));
+    let db = Some(session.db().clone()).filter(|db| {
+        let table = i32::try_from(int_arg(args, 0));
+        table.is_ok_and(|table| sees(session, db, table))
+    });
     Ok(with_table(&db, int_arg(args, 0), |table| {
         let all = catalog::statistics::all(table);
         let found = all.iter().find(|s| i64::from(s.stats_id) == id).and_then(|s| s.measured.as_ref());

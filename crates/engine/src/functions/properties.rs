@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::{of_statement, session};
 use crate::views;
 use catalog::{Catalog, TableDef, fold_name};
+use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, int, int_arg, text_arg};
 use object::object;
 use server::{connection, server};
@@ -75,11 +76,11 @@ pub const FUNCTIONS: &[Function] = &[
         Ok(column(int_arg(a, 0), text_arg(a, 1), &property(a, 2), session(cx)?))
     }),
     f("indexproperty", 3, &[A::Int, A::Name], int, |a, cx| {
-        let catalog = session(cx)?.db().catalog();
+        let Some(catalog) = catalog_seen(int_arg(a, 0), session(cx)?) else { return Ok(Value::Null) };
         Ok(index(&catalog, int_arg(a, 0), text_arg(a, 1), &property(a, 2)))
     }),
     f("indexkey_property", 4, &[A::Int, A::Int, A::Int, A::Name], int, |a, cx| {
-        let catalog = session(cx)?.db().catalog();
+        let Some(catalog) = catalog_seen(int_arg(a, 0), session(cx)?) else { return Ok(Value::Null) };
         let Some(table) = table_of(&catalog, int_arg(a, 0)) else { return Ok(Value::Null) };
         let index = table.all_indexes().find(|index| i64::from(index.index_id) == int_arg(a, 1));
         let key = usize::try_from(int_arg(a, 2) - 1).ok().and_then(|at| index?.key.get(at));
@@ -136,6 +137,13 @@ fn flag(yes: bool) -> Value {
 /// The name of a property as it is compared.
 fn property(args: &[Value], at: usize) -> String {
     text_arg(args, at).trim_end().to_ascii_lowercase()
+}
+
+/// The catalog of the current database, if the caller may know of an object in it.
+fn catalog_seen(id: i64, session: &mut SessionCore) -> Option<Arc<Catalog>> {
+    let db = session.db().clone();
+    let id = i32::try_from(id).ok()?;
+    views::rights::sees(session, &db, id).then(|| db.catalog())
 }
 
 fn table_of(catalog: &Catalog, id: i64) -> Option<&Arc<TableDef>> {

@@ -33,6 +33,9 @@ pub(crate) struct Attach<'a> {
     pub reach: Reach,
 }
 
+/// The number of no database.
+const NO_DATABASE: i32 = 0;
+
 /// Where the log is, or where a new one goes.
 enum LogPlace {
     There(PathBuf),
@@ -163,10 +166,15 @@ impl Instance {
         Ok((entry, log))
     }
 
-    /// The path of a file that the statement names. Errors: 5105, 5120.
+    /// The path of a file that the statement names. Errors: 5105, 5120; 1834 a database of the instance has it.
     fn attached_path(&self, what: &Attach<'_>, shown: &str) -> Result<PathBuf, SqlError> {
         let permitted = self.permit_database_file(what.reach, shown);
-        permitted.map_err(|e| e.or(|cause| cannot_open(shown, cause)))
+        let path = permitted.map_err(|e| e.or(|cause| cannot_open(shown, cause)))?;
+        // No database has this number: one that has the file is another one.
+        match self.user_of(NO_DATABASE, &path) {
+            Some(other) => Err(in_use(shown, &other)),
+            None => Ok(path),
+        }
     }
 
     /// Where a file is that the statement does not name: beside the primary one; at its recorded place if the primary one is at its.

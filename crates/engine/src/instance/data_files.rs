@@ -177,12 +177,7 @@ impl Instance {
     /// ALTER DATABASE ADD FILE. The caller holds `changing` and has checked the logical name.
     ///
     /// Errors: 3023 a backup is running; 5170, 5123 the file; what the log says.
-    pub(crate) fn add_data_file(
-        &self,
-        reach: Reach,
-        db: &Arc<Db>,
-        file: &NewFile,
-    ) -> Result<(), SqlError> {
+    pub(crate) fn add_data_file(&self, reach: Reach, db: &Arc<Db>, file: &NewFile) -> Result<(), SqlError> {
         let storage = db.storage()?;
         let _held = storage.hold_files().map_err(|e| db_error(db, &e))?;
         let file_id = storage.store().next_file_id();

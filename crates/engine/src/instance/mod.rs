@@ -16,8 +16,6 @@ pub(crate) mod kept;
 mod of_session;
 mod open_error;
 mod options;
-mod own_files;
-pub mod paths;
 pub(crate) mod permit;
 pub mod restore;
 pub(crate) mod sessions;
@@ -44,7 +42,7 @@ use types::{SqlError, Value};
 use catalog::errorlog::ErrorLog;
 use catalog::{Db, MASTER, TEMPDB, clock, db, registry};
 use identity::Identity;
-use paths::Paths;
+use permit::Paths;
 use waits::LogWaits;
 
 pub(crate) use of_session::OfInstance;

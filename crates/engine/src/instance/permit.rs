@@ -6,8 +6,13 @@
 //! no sysadmin stays within the allowed folders. Links are followed before it is decided, and not any more when the file is
 //! opened. docs/internals/security.md has the design.
 
+mod own_files;
+mod paths;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(crate) use paths::Paths;
 
 use disk::{DiskError, FileIdentity, FoundKind, NamedPlace, OpenRule};
 use exec::state::SessionCore;
@@ -16,7 +21,6 @@ use types::SqlError;
 
 use super::Instance;
 use super::file_errors::disk_error;
-use super::own_files;
 use catalog::registry;
 
 /// What a statement wants to do with a file.
@@ -150,11 +154,7 @@ impl Instance {
     }
 
     /// The same for a place that no statement has written.
-    pub(crate) fn permit_database_place(
-        &self,
-        reach: Reach,
-        path: PathBuf,
-    ) -> Result<PathBuf, NotPermitted> {
+    pub(crate) fn permit_database_place(&self, reach: Reach, path: PathBuf) -> Result<PathBuf, NotPermitted> {
         let place = self.decide(reach, &path, FileUse::Database)?;
         // Below its folder an instance knows its files by the way through it, which may be a link.
         Ok(if path.starts_with(self.paths.root()) { path } else { place.real })

@@ -8,8 +8,8 @@ use txn::backup::{BackupDevice as Device, MediaSet};
 use types::{DataType, Len, SqlError, Value};
 
 use super::Kind;
-use crate::instance::kept::{Keep, KeptError, position};
 use crate::instance::OfInstance;
+use crate::instance::kept::{Keep, KeptError, position};
 use crate::instance::permit::{FileUse, PermittedPath, Reach};
 use crate::stmt::cannot_open_device;
 use crate::sysproc::call::{Call, Runs};

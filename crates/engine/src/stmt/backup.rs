@@ -16,6 +16,7 @@ use catalog::db::DbStatus;
 use catalog::errors;
 use catalog::registry::DbEntry;
 use catalog::{Db, MASTER};
+use exec::conceal::conceal;
 
 /// database_id of tempdb.
 const TEMPDB: i32 = 2;
@@ -50,7 +51,7 @@ impl StmtCtx<'_> {
             3013 | 102 | 155 | 40510 => e,
             _ => {
                 let failed = self.terminate_with(command, e);
-                let text = format!("BACKUP failed to complete the command {}", self.text.trim());
+                let text = format!("BACKUP failed to complete the command {}", conceal(self.text.trim()));
                 self.core.host().error_log().write("Backup", &text);
                 failed
             }

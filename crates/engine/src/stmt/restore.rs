@@ -341,8 +341,7 @@ impl StmtCtx<'_> {
                         (None, None) => shown.into(),
                     }
                 });
-            let mut entry =
-                entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
+            let mut entry = entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
             self.check_places(instance, Some(&db), &entry, options)?;
             // Those that it has lost stay the database's until the step has ended: whatever becomes of it, somebody removes them.
             let lost = old.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));

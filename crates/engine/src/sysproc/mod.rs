@@ -150,8 +150,7 @@ pub fn find(name: &str) -> Option<Procedure> {
 pub(crate) use rights::check as check_right;
 
 /// The names of all procedures.
-#[cfg(test)]
-fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     let of_kinds = crate::objects::procedures().map(|(name, _, _)| *name);
     PROCEDURES.iter().map(|(name, _)| *name).chain(of_kinds).chain(scripts::names())
 }

@@ -93,7 +93,6 @@ pub fn all() -> Result<Vec<Arc<ModuleDef>>, SqlError> {
 }
 
 /// The names of all of them.
-#[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     table().values().map(|script| script.name)
 }

@@ -5,7 +5,8 @@ use types::{DataType, Len, SqlError, Value};
 use super::{Call, column};
 use crate::functions::metadata::name_parts;
 use crate::views::files::{Space, database_size, table_space};
-use crate::views::partitions::table_rows;
+use crate::views::partitions::shown_rows;
+use crate::views::rights::sees;
 use catalog::fold_name;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
@@ -33,18 +34,20 @@ fn table(call: &mut Call<'_>, name: &str) -> Result<i32, SqlError> {
             "The database name component of the object qualifier must be the name of the current database.";
         return Err(SqlError::new(15250, 16, 1, text));
     }
-    let Some(table) = db.catalog().find(&schema, &table).cloned() else {
+    let found = db.catalog().find(&schema, &table).cloned();
+    let Some(table) = found.filter(|table| sees(call.core, &db, table.object_id)) else {
         let text = format!(
             "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
             db.name()
         );
         return Err(SqlError::new(15009, 16, 1, text));
     };
-    let rows = table_rows(call.core, &db, &table)?;
+    let rows = shown_rows(call.core, &db, &table)?;
+    let rows = rows.map_or(Value::Null, |rows| Value::str(format!("{rows:<20}")));
     let space = table_space(&db, &table)?;
     let row = vec![
         Value::Str(table.name.clone()),
-        Value::str(format!("{rows:<20}")),
+        rows,
         kb(space.reserved),
         kb(space.data),
         kb(space.index),

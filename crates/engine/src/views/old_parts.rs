@@ -204,7 +204,10 @@ static INDEXES: View = View::seeking(
         let (pages, counts) = (wants(&["dpages", "reserved", "used"]), wants(&["rowcnt", "rows"]));
         let changes = wants(&["rowmodctr"]);
         for table in pick::indexed(&catalog, wanted, OBJECT) {
-            let count = if counts { super::partitions::table_rows(session, db, table)? } else { 0 };
+            let count = match counts {
+                true => super::partitions::shown_rows(session, db, table)?,
+                false => Some(0),
+            };
             let statistics = if changes { statistics::all(table) } else { Vec::new() };
             // The pages of the table's indexes, large values with the base.
             let mut each = Vec::new();
@@ -231,8 +234,11 @@ static INDEXES: View = View::seeking(
                     "dpages" => own.map_or(Value::Null, |pages| super::int(pages.data)),
                     "reserved" if base || own.is_some() => super::int(reserved),
                     "used" if base || own.is_some() => super::int(used),
-                    "rowcnt" => Value::BigInt(if base { count } else { 0 }),
-                    "rows" if index.is_stored() => Value::Int(i32::try_from(count).unwrap_or(i32::MAX)),
+                    "rowcnt" if base => count.map_or(Value::Null, Value::BigInt),
+                    "rowcnt" => Value::BigInt(0),
+                    "rows" if index.is_stored() => {
+                        count.map_or(Value::Null, |n| Value::Int(i32::try_from(n).unwrap_or(i32::MAX)))
+                    }
                     "rowmodctr" => {
                         super::int(measured.map_or(0, |m| table.state.modified().saturating_sub(m.modified)))
                     }

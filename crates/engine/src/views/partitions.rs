@@ -8,7 +8,8 @@ use types::{SqlError, Value};
 use super::{NVARCHAR60, View, ViewColumn, big, pick, text};
 use crate::ddl::own_queries::query_rows;
 use catalog::names::quote;
-use catalog::{Db, IndexDef, TableDef};
+use catalog::security::{Class, Permission, Securable};
+use catalog::{Db, IndexDef, TableDef, fold_name};
 use exec::state::SessionCore;
 use pages::UnitId;
 
@@ -41,7 +42,7 @@ pub static PARTITIONS: View =
     View::seeking("partitions", PARTITION_COLUMNS, &[1], pick::some_per_table, |session, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::indexed(&catalog, wanted, 1) {
-            let count = table_rows(session, db, table)?;
+            let count = shown_rows(session, db, table)?.map_or(Value::Null, Value::BigInt);
             for index in table.stored_indexes() {
                 rows.push(wanted.part(vec![
                     partition_id(index),
@@ -49,7 +50,7 @@ pub static PARTITIONS: View =
                     Value::Int(index.index_id),
                     Value::Int(1),
                     partition_id(index),
-                    Value::BigInt(count),
+                    count.clone(),
                     Value::SmallInt(0),
                     Value::TinyInt(index.options.compression() as u8),
                     text(index.options.compression().word()),
@@ -150,6 +151,28 @@ pub static PARTITION_STATS: View = View::seeking(
         Ok(rows)
     },
 );
+
+/// The number of a table's rows for the caller: none where a security policy hides rows of the table from it, which a number
+/// would tell of. Whoever may change the table or sees the state of the database knows it.
+pub fn shown_rows(
+    session: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+) -> Result<Option<i64>, SqlError> {
+    if knows_rows(session, db, table) { table_rows(session, db, table).map(Some) } else { Ok(None) }
+}
+
+/// Whether the caller may know how many rows a table has.
+pub fn knows_rows(session: &mut SessionCore, db: &Arc<Db>, table: &TableDef) -> bool {
+    let catalog = db.catalog();
+    if !catalog.policies.contains_key(&table.object_id) {
+        return true;
+    }
+    let schema = catalog.schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
+    let on = Securable::new(Class::Object, table.object_id);
+    session.has(db, on, schema, Permission::Alter)
+        || session.has(db, Securable::DATABASE, 0, Permission::ViewDatabaseState)
+}
 
 /// The number of a table's rows: kept up by DML, counted once after a start.
 pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<i64, SqlError> {

@@ -71,7 +71,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
     ("INFORMATION_SCHEMA.PARAMETERS", PUBLIC, Rows::Named("SPECIFIC_SCHEMA", "SPECIFIC_NAME")),
     ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.SEQUENCES", PUBLIC, Rows::All),
+    ("INFORMATION_SCHEMA.SEQUENCES", PUBLIC, Rows::Named("SEQUENCE_SCHEMA", "SEQUENCE_NAME")),
     ("sys.all_parameters", PUBLIC, Rows::Objects("object_id")),
     ("sys.system_parameters", PUBLIC, Rows::All),
     ("sys.all_views", PUBLIC, Rows::Objects("object_id")),
@@ -81,16 +81,16 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     // Of the system itself, or of what this server does not have.
     ("sys.assemblies", PUBLIC, Rows::All),
     ("sys.assembly_types", PUBLIC, Rows::All),
-    ("sys.computed_columns", PUBLIC, Rows::All),
+    ("sys.computed_columns", PUBLIC, Rows::Objects("object_id")),
     ("sys.masked_columns", PUBLIC, Rows::Objects("object_id")),
     ("sys.extended_properties", PUBLIC, Rows::All),
     ("sys.fn_listextendedproperty", PUBLIC, Rows::All),
     ("sys.fn_helpcollations", PUBLIC, Rows::All),
     ("sys.fulltext_catalogs", PUBLIC, Rows::All),
     ("sys.fulltext_indexes", PUBLIC, Rows::All),
-    ("sys.periods", PUBLIC, Rows::All),
-    ("sys.sequences", PUBLIC, Rows::All),
-    ("sys.synonyms", PUBLIC, Rows::All),
+    ("sys.periods", PUBLIC, Rows::Objects("object_id")),
+    ("sys.sequences", PUBLIC, Rows::Objects("object_id")),
+    ("sys.synonyms", PUBLIC, Rows::Objects("object_id")),
     ("sys.openrowset clob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset nclob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset blob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
@@ -275,6 +275,8 @@ pub fn keep_visible(
                     Some(table) => Some(table.object_id),
                     None => catalog.find_module(&schema, &name).map(|module| module.object_id),
                 };
+                let other = || catalog.find_other(&schema, &name).map(|other| other.object_id());
+                let id = id.or_else(other);
                 id.is_some_and(|id| sees(core, db, id))
             });
         }

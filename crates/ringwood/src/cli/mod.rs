@@ -4,6 +4,7 @@ mod check;
 mod export;
 mod files;
 mod health;
+mod hidden_password;
 mod import;
 mod lab;
 mod log;
@@ -100,6 +101,12 @@ struct InstanceArgs {
     /// Let threads read and write data files even where the kernel has io_uring
     #[arg(long = "io-threads")]
     io_threads: bool,
+    /// Folders that statements of who is no sysadmin may name, besides the instance's.
+    #[arg(skip)]
+    allowed_folders: Vec<PathBuf>,
+    /// Files that no statement opens.
+    #[arg(skip)]
+    protected_files: Vec<PathBuf>,
     /// What is told of each line of the error log.
     #[arg(skip)]
     log_echo: Option<engine::catalog::errorlog::Echo>,
@@ -134,6 +141,8 @@ impl InstanceArgs {
             url_devices: ringwood::url_devices(),
             read_only: self.read_only,
             must_exist: !make,
+            allowed_folders: self.allowed_folders.clone(),
+            protected_files: self.protected_files.clone(),
             ..InstanceOptions::new(&self.data)
         };
         let backend = if self.io_threads { disk::IoBackend::Threads } else { disk::IoBackend::Auto };

@@ -1,5 +1,6 @@
 //! `ringwood serve`: the TDS server on an instance.
 
+use super::hidden_password::{self, PASSWORD};
 use super::say::{say, say_error};
 use super::{InstanceArgs, log, parse_size, signals, sql};
 use clap::{Args, ValueEnum};
@@ -14,10 +15,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The environment's variables that SQL Server's containers have: the administrator's password (in two spellings), a file with it, the port,
-/// the memory. ACCEPT_EULA and others that mean nothing here may be there too.
-const PASSWORD: &str = "MSSQL_SA_PASSWORD";
-const OLD_PASSWORD: &str = "SA_PASSWORD";
+/// The environment's variables that SQL Server's containers have: the administrator's password, a file with it, the port, the memory.
+/// ACCEPT_EULA and others that mean nothing here may be there too.
 const PASSWORD_FILE: &str = "MSSQL_SA_PASSWORD_FILE";
 const PORT: &str = "MSSQL_TCP_PORT";
 const MEMORY: &str = "MSSQL_MEMORY_LIMIT_MB";
@@ -83,6 +82,10 @@ pub struct ServeArgs {
     /// Logins that the error log tells of
     #[arg(long, value_enum, default_value = "failed")]
     audit_logins: Audit,
+    /// Folder in which logins other than sysadmins may name files (backups, bulk loads, files of databases), besides the data
+    /// folder and the volumes; may be repeated
+    #[arg(long = "allow-path", value_name = "DIR")]
+    allow_paths: Vec<PathBuf>,
     /// Folder of *.sql scripts to run at the first start, in the order of their names
     #[arg(long, value_name = "DIR")]
     init: Option<PathBuf>,
@@ -118,11 +121,8 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The administrator's password, if the environment has one.
-fn password() -> Result<Option<String>, String> {
-    if let Some(password) = variable(PASSWORD).or_else(|| variable(OLD_PASSWORD)) {
-        return Ok(Some(password));
-    }
+/// The administrator's password, if a file has it.
+fn password_of_file() -> Result<Option<String>, String> {
     let Some(file) = variable(PASSWORD_FILE) else { return Ok(None) };
     let text = fs::read_to_string(&file)
         .map_err(|e| format!("{PASSWORD_FILE}: {}", failed(Path::new(&file), &e)))?;
@@ -145,6 +145,11 @@ impl ServeArgs {
         let mut args = self.instance.clone();
         args.log_echo =
             log::echo(self.log_format == LogFormat::Json).filter(|_| self.log_format != LogFormat::None);
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        args.allowed_folders = self.allow_paths.iter().map(absolute).collect();
+        let password = variable(PASSWORD_FILE).map(PathBuf::from);
+        let secret = self.tls_key.iter().chain(&self.tls_cert).chain(&password);
+        args.protected_files = secret.map(absolute).collect();
         if let (None, Some(megabytes)) = (args.memory, variable(MEMORY)) {
             args.memory = Some(super::parse_memory(&megabytes).map_err(|e| format!("{MEMORY}: {e}"))?);
         }
@@ -177,6 +182,13 @@ impl ServeArgs {
 
 /// Runs the server until SIGINT, SIGTERM or SHUTDOWN.
 pub fn run(args: &ServeArgs) -> ExitCode {
+    let password = match hidden_password::take() {
+        Ok(password) => password,
+        Err(text) => {
+            say(text);
+            return ExitCode::FAILURE;
+        }
+    };
     // Before anything is made.
     if let Err(text) = args.addresses() {
         say(text);
@@ -202,7 +214,7 @@ pub fn run(args: &ServeArgs) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let served = serve(args, &instance, init);
+    let served = serve(args, &instance, init, password);
     if let Err(text) = &served {
         say(text);
     }
@@ -218,7 +230,12 @@ pub fn run(args: &ServeArgs) -> ExitCode {
     }
 }
 
-fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>) -> Result<(), String> {
+fn serve(
+    args: &ServeArgs,
+    instance: &Arc<Instance>,
+    init: Option<StartScripts>,
+    password: Option<String>,
+) -> Result<(), String> {
     let running = Arc::new(OnceLock::new());
     signals::stop_server(instance, running.clone()).map_err(|e| format!("signals: {e}"))?;
     if let Some(scripts) = init {
@@ -230,7 +247,7 @@ fn serve(args: &ServeArgs, instance: &Arc<Instance>, init: Option<StartScripts>)
         Audit::Successful => LoginAudit::Successful,
         Audit::All => LoginAudit::Both,
     });
-    match password()? {
+    match password.map_or_else(password_of_file, |password| Ok(Some(password)))? {
         Some(password) => {
             instance.set_sa_password(&password).map_err(|e| format!("{PASSWORD}: {}", e.message))?;
         }

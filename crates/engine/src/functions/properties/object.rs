@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::flag;
+use super::{catalog_seen, flag};
 use crate::views;
+use crate::views::partitions::knows_rows;
 use catalog::{
     Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder, fold_name,
 };
@@ -38,7 +39,7 @@ fn thing(catalog: &Catalog, id: i64) -> Option<Thing> {
 /// OBJECTPROPERTYEX.
 pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Value {
     let db = session.db().clone();
-    let catalog = db.catalog();
+    let Some(catalog) = catalog_seen(id, session) else { return Value::Null };
     let Some(thing) = thing(&catalog, id) else { return Value::Null };
     if let Some(value) = kind_of(&thing, property) {
         return value;
@@ -50,6 +51,7 @@ pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Valu
         (Thing::Module(module), "schemaid") => schema_of(&module.schema),
         (Thing::Constraint(constraint), "schemaid") => schema_of(&constraint.table.schema),
         (Thing::System(_), "schemaid") => Value::Int(4),
+        (Thing::Table(table), "cardinality") if !knows_rows(session, &db, table) => Value::Null,
         (Thing::Table(table), _) => table_value(&db, table, property),
         (Thing::Module(module), _) => module_value(module, property),
         (Thing::Constraint(constraint), _) => constraint_value(constraint, property),

@@ -1,6 +1,6 @@
 //! The properties of what has a type or a place in a table: columns, parameters, indexes, types, collations.
 
-use super::{flag, table_of};
+use super::{catalog_seen, flag, table_of};
 use crate::functions::metadata;
 use crate::stmt::computed_def;
 use crate::views;
@@ -91,7 +91,7 @@ pub(super) fn index(catalog: &Catalog, table: i64, name: &str, property: &str) -
 /// COLUMNPROPERTY: of a column of a table or view, or of a parameter.
 pub(super) fn column(id: i64, name: &str, property: &str, session: &mut SessionCore) -> Value {
     let db = session.db().clone();
-    let catalog = db.catalog();
+    let Some(catalog) = catalog_seen(id, session) else { return Value::Null };
     let Ok(id) = i32::try_from(id) else { return Value::Null };
     let name = fold_name(name);
     if let Some(table) = catalog.by_id.get(&id) {

@@ -7,6 +7,7 @@ use ::types::{DataType, SqlError, Value};
 use super::super::params::{NAME, Param};
 use super::super::{Call, column};
 use super::{check_qualifier, relations, text};
+use crate::views::rights::sees;
 use catalog::{Catalog, ForeignKeyDef, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 
@@ -18,7 +19,7 @@ pub fn primary_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_pkeys", 1, PARAMS)?;
     check_qualifier(call.core, given.text(2))?;
     let db = call.core.db().clone();
-    let table = relations::table(&db.catalog(), given.name(1), given.text(0).unwrap_or_default())?;
+    let table = relations::table(call.core, given.name(1), given.text(0).unwrap_or_default())?;
     let mut rows = Vec::new();
     if let Some(table) = table
         && let Some(key) = table.all_indexes().find(|i| i.primary_key.is_some())
@@ -68,8 +69,8 @@ pub fn foreign_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
     check_qualifier(call.core, given.text(5))?;
     let db = call.core.db().clone();
     let catalog = db.catalog();
-    let named = |at: usize| match given.name(at) {
-        Some(name) => relations::table(&catalog, given.name(at + 1), name),
+    let mut named = |at: usize| match given.name(at) {
+        Some(name) => relations::table(call.core, given.name(at + 1), name),
         None => Ok(None),
     };
     let (parent, child) = (named(0)?, named(3)?);
@@ -80,6 +81,8 @@ pub fn foreign_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
         (Some(parent), None) => catalog.foreign_keys_to(parent.object_id),
         (None, None) => Vec::new(),
     };
+    // The other end may be a table that the caller knows nothing of.
+    keys.retain(|(table, key)| sees(call.core, &db, table.object_id) && sees(call.core, &db, key.parent));
     keys.retain(|(_, key)| parent.as_ref().is_none_or(|parent| key.parent == parent.object_id));
     // Ordered by the tables of the other end.
     keys.sort_by_cached_key(|(table, key)| {

@@ -6,6 +6,7 @@ use ::types::{DataType, SqlError};
 use compact_str::CompactString;
 
 use super::Names;
+use crate::views::rights::sees;
 use crate::views::{self, SystemView};
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use exec::state::SessionCore;
@@ -116,11 +117,21 @@ pub fn find(catalog: &Catalog, schemas: &Names, names: &Names) -> Vec<Relation> 
     found
 }
 
-/// The table of a name. With no schema: the one in `dbo`, or the only one of this name.
+/// The table of a name that the caller may know of. With no schema: the one in `dbo`, or the only one of this name.
 ///
 /// # Errors
 /// None today; kept for those of names.
-pub fn table(catalog: &Catalog, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableDef>>, SqlError> {
+pub fn table(
+    core: &mut SessionCore,
+    schema: Option<&str>,
+    name: &str,
+) -> Result<Option<Arc<TableDef>>, SqlError> {
+    let db = core.db().clone();
+    let found = named(&db.catalog(), schema, name)?;
+    Ok(found.filter(|table| sees(core, &db, table.object_id)))
+}
+
+fn named(catalog: &Catalog, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableDef>>, SqlError> {
     if let Some(table) = catalog.find(schema.unwrap_or("dbo"), name) {
         return Ok(Some(table.clone()));
     }

@@ -38,7 +38,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     }
     let version = given.number(6, 2);
     let db = call.core.db().clone();
-    let table = relations::table(&db.catalog(), given.name(1), given.text(0).unwrap_or_default())?;
+    let table = relations::table(call.core, given.name(1), given.text(0).unwrap_or_default())?;
     let mut rows = Vec::new();
     let wanted: Vec<usize> = match &table {
         None => Vec::new(),

@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::super::params::{NAME, Param};
 use super::super::{Call, column};
 use super::{Names, check_qualifier, relations, text};
-use crate::views::{files::unit_pages, partitions::table_rows};
+use crate::views::{files::unit_pages, partitions::shown_rows};
 
 use DataType::{Char, Int, SmallInt, VarChar};
 
@@ -24,10 +24,11 @@ pub fn statistics(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let only = Names::new(given.name(3), true)?;
     let unique_only = given.letter(4, 'N') == 'Y';
     let db = call.core.db().clone();
-    let table = relations::table(&db.catalog(), given.name(1), given.text(0).unwrap_or_default())?;
+    let table = relations::table(call.core, given.name(1), given.text(0).unwrap_or_default())?;
     let mut rows = Vec::new();
     if let Some(table) = table {
-        let count = Value::Int(i32::try_from(table_rows(call.core, &db, &table)?).unwrap_or(i32::MAX));
+        let count = shown_rows(call.core, &db, &table)?;
+        let count = count.map_or(Value::Null, |n| Value::Int(i32::try_from(n).unwrap_or(i32::MAX)));
         let pages = |index: &catalog::IndexDef| -> Result<Value, SqlError> {
             let (_, used) = unit_pages(&db, index.first_iam)?;
             Ok(Value::Int(i32::try_from(used).unwrap_or(i32::MAX)))

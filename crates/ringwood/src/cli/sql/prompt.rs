@@ -223,10 +223,9 @@ fn history_file() -> Option<PathBuf> {
     Some(folder.join("ringwood/history"))
 }
 
-/// Whether a text may be kept: keys of credentials are not.
+/// Whether a text may be kept: passwords and keys are not.
 fn may_be_kept(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    !(text.trim().is_empty() || lower.contains("secret") && lower.contains("credential"))
+    !text.trim().is_empty() && !engine::has_secret(text)
 }
 
 /// What came of asking for a text.
@@ -365,5 +364,6 @@ mod tests {
     fn secrets_are_not_kept() {
         assert!(may_be_kept("select 1") && !may_be_kept("  "));
         assert!(!may_be_kept("create credential [s3://b] with identity = 'x', secret = 'y'\ngo"));
+        assert!(!may_be_kept("create login a with password/**/= N'y'"));
     }
 }

@@ -1,13 +1,14 @@
 //! What an instance keeps in its folder beside the files of its databases: one list, by names.
-//! Guarantee: whatever is added to the folder is added here, so that no statement reads or overwrites it (a test compares
-//! the list with the folder of an instance that has made one of everything).
+//! Guarantee: whatever is added to the folder is added here, so that no statement reads or overwrites it (tests ask for each
+//! file that they find in the folder of an instance and of a server).
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use disk::{Disk, FileIdentity};
 
-/// Beginnings of the names of files: of a file, its copies, and what is written before it takes the name.
+/// Beginnings of the names of files: of a file, its copies, and what is written before it takes the name. A database may be called
+/// so, too: its files have an ending of their own.
 const FILES: [&str; 7] = [
     "databases.registry",
     "instance.id",
@@ -19,6 +20,8 @@ const FILES: [&str; 7] = [
 ];
 /// Part of the names of other lists (credentials, backup devices), which are named after what they list.
 const LIST: &str = ".registry";
+/// Endings of the files of databases.
+const OF_DATABASES: [&str; 3] = [".mdf", ".ndf", ".ldf"];
 /// Folders: the error log, and certificates of storage.
 const FOLDERS: [&str; 2] = ["log", "ca-certificates"];
 /// Part of the names of run files, which lie beside tempdb's primary file.
@@ -29,9 +32,9 @@ pub(super) fn keeps(below: &Path) -> bool {
     let mut parts = below.components();
     let Some(Component::Normal(first)) = parts.next() else { return false };
     let first = first.to_string_lossy().to_ascii_lowercase();
+    let of_database = OF_DATABASES.iter().any(|ending| first.ends_with(ending));
     FOLDERS.contains(&first.as_str())
-        || FILES.iter().any(|file| first.starts_with(file))
-        || first.contains(LIST)
+        || (!of_database && (FILES.iter().any(|file| first.starts_with(file)) || first.contains(LIST)))
         || is_run_file(below.file_name().unwrap_or_default())
 }
 
@@ -73,7 +76,15 @@ mod tests {
         ] {
             assert!(keeps(Path::new(own)), "{own}");
         }
-        for other in ["app.mdf", "instance.mdf", "databases.bak", "backup/log/a.bak", "a.sort-x", "logs/a"] {
+        for other in [
+            "app.mdf",
+            "instance.mdf",
+            "databases.bak",
+            "backup/log/a.bak",
+            "a.sort-x",
+            "logs/a",
+            "a.registry.mdf",
+        ] {
             assert!(!keeps(Path::new(other)), "{other}");
         }
     }

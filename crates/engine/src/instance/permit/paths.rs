@@ -8,7 +8,7 @@ use types::SqlError;
 
 /// The instance's folder and its volumes.
 #[derive(Clone, Debug)]
-pub struct Paths {
+pub(crate) struct Paths {
     root: PathBuf,
     volumes: HashMap<char, PathBuf>,
 }

@@ -1,0 +1,269 @@
+//! An instance in folders of its own with one of each file that it keeps, and the places that statements name.
+
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use engine::{Instance, InstanceOptions};
+
+use crate::run;
+
+/// Files of the instance's folder that no statement changes, whatever it is given.
+const OWN: [&str; 10] = [
+    "instance.id",
+    "instance.lock",
+    "server-cert.pem",
+    "server-key.pem",
+    "init-scripts.txt",
+    "credentials.registry",
+    "ca-certificates/ca.pem",
+    "tempdb.mdf.sort-77",
+    "closed.mdf",
+    "closed_log.ldf",
+];
+
+/// Where everything of the test is.
+pub struct Folders {
+    scratch: tempfile::TempDir,
+}
+
+impl Folders {
+    pub fn new() -> Folders {
+        let folders = Folders { scratch: tempfile::tempdir().expect("a folder") };
+        for folder in ["data/ca-certificates", "allowed", "volume", "outside", "copy", "saved"] {
+            std::fs::create_dir_all(folders.at(folder)).expect("a folder");
+        }
+        folders
+    }
+
+    fn at(&self, below: &str) -> PathBuf {
+        self.scratch.path().join(below)
+    }
+
+    /// The instance; `allowed` and drive V are open to everybody.
+    pub fn open(&self) -> Arc<Instance> {
+        let options = InstanceOptions {
+            memory_bytes: Some(64 << 20),
+            volumes: [('V', self.at("volume"))].into_iter().collect(),
+            allowed_folders: vec![self.at("allowed")],
+            protected_files: vec![self.at("outside/password")],
+            ..InstanceOptions::new(self.at("data"))
+        };
+        Instance::open(options).expect("it opens")
+    }
+
+    /// Databases that are open, closed and detached, and one of each thing that is kept in a file.
+    pub fn fill(&self, instance: &Arc<Instance>) {
+        for name in ["app", "other", "closed", "gone"] {
+            run(instance, &format!("CREATE DATABASE {name}"));
+            run(
+                instance,
+                &format!("USE {name}; CREATE TABLE t (c varchar(100)); INSERT t VALUES ('secret of {name}')"),
+            );
+        }
+        run(instance, &format!("BACKUP DATABASE app TO DISK = '{}'", self.at("data/base.bak").display()));
+        run(instance, "BACKUP DATABASE other TO DISK = 'good.bak'");
+        run(instance, "ALTER DATABASE closed SET OFFLINE; EXEC sp_detach_db 'gone'");
+        run(
+            instance,
+            "CREATE CREDENTIAL [s3://host/bucket] WITH IDENTITY = 'S3 Access Key', SECRET = 'key:secret'",
+        );
+        run(instance, "EXEC sp_addumpdevice 'disk', 'kept', 'good.bak'; EXEC sp_cycle_errorlog");
+        for file in ["server-cert.pem", "server-key.pem", "init-scripts.txt", "ca-certificates/ca.pem"] {
+            std::fs::write(self.at("data").join(file), format!("content of {file}\n")).expect("a file");
+        }
+        std::fs::write(self.at("data/tempdb.mdf.sort-77"), "rows of others").expect("a file");
+        std::fs::write(self.at("outside/password"), "of sa").expect("a file");
+        // The folder of another instance, which does not run.
+        for file in ["databases.registry", "instance.id", "app.mdf", "app_log.ldf"] {
+            std::fs::copy(self.at("data").join(file), self.at("copy").join(file)).expect("a copy");
+        }
+        for file in ["gone.mdf", "gone_log.ldf"] {
+            std::fs::copy(self.at("data").join(file), self.at("saved").join(file)).expect("a copy");
+        }
+        self.restore_ordinary();
+    }
+
+    /// The files of the database that was detached are what they were.
+    pub fn restore_detached(&self) {
+        for file in ["gone.mdf", "gone_log.ldf"] {
+            std::fs::copy(self.at("saved").join(file), self.at("data").join(file)).expect("a copy");
+        }
+    }
+
+    /// Each file in the instance's folder that is not one of the test's own.
+    pub fn files_of_the_instance(&self) -> Vec<String> {
+        let (mut files, mut folders) = (Vec::new(), vec![self.at("data")]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let name = path.display().to_string();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false if name.ends_with(".bak") || name.ends_with("a.txt") => {}
+                    false => files.push(name),
+                }
+            }
+        }
+        files
+    }
+
+    /// Links, a pipe, a socket; what is returned keeps the socket.
+    pub fn make_special(&self) -> UnixListener {
+        let data = |name: &str| self.at("data").join(name);
+        let allowed = |name: &str| self.at("allowed").join(name);
+        symlink(data("databases.registry"), allowed("link")).expect("a link");
+        symlink(self.at("data"), allowed("folder-link")).expect("a link");
+        symlink(self.at("outside"), allowed("way-out")).expect("a link");
+        symlink("/nowhere/at/all", allowed("dangling")).expect("a link");
+        symlink("loop", allowed("loop")).expect("a link");
+        symlink("/proc/self/environ", allowed("environment")).expect("a link");
+        std::fs::hard_link(data("instance.id"), allowed("second-name")).expect("a second name");
+        std::fs::hard_link(data("closed.mdf"), allowed("closed-again.mdf")).expect("a second name");
+        std::fs::hard_link(data("other.mdf"), allowed("other-again.mdf")).expect("a second name");
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, allowed("pipe"), fifo, 0o600.into(), 0).expect("a pipe");
+        UnixListener::bind(data("instance.sock")).expect("a socket")
+    }
+
+    /// Files that statements may overwrite are what they were: a text and a backup in each folder.
+    pub fn restore_ordinary(&self) {
+        let backup = std::fs::read(self.at("data/good.bak")).expect("a backup");
+        for folder in ["data", "allowed", "volume", "outside"] {
+            std::fs::write(self.at(folder).join("a.txt"), "one\ntwo\n").expect("a file");
+            std::fs::write(self.at(folder).join("a.bak"), &backup).expect("a file");
+            // What a statement before has made.
+            for name in ["new.x", "new.x.ldf"] {
+                let _ = std::fs::remove_file(self.at(folder).join(name));
+            }
+        }
+    }
+
+    /// Each place with its short name: files of the instance as it is named in its folder, then the others.
+    pub fn places(&self) -> Vec<(String, String)> {
+        let own = [
+            "databases.registry",
+            "databases.registry.new",
+            "backup-devices.registry",
+            "new.registry",
+            "log",
+            "log/ERRORLOG",
+            r"log\ERRORLOG",
+            "log/new.txt",
+            "ca-certificates/new.pem",
+            "instance.sock",
+            "DATABASES.REGISTRY",
+            "./databases.registry",
+            r"sub\..\databases.registry",
+            "databases.registry ",
+            "master.mdf",
+            "mastlog.ldf",
+            "tempdb.mdf",
+            "msdb.mdf",
+            "app.mdf",
+            "app_log.ldf",
+            "other.mdf",
+            "other_log.ldf",
+            "gone.mdf",
+            "gone_log.ldf",
+            "a.txt",
+            "a.bak",
+            "new.x",
+            r"V:\a.txt",
+            r"V:\a.bak",
+            r"V:\new.x",
+            "",
+            " ",
+            ".",
+            "..",
+            "/",
+            "nul\u{0}x",
+            "/proc/self/environ",
+            "/proc/self/mem",
+            "/proc/self/fd/0",
+            "/proc/cpuinfo",
+            "/proc/none",
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "/sys/none",
+            "/dev/zero",
+            "/dev/random",
+            "/dev/mem",
+            "/dev/tty",
+            "/dev/none",
+            "/dev/fd/0",
+        ];
+        let below = [
+            "data/databases.registry",
+            "data//databases.registry",
+            "allowed/link",
+            "allowed/folder-link/instance.id",
+            "allowed/folder-link/new.registry",
+            "allowed/way-out/a.bak",
+            "allowed/way-out/new.x",
+            "allowed/dangling",
+            "allowed/loop",
+            "allowed/environment",
+            "allowed/second-name",
+            "allowed/closed-again.mdf",
+            "allowed/other-again.mdf",
+            "allowed/pipe",
+            "allowed",
+            "allowed/a.txt",
+            "allowed/a.bak",
+            "allowed/new.x",
+            "outside/password",
+            "outside/a.txt",
+            "outside/a.bak",
+            "outside/new.x",
+            "copy/databases.registry",
+            "copy/instance.id",
+            "copy/app.mdf",
+            "outside/a.txt/below",
+        ];
+        let named = |name: &str| (format!("{name:?}").trim_matches('"').to_string(), name.to_string());
+        let mut places: Vec<(String, String)> = own.into_iter().chain(OWN).map(named).collect();
+        for name in below {
+            places.push((format!("~/{name}"), self.at(name).display().to_string()));
+        }
+        for (shown, _) in &mut places {
+            if shown.is_empty() || shown.contains(' ') {
+                *shown = format!("'{shown}'");
+            }
+        }
+        places
+    }
+
+    /// The content of what no statement may change.
+    pub fn untouchable(&self) -> Vec<(String, Vec<u8>)> {
+        let own = OWN.iter().map(|name| format!("data/{name}"));
+        let others = ["databases.registry", "instance.id"];
+        let others = others.iter().map(|name| format!("copy/{name}")).chain(["outside/password".into()]);
+        own.chain(others).map(|name| (name.clone(), std::fs::read(self.at(&name)).expect("a file"))).collect()
+    }
+
+    /// Which of them is not what it was.
+    pub fn changed(&self, before: &[(String, Vec<u8>)]) -> Vec<String> {
+        let same =
+            |(name, bytes): &&(String, Vec<u8>)| std::fs::read(self.at(name)).ok().as_ref() != Some(bytes);
+        before.iter().filter(same).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// All databases are there, whole and with what was in them.
+    pub fn check_databases(&self, instance: &Arc<Instance>) {
+        let registry = std::fs::read(self.at("data/databases.registry")).expect("the list");
+        assert!(registry.starts_with(b"ringwood"), "{}", String::from_utf8_lossy(&registry));
+        run(instance, "ALTER DATABASE closed SET ONLINE");
+        for name in ["app", "other", "closed"] {
+            let said =
+                crate::text::say(instance, &format!("SELECT c FROM {name}.dbo.t WHERE c LIKE 'secret%'"));
+            assert_eq!(said.trim(), format!("secret of {name}"));
+            run(instance, &format!("DBCC CHECKDB ({name}) WITH NO_INFOMSGS"));
+        }
+        run(instance, "ALTER DATABASE closed SET OFFLINE");
+        let kept = "SELECT (SELECT COUNT(*) FROM sys.credentials), (SELECT COUNT(*) FROM sys.backup_devices)";
+        assert_eq!(crate::text::say(instance, kept).trim(), "1|1");
+        let log = std::fs::read_to_string(self.at("data/log/ERRORLOG")).expect("the error log");
+        assert!(log.contains("Ringwood is ready.") || log.contains("reinitialized"), "{log}");
+    }
+}

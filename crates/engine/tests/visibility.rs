@@ -1,0 +1,296 @@
+//! What is told of objects to whom: each system view, each function and each system procedure that takes or shows objects, asked
+//! by a user who has no right on them, one who has a right on another object, one with VIEW DEFINITION, db_owner and sysadmin.
+//! Views, functions and procedures are taken from the engine's own lists: one that is added is asked, too.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/text.rs"]
+mod text;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use engine::{ClientInfo, Instance, LoginToken};
+use text::{Bench, Text};
+
+const PASSWORD: &str = "Long-And-5trange";
+/// Who may not know of the objects, and who may.
+const STRANGERS: [&str; 2] = ["nobody", "other"];
+const KNOWING: [&str; 3] = ["definer", "owner", "admin"];
+
+/// Objects of each kind. All of their names have a word that is nowhere else; the table has 4,711 rows.
+const OBJECTS: &[&str] = &[
+    "CREATE TABLE plain (id int PRIMARY KEY, n int)",
+    "CREATE TABLE hushed (hushid int IDENTITY(31, 7) CONSTRAINT hush_pk PRIMARY KEY,
+        hushval int CONSTRAINT hush_df DEFAULT 5 CONSTRAINT hush_ck CHECK (hushval > 0),
+        hushsum AS hushid + 1, hushref int CONSTRAINT hush_fk REFERENCES plain (id),
+        hushmask varchar(20) MASKED WITH (FUNCTION = 'default()'))",
+    "CREATE INDEX hush_ix ON hushed (hushval)",
+    "CREATE STATISTICS hush_st ON hushed (hushref)",
+    "CREATE VIEW hushview AS SELECT hushid AS hushcolumn FROM dbo.hushed",
+    "CREATE PROCEDURE hushproc @hushparam int AS SELECT @hushparam",
+    "CREATE FUNCTION hushfn (@hushparam int) RETURNS int AS BEGIN RETURN 1 END",
+    "CREATE FUNCTION hushtvf (@hushparam int) RETURNS TABLE AS RETURN SELECT 1 AS hushcolumn",
+    "CREATE TRIGGER hushtr ON hushed AFTER DELETE AS RETURN",
+    "CREATE SEQUENCE hushseq START WITH 1",
+    "CREATE SYNONYM hushsyn FOR hushed",
+    "INSERT hushed (hushval) SELECT value FROM generate_series(1, 4711)",
+    "EXEC sp_addextendedproperty 'hushnote', 'hush', 'SCHEMA', 'dbo', 'TABLE', 'hushed'",
+];
+
+struct World {
+    instance: Arc<Instance>,
+    tokens: Vec<(&'static str, LoginToken)>,
+}
+
+impl World {
+    fn new() -> World {
+        let bench = Bench::new();
+        let instance = bench.instance.clone();
+        let run = |sql: &str| text::run(&instance, sql);
+        run("CREATE DATABASE d; CREATE DATABASE apart");
+        for database in ["d", "apart"] {
+            for sql in OBJECTS {
+                run(&format!("USE {database}; EXEC('{}')", sql.replace('\'', "''")));
+            }
+        }
+        for who in STRANGERS.iter().chain(&KNOWING) {
+            run(&format!("CREATE LOGIN {who} WITH PASSWORD = '{PASSWORD}'"));
+            run(&format!("USE d; CREATE USER {who}"));
+        }
+        run("USE d; GRANT SELECT ON plain TO other; GRANT VIEW DEFINITION TO definer");
+        run("USE d; ALTER ROLE db_owner ADD MEMBER owner");
+        run("ALTER SERVER ROLE sysadmin ADD MEMBER admin");
+        let client = ClientInfo { address: "127.0.0.1".into(), ..ClientInfo::default() };
+        let all = STRANGERS.iter().chain(&KNOWING);
+        let token = |who: &&'static str| {
+            (*who, instance.authenticate(who, PASSWORD, &client).expect("the password is right"))
+        };
+        let tokens = all.map(token).collect();
+        World { instance, tokens }
+    }
+
+    /// What a batch says to somebody in `d`.
+    fn ask(&self, who: &str, sql: &str) -> String {
+        let (_, token) = self.tokens.iter().find(|(known, _)| *known == who).expect("a login");
+        let mut out = Text::default();
+        self.instance.session_for(token, Some("d")).expect("it may come in").execute(sql, &mut out);
+        out.out.trim().to_string()
+    }
+
+    /// The object_ids of the objects.
+    fn ids(&self) -> BTreeSet<String> {
+        let sql = "SELECT object_id FROM sys.objects WHERE name LIKE 'hush%'";
+        self.ask("admin", sql).lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn no_view_tells_of_what_nobody_may_know() {
+    let world = World::new();
+    let ids = world.ids();
+    assert!(ids.len() >= 12, "{ids:?}");
+    let mut shown_to_owner = 0;
+    for view in engine::views::all().filter(|view| view.arguments().is_none()) {
+        let sql = format!("SELECT * FROM {}.{}", view.schema(), view.name());
+        for who in STRANGERS {
+            let said = world.ask(who, &sql);
+            assert!(!said.contains("hush"), "{who}: {sql}\n{said}");
+            let cells = said.lines().flat_map(|line| line.split('|'));
+            let id = cells.into_iter().find(|cell| ids.contains(*cell) || *cell == "4711");
+            assert!(id.is_none(), "{who}: {sql} has {id:?}\n{said}");
+        }
+        shown_to_owner += usize::from(world.ask("owner", &sql).contains("hush"));
+    }
+    assert!(shown_to_owner >= 25, "only {shown_to_owner} views show the owner anything");
+}
+
+/// Calls of the functions that take an object or a part of one, with the name of the table's database in front of names as `{}`.
+const CALLS: &[(&str, &str)] = &[
+    ("object_id", "object_id('{}dbo.hushed')"),
+    ("object_id", "object_id('{}dbo.hushed', 'U')"),
+    ("object_id", "object_id('{}dbo.hushview')"),
+    ("object_id", "object_id('{}dbo.hushproc', 'P')"),
+    ("object_id", "object_id('{}dbo.hushseq')"),
+    ("object_id", "object_id('{}dbo.hush_pk')"),
+    ("object_name", "object_name(@table, @db)"),
+    ("object_name", "object_name(@module, @db)"),
+    ("object_schema_name", "object_schema_name(@table, @db)"),
+    ("object_definition", "object_definition(@module)"),
+    ("col_name", "col_name(@table, 2)"),
+    ("col_name", "col_name(@view, 1)"),
+    ("col_length", "col_length('{}dbo.hushed', 'hushval')"),
+    ("index_col", "index_col('{}dbo.hushed', 1, 1)"),
+    ("stats_date", "isnull(convert(varchar(30), stats_date(@table, 2)), 'never')"),
+    ("ident_current", "ident_current('{}dbo.hushed')"),
+    ("ident_seed", "ident_seed('{}dbo.hushed')"),
+    ("ident_incr", "ident_incr('{}dbo.hushed')"),
+    ("objectproperty", "objectproperty(@table, 'IsUserTable')"),
+    ("objectproperty", "objectproperty(@module, 'IsProcedure')"),
+    ("objectpropertyex", "objectpropertyex(@table, 'BaseType')"),
+    ("objectpropertyex", "objectpropertyex(@table, 'Cardinality')"),
+    ("columnproperty", "columnproperty(@table, 'hushval', 'ColumnId')"),
+    ("columnproperty", "columnproperty(@view, 'hushcolumn', 'ColumnId')"),
+    ("columnproperty", "columnproperty(@module, '@hushparam', 'ColumnId')"),
+    ("indexproperty", "indexproperty(@table, 'hush_ix', 'IndexID')"),
+    ("indexproperty", "indexproperty(@table, 'hush_st', 'IsStatistics')"),
+    ("indexkey_property", "indexkey_property(@table, 1, 1, 'ColumnId')"),
+];
+
+/// Functions of the same lists that are about no object: databases, schemas, types, files, the statement of a trigger, options.
+const OTHERS: &[&str] = &[
+    "db_id",
+    "db_name",
+    "original_db_name",
+    "column_updated",
+    "columns_updated",
+    "schema_name",
+    "schema_id",
+    "type_name",
+    "type_id",
+    "file_name",
+    "file_id",
+    "file_idex",
+    "filegroup_name",
+    "filegroup_id",
+    "has_dbaccess",
+    "parsename",
+    "serverproperty",
+    "databasepropertyex",
+    "databaseproperty",
+    "connectionproperty",
+    "sessionproperty",
+    "collationproperty",
+    "typeproperty",
+    "filegroupproperty",
+    "filepropertyex",
+    "fileproperty",
+    "fulltextserviceproperty",
+];
+
+#[test]
+fn no_function_tells_of_what_nobody_may_know() {
+    let world = World::new();
+    let lists = [engine::functions::metadata::FUNCTIONS, engine::functions::properties::FUNCTIONS];
+    for function in lists.into_iter().flatten() {
+        let known = OTHERS.contains(&function.name) || CALLS.iter().any(|(name, _)| *name == function.name);
+        assert!(known, "{} is a new function: does it tell of objects?", function.name);
+    }
+    let id = |database: &str, name: &str| {
+        text::say(&world.instance, &format!("SELECT object_id('{database}.dbo.{name}')"))
+    };
+    for database in ["d", "apart"] {
+        let declare = format!(
+            "DECLARE @table int = {}, @view int = {}, @module int = {}, @db int = {};",
+            id(database, "hushed"),
+            id(database, "hushview"),
+            id(database, "hushproc"),
+            text::say(&world.instance, &format!("SELECT db_id('{database}')"))
+        );
+        for (_, call) in CALLS {
+            let reaches = call.contains("{}") || call.contains("@db");
+            let sql = format!("{declare} SELECT {}", call.replace("{}", &format!("{database}.")));
+            for who in STRANGERS {
+                let said = world.ask(who, &sql);
+                let hidden = said == "NULL" || said == "never";
+                assert!(hidden, "{who}: {sql}\n{said}");
+            }
+            for who in KNOWING {
+                let said = world.ask(who, &sql);
+                // Into the other database the sysadmin alone may look. The same numbers may be objects of both.
+                let knows = database == "d" || who == "admin";
+                if reaches || database == "d" {
+                    assert_eq!(said == "NULL", !knows, "{who}: {sql}\n{said}");
+                }
+            }
+        }
+    }
+    assert_eq!(
+        world.ask("nobody", "SELECT has_dbaccess('apart'), has_dbaccess('d'), has_dbaccess('x')"),
+        "0|1|NULL"
+    );
+    assert_eq!(world.ask("admin", "SELECT has_dbaccess('apart')"), "1");
+}
+
+#[test]
+fn no_procedure_tells_of_what_nobody_may_know() {
+    let world = World::new();
+    let names = [
+        "hushed",
+        "hushview",
+        "hushproc",
+        "hushfn",
+        "hushtr",
+        "hushseq",
+        "hushsyn",
+        "dbo.hushed",
+        "d.dbo.hushed",
+    ];
+    // What a message repeats is no news; this is.
+    let news = [
+        "hushid",
+        "hushval",
+        "hushsum",
+        "hushref",
+        "hushmask",
+        "hush_pk",
+        "hush_df",
+        "hush_ck",
+        "hush_fk",
+        "hush_ix",
+        "hush_st",
+        "hushcolumn",
+        "hushparam",
+        "hushnote",
+        "4711",
+    ];
+    let mut shown_to_owner = 0;
+    for procedure in engine::sysproc::names() {
+        // They take effect whoever asks, and say nothing of objects.
+        if ["sp_setapprole", "sp_unsetapprole", "xp_cmdshell"].contains(&procedure) {
+            continue;
+        }
+        for name in names {
+            let sql = format!("EXEC {procedure} '{name}'");
+            for who in STRANGERS {
+                let said = world.ask(who, &sql);
+                let told = news.iter().find(|word| said.contains(*word));
+                assert!(told.is_none(), "{who}: {sql} tells {told:?}\n{said}");
+            }
+        }
+        let sql = format!("BEGIN TRAN; EXEC {procedure} 'hushed'; IF @@TRANCOUNT > 0 ROLLBACK");
+        let said = world.ask("owner", &sql);
+        shown_to_owner += usize::from(news.iter().any(|word| said.contains(word)));
+    }
+    assert!(shown_to_owner >= 8, "only {shown_to_owner} procedures show the owner anything");
+    let unknown =
+        "Msg 15009: The object 'hushed' does not exist in database 'd' or is invalid for this operation.";
+    assert_eq!(world.ask("nobody", "EXEC sp_spaceused 'hushed'"), unknown);
+    assert!(world.ask("definer", "EXEC sp_spaceused 'hushed'").contains("4711"));
+}
+
+#[test]
+fn the_number_of_rows_does_not_show_through_a_policy() {
+    let world = World::new();
+    let run = |sql: &str| text::run(&world.instance, &format!("USE d; EXEC('{}')", sql.replace('\'', "''")));
+    run(
+        "CREATE FUNCTION mine (@n int) RETURNS TABLE WITH SCHEMABINDING AS RETURN SELECT 1 AS ok WHERE @n = 5",
+    );
+    run("CREATE SECURITY POLICY rules ADD FILTER PREDICATE dbo.mine(hushval) ON dbo.hushed");
+    run("GRANT SELECT ON hushed TO other");
+    for sql in [
+        "SELECT count(*) FROM hushed",
+        "SELECT rows FROM sys.partitions WHERE object_id = object_id('hushed')",
+        "SELECT rowcnt, rows FROM sys.sysindexes WHERE id = object_id('hushed')",
+        "SELECT row_count FROM sys.dm_db_partition_stats",
+        "EXEC sp_spaceused 'hushed'",
+        "EXEC sp_statistics 'hushed'",
+        "SELECT objectpropertyex(object_id('hushed'), 'Cardinality')",
+        "SELECT * FROM sys.dm_db_stats_properties(object_id('hushed'), 1)",
+    ] {
+        let said = world.ask("other", sql);
+        assert!(!said.contains("4711"), "{sql}\n{said}");
+    }
+    assert!(world.ask("owner", "EXEC sp_spaceused 'hushed'").contains("4711"));
+    assert!(world.ask("owner", "SELECT rows FROM sys.partitions").contains("4711"));
+}
