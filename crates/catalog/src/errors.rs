@@ -3,7 +3,7 @@
 
 use access::AccessError;
 use pages::PageError;
-use txn::{ErrorKind, TxnError};
+use txn::{ErrorKind, LockError, TxnError};
 use types::SqlError;
 
 use crate::Db;
@@ -241,6 +241,17 @@ pub const FILES_BUSY: &str = "Backup, file manipulation operations (such as ALTE
      on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is \
      completed.";
 
+fn deadlock(e: &TxnError) -> String {
+    let session = match e {
+        TxnError::Lock(LockError::Deadlock { session, .. }) => *session,
+        _ => 0,
+    };
+    format!(
+        "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as the \
+         deadlock victim. Rerun the transaction."
+    )
+}
+
 /// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage and failed I/O also
 /// go to the error log.
 pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
@@ -248,13 +259,7 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     let kind = e.kind();
     let error = |severity, state, text: String| SqlError::new(kind.number(), severity, state, text);
     let sql = match kind {
-        ErrorKind::Deadlock => error(
-            13,
-            51,
-            "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock \
-             victim. Rerun the transaction."
-                .into(),
-        ),
+        ErrorKind::Deadlock => error(13, 51, deadlock(e)),
         ErrorKind::LockTimeout => error(16, 51, "Lock request time out period exceeded.".into()),
         ErrorKind::Cancelled => cancelled(),
         ErrorKind::Doomed => doomed(),

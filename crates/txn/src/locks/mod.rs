@@ -1,13 +1,21 @@
 //! The lock manager: what each owner holds and waits for, and the victims of deadlocks.
-//! Guarantees: grants are first in, first out with conversions in front; a lock that is free costs one short mutex;
-//! every deadlock among the waiters of one manager is found, waits for transactions (row locks) included.
+//! Guarantees: grants are first in, first out with conversions in front; a lock that is free costs one short mutex, however
+//! many hold it; every deadlock is found, whichever databases and kinds of locks it goes over, waits for transactions (row
+//! locks) included, and is looked for again as long as anybody waits.
 
-pub mod manager;
+mod deadlocks;
+mod graph;
+mod lists;
+mod manager;
 pub mod modes;
+mod monitor;
 pub mod owner;
+mod table;
 pub mod waits;
 
-pub use manager::{LockInfo, LockManager, LockStatus, Waiting};
+pub use deadlocks::{Block, Deadlock, DeadlockEdge, DeadlockParty};
+pub use lists::{LockInfo, LockStatus, Waiting};
+pub use manager::LockManager;
 pub use modes::LockMode;
 pub use owner::LockOwner;
 pub use waits::{LockError, LockWaitStat, WaitArgs};
@@ -17,6 +25,35 @@ use pages::TxnId;
 /// Identity of a holder or waiter: a transaction or a session. Unique within one lock manager, never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct OwnerId(pub u64);
+
+/// Who asks for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Who {
+    /// Identity of the holder.
+    pub id: OwnerId,
+    /// The session that it belongs to; 0: none, it stands for itself.
+    pub session: u32,
+}
+
+/// Who waits and is waited for: a session with all its owners, as it does one thing at a time, or an owner without a session.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub(crate) struct Node(u64);
+
+impl Node {
+    pub(crate) fn of_session(session: u32) -> Node {
+        Node(u64::from(session) << 1)
+    }
+}
+
+impl Who {
+    /// Who waits when this owner does.
+    pub(crate) fn node(&self) -> Node {
+        match self.session {
+            0 => Node(self.id.0 << 1 | 1),
+            session => Node::of_session(session),
+        }
+    }
+}
 
 /// What is locked. `db` is the database id within the instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -103,5 +140,7 @@ impl std::hash::Hasher for FastHash {
 /// A `BuildHasher` for [`FastHash`].
 pub type FastBuild = std::hash::BuildHasherDefault<FastHash>;
 
+#[cfg(test)]
+mod deadlock_tests;
 #[cfg(test)]
 mod tests;
