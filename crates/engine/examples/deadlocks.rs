@@ -1,5 +1,6 @@
-//! Random deadlocks of every kind, each of which must have its one victim soon: prints how many there were, how long the longest
-//! stood, and how many victims were not needed. Fails when one stood for over 6 seconds, was missed, or had a needless victim.
+//! Random deadlocks of every kind, each of which must have its one victim soon: prints how many
+//! there were, how long the longest stood, and how many victims were not needed. Fails when one
+//! stood for over 6 seconds, was missed, or had a needless victim.
 //!
 //! `cargo run --release -p ringwood-engine --example deadlocks -- [DEADLOCKS] [SEED] [ARENAS]`
 

@@ -1,4 +1,5 @@
-//! Deadlocks through the engine: over databases and kinds of locks, many at random, and what is reported of them.
+//! Deadlocks through the engine: over databases and kinds of locks, many at random, and what is
+//! reported of them.
 
 extern crate ringwood_engine as engine;
 
@@ -17,13 +18,15 @@ fn say(session: &mut Session, sql: &str) -> String {
     text.out.trim().to_owned()
 }
 
-/// Two sessions take something each, then each what the other has: what they say, and their numbers.
+/// Two sessions take something each, then each what the other has: what they say, and their
+/// numbers.
 fn cross(b: &Bench, setups: [&str; 2], holds: [&str; 2], wants: [&str; 2]) -> [(String, String); 2] {
     let mut sessions = [b.instance.session().unwrap(), b.instance.session().unwrap()];
     for (session, (setup, hold)) in sessions.iter_mut().zip(setups.into_iter().zip(holds)) {
         session.use_database("t").unwrap();
         // What is not found ends by its time-out, and the test fails.
-        let said = say(session, &format!("SET NOCOUNT ON; SET LOCK_TIMEOUT 30000; {setup}; BEGIN TRAN; {hold}"));
+        let said =
+            say(session, &format!("SET NOCOUNT ON; SET LOCK_TIMEOUT 30000; {setup}; BEGIN TRAN; {hold}"));
         assert!(!said.contains("Msg"), "{said}");
     }
     let threads: Vec<_> = sessions
@@ -78,7 +81,8 @@ fn an_application_lock_and_a_row_have_one_victim() {
     }
 }
 
-/// The victim is who has the lowest priority, then who has written least: in all databases together.
+/// The victim is who has the lowest priority, then who has written least: in all databases
+/// together.
 #[test]
 fn the_victim_is_by_priority_and_by_what_all_databases_have_written() {
     let b = two_databases();

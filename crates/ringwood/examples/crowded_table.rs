@@ -1,6 +1,7 @@
-//! What holders of locks on a table cost a statement on it: prepared SELECT and UPDATE by key, alone and while 2,000 and 10,000
-//! sessions have one uncommitted row each in the same table. Commits do not wait for the disk. Each round measures all of them;
-//! prints medians in microseconds of this thread's processor time, and their ratios to the time alone.
+//! What holders of locks on a table cost a statement on it: prepared SELECT and UPDATE by key,
+//! alone and while 2,000 and 10,000 sessions have one uncommitted row each in the same table.
+//! Commits do not wait for the disk. Each round measures all of them; prints medians in
+//! microseconds of this thread's processor time, and their ratios to the time alone.
 //!
 //! `cargo run --release --example crowded_table -- [ROUNDS] [STATEMENTS]`
 
@@ -51,7 +52,8 @@ fn crowd(db: &Database, count: usize) -> Result<Vec<Session>, SqlError> {
     for n in 0..count {
         let mut session = db.session()?;
         let id = KEYS as usize + n;
-        session.execute(&format!("use bench; begin tran; insert t values ({id}, 0, 'one that stays open')"))?;
+        session
+            .execute(&format!("use bench; begin tran; insert t values ({id}, 0, 'one that stays open')"))?;
         sessions.push(session);
     }
     Ok(sessions)

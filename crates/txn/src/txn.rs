@@ -54,7 +54,8 @@ pub struct Txn {
     shared: Option<Arc<TxnShared>>,
     /// Locks of this transaction.
     pub locks: LockOwner,
-    /// How it waits: LOCK_TIMEOUT and DEADLOCK_PRIORITY; and the log that the session's other transactions have written.
+    /// How it waits: LOCK_TIMEOUT and DEADLOCK_PRIORITY; and the log that the session's other
+    /// transactions have written.
     pub wait: WaitArgs,
     ghosts: Vec<(UnitId, PageId)>,
     deferred: Vec<Deferred>,

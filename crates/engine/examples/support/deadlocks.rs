@@ -1,6 +1,7 @@
-//! Random deadlocks: rounds in which sessions hold things in a ring, each wants what the next one holds, and exactly one must
-//! give way; in which all convert, and all but one must; in which a chain has no cycle, and nobody must. Seeded; what is held is
-//! rows, keys that were read, ranges, tables and application locks, in three databases.
+//! Random deadlocks: rounds in which sessions hold things in a ring, each wants what the next one
+//! holds, and exactly one must give way; in which all convert, and all but one must; in which a
+//! chain has no cycle, and nobody must. Seeded; what is held is rows, keys that were read, ranges,
+//! tables and application locks, in three databases.
 
 use ringwood_engine::{Instance, Session, Sink, SqlError, Value};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -267,7 +268,8 @@ impl<'a> Arena<'a> {
         if needed == 1 && of_victims().any(|(_, part)| Some(part.priority) != least) {
             o.wrong.fetch_add(1, Relaxed);
         }
-        // A cycle stands from the last request on; of several in a round each is resolved after the one before it.
+        // A cycle stands from the last request on; of several in a round each is resolved after the
+        // one before it.
         let mut since = ends.iter().map(|end| end.asked).max().unwrap_or_else(Instant::now);
         let mut resolved: Vec<Instant> = of_victims().map(|(end, _)| end.ended).collect();
         resolved.sort();

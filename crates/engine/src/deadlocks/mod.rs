@@ -1,6 +1,8 @@
-//! Deadlocks as administrators see them: the newest are kept as SQL Server's `xml_deadlock_report`, for the ring buffer of the
-//! session `system_health`; trace flags 1222 and 1204 write them to the error log.
-//! Guarantees: what is kept is bounded, in reports and in the size of each; a report waits for no lock and for no session.
+//! Deadlocks as administrators see them: the newest are kept as SQL Server's `xml_deadlock_report`,
+//! for the ring buffer of the session `system_health`; trace flags 1222 and 1204 write them to the
+//! error log.
+//! Guarantees: what is kept is bounded, in reports and in the size of each; a report waits for no
+//! lock and for no session.
 
 mod report;
 mod text;

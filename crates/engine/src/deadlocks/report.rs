@@ -1,5 +1,6 @@
-//! A deadlock with what is known of its sessions: what each ran, how it waits, what it has written; and its graph in the
-//! shape of SQL Server's: victims, processes, resources with their owners and waiters.
+//! A deadlock with what is known of its sessions: what each ran, how it waits, what it has written;
+//! and its graph in the shape of SQL Server's: victims, processes, resources with their owners and
+//! waiters.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -119,10 +120,8 @@ impl Report {
         let resources = self.resources.iter().map(|r| {
             let owners = r.owners.iter().map(|p| part("owner", p));
             let waiters = r.waiters.iter().map(|p| part("waiter", p));
-            let lists = [
-                Element::new("owner-list").holding(owners),
-                Element::new("waiter-list").holding(waiters),
-            ];
+            let lists =
+                [Element::new("owner-list").holding(owners), Element::new("waiter-list").holding(waiters)];
             Element { attributes: r.attributes.clone(), ..Element::new(r.name).holding(lists) }
         });
         Element::new("deadlock").holding([
@@ -220,8 +219,8 @@ impl Contested {
             let name = db.as_ref().and_then(|db| {
                 let catalog = db.catalog();
                 let table = catalog.by_id.get(&id).map(|table| (&table.schema, &table.name));
-                let (schema, name) =
-                    table.or_else(|| catalog.modules.get(&id).map(|module| (&module.schema, &module.name)))?;
+                let (schema, name) = table
+                    .or_else(|| catalog.modules.get(&id).map(|module| (&module.schema, &module.name)))?;
                 Some(format!("{}.{schema}.{name}", db.name()))
             });
             name.unwrap_or_default()

@@ -1,5 +1,6 @@
-//! Sessions of Extended Events: sys.dm_xe_sessions and sys.dm_xe_session_targets. There is one, `system_health`, whose ring
-//! buffer has the newest deadlocks as `xml_deadlock_report`; others cannot be made.
+//! Sessions of Extended Events: sys.dm_xe_sessions and sys.dm_xe_session_targets. There is one,
+//! `system_health`, whose ring buffer has the newest deadlocks as `xml_deadlock_report`; others
+//! cannot be made.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};

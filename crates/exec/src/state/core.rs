@@ -66,7 +66,8 @@ pub struct SessionShared {
     pub batches: AtomicU64,
     /// Owner of the locks that the session may be waiting for.
     pub lock_owner: AtomicU64,
-    /// The isolation level of its newest transaction, as sys.dm_exec_sessions numbers it; 0 before the first.
+    /// The isolation level of its newest transaction, as sys.dm_exec_sessions numbers it; 0 before
+    /// the first.
     pub isolation: AtomicU8,
     /// What the session calls itself.
     pub names: Mutex<Names>,

@@ -1,4 +1,5 @@
-//! Deadlocks: of conversions, rows, several owners of a session; victims; repeated searches; what is told of them.
+//! Deadlocks: of conversions, rows, several owners of a session; victims; repeated searches; what
+//! is told of them.
 
 use std::sync::Arc;
 use std::thread;
@@ -26,7 +27,8 @@ fn deadlock_by_conversion_has_one_victim() {
         })
         .collect();
     let r: Vec<_> = done.into_iter().map(|t| t.join().unwrap()).collect();
-    // Both must ask before the first gets its X for a deadlock to arise; then the one with less log gives way.
+    // Both must ask before the first gets its X for a deadlock to arise; then the one with less log
+    // gives way.
     if m.counters().0 == 1 {
         assert_eq!(r, [Ok(()), Err(LockError::Deadlock { resource: table(1), session: 52 })]);
     } else {
@@ -68,8 +70,8 @@ fn deadlock_over_rows_respects_priority() {
     assert_eq!(m.counters().0, 1);
 }
 
-/// Sessions that read and then write one row: each gets its turn. A reader that was let past a conversion which waits would
-/// convert, too, be the victim, and come again.
+/// Sessions that read and then write one row: each gets its turn. A reader that was let past a
+/// conversion which waits would convert, too, be the victim, and come again.
 #[test]
 fn sessions_that_read_and_convert_all_get_their_turn() {
     const TURNS: u32 = 30;
@@ -123,7 +125,8 @@ fn a_new_request_does_not_pass_a_conversion_that_waits() {
     td.join().unwrap().unwrap();
 }
 
-/// A session has an owner in each of two databases, and one for application locks: they wait as one.
+/// A session has an owner in each of two databases, and one for application locks: they wait as
+/// one.
 #[test]
 fn a_deadlock_over_owners_of_sessions_has_one_victim() {
     let m = LockManager::new();
@@ -154,7 +157,8 @@ fn a_deadlock_over_owners_of_sessions_has_one_victim() {
     assert!(m.list(None).is_empty());
 }
 
-/// The edge that closes the cycle comes without a new wait: only a search that is repeated finds it.
+/// The edge that closes the cycle comes without a new wait: only a search that is repeated finds
+/// it.
 #[test]
 fn what_one_search_does_not_find_another_does() {
     let (m, mut o) = owners(3);

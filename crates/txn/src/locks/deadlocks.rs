@@ -1,7 +1,8 @@
-//! Deadlocks: the graph of who waits for whom, the cycle that is confirmed, the victim, and what is told of it.
-//! Guarantees: nobody is a victim who is not on a cycle that stands when the victim is chosen; each cycle has one victim: the
-//! lowest DEADLOCK_PRIORITY, then the least log written, then the one that came last. No bucket is held for longer than it
-//! takes to copy one resource's holders.
+//! Deadlocks: the graph of who waits for whom, the cycle that is confirmed, the victim, and what is
+//! told of it.
+//! Guarantees: nobody is a victim who is not on a cycle that stands when the victim is chosen; each
+//! cycle has one victim: the lowest DEADLOCK_PRIORITY, then the least log written, then the one
+//! that came last. No bucket is held for longer than it takes to copy one resource's holders.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,10 +11,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::graph::{Graph, Holder, Place, Search, Wait, WaitAt};
+use super::manager::LockManager;
+use super::modes::LockMode;
 use super::monitor::Found;
+use super::names::{FastBuild, Node, Resource, Who};
 use super::table::Grant;
 use super::waits::{Verdict, Waiter};
-use super::{FastBuild, LockManager, LockMode, Node, Resource, Who};
 
 /// One who waits in a deadlock.
 #[derive(Debug, Clone)]
@@ -149,7 +152,8 @@ impl LockManager {
         for (ticket, blocker) in queue {
             let Some(&at) = tickets.get(&ticket) else { continue };
             match blocker {
-                // All that wait for a transaction wait for one who is not in the queue, and not for each other.
+                // All that wait for a transaction wait for one who is not in the queue, and not for
+                // each other.
                 Some(who) if place.holders.is_empty() => place.holders.extend(holder(who, LockMode::X)),
                 Some(_) => {}
                 None if waits[at].conversion => place.conversions.push(at),
@@ -158,8 +162,9 @@ impl LockManager {
         }
     }
 
-    /// The search looks at one resource after the other. The cycle is real when every edge is there and every waiter has
-    /// waited in one go since it was found: who waits neither takes nor releases locks. Else who has gone on.
+    /// The search looks at one resource after the other. The cycle is real when every edge is there
+    /// and every waiter has waited in one go since it was found: who waits neither takes nor
+    /// releases locks. Else who has gone on.
     fn confirm(&self, parties: &[&Arc<Waiter>]) -> Result<Vec<DeadlockEdge>, usize> {
         let next = parties.iter().cycle().skip(1);
         let edges: Result<Vec<_>, usize> =
@@ -179,7 +184,8 @@ impl LockManager {
         let bucket = self.bucket(&a.resource);
         let entry = bucket.get(&a.resource)?;
         entry.queue.get(&a.queue_key())?;
-        let blocks = |g: &&Grant| g.who.id != a.owner && g.who.node() == b.node() && !g.mode.compatible(a.mode);
+        let blocks =
+            |g: &&Grant| g.who.id != a.owner && g.who.node() == b.node() && !g.mode.compatible(a.mode);
         if let Some(g) = entry.holders.iter().find(blocks) {
             return Some(DeadlockEdge { who: g.who, block: Block::Holds(g.mode) });
         }

@@ -1,10 +1,11 @@
 //! The graph of waits as it was when the monitor looked, and the search for cycles in it.
-//! Guarantees: every cycle of the graph of which no waiter was taken out is found; the search costs one look at each
-//! waiter and holder, and one more at what lies on a cycle. A queue is a chain: a new request waits for the one ahead of
-//! it, the first of them for the conversions in front, each for the holders that it conflicts with.
+//! Guarantees: every cycle of the graph of which no waiter was taken out is found; the search costs
+//! one look at each waiter and holder, and one more at what lies on a cycle. A queue is a chain: a
+//! new request waits for the one ahead of it, the first of them for the conversions in front, each
+//! for the holders that it conflicts with.
 
-use super::modes::MODES;
-use super::{LockMode, OwnerId};
+use super::modes::{LockMode, MODES};
+use super::names::OwnerId;
 
 /// A waiter, by its position in [`Graph::waits`].
 pub(super) type WaitAt = usize;
@@ -64,7 +65,8 @@ enum Color {
 }
 
 impl Graph {
-    /// The edge of `v` at `cursor` or, where that is none, the next one after it; the cursor moves behind it.
+    /// The edge of `v` at `cursor` or, where that is none, the next one after it; the cursor moves
+    /// behind it.
     fn next_edge(&self, v: Vertex, cursor: &mut usize, out: &[bool]) -> Option<Vertex> {
         match v {
             Vertex::Wait(w) if self.waits[w].conversion => self.next_holder(w, cursor).map(Vertex::Wait),
@@ -158,8 +160,8 @@ impl<'a> Search<'a> {
         self.way.push((v, 0));
     }
 
-    /// The next cycle: each waiter waits for the one after it, the last for the first. One of them is to be taken out
-    /// ([`Search::take_out`]) before the next is asked for.
+    /// The next cycle: each waiter waits for the one after it, the last for the first. One of them
+    /// is to be taken out ([`Search::take_out`]) before the next is asked for.
     pub fn next_cycle(&mut self) -> Option<Vec<WaitAt>> {
         loop {
             let Some((v, cursor)) = self.way.last_mut() else {
@@ -198,7 +200,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// A waiter of the last cycle waits no more. The search goes on before it; what was seen behind it is seen again.
+    /// A waiter of the last cycle waits no more. The search goes on before it; what was seen behind
+    /// it is seen again.
     pub fn take_out(&mut self, wait: WaitAt) {
         self.out[wait] = true;
         while let Some((v, _)) = self.way.pop() {

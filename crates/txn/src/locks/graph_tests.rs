@@ -1,4 +1,5 @@
-//! The search for cycles against a plain one that tries every way, on random graphs; and what it costs.
+//! The search for cycles against a plain one that tries every way, on random graphs; and what it
+//! costs.
 
 use super::*;
 use LockMode::*;
@@ -98,6 +99,7 @@ fn a_long_queue_before_many_holders_is_looked_at_once() {
     }
     let mut search = Search::new(&graph);
     assert!(search.next_cycle().is_none());
-    // Each waiter has two edges, each resource's conflicts one for each holder: 625 million if each waiter had them.
+    // Each waiter has two edges, each resource's conflicts one for each holder: 625 million if each
+    // waiter had them.
     assert!(search.looks < 5 * MANY, "{}", search.looks);
 }

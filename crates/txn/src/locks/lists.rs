@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::manager::LockManager;
+use super::modes::LockMode;
+use super::names::{FastBuild, OwnerId, Resource, Who};
 use super::waits::{Verdict, Waiter};
-use super::{FastBuild, LockManager, LockMode, OwnerId, Resource, Who};
 
 /// State of a request in sys.dm_tran_locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

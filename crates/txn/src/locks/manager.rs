@@ -1,6 +1,8 @@
-//! The lock manager: a table of a fixed number of buckets, each with its own mutex, and the register of who waits.
-//! Guarantees: a request that can be granted takes one short mutex; one that waits is registered before it blocks, so that
-//! a cancel, a database that goes offline and the search for deadlocks find it.
+//! The lock manager: a table of a fixed number of buckets, each with its own mutex, and the
+//! register of who waits.
+//! Guarantees: a request that can be granted takes one short mutex; one that waits is registered
+//! before it blocks, so that a cancel, a database that goes offline and the search for deadlocks
+//! find it.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -10,10 +12,11 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::deadlocks::Deadlock;
+use super::modes::LockMode;
 use super::monitor::Monitor;
+use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
 use super::table::{Asked, Bucket};
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
-use super::{FastBuild, LockMode, Node, OwnerId, Resource, What, Who};
 use pages::TxnId;
 
 /// A power of two. Each bucket is short unless one owner holds very many keys.
@@ -65,14 +68,15 @@ impl LockManager {
         })
     }
 
-    /// What tells a thread that is about to wait whether what it does is to stop: one that is cancelled before its wait
-    /// begins does not wait. The first call holds.
+    /// What tells a thread that is about to wait whether what it does is to stop: one that is
+    /// cancelled before its wait begins does not wait. The first call holds.
     pub fn set_interrupted(&self, interrupted: fn() -> bool) {
         // A second one would be the same function.
         let _ = self.interrupted.set(interrupted);
     }
 
-    /// What is told of each deadlock, by the thread that broke it. It must not wait for locks. The first call holds.
+    /// What is told of each deadlock, by the thread that broke it. It must not wait for locks. The
+    /// first call holds.
     pub fn set_deadlock_listener(&self, listener: impl Fn(&Deadlock) + Send + Sync + 'static) {
         // A second one would be of the same instance.
         let _ = self.listener.set(Box::new(listener));
@@ -107,7 +111,8 @@ impl LockManager {
             self.waits.timeouts.fetch_add(1, Relaxed);
             return Err(LockError::Timeout { resource });
         }
-        // The ticket is taken under the bucket's mutex: in a queue tickets ascend in order of arrival.
+        // The ticket is taken under the bucket's mutex: in a queue tickets ascend in order of
+        // arrival.
         let mut waiter = Waiter::new(&who, resource, mode, args, self.next_ticket.fetch_add(1, Relaxed));
         waiter.conversion = conversion;
         let waiter = Arc::new(waiter);
@@ -122,8 +127,9 @@ impl LockManager {
         bucket.get(&resource).is_some_and(|e| e.holders.others_mask(owner) & !mode.compatible_mask() != 0)
     }
 
-    /// Waits until transaction `txn` has ended. `mark` is called once the wait is certain to be noticed: it makes the
-    /// transaction call [`LockManager::txn_ended`] when it ends and returns who runs it, or None when it has ended already.
+    /// Waits until transaction `txn` has ended. `mark` is called once the wait is certain to be
+    /// noticed: it makes the transaction call [`LockManager::txn_ended`] when it ends and returns
+    /// who runs it, or None when it has ended already.
     pub fn wait_txn(
         &self,
         who: Who,

@@ -1,14 +1,14 @@
 //! The thread that looks for deadlocks: when, and how often.
-//! Guarantees: it sleeps while nobody waits; a wait that turns out long has a search soon after, and searches go on every 5
-//! seconds as long as anybody waits, every 100 ms while deadlocks are being found; searches take at most one hundredth of
-//! a processor's time.
+//! Guarantees: it sleeps while nobody waits; a wait that turns out long has a search soon after,
+//! and searches go on every 5 seconds as long as anybody waits, every 100 ms while deadlocks are
+//! being found; searches take at most one hundredth of a processor's time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::LockManager;
+use super::manager::LockManager;
 
 /// Between searches when nothing happens.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -99,8 +99,8 @@ fn watch(shared: &Shared, manager: impl Fn() -> Option<Arc<LockManager>>) {
 }
 
 impl Shared {
-    /// Sleeps until the next search, `pause` away unless it is asked for, but not before `earliest`. False: the manager is no
-    /// more.
+    /// Sleeps until the next search, `pause` away unless it is asked for, but not before
+    /// `earliest`. False: the manager is no more.
     fn sleep(&self, pause: Option<Duration>, earliest: Instant) -> bool {
         let next = pause.map(|pause| Instant::now() + pause);
         let mut state = self.state.lock();

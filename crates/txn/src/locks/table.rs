@@ -1,7 +1,8 @@
 //! The locked resources: who holds each, who waits for it, in which order requests are granted.
-//! Guarantees: new requests are granted strictly in order of arrival, and none passes a conversion that waits; a
-//! conversion waits only for the holders it conflicts with; no waiter is forgotten when a holder or a waiter in front of
-//! it leaves. Taking and giving back a lock costs the same however many hold it.
+//! Guarantees: new requests are granted strictly in order of arrival, and none passes a conversion
+//! that waits; a conversion waits only for the holders it conflicts with; no waiter is forgotten
+//! when a holder or a waiter in front of it leaves. Taking and giving back a lock costs the same
+//! however many hold it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -9,11 +10,12 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::modes::MODES;
+use super::modes::{LockMode, MODES};
+use super::names::{FastBuild, OwnerId, Resource, Who};
 use super::waits::{Verdict, Waiter};
-use super::{FastBuild, LockMode, OwnerId, Resource, Who};
 
-/// Up to this many holders are looked through; beyond, an index finds one and counts tell which modes are held.
+/// Up to this many holders are looked through; beyond, an index finds one and counts tell which
+/// modes are held.
 const FEW: usize = 16;
 
 /// One who holds a resource.
@@ -143,7 +145,8 @@ impl Holders {
         self.crowd = Some(Box::new(Crowd { index, counts }));
     }
 
-    /// Whether so many hold it in `mode` that nobody's place in the queue changes when one less does.
+    /// Whether so many hold it in `mode` that nobody's place in the queue changes when one less
+    /// does.
     fn many_hold(&self, mode: LockMode) -> bool {
         self.crowd.as_ref().is_some_and(|crowd| crowd.counts[mode as usize] > 1)
     }
@@ -183,7 +186,8 @@ impl Entry {
         Asked::MustWait { mode, conversion }
     }
 
-    /// `owner` gives it back; whoever can have it now gets it. Nothing happens when it does not hold it.
+    /// `owner` gives it back; whoever can have it now gets it. Nothing happens when it does not
+    /// hold it.
     pub fn give_back(&mut self, owner: OwnerId) {
         if let Some(mode) = self.holders.remove(owner)
             && !self.queue.is_empty()
@@ -223,8 +227,8 @@ impl Entry {
                     self.holders.set(w.who(), w.mode);
                 }
             } else if w.conversion {
-                // Another conversion may still fit; a new request must not pass this one, or readers who keep coming
-                // would keep it waiting for ever.
+                // Another conversion may still fit; a new request must not pass this one, or
+                // readers who keep coming would keep it waiting for ever.
                 passed = Some(key);
             } else {
                 return;
@@ -237,8 +241,8 @@ impl Entry {
     }
 }
 
-/// The locked resources of one hash bucket. The last one that became idle stays, so that a lock that is taken and given
-/// back again and again moves nothing.
+/// The locked resources of one hash bucket. The last one that became idle stays, so that a lock
+/// that is taken and given back again and again moves nothing.
 #[derive(Debug, Default)]
 pub(super) struct Bucket(Vec<(Resource, Entry)>);
 

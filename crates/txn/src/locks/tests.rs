@@ -264,7 +264,8 @@ fn many_holders_agree_with_a_plain_list() {
             let target = o[i].mode_of(&table(1)).map_or(mode, |held| held.join(mode));
             let fits = |other: &LockOwner| other.mode_of(&table(1)).is_none_or(|m| m.compatible(target));
             let free = (0..o.len()).all(|other| other == i || fits(&o[other]));
-            let got = if busy && rng.bool() { Err(()) } else { o[i].lock(table(1), mode, now()).map_err(drop) };
+            let got =
+                if busy && rng.bool() { Err(()) } else { o[i].lock(table(1), mode, now()).map_err(drop) };
             if got.is_ok() {
                 assert!(free, "{mode:?} was granted");
             } else if !m.conflicts(o[i].id(), table(1), target) {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::modes::{ALL_MODES, LockMode, MODES};
+use super::names::{Node, OwnerId, Resource, Who};
 use super::table::QueueKey;
-use super::{Node, OwnerId, Resource, Who};
 
 /// Why a lock was not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,8 @@ pub struct WaitArgs {
     pub timeout_ms: i64,
     /// DEADLOCK_PRIORITY, -10..=10: the lowest in a deadlock gives way.
     pub priority: i8,
-    /// Log bytes that the session's transactions have written: among equals the one with the least to undo gives way.
+    /// Log bytes that the session's transactions have written: among equals the one with the least
+    /// to undo gives way.
     pub log_bytes: u64,
 }
 
@@ -68,17 +69,12 @@ pub(super) struct Waiter {
     changed: Condvar,
 }
 
-/// A waiter has deadlocks looked for after it has been blocked for this long: most waits are shorter.
+/// A waiter has deadlocks looked for after it has been blocked for this long: most waits are
+/// shorter.
 const DETECT_AFTER: Duration = Duration::from_millis(2);
 
 impl Waiter {
-    pub fn new(
-        who: &Who,
-        resource: Resource,
-        mode: LockMode,
-        args: WaitArgs,
-        ticket: u64,
-    ) -> Self {
+    pub fn new(who: &Who, resource: Resource, mode: LockMode, args: WaitArgs, ticket: u64) -> Self {
         Waiter {
             owner: who.id,
             session: who.session,
@@ -114,8 +110,8 @@ impl Waiter {
         self.decide_and(v, || ())
     }
 
-    /// Decides the wait and does something before who waits is woken; false, and nothing is done, when it had been decided
-    /// before.
+    /// Decides the wait and does something before who waits is woken; false, and nothing is done,
+    /// when it had been decided before.
     pub fn decide_and(&self, v: Verdict, before_waking: impl FnOnce()) -> bool {
         let mut now = self.verdict.lock();
         if *now != Verdict::Waiting {
