@@ -3,7 +3,7 @@
 
 use access::AccessError;
 use pages::PageError;
-use txn::{ErrorKind, TxnError};
+use txn::{ErrorKind, LockError, TxnError};
 use types::SqlError;
 
 use crate::Db;
@@ -241,6 +241,17 @@ pub const FILES_BUSY: &str = "Backup, file manipulation operations (such as ALTE
      on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is \
      completed.";
 
+fn deadlock(e: &TxnError) -> String {
+    let session = match e {
+        TxnError::Lock(LockError::Deadlock { session, .. }) => *session,
+        _ => 0,
+    };
+    format!(
+        "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as the \
+         deadlock victim. Rerun the transaction."
+    )
+}
+
 /// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage and failed I/O also
 /// go to the error log.
 pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
@@ -248,13 +259,7 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     let kind = e.kind();
     let error = |severity, state, text: String| SqlError::new(kind.number(), severity, state, text);
     let sql = match kind {
-        ErrorKind::Deadlock => error(
-            13,
-            51,
-            "Transaction was deadlocked on lock resources with another process and has been chosen as the deadlock \
-             victim. Rerun the transaction."
-                .into(),
-        ),
+        ErrorKind::Deadlock => error(13, 51, deadlock(e)),
         ErrorKind::LockTimeout => error(16, 51, "Lock request time out period exceeded.".into()),
         ErrorKind::Cancelled => cancelled(),
         ErrorKind::Doomed => doomed(),
@@ -267,7 +272,9 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
             1,
             format!("The log for database '{name}' is not available. Check the error log for details: {e}."),
         ),
-        ErrorKind::LogCorrupt => error(24, 1, format!("The log record of database '{name}' is corrupted: {e}.")),
+        ErrorKind::LogCorrupt => {
+            error(24, 1, format!("The log record of database '{name}' is corrupted: {e}."))
+        }
         ErrorKind::LogDamaged => error(
             21,
             1,
@@ -276,20 +283,28 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
                  If a backup is not available, it might be necessary to rebuild the log."
             ),
         ),
-        ErrorKind::Io => error(24, 2, format!("The operating system returned an error to database '{name}': {e}.")),
+        ErrorKind::Io => {
+            error(24, 2, format!("The operating system returned an error to database '{name}': {e}."))
+        }
         ErrorKind::Corrupt => error(
             24,
             2,
             format!("A logical consistency-based I/O error was detected in database '{name}': {e}."),
         ),
-        ErrorKind::NoFrames => error(17, 0, "There is insufficient memory available in the buffer pool.".into()),
+        ErrorKind::NoFrames => {
+            error(17, 0, "There is insufficient memory available in the buffer pool.".into())
+        }
         ErrorKind::FilegroupFull => error(17, 2, filegroup_full(db, e)),
-        ErrorKind::DiskFull => error(16, 3, format!("The size of a file of database '{name}' could not be changed: {e}.")),
+        ErrorKind::DiskFull => {
+            error(16, 3, format!("The size of a file of database '{name}' could not be changed: {e}."))
+        }
         ErrorKind::RecoveryFailed => error(21, 1, format!("Recovery of database '{name}' failed: {e}.")),
         ErrorKind::RowTooLong | ErrorKind::KeyTooLong => error(16, 1, format!("{e}.")),
         ErrorKind::File => error(16, 101, format!("A file of database '{name}' cannot be used: {e}.")),
         ErrorKind::FilesBusy => error(16, 2, FILES_BUSY.into()),
-        ErrorKind::Internal => error(20, 1, format!("An inconsistency was detected in database '{name}': {e}.")),
+        ErrorKind::Internal => {
+            error(20, 1, format!("An inconsistency was detected in database '{name}': {e}."))
+        }
     };
     if sql.severity >= 17 {
         db.log_failure(&sql.message);

@@ -9,6 +9,7 @@ pub mod batch;
 mod chores;
 pub mod dbcc;
 pub mod ddl;
+mod deadlocks;
 pub mod encoding;
 pub mod functions;
 pub mod instance;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::above::Engine;
 use crate::chores;
+use crate::deadlocks;
 use crate::instance::{Instance, InstanceError, InstanceOptions, PageMemory};
 use crate::msdb;
 use crate::startup;
@@ -31,6 +32,7 @@ impl Instance {
     ) -> Result<Arc<Instance>, InstanceError> {
         let period = options.chore_period;
         let instance = Instance::open_databases(options, memory, &Engine)?;
+        deadlocks::listen(&instance);
         if !instance.is_read_only() {
             msdb::ensure(&instance);
             startup::launch(&instance);

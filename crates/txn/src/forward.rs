@@ -217,7 +217,7 @@ mod tests {
             home: Default::default(),
             disk: Arc::new(sim::SimDisk::new(1)),
             pool: Arc::new(pool),
-            locks: Arc::new(LockManager::new()),
+            locks: LockManager::new(),
             db: 5,
             pace: Pace { background: false, ..Pace::default() },
             scratch: false,

@@ -54,7 +54,8 @@ pub struct Txn {
     shared: Option<Arc<TxnShared>>,
     /// Locks of this transaction.
     pub locks: LockOwner,
-    /// How it waits: LOCK_TIMEOUT and DEADLOCK_PRIORITY.
+    /// How it waits: LOCK_TIMEOUT and DEADLOCK_PRIORITY; and the log that the session's other
+    /// transactions have written.
     pub wait: WaitArgs,
     ghosts: Vec<(UnitId, PageId)>,
     deferred: Vec<Deferred>,
@@ -174,7 +175,7 @@ impl Txn {
     }
 
     pub(crate) fn wait_args(&self) -> WaitArgs {
-        WaitArgs { log_bytes: self.log_state().bytes, ..self.wait }
+        WaitArgs { log_bytes: self.log_state().bytes + self.wait.log_bytes, ..self.wait }
     }
 
     /// Locks something of this database until the end of the transaction.

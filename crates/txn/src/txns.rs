@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use crate::end_ring::EndRing;
 use crate::live::{Clock, LiveSnapshots, Place};
-use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, manager::Who};
+use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, Who};
 use crate::running::{Active, Running};
 use access::{Endings, Snapshot};
 use pages::{PageId, TxnId};
@@ -216,7 +216,7 @@ impl TxnTable {
             let mut t = self.inner.lock();
             let active = t.running.get_mut(txn)?;
             active.waited = true;
-            Some(active.owner)
+            Some(Who { id: active.owner, session: active.shared.session })
         })
     }
 

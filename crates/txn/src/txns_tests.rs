@@ -8,7 +8,7 @@ fn lsn(n: u32) -> Lsn {
 
 /// Its ring has room for `size` ids, so that they leave it soon.
 fn table_with(size: usize) -> (TxnTable, Who) {
-    let locks = Arc::new(LockManager::new());
+    let locks = LockManager::new();
     let who = Who { id: locks.new_owner(), session: 51 };
     (TxnTable::with_ring(1, locks, TxnId(10), size), who)
 }

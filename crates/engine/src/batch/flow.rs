@@ -1,5 +1,6 @@
 //! Statements that the interpreter itself knows: messages and errors, waiting, SET options, transactions, USE.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{
@@ -321,6 +322,8 @@ impl Run<'_> {
                     IsolationLevel::Snapshot => Isolation::Snapshot,
                     IsolationLevel::Serializable => Isolation::Serializable,
                 };
+                let number = self.core.options.isolation.number() as u8;
+                self.core.shared.isolation.store(number, Ordering::Relaxed);
             }
             SetOption::Value { name, value } => self.set_value(at, name, value)?,
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use expr::Expr;
 use expr::functions::{ArgRule as A, CallCx, Function, int, text_arg};
 use rustix::time::{ClockId, clock_gettime};
-use txn::locks::{LockStatus, OwnerId};
+use txn::locks::OwnerId;
 use txn::{LockMode, Resource};
 use types::{DataType, Len, SqlError, Value};
 
@@ -111,11 +111,7 @@ fn applock_mode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> 
     let core = session(cx)?;
     let Some(owner) = owner(core, text_arg(args, 2))? else { return Ok(Value::Null) };
     let resource = resource(core, text_arg(args, 0), text_arg(args, 1))?;
-    let held =
-        core.instance().locks().list(None).into_iter().find(|lock| {
-            lock.resource == resource && lock.owner == owner && lock.status == LockStatus::Grant
-        });
-    Ok(Value::str(match held.map(|lock| lock.mode) {
+    Ok(Value::str(match core.instance().locks().mode_held(owner, &resource) {
         None => "NoLock",
         Some(LockMode::S) => "Shared",
         Some(LockMode::U) => "Update",

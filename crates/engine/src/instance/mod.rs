@@ -7,6 +7,7 @@ pub(crate) mod boot_text;
 pub mod credentials;
 mod budget;
 mod data_files;
+pub(crate) mod deadlocks;
 pub mod figures;
 pub(crate) mod file_errors;
 pub mod file_specs;
@@ -79,6 +80,8 @@ pub struct Instance {
     read_only: Option<PathBuf>,
     pub(crate) pool: Arc<BufferPool>,
     pub(crate) locks: Arc<LockManager>,
+    /// The newest deadlocks.
+    pub(crate) deadlocks: deadlocks::Deadlocks,
     pub(crate) log_waits: Arc<LogWaits>,
     /// (number, microseconds) of the buffer pool's waits at the last CLEAR.
     page_waits_base: Mutex<[(u64, u64); PageWait::ALL.len()]>,
@@ -142,7 +145,7 @@ pub(crate) trait BatchTexts: Any + Send + Sync {
 fn lock_manager() -> Arc<LockManager> {
     let locks = LockManager::new();
     locks.set_interrupted(activity::interrupted);
-    Arc::new(locks)
+    locks
 }
 
 impl Instance {
@@ -208,6 +211,7 @@ impl Instance {
             read_only,
             pool: Arc::new(memory.pool),
             locks: lock_manager(),
+            deadlocks: deadlocks::Deadlocks::default(),
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.

@@ -83,6 +83,11 @@ impl Instance {
         sessions.iter().filter_map(|(spid, session)| session.upgrade().map(|s| (*spid, s))).collect()
     }
 
+    /// A running session.
+    pub(crate) fn session_of(&self, spid: u32) -> Option<Arc<SessionShared>> {
+        self.sessions.lock().get(&i32::try_from(spid).ok()?)?.upgrade()
+    }
+
     /// Ends all sessions as KILL does: their batches stop at the next statement or wait, and roll back.
     pub fn end_sessions(&self) {
         for (_, session) in self.sessions() {

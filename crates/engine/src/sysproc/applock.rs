@@ -1,6 +1,5 @@
 //! sp_getapplock and sp_releaseapplock: locks on names that applications choose.
 //! Guarantees: a lock is given back with its owner, the transaction or the session; it must be released as often as it was got.
-//! Deadlocks between locks of sessions and locks of transactions are not found: such a wait ends by its time-out.
 
 use crate::instance::OfInstance;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -180,7 +180,7 @@ fn counters(instance: &Instance) -> Vec<Counter> {
     let mut out = Vec::new();
     of_databases(instance, &mut out);
     let sessions = instance.sessions().len() as u64;
-    let blocked = instance.locks().waiting().len() as u64;
+    let blocked = instance.locks().waiting_count() as u64;
     let general = vec![
         ("User Connections", sessions, RAW),
         ("Logins/sec", instance.logins(), PER_SECOND),

@@ -14,6 +14,7 @@ pub mod dblog;
 mod dependencies;
 mod described;
 pub mod devices;
+mod extended_events;
 pub mod files;
 mod foreign_keys;
 mod index_usage;
@@ -92,6 +93,7 @@ static LISTS: &[&[&dyn SystemView]] = &[
     physical::ALL,
     index_usage::ALL,
     os::ALL,
+    extended_events::ALL,
     query_store::ALL,
 ];
 

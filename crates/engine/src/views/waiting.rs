@@ -1,9 +1,7 @@
 //! The waits of this moment: sys.dm_os_waiting_tasks, and what the views of sessions and requests say of it.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use txn::locks::OwnerId;
 use txn::{Resource, What};
 use types::{DataType, Len, Value};
 
@@ -29,23 +27,8 @@ pub struct Wait {
     pub blocker: Option<i32>,
 }
 
-/// The sessions that own locks or run transactions.
-fn owners(instance: &Instance) -> HashMap<OwnerId, i32> {
-    let mut owners = HashMap::new();
-    for lock in instance.locks().list(None) {
-        owners.insert(lock.owner, lock.session as i32);
-    }
-    for db in instance.databases() {
-        let Some(storage) = db.storage_if_open() else { continue };
-        for txn in storage.txns().active() {
-            owners.insert(txn.owner, txn.session as i32);
-        }
-    }
-    owners
-}
-
 /// A resource as dm_exec_requests.wait_resource names it.
-fn wait_resource(resource: &Resource) -> String {
+pub(crate) fn wait_resource(resource: &Resource) -> String {
     let db = resource.db;
     match resource.what {
         What::Database => format!("DATABASE: {db}:0 "),
@@ -88,14 +71,13 @@ pub fn waits(instance: &Instance) -> Vec<Wait> {
         let (resource, description) = (String::new(), String::new());
         Some(Wait { session, wait_type: wait_type(kind), waited, resource, description, blocker: None })
     });
-    let owners = owners(instance);
     let locks = instance.locks().waiting().into_iter().map(|w| Wait {
-        session: w.session as i32,
+        session: w.who.session as i32,
         wait_type: w.mode.wait_type(),
         waited: w.waited,
         resource: wait_resource(&w.resource),
         description: description(&w.resource, w.mode.name()),
-        blocker: w.blockers.iter().find_map(|owner| owners.get(owner)).copied(),
+        blocker: w.blocker.map(|who| who.session as i32).filter(|session| *session != 0),
     });
     let mut all: Vec<Wait> = locks.chain(log).collect();
     all.sort_by_key(|w| std::cmp::Reverse(w.waited));

@@ -286,7 +286,7 @@ impl Instance {
             requests: requests(self),
             pool: counters::of_pool(self).into_iter().map(|(name, value, _)| (name.into(), value)).collect(),
             logins: self.logins(),
-            blocked: self.locks().waiting().len() as u64,
+            blocked: self.locks().waiting_count() as u64,
             deadlocks,
             lock_timeouts,
             kept_batches: self.kept_batches() as u64,

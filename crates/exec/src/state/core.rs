@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
@@ -67,6 +67,9 @@ pub struct SessionShared {
     pub batches: AtomicU64,
     /// Owner of the locks that the session may be waiting for.
     pub lock_owner: AtomicU64,
+    /// The isolation level of its newest transaction, as sys.dm_exec_sessions numbers it; 0 before
+    /// the first.
+    pub isolation: AtomicU8,
     /// What the session calls itself.
     pub names: Mutex<Names>,
     /// What it does right now.
@@ -518,13 +521,15 @@ impl SessionCore {
         for open in &mut self.transactions.open {
             open.txn.wait = wait;
         }
+        self.transactions.share_log_bytes();
     }
 
+    /// How the session waits for a lock that is none of its open transactions'.
     pub fn wait_args(&self) -> WaitArgs {
         WaitArgs {
             timeout_ms: self.options.lock_timeout.into(),
             priority: self.options.deadlock_priority.clamp(-10, 10) as i8,
-            log_bytes: 0,
+            log_bytes: self.transactions.log_bytes(),
         }
     }
 }

@@ -84,6 +84,21 @@ pub struct Transactions {
 /// A place in each open transaction, by database.
 pub(super) type Marks = SmallVec<[(i32, Savepoint); 2]>;
 
+impl Transactions {
+    /// What they have written to the log: the price of the session as a deadlock's victim.
+    pub(super) fn log_bytes(&self) -> u64 {
+        self.open.iter().map(|open| open.txn.log_state().bytes).sum()
+    }
+
+    /// Tells each what the others have written.
+    pub(super) fn share_log_bytes(&mut self) {
+        let all = self.log_bytes();
+        for open in &mut self.open {
+            open.txn.wait.log_bytes = all - open.txn.log_state().bytes;
+        }
+    }
+}
+
 impl SessionCore {
     /// The session's transaction in a database: joined when there is one, begun when not.
     ///
@@ -111,6 +126,7 @@ impl SessionCore {
         let mut txn = storage.begin(self.spid() as u32).map_err(|e| db_error(db, &e))?;
         txn.wait = self.wait_args();
         self.shared.lock_owner.store(txn.locks.id().0, Ordering::Relaxed);
+        self.shared.isolation.store(self.options.isolation.number() as u8, Ordering::Relaxed);
         self.transactions.autonomous |= db.is_autonomous();
         let mark = txn.mark();
         self.transactions.open.push(OpenTxn {
@@ -123,6 +139,7 @@ impl SessionCore {
             newest: false,
             kept: None,
         });
+        self.transactions.share_log_bytes();
         Ok(self.transactions.open.len() - 1)
     }
 
@@ -168,6 +185,9 @@ impl SessionCore {
         }
         for open in &mut self.transactions.open {
             open.mark = open.txn.mark();
+        }
+        if self.transactions.open.len() > 1 {
+            self.transactions.share_log_bytes();
         }
         self.transactions.ddl_mark = self.transactions.ddl.len();
         self.transactions.counts.begin_statement();

@@ -1,96 +1,45 @@
-//! The lock table, a fixed number of buckets each with its own mutex, and the queues.
-//! Guarantees: new requests are granted strictly in order of arrival; a conversion waits only for the holders it
-//! conflicts with; no waiter is forgotten when a holder or a waiter in front of it leaves.
+//! The lock manager: a table of a fixed number of buckets, each with its own mutex, and the
+//! register of who waits.
+//! Guarantees: a request that can be granted takes one short mutex; one that waits is registered
+//! before it blocks, so that a cancel, a database that goes offline and the search for deadlocks
+//! find it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
-use smallvec::SmallVec;
 
+use super::deadlocks::Deadlock;
+use super::modes::LockMode;
+use super::monitor::Monitor;
+use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
+use super::table::{Asked, Bucket};
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
-use super::{FastBuild, LockMode, OwnerId, Resource, What};
 use pages::TxnId;
 
 /// A power of two. Each bucket is short unless one owner holds very many keys.
 const BUCKETS: usize = 8192;
 
-/// Who asks for a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Who {
-    /// Identity of the holder.
-    pub id: OwnerId,
-    /// The session to show in lists.
-    pub session: u32,
-}
-
-#[derive(Debug)]
-struct Grant {
-    who: Who,
-    mode: LockMode,
-}
-
-/// One locked resource.
-#[derive(Debug, Default)]
-struct Entry {
-    granted: SmallVec<[Grant; 2]>,
-    /// The modes in `granted`, as bits.
-    mask: u32,
-    /// Conversions first, then new requests, each in order of arrival.
-    queue: VecDeque<Arc<Waiter>>,
-}
-
-/// The locked resources of one hash bucket. The last one that became idle stays, so that a lock that is taken and given
-/// back again and again moves nothing.
-#[derive(Debug, Default)]
-struct Bucket(Vec<(Resource, Entry)>);
-
-impl Bucket {
-    fn find(&mut self, r: &Resource) -> Option<usize> {
-        self.0.iter().position(|(at, _)| at == r)
-    }
-
-    fn get(&mut self, r: &Resource) -> Option<&mut Entry> {
-        self.0.iter_mut().find(|(at, _)| at == r).map(|(_, e)| e)
-    }
-
-    fn entry(&mut self, r: Resource) -> &mut Entry {
-        let at = match self.find(&r) {
-            Some(i) => i,
-            None => match self.0.iter().position(|(_, e)| e.is_idle()) {
-                Some(i) => {
-                    self.0[i].0 = r;
-                    i
-                }
-                None => {
-                    self.0.push((r, Entry::default()));
-                    self.0.len() - 1
-                }
-            },
-        };
-        &mut self.0[at].1
-    }
-
-    fn tidy(&mut self, i: usize) {
-        if self.0.len() > 1 && self.0[i].1.is_idle() {
-            self.0.swap_remove(i);
-        }
-    }
-}
+/// What is told of each deadlock that was broken.
+type DeadlockListener = Box<dyn Fn(&Deadlock) + Send + Sync>;
 
 /// The lock table of an instance.
 pub struct LockManager {
-    buckets: Box<[Mutex<Bucket>]>,
-    /// The waiting owners: the edges of the wait-for graph start here.
-    waiting: Mutex<HashMap<OwnerId, Arc<Waiter>, FastBuild>>,
+    pub(super) buckets: Box<[Mutex<Bucket>]>,
+    /// Who waits, by node and ticket: the edges of the graph of waits start here.
+    pub(super) waiting: Mutex<BTreeMap<(Node, u64), Arc<Waiter>>>,
     /// Databases that went offline: nobody may wait in them.
     dead: Mutex<Vec<u16>>,
-    /// One search for deadlocks at a time.
-    detector: Mutex<()>,
+    pub(super) monitor: Monitor,
+    /// Held while deadlocks are looked for.
+    pub(super) searching: Mutex<()>,
+    pub(super) listener: OnceLock<DeadlockListener>,
+    pub(super) me: Weak<LockManager>,
     next_owner: AtomicU64,
     next_ticket: AtomicU64,
-    waits: LockWaits,
+    pub(super) waits: LockWaits,
     /// Whether what this thread does is to stop.
     interrupted: OnceLock<fn() -> bool>,
 }
@@ -101,140 +50,36 @@ impl std::fmt::Debug for LockManager {
     }
 }
 
-/// State of a request in sys.dm_tran_locks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LockStatus {
-    /// Held.
-    Grant,
-    /// Waiting in the queue.
-    Wait,
-    /// Held in a weaker mode, waiting for a stronger one.
-    Convert,
-}
-
-/// A row of sys.dm_tran_locks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LockInfo {
-    /// What is locked.
-    pub resource: Resource,
-    /// Held or asked mode.
-    pub mode: LockMode,
-    /// Held or waiting.
-    pub status: LockStatus,
-    /// Who.
-    pub owner: OwnerId,
-    /// The session of the owner.
-    pub session: u32,
-    /// Microseconds waited so far; 0 for a held lock.
-    pub waited_us: u64,
-}
-
-/// A request that is blocked, for sys.dm_os_waiting_tasks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
-    /// Who waits.
-    pub owner: OwnerId,
-    /// Its session.
-    pub session: u32,
-    /// For what.
-    pub resource: Resource,
-    /// In which mode.
-    pub mode: LockMode,
-    /// How long so far.
-    pub waited: std::time::Duration,
-    /// Owners that must give way first.
-    pub blockers: Vec<OwnerId>,
-}
-
-impl Entry {
-    fn position(&self, owner: OwnerId) -> Option<usize> {
-        self.granted.iter().position(|g| g.who.id == owner)
-    }
-
-    fn others_mask(&self, owner: OwnerId) -> u32 {
-        self.granted.iter().filter(|g| g.who.id != owner).fold(0, |m, g| m | g.mode.bit())
-    }
-
-    fn may_hold(&self, owner: OwnerId, mode: LockMode, conversion: bool) -> bool {
-        let others = if conversion { self.others_mask(owner) } else { self.mask };
-        others & !mode.compatible_mask() == 0
-    }
-
-    fn grant(&mut self, who: Who, mode: LockMode) {
-        match self.position(who.id) {
-            Some(i) => {
-                self.granted[i].mode = mode;
-                self.remask();
-            }
-            None => {
-                self.granted.push(Grant { who, mode });
-                self.mask |= mode.bit();
-            }
-        }
-    }
-
-    fn remask(&mut self) {
-        self.mask = self.granted.iter().fold(0, |m, g| m | g.mode.bit());
-    }
-
-    fn enqueue(&mut self, w: Arc<Waiter>) {
-        if w.conversion {
-            let at = self.queue.iter().take_while(|q| q.conversion).count();
-            self.queue.insert(at, w);
-        } else {
-            self.queue.push_back(w);
-        }
-    }
-
-    /// Grants whatever has become possible.
-    fn promote(&mut self) {
-        let mut i = 0;
-        while i < self.queue.len() {
-            let w = self.queue[i].clone();
-            if self.may_hold(w.owner, w.mode, w.conversion) {
-                self.queue.remove(i);
-                if w.decide(Verdict::Granted) {
-                    self.grant(Who { id: w.owner, session: w.session }, w.mode);
-                }
-            } else if w.conversion {
-                i += 1; // another conversion may still fit
-            } else {
-                break;
-            }
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.granted.is_empty() && self.queue.is_empty()
-    }
-}
-
-impl Default for LockManager {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl LockManager {
     /// An empty lock table.
-    pub fn new() -> Self {
-        LockManager {
+    pub fn new() -> Arc<Self> {
+        Arc::new_cyclic(|me| LockManager {
             buckets: (0..BUCKETS).map(|_| Mutex::default()).collect(),
             waiting: Mutex::default(),
             dead: Mutex::default(),
-            detector: Mutex::new(()),
+            monitor: Monitor::default(),
+            searching: Mutex::new(()),
+            listener: OnceLock::new(),
+            me: me.clone(),
             next_owner: AtomicU64::new(1),
             next_ticket: AtomicU64::new(1),
             waits: LockWaits::default(),
             interrupted: OnceLock::new(),
-        }
+        })
     }
 
-    /// What tells a thread that is about to wait whether what it does is to stop: one that is cancelled before its wait begins does
-    /// not wait. The first call holds.
+    /// What tells a thread that is about to wait whether what it does is to stop: one that is
+    /// cancelled before its wait begins does not wait. The first call holds.
     pub fn set_interrupted(&self, interrupted: fn() -> bool) {
         // A second one would be the same function.
         let _ = self.interrupted.set(interrupted);
+    }
+
+    /// What is told of each deadlock, by the thread that broke it. It must not wait for locks. The
+    /// first call holds.
+    pub fn set_deadlock_listener(&self, listener: impl Fn(&Deadlock) + Send + Sync + 'static) {
+        // A second one would be of the same instance.
+        let _ = self.listener.set(Box::new(listener));
     }
 
     /// A new identity for a transaction or session.
@@ -242,9 +87,8 @@ impl LockManager {
         OwnerId(self.next_owner.fetch_add(1, Relaxed))
     }
 
-    fn bucket(&self, r: &Resource) -> MutexGuard<'_, Bucket> {
-        use std::hash::{BuildHasher, BuildHasherDefault};
-        let h = BuildHasherDefault::<super::FastHash>::default().hash_one(r);
+    pub(super) fn bucket(&self, r: &Resource) -> MutexGuard<'_, Bucket> {
+        let h = FastBuild::default().hash_one(r);
         self.buckets[h as usize % BUCKETS].lock()
     }
 
@@ -259,57 +103,54 @@ impl LockManager {
     ) -> Result<LockMode, LockError> {
         let mut bucket = self.bucket(&resource);
         let entry = bucket.entry(resource);
-        let held = entry.position(who.id).map(|i| entry.granted[i].mode);
-        let target = held.map_or(mode, |h| h.join(mode));
-        if held == Some(target) {
-            return Ok(target);
-        }
-        let conversion = held.is_some();
-        if (conversion || entry.queue.is_empty()) && entry.may_hold(who.id, target, conversion) {
-            entry.grant(who, target);
-            return Ok(target);
-        }
+        let (mode, conversion) = match entry.ask(who, mode) {
+            Asked::Held(mode) => return Ok(mode),
+            Asked::MustWait { mode, conversion } => (mode, conversion),
+        };
         if args.timeout_ms == 0 {
             self.waits.timeouts.fetch_add(1, Relaxed);
             return Err(LockError::Timeout { resource });
         }
-        let mut waiter = Waiter::new(&who, resource, target, args, self.next_ticket.fetch_add(1, Relaxed));
+        // The ticket is taken under the bucket's mutex: in a queue tickets ascend in order of
+        // arrival.
+        let mut waiter = Waiter::new(&who, resource, mode, args, self.next_ticket.fetch_add(1, Relaxed));
         waiter.conversion = conversion;
         let waiter = Arc::new(waiter);
-        entry.enqueue(waiter.clone());
+        entry.queue.insert(waiter.queue_key(), waiter.clone());
         drop(bucket);
-        self.block(&waiter).map(|()| target)
+        self.block(&waiter).map(|()| mode)
     }
 
     /// Whether others hold `resource` in a mode that forbids `mode` to `owner`. Does not wait.
     pub fn conflicts(&self, owner: OwnerId, resource: Resource, mode: LockMode) -> bool {
-        let mut bucket = self.bucket(&resource);
-        bucket.get(&resource).is_some_and(|e| e.others_mask(owner) & !mode.compatible_mask() != 0)
+        let bucket = self.bucket(&resource);
+        bucket.get(&resource).is_some_and(|e| e.holders.others_mask(owner) & !mode.compatible_mask() != 0)
     }
 
-    /// Waits until transaction `txn` has ended. `mark` is called once the wait is registered: it makes the transaction
-    /// call [`LockManager::txn_ended`] when it ends and returns who runs it, or None when it has ended already.
+    /// Waits until transaction `txn` has ended. `mark` is called once the wait is certain to be
+    /// noticed: it makes the transaction call [`LockManager::txn_ended`] when it ends and returns
+    /// who runs it, or None when it has ended already.
     pub fn wait_txn(
         &self,
         who: Who,
         db: u16,
         txn: TxnId,
         args: WaitArgs,
-        mark: impl FnOnce() -> Option<OwnerId>,
+        mark: impl FnOnce() -> Option<Who>,
     ) -> Result<(), LockError> {
         let resource = Resource { db, what: What::Txn(txn) };
         let mut bucket = self.bucket(&resource);
         let Some(blocker) = mark() else { return Ok(()) };
-        debug_assert_ne!(blocker, who.id, "a transaction waits for itself");
+        debug_assert_ne!(blocker.id, who.id, "a transaction waits for itself");
         if args.timeout_ms == 0 {
             self.waits.timeouts.fetch_add(1, Relaxed);
             return Err(LockError::Timeout { resource });
         }
-        let mut waiter =
-            Waiter::new(&who, resource, LockMode::X, args, self.next_ticket.fetch_add(1, Relaxed));
+        let ticket = self.next_ticket.fetch_add(1, Relaxed);
+        let mut waiter = Waiter::new(&who, resource, LockMode::X, args, ticket);
         waiter.blocker = Some(blocker);
         let waiter = Arc::new(waiter);
-        bucket.entry(resource).queue.push_back(waiter.clone());
+        bucket.entry(resource).queue.insert(waiter.queue_key(), waiter.clone());
         drop(bucket);
         self.block(&waiter)
     }
@@ -319,27 +160,28 @@ impl LockManager {
         let resource = Resource { db, what: What::Txn(txn) };
         let mut bucket = self.bucket(&resource);
         let Some(i) = bucket.find(&resource) else { return };
-        let queue = std::mem::take(&mut bucket.0[i].1.queue);
+        let queue = std::mem::take(&mut bucket.at(i).queue);
         bucket.tidy(i);
         drop(bucket);
-        for w in queue {
+        for w in queue.into_values() {
             w.decide(Verdict::Granted);
         }
     }
 
     fn block(&self, waiter: &Arc<Waiter>) -> Result<(), LockError> {
-        self.waiting.lock().insert(waiter.owner, waiter.clone());
+        let key = (waiter.node(), waiter.ticket);
+        self.waiting.lock().insert(key, waiter.clone());
         // Who cancels sets his flag and then looks for waiters: either he finds this one, or it finds the flag.
         let interrupted = self.interrupted.get().is_some_and(|interrupted| interrupted());
         if interrupted || self.dead.lock().contains(&waiter.resource.db) {
             waiter.decide(Verdict::Cancelled);
         }
-        let mut verdict = waiter.wait(|| self.break_deadlocks(waiter));
+        let mut verdict = waiter.wait(|| self.ask_monitor());
         if verdict == Verdict::Waiting {
             // Timed out, unless somebody decides in this moment.
             verdict = if waiter.decide(Verdict::Cancelled) { Verdict::Waiting } else { waiter.verdict() };
         }
-        self.waiting.lock().remove(&waiter.owner);
+        self.waiting.lock().remove(&key);
         self.waits.add(waiter.mode, waiter.since.elapsed());
         let resource = waiter.resource;
         if verdict == Verdict::Granted {
@@ -347,7 +189,7 @@ impl LockManager {
         }
         self.leave_queue(waiter);
         Err(match verdict {
-            Verdict::Victim => LockError::Deadlock { resource },
+            Verdict::Victim => LockError::Deadlock { resource, session: waiter.session },
             Verdict::Cancelled => LockError::Cancelled { resource },
             _ => {
                 self.waits.timeouts.fetch_add(1, Relaxed);
@@ -356,15 +198,10 @@ impl LockManager {
         })
     }
 
-    fn leave_queue(&self, waiter: &Arc<Waiter>) {
+    fn leave_queue(&self, waiter: &Waiter) {
         let mut bucket = self.bucket(&waiter.resource);
         let Some(i) = bucket.find(&waiter.resource) else { return };
-        let entry = &mut bucket.0[i].1;
-        entry.queue.retain(|q| !Arc::ptr_eq(q, waiter));
-        // Nobody is granted a transaction: those that wait for it wait for its end.
-        if waiter.blocker.is_none() {
-            entry.promote();
-        }
+        bucket.at(i).leave(waiter);
         bucket.tidy(i);
     }
 
@@ -372,18 +209,15 @@ impl LockManager {
     pub fn unlock(&self, owner: OwnerId, resource: Resource) {
         let mut bucket = self.bucket(&resource);
         let Some(i) = bucket.find(&resource) else { return };
-        let entry = &mut bucket.0[i].1;
-        if let Some(at) = entry.position(owner) {
-            entry.granted.swap_remove(at);
-            entry.remask();
-            entry.promote();
-        }
+        bucket.at(i).give_back(owner);
         bucket.tidy(i);
     }
 
     /// Ends the waits of a session's transactions (KILL, attention). True when a wait was ended.
     pub fn cancel(&self, session: u32) -> bool {
-        let list: Vec<_> = self.waiting.lock().values().filter(|w| w.session == session).cloned().collect();
+        let node = Node::of_session(session);
+        let list: Vec<_> =
+            self.waiting.lock().range((node, 0)..=(node, u64::MAX)).map(|(_, w)| w.clone()).collect();
         list.iter().filter(|w| w.decide(Verdict::Cancelled)).count() > 0
     }
 
@@ -401,127 +235,6 @@ impl LockManager {
         }
     }
 
-    /// The owners that `w` waits for now.
-    fn blockers(&self, w: &Waiter) -> Vec<OwnerId> {
-        if let Some(b) = w.blocker {
-            return vec![b];
-        }
-        let mut bucket = self.bucket(&w.resource);
-        let Some(entry) = bucket.get(&w.resource) else { return Vec::new() };
-        let holders = entry.granted.iter().filter(|g| g.who.id != w.owner && !g.mode.compatible(w.mode));
-        let mut list: Vec<OwnerId> = holders.map(|g| g.who.id).collect();
-        if !w.conversion {
-            let ahead = entry.queue.iter().take_while(|q| q.ticket != w.ticket);
-            list.extend(ahead.map(|q| q.owner).filter(|o| *o != w.owner));
-        }
-        list
-    }
-
-    fn waits_now(&self, owner: OwnerId) -> Option<Arc<Waiter>> {
-        self.waiting.lock().get(&owner).filter(|w| w.verdict() == Verdict::Waiting).cloned()
-    }
-
-    /// Looks for cycles through `start` and ends each by choosing a victim.
-    fn break_deadlocks(&self, start: &Arc<Waiter>) {
-        let _one = self.detector.lock();
-        // Bounded: a cycle that dissolves while it is being confirmed does not count as broken.
-        for _ in 0..16 {
-            let Some(cycle) = self.find_cycle(start) else { return };
-            if !self.still_there(&cycle) {
-                continue;
-            }
-            let victim = cycle
-                .iter()
-                .min_by_key(|w| (w.args.priority, w.args.log_bytes, std::cmp::Reverse(w.ticket)))
-                .cloned();
-            let Some(victim) = victim else { return };
-            if victim.decide(Verdict::Victim) {
-                self.waits.deadlocks.fetch_add(1, Relaxed);
-            }
-            if Arc::ptr_eq(&victim, start) {
-                return;
-            }
-        }
-    }
-
-    /// Depth-first search along "waits for" from `start` back to its owner.
-    fn find_cycle(&self, start: &Arc<Waiter>) -> Option<Vec<Arc<Waiter>>> {
-        let mut seen: HashMap<OwnerId, (), FastBuild> = HashMap::default();
-        let mut path: Vec<(Arc<Waiter>, Vec<OwnerId>)> = vec![(start.clone(), self.blockers(start))];
-        while let Some((_, next)) = path.last_mut() {
-            let Some(owner) = next.pop() else {
-                path.pop();
-                continue;
-            };
-            if owner == start.owner {
-                return Some(path.into_iter().map(|(w, _)| w).collect());
-            }
-            if seen.insert(owner, ()).is_some() {
-                continue;
-            }
-            if let Some(w) = self.waits_now(owner) {
-                let next = self.blockers(&w);
-                path.push((w, next));
-            }
-        }
-        None
-    }
-
-    /// The search looks at one resource after the other. The cycle is real when every edge is still there and every
-    /// waiter has waited in one go since it was found: a waiter neither takes nor releases locks.
-    fn still_there(&self, cycle: &[Arc<Waiter>]) -> bool {
-        let edges = cycle.iter().zip(cycle.iter().cycle().skip(1));
-        edges.into_iter().all(|(a, b)| self.blockers(a).contains(&b.owner))
-            && cycle.iter().all(|w| w.verdict() == Verdict::Waiting)
-    }
-
-    /// Everything held and waited for, for sys.dm_tran_locks. `db` limits to one database.
-    pub fn list(&self, db: Option<u16>) -> Vec<LockInfo> {
-        let mut out = Vec::new();
-        for bucket in &self.buckets {
-            for (resource, entry) in bucket.lock().0.iter().filter(|(r, _)| db.is_none_or(|d| d == r.db)) {
-                out.extend(entry.granted.iter().map(|g| LockInfo {
-                    resource: *resource,
-                    mode: g.mode,
-                    status: LockStatus::Grant,
-                    owner: g.who.id,
-                    session: g.who.session,
-                    waited_us: 0,
-                }));
-                out.extend(entry.queue.iter().map(|w| LockInfo {
-                    resource: *resource,
-                    mode: w.mode,
-                    status: if w.conversion { LockStatus::Convert } else { LockStatus::Wait },
-                    owner: w.owner,
-                    session: w.session,
-                    waited_us: w.since.elapsed().as_micros() as u64,
-                }));
-            }
-        }
-        out
-    }
-
-    /// The waiters, longest first, and what each waits for.
-    pub fn waiting(&self) -> Vec<Waiting> {
-        let mut waiters: Vec<Arc<Waiter>> = self.waiting.lock().values().cloned().collect();
-        waiters.retain(|w| w.verdict() == Verdict::Waiting);
-        waiters.sort_by_key(|w| w.since);
-        let describe = |w: &Arc<Waiter>| Waiting {
-            owner: w.owner,
-            session: w.session,
-            resource: w.resource,
-            mode: w.mode,
-            waited: w.since.elapsed(),
-            blockers: self.blockers(w),
-        };
-        waiters.iter().map(describe).collect()
-    }
-
-    /// For each waiter: its session and the sessions' owners that block it (blocking_session_id).
-    pub fn blocking(&self, owner: OwnerId) -> Vec<OwnerId> {
-        self.waits_now(owner).map_or_else(Vec::new, |w| self.blockers(&w))
-    }
-
     /// Wait totals per LCK_M_* type, only those that occurred.
     pub fn wait_stats(&self) -> Vec<LockWaitStat> {
         self.waits.list()
@@ -535,5 +248,11 @@ impl LockManager {
     /// Deadlocks broken and timeouts given since the start.
     pub fn counters(&self) -> (u64, u64) {
         (self.waits.deadlocks.load(Relaxed), self.waits.timeouts.load(Relaxed))
+    }
+}
+
+impl Drop for LockManager {
+    fn drop(&mut self) {
+        self.monitor.stop();
     }
 }

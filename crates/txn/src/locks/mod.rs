@@ -1,107 +1,29 @@
 //! The lock manager: what each owner holds and waits for, and the victims of deadlocks.
-//! Guarantees: grants are first in, first out with conversions in front; a lock that is free costs one short mutex;
-//! every deadlock among the waiters of one manager is found, waits for transactions (row locks) included.
+//! Guarantees: grants are first in, first out with conversions in front; a lock that is free costs
+//! one short mutex, however many hold it; every deadlock is found, whichever databases and kinds of
+//! locks it goes over, waits for transactions (row locks) included, and is looked for again as long
+//! as anybody waits.
 
-pub mod manager;
+mod deadlocks;
+mod graph;
+mod lists;
+mod manager;
 pub mod modes;
+mod monitor;
+mod names;
 pub mod owner;
+mod table;
 pub mod waits;
 
-pub use manager::{LockInfo, LockManager, LockStatus, Waiting};
+pub use deadlocks::{Block, Deadlock, DeadlockEdge, DeadlockParty};
+pub use lists::{LockInfo, LockStatus, Waiting};
+pub use manager::LockManager;
 pub use modes::LockMode;
+pub use names::{FastBuild, FastHash, OwnerId, Resource, What, Who};
 pub use owner::LockOwner;
 pub use waits::{LockError, LockWaitStat, WaitArgs};
 
-use pages::TxnId;
-
-/// Identity of a holder or waiter: a transaction or a session. Unique within one lock manager, never reused.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct OwnerId(pub u64);
-
-/// What is locked. `db` is the database id within the instance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Resource {
-    /// Database id.
-    pub db: u16,
-    /// What in it.
-    pub what: What,
-}
-
-/// The lockable things of a database.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum What {
-    /// The database itself (sessions that use it hold S).
-    Database,
-    /// A schema, by id.
-    Schema(u32),
-    /// An object's definition (SCH-S, SCH-M), by object id.
-    Object(u32),
-    /// A table's rows as a whole, by object id.
-    Table(u32),
-    /// A key or key range of an allocation unit, by hash.
-    Key { unit: u32, hash: u64 },
-    /// A row of a heap.
-    Rid { unit: u32, file: u16, page: u32, slot: u16 },
-    /// An application lock, by hash of its name.
-    Application(u64),
-    /// The rows that a transaction has written. Held implicitly by the running transaction; waited for through
-    /// [`LockManager::wait_txn`].
-    Txn(TxnId),
-}
-
-impl What {
-    /// The type name as in sys.dm_tran_locks.resource_type.
-    pub fn type_name(&self) -> &'static str {
-        match self {
-            What::Database => "DATABASE",
-            What::Schema(_) => "METADATA",
-            What::Object(_) | What::Table(_) => "OBJECT",
-            What::Key { .. } => "KEY",
-            What::Rid { .. } => "RID",
-            What::Application(_) => "APPLICATION",
-            What::Txn(_) => "XACT",
-        }
-    }
-}
-
-/// A multiplicative hash for small keys made here (no outside data reaches it, so no keyed hash is needed).
-#[derive(Default, Clone, Copy, Debug)]
-pub struct FastHash(u64);
-
-impl std::hash::Hasher for FastHash {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0u8; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-    fn write_u8(&mut self, v: u8) {
-        self.write_u64(v.into());
-    }
-    fn write_u16(&mut self, v: u16) {
-        self.write_u64(v.into());
-    }
-    fn write_u32(&mut self, v: u32) {
-        self.write_u64(v.into());
-    }
-    fn write_u64(&mut self, v: u64) {
-        self.0 = (self.0.rotate_left(5) ^ v).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-    fn write_usize(&mut self, v: usize) {
-        self.write_u64(v as u64);
-    }
-    fn write_isize(&mut self, v: isize) {
-        self.write_u64(v as u64);
-    }
-    fn finish(&self) -> u64 {
-        // The table takes its bucket from the low bits and its tag from the high ones: mix both ways.
-        self.0 ^ (self.0 >> 32)
-    }
-}
-
-/// A `BuildHasher` for [`FastHash`].
-pub type FastBuild = std::hash::BuildHasherDefault<FastHash>;
-
+#[cfg(test)]
+mod deadlock_tests;
 #[cfg(test)]
 mod tests;

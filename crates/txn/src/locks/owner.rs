@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::manager::{LockManager, Who};
+use super::manager::LockManager;
+use super::modes::LockMode;
+use super::names::{FastBuild, OwnerId, Resource, Who};
 use super::waits::{LockError, WaitArgs};
-use super::{FastBuild, LockMode, OwnerId, Resource};
 
 /// Beyond this many locks a hash index finds them.
 const LINEAR: usize = 16;
@@ -32,7 +33,8 @@ pub struct LockOwner {
 }
 
 impl LockOwner {
-    /// A new owner without locks. `session` is shown in lists.
+    /// A new owner without locks. `session` is shown in lists; all owners of a session wait and are
+    /// waited for as one.
     pub fn new(manager: Arc<LockManager>, session: u32) -> Self {
         let who = Who { id: manager.new_owner(), session };
         LockOwner { manager, who, held: SmallVec::new(), index: HashMap::default(), statement_locks: 0 }

@@ -1,4 +1,4 @@
-//! The lock manager by itself: order, conversion, timeouts, deadlocks, caches, and a many-thread model check.
+//! The lock manager by itself: order, conversion, timeouts, caches, and a many-thread model check.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 use super::LockMode::*;
 use super::*;
 
-fn table(id: u32) -> Resource {
+pub(super) fn table(id: u32) -> Resource {
     Resource { db: 1, what: What::Table(id) }
 }
 
-fn now() -> WaitArgs {
+pub(super) fn now() -> WaitArgs {
     WaitArgs { timeout_ms: 0, ..WaitArgs::default() }
 }
 
-fn owners(n: usize) -> (Arc<LockManager>, Vec<LockOwner>) {
-    let m = Arc::new(LockManager::new());
+pub(super) fn owners(n: usize) -> (Arc<LockManager>, Vec<LockOwner>) {
+    let m = LockManager::new();
     let list = (0..n).map(|i| LockOwner::new(m.clone(), 51 + i as u32)).collect();
     (m, list)
 }
 
-fn until_waiting(m: &LockManager, n: usize) {
+pub(super) fn until_waiting(m: &LockManager, n: usize) {
     let start = Instant::now();
     while m.list(None).iter().filter(|l| l.status != LockStatus::Grant).count() < n {
         assert!(start.elapsed() < Duration::from_secs(10), "nobody waits");
@@ -153,80 +153,22 @@ fn conversions_go_first() {
 }
 
 #[test]
-fn deadlock_by_conversion_has_one_victim() {
-    let (m, o) = owners(2);
-    let done: Vec<_> = o
-        .into_iter()
-        .enumerate()
-        .map(|(i, mut a)| {
-            a.lock(table(1), S, now()).unwrap();
-            thread::spawn(move || {
-                let args = WaitArgs { log_bytes: 100 - i as u64, ..WaitArgs::default() };
-                let r = a.lock(table(1), X, args);
-                drop(a);
-                r
-            })
-        })
-        .collect();
-    let r: Vec<_> = done.into_iter().map(|t| t.join().unwrap()).collect();
-    // Both must ask before the first gets its X for a deadlock to arise; then the one with less log gives way.
-    if m.counters().0 == 1 {
-        assert_eq!(r, [Ok(()), Err(LockError::Deadlock { resource: table(1) })]);
-    } else {
-        assert!(r.iter().all(Result::is_ok));
-    }
-    assert!(m.list(None).is_empty());
-}
-
-/// Three owners in a ring, one edge of which is a wait for a transaction.
-#[test]
-fn deadlock_over_rows_respects_priority() {
-    let (m, mut o) = owners(3);
-    let mut c = o.pop().unwrap();
-    let mut b = o.pop().unwrap();
-    let mut a = o.pop().unwrap();
-    a.lock(table(1), X, now()).unwrap();
-    b.lock(table(2), X, now()).unwrap();
-    let txn = TxnId(77); // run by c
-    let c_id = c.id();
-    let (m1, m2) = (m.clone(), m.clone());
-    let ta = thread::spawn(move || {
-        let r = a.lock(table(2), X, WaitArgs { priority: 1, ..WaitArgs::default() });
-        a.release_all();
-        r
-    });
-    let tb = thread::spawn(move || {
-        let args = WaitArgs { priority: -5, ..WaitArgs::default() };
-        let r = m1.wait_txn(b.who(), 1, txn, args, || Some(c_id));
-        b.release_all();
-        r
-    });
-    until_waiting(&m, 2);
-    let r = c.lock(table(1), X, WaitArgs::default());
-    assert_eq!(r, Ok(()));
-    m2.txn_ended(1, txn);
-    assert_eq!(ta.join().unwrap(), Ok(()));
-    let gone = Resource { db: 1, what: What::Txn(txn) };
-    assert_eq!(tb.join().unwrap(), Err(LockError::Deadlock { resource: gone }));
-    assert_eq!(m.counters().0, 1);
-}
-
-#[test]
 fn waiting_for_a_transaction() {
     let (m, mut o) = owners(2);
     let (a, b) = (o.remove(0), o.remove(0));
     let gone = Resource { db: 1, what: What::Txn(TxnId(5)) };
     assert_eq!(m.wait_txn(a.who(), 1, TxnId(5), WaitArgs::default(), || None), Ok(()));
     assert_eq!(
-        m.wait_txn(a.who(), 1, TxnId(5), now(), || Some(b.id())),
+        m.wait_txn(a.who(), 1, TxnId(5), now(), || Some(b.who())),
         Err(LockError::Timeout { resource: gone })
     );
     let m1 = m.clone();
-    let (who, other) = (a.who(), b.id());
+    let (who, other) = (a.who(), b.who());
     let session = who.session;
     let t = thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
     until_waiting(&m, 1);
-    assert_eq!(m.blocking(a.id()), [b.id()]);
+    let blockers: Vec<_> = m.waiting().iter().map(|w| (w.who, w.blocker)).collect();
+    assert_eq!(blockers, [(who, Some(other))]);
     m.txn_ended(1, TxnId(5));
     assert_eq!(t.join().unwrap(), Ok(()));
     let m1 = m.clone();
@@ -243,7 +185,7 @@ fn waiting_for_a_transaction() {
 #[test]
 fn random_load_never_grants_conflicts_and_never_hangs() {
     const TABLES: usize = 4;
-    let m = Arc::new(LockManager::new());
+    let m = LockManager::new();
     let held: Arc<Vec<[AtomicI64; 20]>> =
         Arc::new((0..TABLES).map(|_| std::array::from_fn(|_| AtomicI64::new(0))).collect());
     let victims = Arc::new(AtomicU64::new(0));
@@ -296,7 +238,7 @@ fn random_load_never_grants_conflicts_and_never_hangs() {
 
 #[test]
 fn what_is_to_stop_does_not_begin_to_wait() {
-    let m = Arc::new(LockManager::new());
+    let m = LockManager::new();
     m.set_interrupted(|| true);
     let (mut a, mut b) = (LockOwner::new(m.clone(), 51), LockOwner::new(m.clone(), 52));
     a.lock(table(1), X, WaitArgs::default()).unwrap();
@@ -304,4 +246,41 @@ fn what_is_to_stop_does_not_begin_to_wait() {
     assert!(matches!(refused, Err(LockError::Cancelled { .. })), "{refused:?}");
     // What can be had at once is.
     b.lock(table(2), X, WaitArgs::default()).unwrap();
+}
+
+/// A lock that many hold, against a plain list of its holders.
+#[test]
+fn many_holders_agree_with_a_plain_list() {
+    let m = LockManager::new();
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut o: Vec<LockOwner> = (0..100).map(|i| LockOwner::new(m.clone(), 51 + i)).collect();
+    for step in 0..20_000 {
+        // Many come, then many go.
+        let (i, busy) = (rng.usize(..o.len()), step / 1000 % 2 == 0);
+        let mode = [SchS, IS, IX, S, U, SIX, X][rng.usize(..7)];
+        if rng.u8(..10) < if busy { 2 } else { 8 } {
+            o[i].release_all();
+        } else {
+            let target = o[i].mode_of(&table(1)).map_or(mode, |held| held.join(mode));
+            let fits = |other: &LockOwner| other.mode_of(&table(1)).is_none_or(|m| m.compatible(target));
+            let free = (0..o.len()).all(|other| other == i || fits(&o[other]));
+            let got =
+                if busy && rng.bool() { Err(()) } else { o[i].lock(table(1), mode, now()).map_err(drop) };
+            if got.is_ok() {
+                assert!(free, "{mode:?} was granted");
+            } else if !m.conflicts(o[i].id(), table(1), target) {
+                assert!(free);
+            } else {
+                assert!(!free, "{mode:?} was refused");
+            }
+        }
+        if step % 50 == 0 {
+            let mut held: Vec<_> = m.list(None).iter().map(|l| (l.owner, l.mode)).collect();
+            let mut expected: Vec<_> =
+                o.iter().filter_map(|o| o.mode_of(&table(1)).map(|mode| (o.id(), mode))).collect();
+            held.sort_by_key(|(owner, _)| *owner);
+            expected.sort_by_key(|(owner, _)| *owner);
+            assert_eq!(held, expected);
+        }
+    }
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::modes::{ALL_MODES, LockMode, MODES};
-use super::{OwnerId, Resource};
+use super::names::{Node, OwnerId, Resource, Who};
+use super::table::QueueKey;
 
 /// Why a lock was not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -15,9 +16,9 @@ pub enum LockError {
     /// LOCK_TIMEOUT passed (SQL Server error 1222). The transaction stays as it was.
     #[error("lock request time out period exceeded on {resource:?}")]
     Timeout { resource: Resource },
-    /// Chosen as deadlock victim (1205). The transaction must be rolled back.
-    #[error("deadlock victim on {resource:?} resources")]
-    Deadlock { resource: Resource },
+    /// Chosen as deadlock victim (1205). The session's transaction must be rolled back.
+    #[error("session {session} is a deadlock victim on {resource:?}")]
+    Deadlock { resource: Resource, session: u32 },
     /// The wait was ended from outside (KILL, attention).
     #[error("lock wait on {resource:?} cancelled")]
     Cancelled { resource: Resource },
@@ -30,7 +31,8 @@ pub struct WaitArgs {
     pub timeout_ms: i64,
     /// DEADLOCK_PRIORITY, -10..=10: the lowest in a deadlock gives way.
     pub priority: i8,
-    /// Log bytes the transaction has written: among equals the one with the least to undo gives way.
+    /// Log bytes that the session's transactions have written: among equals the one with the least
+    /// to undo gives way.
     pub log_bytes: u64,
 }
 
@@ -58,7 +60,7 @@ pub(super) struct Waiter {
     pub mode: LockMode,
     pub conversion: bool,
     /// Who runs the transaction waited for, when `resource` is one.
-    pub blocker: Option<OwnerId>,
+    pub blocker: Option<Who>,
     pub args: WaitArgs,
     /// Unique per wait: an owner that waits again has another ticket.
     pub ticket: u64,
@@ -67,17 +69,12 @@ pub(super) struct Waiter {
     changed: Condvar,
 }
 
-/// A waiter looks for a deadlock after it has been blocked for this long: most waits are shorter.
+/// A waiter has deadlocks looked for after it has been blocked for this long: most waits are
+/// shorter.
 const DETECT_AFTER: Duration = Duration::from_millis(2);
 
 impl Waiter {
-    pub fn new(
-        who: &super::manager::Who,
-        resource: Resource,
-        mode: LockMode,
-        args: WaitArgs,
-        ticket: u64,
-    ) -> Self {
+    pub fn new(who: &Who, resource: Resource, mode: LockMode, args: WaitArgs, ticket: u64) -> Self {
         Waiter {
             owner: who.id,
             session: who.session,
@@ -93,14 +90,36 @@ impl Waiter {
         }
     }
 
+    /// Who waits.
+    pub fn who(&self) -> Who {
+        Who { id: self.owner, session: self.session }
+    }
+
+    /// Who waits, in the graph of waits.
+    pub fn node(&self) -> Node {
+        self.who().node()
+    }
+
+    /// Its place in the queue of its resource.
+    pub fn queue_key(&self) -> QueueKey {
+        (!self.conversion, self.ticket)
+    }
+
     /// Decides the wait; false when it had been decided before.
     pub fn decide(&self, v: Verdict) -> bool {
+        self.decide_and(v, || ())
+    }
+
+    /// Decides the wait and does something before who waits is woken; false, and nothing is done,
+    /// when it had been decided before.
+    pub fn decide_and(&self, v: Verdict, before_waking: impl FnOnce()) -> bool {
         let mut now = self.verdict.lock();
         if *now != Verdict::Waiting {
             return false;
         }
         *now = v;
         drop(now);
+        before_waking();
         self.changed.notify_all();
         true
     }

@@ -31,7 +31,7 @@ pub fn env(disk: Arc<dyn Disk>, frames: u64, background: bool) -> Env {
     Env {
         disk,
         pool: Arc::new(pool),
-        locks: Arc::new(LockManager::new()),
+        locks: LockManager::new(),
         db: 5,
         pace,
         home: Default::default(),

@@ -1,0 +1,144 @@
+//! The thread that looks for deadlocks: when, and how often.
+//! Guarantees: it sleeps while nobody waits; a wait that turns out long has a search soon after,
+//! and searches go on every 5 seconds as long as anybody waits, every 100 ms while deadlocks are
+//! being found; searches take at most one hundredth of a processor's time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::manager::LockManager;
+
+/// Between searches when nothing happens.
+const LONGEST: Duration = Duration::from_secs(5);
+/// Between searches once a deadlock was found.
+const SHORTEST: Duration = Duration::from_millis(100);
+/// A search begins no earlier after another than this many times what that took.
+const REST: u32 = 100;
+
+/// What a search has found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Requests that waited.
+    pub waiting: usize,
+    /// Deadlocks that were broken.
+    pub broken: usize,
+    /// A cycle had changed when it was looked at again.
+    pub unsure: bool,
+    /// What it took to tell of them.
+    pub telling: Duration,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The thread is there.
+    started: bool,
+    /// A wait has turned out long since the last search began.
+    asked: bool,
+    stopped: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// The monitor's bell.
+#[derive(Debug, Default)]
+pub(super) struct Monitor(Arc<Shared>);
+
+impl Monitor {
+    /// The manager is no more: the thread ends.
+    pub fn stop(&self) {
+        self.0.state.lock().stopped = true;
+        self.0.changed.notify_one();
+    }
+}
+
+impl LockManager {
+    /// A wait has turned out long: deadlocks are to be looked for.
+    pub(super) fn ask_monitor(&self) {
+        let mut state = self.monitor.0.state.lock();
+        if !state.started {
+            let (shared, manager) = (self.monitor.0.clone(), self.me.clone());
+            let thread = std::thread::Builder::new().name("deadlocks".into());
+            state.started = thread.spawn(move || watch(&shared, || manager.upgrade())).is_ok();
+        }
+        if state.started {
+            if !std::mem::replace(&mut state.asked, true) {
+                self.monitor.0.changed.notify_one();
+            }
+            return;
+        }
+        drop(state);
+        // Without a thread, who waits looks; the next one tries to start it again.
+        self.find_deadlocks();
+    }
+}
+
+/// How long until the next search, after one that has found this.
+fn next_pause(before: Duration, found: Found) -> Duration {
+    if found.broken > 0 || found.unsure { SHORTEST } else { (before * 2).clamp(SHORTEST, LONGEST) }
+}
+
+/// Searches until the manager is no more.
+fn watch(shared: &Shared, manager: impl Fn() -> Option<Arc<LockManager>>) {
+    let (mut pause, mut waiting) = (LONGEST, false);
+    let mut earliest = Instant::now();
+    while shared.sleep(waiting.then_some(pause), earliest) {
+        let Some(manager) = manager() else { return };
+        let start = Instant::now();
+        let found = manager.find_deadlocks();
+        drop(manager);
+        pause = next_pause(pause, found);
+        waiting = found.waiting > 0;
+        earliest = Instant::now() + start.elapsed().saturating_sub(found.telling) * REST;
+    }
+}
+
+impl Shared {
+    /// Sleeps until the next search, `pause` away unless it is asked for, but not before
+    /// `earliest`. False: the manager is no more.
+    fn sleep(&self, pause: Option<Duration>, earliest: Instant) -> bool {
+        let next = pause.map(|pause| Instant::now() + pause);
+        let mut state = self.state.lock();
+        loop {
+            let now = Instant::now();
+            if state.stopped {
+                return false;
+            }
+            let due = state.asked || next.is_some_and(|next| next <= now);
+            if due && earliest <= now {
+                state.asked = false;
+                return true;
+            }
+            match if due { Some(earliest) } else { next } {
+                Some(until) => {
+                    self.changed.wait_until(&mut state, until);
+                }
+                None => self.changed.wait(&mut state),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_come_closer_together_while_deadlocks_are_found() {
+        let none = Found { waiting: 9, ..Found::default() };
+        let some = Found { broken: 1, ..none };
+        assert_eq!(next_pause(LONGEST, none), LONGEST);
+        assert_eq!(next_pause(LONGEST, some), SHORTEST);
+        assert_eq!(next_pause(LONGEST, Found { unsure: true, ..none }), SHORTEST);
+        let mut pause = SHORTEST;
+        for _ in 0..10 {
+            pause = next_pause(pause, none);
+        }
+        assert_eq!(pause, LONGEST);
+    }
+}

@@ -1,0 +1,294 @@
+//! The locked resources: who holds each, who waits for it, in which order requests are granted.
+//! Guarantees: new requests are granted strictly in order of arrival, and none passes a conversion
+//! that waits; a conversion waits only for the holders it conflicts with; no waiter is forgotten
+//! when a holder or a waiter in front of it leaves. Taking and giving back a lock costs the same
+//! however many hold it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::modes::{LockMode, MODES};
+use super::names::{FastBuild, OwnerId, Resource, Who};
+use super::waits::{Verdict, Waiter};
+
+/// Up to this many holders are looked through; beyond, an index finds one and counts tell which
+/// modes are held.
+const FEW: usize = 16;
+
+/// One who holds a resource.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grant {
+    pub who: Who,
+    pub mode: LockMode,
+}
+
+/// What makes many holders as cheap as one.
+#[derive(Debug)]
+struct Crowd {
+    /// Where each owner is in the list.
+    index: HashMap<OwnerId, usize, FastBuild>,
+    /// How many hold in each mode.
+    counts: [u32; MODES],
+}
+
+/// The holders of a resource.
+#[derive(Debug, Default)]
+pub(super) struct Holders {
+    list: SmallVec<[Grant; 2]>,
+    /// The modes in the list, as bits.
+    mask: u32,
+    /// There once the list is longer than [`FEW`], until it is half as long.
+    crowd: Option<Box<Crowd>>,
+}
+
+impl Holders {
+    fn position(&self, owner: OwnerId) -> Option<usize> {
+        match &self.crowd {
+            None => self.list.iter().position(|g| g.who.id == owner),
+            Some(crowd) => crowd.index.get(&owner).copied(),
+        }
+    }
+
+    /// The mode in which `owner` holds it.
+    pub fn mode_of(&self, owner: OwnerId) -> Option<LockMode> {
+        self.position(owner).map(|i| self.list[i].mode)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Grant> {
+        self.list.iter()
+    }
+
+    /// The modes in which others than `owner` hold it.
+    pub fn others_mask(&self, owner: OwnerId) -> u32 {
+        let Some(crowd) = &self.crowd else {
+            return self.list.iter().filter(|g| g.who.id != owner).fold(0, |m, g| m | g.mode.bit());
+        };
+        match self.mode_of(owner) {
+            Some(own) if crowd.counts[own as usize] == 1 => self.mask & !own.bit(),
+            _ => self.mask,
+        }
+    }
+
+    /// Whether `owner`, which holds it already if this is a conversion, may hold it in `mode`.
+    fn allow(&self, owner: OwnerId, mode: LockMode, conversion: bool) -> bool {
+        let others = if conversion { self.others_mask(owner) } else { self.mask };
+        others & !mode.compatible_mask() == 0
+    }
+
+    /// From now on `who` holds it in `mode`, whatever was before.
+    fn set(&mut self, who: Who, mode: LockMode) {
+        match self.position(who.id) {
+            Some(i) => {
+                let before = std::mem::replace(&mut self.list[i].mode, mode);
+                self.count(Some(before), Some(mode));
+            }
+            None => {
+                self.list.push(Grant { who, mode });
+                if let Some(crowd) = &mut self.crowd {
+                    crowd.index.insert(who.id, self.list.len() - 1);
+                }
+                self.count(None, Some(mode));
+                if self.list.len() == FEW + 1 && self.crowd.is_none() {
+                    self.begin_crowd();
+                }
+            }
+        }
+    }
+
+    /// Takes `owner` out: the mode that it held.
+    fn remove(&mut self, owner: OwnerId) -> Option<LockMode> {
+        let i = self.position(owner)?;
+        let gone = self.list.swap_remove(i);
+        if let Some(crowd) = &mut self.crowd {
+            crowd.index.remove(&owner);
+            if let Some(moved) = self.list.get(i) {
+                crowd.index.insert(moved.who.id, i);
+            }
+        }
+        self.count(Some(gone.mode), None);
+        if self.list.len() <= FEW / 2 && self.crowd.take().is_some() {
+            self.list.shrink_to_fit();
+        }
+        Some(gone.mode)
+    }
+
+    /// Notes that one mode less and one more is held.
+    fn count(&mut self, less: Option<LockMode>, more: Option<LockMode>) {
+        match &mut self.crowd {
+            Some(crowd) => {
+                if let Some(less) = less {
+                    let left = &mut crowd.counts[less as usize];
+                    *left -= 1;
+                    if *left == 0 {
+                        self.mask &= !less.bit();
+                    }
+                }
+                if let Some(more) = more {
+                    crowd.counts[more as usize] += 1;
+                    self.mask |= more.bit();
+                }
+            }
+            None if less.is_none() => self.mask |= more.map_or(0, LockMode::bit),
+            None => self.mask = self.list.iter().fold(0, |m, g| m | g.mode.bit()),
+        }
+    }
+
+    #[cold]
+    fn begin_crowd(&mut self) {
+        let mut counts = [0; MODES];
+        self.list.iter().for_each(|g| counts[g.mode as usize] += 1);
+        let index = self.list.iter().enumerate().map(|(i, g)| (g.who.id, i)).collect();
+        self.crowd = Some(Box::new(Crowd { index, counts }));
+    }
+
+    /// Whether so many hold it in `mode` that nobody's place in the queue changes when one less
+    /// does.
+    fn many_hold(&self, mode: LockMode) -> bool {
+        self.crowd.as_ref().is_some_and(|crowd| crowd.counts[mode as usize] > 1)
+    }
+}
+
+/// A waiter's place in a queue: conversions first, then new requests, each in order of arrival.
+pub(super) type QueueKey = (bool, u64);
+
+/// One locked resource.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    pub holders: Holders,
+    pub queue: BTreeMap<QueueKey, Arc<Waiter>>,
+}
+
+/// What came of a request.
+pub(super) enum Asked {
+    /// It is held in this mode.
+    Held(LockMode),
+    /// It has to wait for this mode; `conversion`: it holds a weaker one.
+    MustWait { mode: LockMode, conversion: bool },
+}
+
+impl Entry {
+    /// Grants `mode` to `who` if it need not wait.
+    pub fn ask(&mut self, who: Who, mode: LockMode) -> Asked {
+        let held = self.holders.mode_of(who.id);
+        let mode = held.map_or(mode, |h| h.join(mode));
+        if held == Some(mode) {
+            return Asked::Held(mode);
+        }
+        let conversion = held.is_some();
+        if (conversion || self.queue.is_empty()) && self.holders.allow(who.id, mode, conversion) {
+            self.holders.set(who, mode);
+            return Asked::Held(mode);
+        }
+        Asked::MustWait { mode, conversion }
+    }
+
+    /// `owner` gives it back; whoever can have it now gets it. Nothing happens when it does not
+    /// hold it.
+    pub fn give_back(&mut self, owner: OwnerId) {
+        if let Some(mode) = self.holders.remove(owner)
+            && !self.queue.is_empty()
+            && !self.holders.many_hold(mode)
+        {
+            self.promote();
+        }
+    }
+
+    /// A waiter gives up; whoever waited for it alone gets the resource.
+    pub fn leave(&mut self, waiter: &Waiter) {
+        let key = waiter.queue_key();
+        if self.queue.remove(&key).is_none() {
+            return;
+        }
+        // Others can only gain if it was the last conversion or the first new request.
+        let ahead = self.queue.range(..key).next_back().is_some();
+        let conversions = self.queue.first_key_value().is_some_and(|(_, first)| first.conversion);
+        let gains = if waiter.conversion { !conversions } else { !ahead };
+        // Nobody is granted a transaction: those that wait for it wait for its end.
+        if gains && waiter.blocker.is_none() {
+            self.promote();
+        }
+    }
+
+    /// Grants whatever has become possible.
+    fn promote(&mut self) {
+        let mut passed = None;
+        loop {
+            let from = passed.map_or(Bound::Unbounded, Bound::Excluded);
+            let Some((&key, w)) = self.queue.range((from, Bound::Unbounded)).next() else { return };
+            let in_turn = w.conversion || passed.is_none();
+            if in_turn && self.holders.allow(w.owner, w.mode, w.conversion) {
+                let w = w.clone();
+                self.queue.remove(&key);
+                if w.decide(Verdict::Granted) {
+                    self.holders.set(w.who(), w.mode);
+                }
+            } else if w.conversion {
+                // Another conversion may still fit; a new request must not pass this one, or
+                // readers who keep coming would keep it waiting for ever.
+                passed = Some(key);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.holders.list.is_empty() && self.queue.is_empty()
+    }
+}
+
+/// The locked resources of one hash bucket. The last one that became idle stays, so that a lock
+/// that is taken and given back again and again moves nothing.
+#[derive(Debug, Default)]
+pub(super) struct Bucket(Vec<(Resource, Entry)>);
+
+impl Bucket {
+    /// Where a resource is.
+    pub fn find(&self, r: &Resource) -> Option<usize> {
+        self.0.iter().position(|(at, _)| at == r)
+    }
+
+    /// The resource at a place that [`Bucket::find`] has told.
+    pub fn at(&mut self, i: usize) -> &mut Entry {
+        &mut self.0[i].1
+    }
+
+    /// A resource, if it is locked.
+    pub fn get(&self, r: &Resource) -> Option<&Entry> {
+        self.0.iter().find(|(at, _)| at == r).map(|(_, e)| e)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &(Resource, Entry)> {
+        self.0.iter()
+    }
+
+    /// A resource, which is made if it is not there.
+    pub fn entry(&mut self, r: Resource) -> &mut Entry {
+        let at = match self.find(&r) {
+            Some(i) => i,
+            None => match self.0.iter().position(|(_, e)| e.is_idle()) {
+                Some(i) => {
+                    self.0[i].0 = r;
+                    i
+                }
+                None => {
+                    self.0.push((r, Entry::default()));
+                    self.0.len() - 1
+                }
+            },
+        };
+        &mut self.0[at].1
+    }
+
+    /// Forgets the resource at a place if it is idle and others are there.
+    pub fn tidy(&mut self, i: usize) {
+        if self.0.len() > 1 && self.0[i].1.is_idle() {
+            self.0.swap_remove(i);
+        }
+    }
+}
