@@ -1,6 +1,7 @@
-//! What is told of objects to whom: each system view, each function and each system procedure that takes or shows objects, asked
-//! by a user who has no right on them, one who has a right on another object, one with VIEW DEFINITION, db_owner and sysadmin.
-//! Views, functions and procedures are taken from the engine's own lists: one that is added is asked, too.
+//! What is told of objects to whom: each system view, each function and each system procedure that
+//! takes or shows objects, asked by a user who has no right on them, one who has a right on another
+//! object, one with VIEW DEFINITION, db_owner and sysadmin. Views, functions and procedures are
+//! taken from the engine's own lists: one that is added is asked, too.
 
 extern crate ringwood_engine as engine;
 
@@ -18,7 +19,8 @@ const PASSWORD: &str = "Long-And-5trange";
 const STRANGERS: [&str; 2] = ["nobody", "other"];
 const KNOWING: [&str; 3] = ["definer", "owner", "admin"];
 
-/// What a message that repeats a name does not have: parts of the objects. The number of rows is another such thing.
+/// What a message that repeats a name does not have: parts of the objects. The number of rows is
+/// another such thing.
 const NEWS: [&str; 14] = [
     "hushid",
     "hushval",
@@ -42,7 +44,8 @@ fn told(said: &str) -> Option<&str> {
     NEWS.into_iter().find(|word| said.contains(word)).or(number)
 }
 
-/// Objects of each kind. All of their names have a word that is nowhere else; the table has 4,711 rows.
+/// Objects of each kind. All of their names have a word that is nowhere else; the table has 4,711
+/// rows.
 const OBJECTS: &[&str] = &[
     "CREATE TABLE plain (id int PRIMARY KEY, n int)",
     "CREATE TABLE hushed (hushid int IDENTITY(31, 7) CONSTRAINT hush_pk PRIMARY KEY,
@@ -175,7 +178,8 @@ fn no_table_function_tells_of_what_nobody_may_know() {
     assert!(shown_to_owner >= 4, "only {shown_to_owner} functions show the owner anything");
 }
 
-/// Calls of the functions that take an object or a part of one, with the name of the table's database in front of names as `{}`.
+/// Calls of the functions that take an object or a part of one, with the name of the table's
+/// database in front of names as `{}`.
 const CALLS: &[(&str, &str)] = &[
     ("object_id", "object_id('{}dbo.hushed')"),
     ("object_id", "object_id('{}dbo.hushed', 'U')"),
@@ -207,7 +211,8 @@ const CALLS: &[(&str, &str)] = &[
     ("indexkey_property", "indexkey_property(@table, 1, 1, 'ColumnId')"),
 ];
 
-/// Functions of the same lists that are about no object: databases, schemas, types, files, the statement of a trigger, options.
+/// Functions of the same lists that are about no object: databases, schemas, types, files, the
+/// statement of a trigger, options.
 const OTHERS: &[&str] = &[
     "db_id",
     "db_name",
@@ -267,7 +272,8 @@ fn no_function_tells_of_what_nobody_may_know() {
             }
             for who in KNOWING {
                 let said = world.ask(who, &sql);
-                // Into the other database the sysadmin alone may look. The same numbers may be objects of both.
+                // Into the other database the sysadmin alone may look. The same numbers may be
+                // objects of both.
                 let knows = database == "d" || who == "admin";
                 if reaches || database == "d" {
                     assert_eq!(said == "NULL", !knows, "{who}: {sql}\n{said}");
