@@ -80,7 +80,8 @@ pub enum DiskError {
     /// A whole-file read or write of a file that is larger than [`SMALL_FILE_MAX`](crate::SMALL_FILE_MAX).
     #[error("'{}' is too large to be handled in one piece ({len} bytes)", path.display())]
     TooLarge { path: PathBuf, len: u64 },
-    /// What a statement names is not a file that it may open: a link, a device, a file of the system or of the instance.
+    /// What a statement names is not a file that it may open: a link, a device, a file of the
+    /// system or of the instance.
     #[error("'{}' may not be opened", path.display())]
     Refused { path: PathBuf },
     /// A simulated disk has lost power; nothing works any more.

@@ -208,7 +208,8 @@ pub trait Disk: Send + Sync + Debug {
     /// # Errors
     /// [`DiskError::Locked`] when another handle has it open, unless both only read; nothing has been changed then.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError>;
-    /// Where a name from outside leads: without links, and what is there. A disk without links has what the name says.
+    /// Where a name from outside leads: without links, and what is there. A disk without links has
+    /// what the name says.
     fn look_up(&self, path: &Path) -> Result<NamedPlace, DiskError> {
         let unknown = FileIdentity { device: 0, inode: 0, born_ns: 0 };
         let found = self.exists(path)?.then(|| {
@@ -217,11 +218,12 @@ pub trait Disk: Send + Sync + Debug {
         });
         Ok(NamedPlace { real: path.to_path_buf(), found })
     }
-    /// Opens or creates a block file by a name from outside: the place of the rule, without following a link. A disk without
-    /// links and special files opens `path`.
+    /// Opens or creates a block file by a name from outside: the place of the rule, without
+    /// following a link. A disk without links and special files opens `path`.
     ///
     /// # Errors
-    /// [`DiskError::Refused`] when something else is there by now than what the rule allows; as [`open`](Self::open).
+    /// [`DiskError::Refused`] when something else is there by now than what the rule allows; as
+    /// [`open`](Self::open).
     fn open_named(
         &self,
         path: &Path,

@@ -1,8 +1,10 @@
-//! Files that somebody else has named: where a name really leads, and opening that place and no other.
+//! Files that somebody else has named: where a name really leads, and opening that place and no
+//! other.
 //!
-//! Guarantees: looking a name up opens nothing, so a device or a pipe does nothing because of it. [`open_real`] follows no
-//! link in any part of the path, and gives only a regular file of an ordinary file system that the caller's rule accepts by
-//! its identity: what was decided about a place holds for the file that is opened, whoever renames things in between.
+//! Guarantees: looking a name up opens nothing, so a device or a pipe does nothing because of it.
+//! [`open_real`] follows no link in any part of the path, and gives only a regular file of an
+//! ordinary file system that the caller's rule accepts by its identity: what was decided about a
+//! place holds for the file that is opened, whoever renames things in between.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -31,7 +33,8 @@ pub enum FoundKind {
     /// A regular file of an ordinary file system.
     File(FileIdentity),
     Folder,
-    /// A device, pipe or socket, a link to nothing, or anything in a file system that the kernel makes up.
+    /// A device, pipe or socket, a link to nothing, or anything in a file system that the kernel
+    /// makes up.
     Special,
 }
 
@@ -57,8 +60,9 @@ impl OpenRule for AnyFile {
     }
 }
 
-/// File systems whose files are the kernel's, not somebody's data: proc, sysfs, devpts, debugfs, tracefs, securityfs, cgroup,
-/// cgroup2, bpf, configfs, efivarfs, selinuxfs, pstore, mqueue, binfmt_misc.
+/// File systems whose files are the kernel's, not somebody's data: proc, sysfs, devpts, debugfs,
+/// tracefs, securityfs, cgroup, cgroup2, bpf, configfs, efivarfs, selinuxfs, pstore, mqueue,
+/// binfmt_misc.
 const OF_THE_KERNEL: [u64; 15] = [
     0x9fa0,
     0x6265_6572,
@@ -174,7 +178,8 @@ fn walk(real: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
 /// Opens the real place of a rule, with the flags of an access.
 ///
 /// # Errors
-/// [`DiskError::Refused`] where a link, a special file or one that the rule refuses is there by now.
+/// [`DiskError::Refused`] where a link, a special file or one that the rule refuses is there by
+/// now.
 pub(crate) fn open_real(rule: &dyn OpenRule, flags: OFlags) -> Result<(OwnedFd, Stat), DiskError> {
     let real = rule.real();
     let refused = || DiskError::Refused { path: real.to_path_buf() };
@@ -193,7 +198,8 @@ pub(crate) fn open_real(rule: &dyn OpenRule, flags: OFlags) -> Result<(OwnedFd, 
     Ok((fd, stat))
 }
 
-/// Opens the file of a rule for reading, as the system's page cache has it: for data that comes from outside.
+/// Opens the file of a rule for reading, as the system's page cache has it: for data that comes
+/// from outside.
 ///
 /// # Errors
 /// [`DiskError::Refused`] for what is no regular file, or is refused; those of the system.

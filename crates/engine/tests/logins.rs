@@ -298,7 +298,8 @@ fn no_password_is_shown() {
     assert_eq!(attempt(&instance, "frank", "Fr4nk-password"), (0, 0));
 }
 
-/// A text that was sent is shown by the session's views, the plan cache and Query Store; none shows the secret in it.
+/// A text that was sent is shown by the session's views, the plan cache and Query Store; none shows
+/// the secret in it.
 #[test]
 fn no_view_shows_a_secret_in_any_spelling() {
     let instance = new();

@@ -1,19 +1,23 @@
-//! Texts without their secrets, for views, Query Store, the error log, events and whoever else shows what a client has sent.
+//! Texts without their secrets, for views, Query Store, the error log, events and whoever else
+//! shows what a client has sent.
 //!
-//! Guarantees: what is hidden is found by the tokens of the real lexer, so that comments, blanks, brackets, `N''` and `0x` between
-//! or around the words change nothing; a text within a string is looked at as one itself. A text that names secrets and cannot
-//! be read is hidden whole. Stars take the place of bytes, so that places in the text stay what they are.
+//! Guarantees: what is hidden is found by the tokens of the real lexer, so that comments, blanks,
+//! brackets, `N''` and `0x` between or around the words change nothing; a text within a string is
+//! looked at as one itself. A text that names secrets and cannot be read is hidden whole. Stars
+//! take the place of bytes, so that places in the text stay what they are.
 
 use syntax::ParseSettings;
 use syntax::lexer::{Tok, Token, tokenize_with};
 
-/// Parts of words that every text with a secret has: a text without one is shown as it is, after one look at it.
+/// Parts of words that every text with a secret has: a text without one is shown as it is, after
+/// one look at it.
 const SIGNS: [&str; 7] = ["password", "passphrase", "secret", "approle", "pwd", "addlogin", "linkedsrvlogin"];
 /// Signs of functions that take a password as one argument of several.
 const KEY_SIGNS: [&str; 3] = ["signby", "decryptby", "certprivatekey"];
 /// Words before `=` whose value is a secret.
 const VALUES: [&str; 5] = ["PASSWORD", "OLD_PASSWORD", "MEDIAPASSWORD", "SECRET", "PWD"];
-/// One of these words is in each statement that has such a value. A column may be called so elsewhere.
+/// One of these words is in each statement that has such a value. A column may be called so
+/// elsewhere.
 const STATEMENTS: [&str; 14] = [
     "LOGIN",
     "USER",
@@ -57,7 +61,8 @@ const FUNCTIONS: [&str; 12] = [
     "CERTPRIVATEKEY",
     "SYMKEYPROPERTY",
 ];
-/// Texts within texts that are looked at. Quotes double with each level, so that nobody writes as many.
+/// Texts within texts that are looked at. Quotes double with each level, so that nobody writes as
+/// many.
 const DEEPEST: usize = 8;
 
 /// A batch's text as it may be shown.
@@ -160,8 +165,8 @@ fn fill(token: &Token, hidden: &mut [bool]) {
     }
 }
 
-/// The value of `PASSWORD = value`: whatever stands behind `=` but a variable, and the literals up to the next word, with or without
-/// `=`, as a statement may be wrong.
+/// The value of `PASSWORD = value`: whatever stands behind `=` but a variable, and the literals up
+/// to the next word, with or without `=`, as a statement may be wrong.
 fn hide_value(list: &[Token], at: usize, hidden: &mut [bool]) {
     let mut behind_equals = false;
     for token in &list[at + 1..] {

@@ -1,7 +1,7 @@
-//! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the committed catalog of
-//! the moment, as SQL Server's do.
-//! Guarantee: what the caller may not know of is NULL: each asks [`sees`], and no function reaches into a database that the
-//! caller may not use (`engine/tests/visibility` goes over all of them).
+//! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the
+//! committed catalog of the moment, as SQL Server's do. Guarantee: what the caller may not know of
+//! is NULL: each asks [`sees`], and no function reaches into a database that the caller may not use
+//! (`engine/tests/visibility` goes over all of them).
 
 use super::{of_statement as f, session};
 use crate::views::rights::sees;
@@ -239,7 +239,8 @@ pub(crate) fn name_parts(text: &str) -> Option<Vec<String>> {
     (parts.len() <= 4).then_some(parts)
 }
 
-/// The table of a name as text, in the current database unless the name says another, if the caller may know of it.
+/// The table of a name as text, in the current database unless the name says another, if the caller
+/// may know of it.
 fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>, SqlError> {
     let session = session(cx)?;
     let Some(parts) = name_parts(text) else { return Ok(None) };
@@ -282,7 +283,8 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(view.map_or(Value::Null, |view| Value::Int(view.object_id())))
 }
 
-/// The database of a name as parts: the current one unless the name says another, which the caller may use.
+/// The database of a name as parts: the current one unless the name says another, which the caller
+/// may use.
 fn named_db(parts: &[String], session: &mut SessionCore) -> Option<Arc<Db>> {
     match parts.get(2).filter(|p| !p.is_empty()) {
         Some(name) => session.host().find_db(name).filter(|db| session.check_access(db).is_ok()),

@@ -152,7 +152,8 @@ impl Instance {
                 None => {
                     let path = self.unnamed_place(&primary_path, recorded, at_home, &first, *file_id);
                     let shown: CompactString = self.shown(&path).into();
-                    // A file that is attached may say anything: its list leads nowhere where a statement could not.
+                    // A file that is attached may say anything: its list leads nowhere where a
+                    // statement could not.
                     let permitted = self.permit_database_place(what.reach, path);
                     let path = permitted.map_err(|e| e.or(|cause| cannot_open(&shown, cause)))?;
                     (path, shown)
@@ -166,7 +167,8 @@ impl Instance {
         Ok((entry, log))
     }
 
-    /// The path of a file that the statement names. Errors: 5105, 5120; 1834 a database of the instance has it.
+    /// The path of a file that the statement names. Errors: 5105, 5120; 1834 a database of the
+    /// instance has it.
     fn attached_path(&self, what: &Attach<'_>, shown: &str) -> Result<PathBuf, SqlError> {
         let permitted = self.permit_database_file(what.reach, shown);
         let path = permitted.map_err(|e| e.or(|cause| cannot_open(shown, cause)))?;

@@ -116,6 +116,13 @@ pub(crate) fn restore_target(path: &Path, e: &DiskError) -> SqlError {
     SqlError::new(3634, 16, 1, text)
 }
 
+/// 3201: a backup device cannot be opened, or must not be.
+pub(crate) fn cannot_open_device(device: &str, cause: &DiskError) -> SqlError {
+    let (code, text) = cause.system_error();
+    let text = format!("Cannot open backup device '{device}'. Operating system error {code}({text}).");
+    SqlError::new(3201, 16, 1, text)
+}
+
 /// 5121: a file of a database shall be somewhere where it cannot be.
 pub(crate) fn bad_directory(shown: &str) -> SqlError {
     SqlError::new(5121, 16, 2, format!("The path specified by \"{shown}\" is not in a valid directory."))

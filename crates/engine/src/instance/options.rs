@@ -86,9 +86,11 @@ pub struct InstanceOptions {
     pub read_only: bool,
     /// An error when the folder has no instance yet, instead of making one.
     pub must_exist: bool,
-    /// Folders in which statements of who is no sysadmin may name files, besides the instance's own and its volumes.
+    /// Folders in which statements of who is no sysadmin may name files, besides the instance's own
+    /// and its volumes.
     pub allowed_folders: Vec<PathBuf>,
-    /// Files that no statement opens, besides those that the instance keeps in its folder: keys, files with passwords.
+    /// Files that no statement opens, besides those that the instance keeps in its folder: keys,
+    /// files with passwords.
     pub protected_files: Vec<PathBuf>,
     /// What is told of each line of the error log.
     pub log_echo: Option<catalog::errorlog::Echo>,

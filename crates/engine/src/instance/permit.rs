@@ -1,9 +1,11 @@
-//! Which files a statement may open: the one place that decides it, for every statement that takes a path.
+//! Which files a statement may open: the one place that decides it, for every statement that takes
+//! a path.
 //!
-//! Guarantees: a path in a statement becomes a file only through [`Instance::permit`] (to open it) and
-//! [`Instance::permit_database_file`] (for a file of a database); nobody reaches what the instance keeps for itself, a device or
-//! a file that the kernel makes up; a file of a database is reached only by the statements that such files are for; who is
-//! no sysadmin stays within the allowed folders. Links are followed before it is decided, and not any more when the file is
+//! Guarantees: a path in a statement becomes a file only through [`Instance::permit`] (to open it)
+//! and [`Instance::permit_database_file`] (for a file of a database); nobody reaches what the
+//! instance keeps for itself, a device or a file that the kernel makes up; a file of a database is
+//! reached only by the statements that such files are for; who is no sysadmin stays within the
+//! allowed folders. Links are followed before it is decided, and not any more when the file is
 //! opened. docs/internals/security.md has the design.
 
 mod own_files;
@@ -80,7 +82,8 @@ impl From<DiskError> for NotPermitted {
 pub(super) struct FilePolicy {
     /// Besides the instance's folder, for who is no sysadmin.
     pub allowed: Vec<PathBuf>,
-    /// What no statement opens besides what the instance keeps: the server's key, the file with a password.
+    /// What no statement opens besides what the instance keeps: the server's key, the file with a
+    /// password.
     pub protected: Vec<PathBuf>,
 }
 
@@ -115,7 +118,8 @@ impl PermittedPath {
         FileDevice::new(self.rule.instance.disk.clone(), self.path.clone(), shown, rule)
     }
 
-    /// Opens the file to read it. What comes from outside is no database file: it does not go through the block-file layer.
+    /// Opens the file to read it. What comes from outside is no database file: it does not go
+    /// through the block-file layer.
     pub fn read(&self) -> Result<std::fs::File, DiskError> {
         disk::read_named(&*self.rule)
     }
@@ -132,7 +136,8 @@ impl PermittedPath {
 }
 
 impl Instance {
-    /// The file that a statement's path names, if the statement may open it. `purpose` is not that of a database's file.
+    /// The file that a statement's path names, if the statement may open it. `purpose` is not that
+    /// of a database's file.
     pub(crate) fn permit(
         self: &Arc<Self>,
         reach: Reach,
@@ -146,8 +151,8 @@ impl Instance {
         Ok(PermittedPath { path, rule })
     }
 
-    /// The path that a statement gives a file of a database, if it may. Whether the file is another database's is asked where
-    /// it is known which one it is for ([`Instance::user_of`]).
+    /// The path that a statement gives a file of a database, if it may. Whether the file is another
+    /// database's is asked where it is known which one it is for ([`Instance::user_of`]).
     pub(crate) fn permit_database_file(&self, reach: Reach, written: &str) -> Result<PathBuf, NotPermitted> {
         let path = self.paths.resolve(written).map_err(NotPermitted::BadPath)?;
         self.permit_database_place(reach, path)
@@ -202,7 +207,8 @@ impl Instance {
         })
     }
 
-    /// Whether something of a name belongs to this instance, or to another one whose folder it lies in.
+    /// Whether something of a name belongs to this instance, or to another one whose folder it lies
+    /// in.
     fn keeps_path(&self, real: &Path) -> bool {
         let root = self.paths.root();
         if own_files::is_run_file(real.file_name().unwrap_or_default())
@@ -225,7 +231,8 @@ impl Instance {
             .any(|own| is_same(own, file))
     }
 
-    /// Whether a file is that of a database of this instance, which may be closed, under whichever name.
+    /// Whether a file is that of a database of this instance, which may be closed, under whichever
+    /// name.
     fn has_database_file(&self, file: &FileIdentity) -> bool {
         let databases = self.databases();
         let has = |f: &registry::FileEntry| {
@@ -234,14 +241,16 @@ impl Instance {
         databases.iter().any(|db| db.entry().files.iter().any(has))
     }
 
-    /// Whether a file is one of a database, whoever's: what is in it says that. One that somebody works with cannot be looked at.
+    /// Whether a file is one of a database, whoever's: what is in it says that. One that somebody
+    /// works with cannot be looked at.
     fn is_a_databases(&self, real: &Path, path: &Path) -> Result<bool, NotPermitted> {
         let path = if self.disk.exists(real).unwrap_or(false) { real } else { path };
         match txn::identify(&*self.disk, path, &pages::Home::default()) {
             Ok(found) => Ok(found.is_some()),
             Err(e) => match disk_error(&e) {
                 Some(locked @ DiskError::Locked { .. }) => Err(locked.clone().into()),
-                // Too short for a page, not readable, or not there: it is opened as what it is, or not.
+                // Too short for a page, not readable, or not there: it is opened as what it is, or
+                // not.
                 _ => Ok(false),
             },
         }

@@ -82,8 +82,9 @@ impl Described {
 pub(crate) type Place<'p> = dyn FnMut(u16, bool, &str, &str) -> CompactString + 'p;
 
 impl Instance {
-    /// The registry's entry of a database that a backup makes for somebody of a reach. `place` gives each file's path as it is
-    /// shown. Errors, with the logical name of the file and its place: 5105, 3634.
+    /// The registry's entry of a database that a backup makes for somebody of a reach. `place`
+    /// gives each file's path as it is shown. Errors, with the logical name of the file and its
+    /// place: 5105, 3634.
     pub(crate) fn restored_entry(
         &self,
         reach: Reach,

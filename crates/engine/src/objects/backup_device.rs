@@ -9,9 +9,9 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::Kind;
 use crate::instance::OfInstance;
+use crate::instance::file_errors::cannot_open_device;
 use crate::instance::kept::{Keep, KeptError, position};
 use crate::instance::permit::{FileUse, PermittedPath, Reach};
-use crate::stmt::cannot_open_device;
 use crate::sysproc::call::{Call, Runs};
 use crate::sysproc::params::{NAME, Param};
 use crate::views::shown::Rows;

@@ -6,6 +6,7 @@ use txn::backup::BackupError;
 use types::SqlError;
 use wal::Lsn;
 
+use crate::instance::file_errors::cannot_open_device;
 use catalog::Db;
 use catalog::errors;
 
@@ -29,12 +30,6 @@ fn os_error(cause: &DiskError) -> String {
 
 fn numeric(lsn: Lsn) -> String {
     lsn.to_numeric().to_string()
-}
-
-/// 3201: a device cannot be opened, or must not be.
-pub(crate) fn cannot_open_device(device: &str, cause: &DiskError) -> SqlError {
-    let text = format!("Cannot open backup device '{device}'. Operating system error {}.", os_error(cause));
-    error(3201, text)
 }
 
 /// 3013, the last message of a failed BACKUP or RESTORE.

@@ -8,8 +8,9 @@ use syntax::ast::{Device, Expr, NameOrVariable, OptionItem, OptionValue};
 use txn::backup::{BackupDevice, NullDevice};
 use types::{SqlError, Value};
 
-use super::backup_errors::{Place, cannot_open_device, reason, terminated};
+use super::backup_errors::{Place, reason, terminated};
 use super::{StmtCtx, option_rules};
+use crate::instance::file_errors::cannot_open_device;
 use crate::instance::permit::{FileUse, Reach};
 use crate::objects::backup_device;
 use catalog::errors;

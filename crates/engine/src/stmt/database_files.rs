@@ -55,7 +55,8 @@ impl StmtCtx<'_> {
 
     /// FILENAME: the file is looked for there when the database is opened next; the user moves it.
     ///
-    /// Errors: 5105 a bad path; 5121 no place for a database's file; 1834, 1833 the place is another file's.
+    /// Errors: 5105 a bad path; 5121 no place for a database's file; 1834, 1833 the place is
+    /// another file's.
     fn move_file(
         &mut self,
         instance: &Arc<Instance>,

@@ -46,7 +46,6 @@ mod transfer;
 pub(crate) mod user;
 mod view_index;
 
-pub(crate) use backup_errors::cannot_open_device;
 pub(crate) use create_database::{attach, new_log};
 pub(crate) use module::refresh as refresh_module;
 pub(crate) use statistics::update_changed as update_changed_statistics;

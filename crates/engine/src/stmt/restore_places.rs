@@ -68,7 +68,8 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    /// What remains to be said when a file must not go where it should: the reason and 3156 come first, then 3119.
+    /// What remains to be said when a file must not go where it should: the reason and 3156 come
+    /// first, then 3119.
     pub(super) fn not_placed(&mut self, name: &str, shown: &str, reason: SqlError) -> SqlError {
         self.first_error(reason);
         self.first_error(no_place(name, shown));

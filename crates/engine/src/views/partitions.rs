@@ -152,8 +152,9 @@ pub static PARTITION_STATS: View = View::seeking(
     },
 );
 
-/// The number of a table's rows for the caller: none where a security policy hides rows of the table from it, which a number
-/// would tell of. Whoever may change the table or sees the state of the database knows it.
+/// The number of a table's rows for the caller: none where a security policy hides rows of the
+/// table from it, which a number would tell of. Whoever may change the table or sees the state of
+/// the database knows it.
 pub fn shown_rows(
     session: &mut SessionCore,
     db: &Arc<Db>,

@@ -1,6 +1,7 @@
-//! What a statement may open: each statement that takes a path, with each file of an instance and with special places, as each
-//! fixed role. `tests/data/paths.txt` is the table of what happens; the files that no statement may touch are compared byte for
-//! byte afterwards, and the instance opens again with all its databases.
+//! What a statement may open: each statement that takes a path, with each file of an instance and
+//! with special places, as each fixed role. `tests/data/paths.txt` is the table of what happens;
+//! the files that no statement may touch are compared byte for byte afterwards, and the instance
+//! opens again with all its databases.
 //!
 //! `UPDATE_EXPECTED=1` writes the table anew.
 
@@ -23,7 +24,8 @@ use statements::STATEMENTS;
 use text::Text;
 
 const PASSWORD: &str = "Long-And-5trange";
-/// Fixed roles of the server and of the database `app`, and a login without one, which may insert into a table.
+/// Fixed roles of the server and of the database `app`, and a login without one, which may insert
+/// into a table.
 const ROLES: [&str; 6] = ["sysadmin", "dbcreator", "bulkadmin", "db_owner", "db_backupoperator", "public"];
 
 /// What statements came to, and the places with which they did.
@@ -51,7 +53,8 @@ fn make_login(instance: &Arc<Instance>, role: &str) -> LoginToken {
     instance.authenticate(&login, PASSWORD, &client).expect("its password is right")
 }
 
-/// What a batch comes to: `ok`, or the numbers of its errors, the first one with what the operating system is said to have said.
+/// What a batch comes to: `ok`, or the numbers of its errors, the first one with what the operating
+/// system is said to have said.
 fn outcome(instance: &Arc<Instance>, token: &LoginToken, sql: &str) -> String {
     let mut out = Text::default();
     instance.session_for(token, Some("master")).expect("it may come in").execute(sql, &mut out);

@@ -1,4 +1,5 @@
-//! An instance in folders of its own with one of each file that it keeps, and the places that statements name.
+//! An instance in folders of its own with one of each file that it keeps, and the places that
+//! statements name.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -140,7 +141,8 @@ impl Folders {
         }
     }
 
-    /// Each place with its short name: files of the instance as it is named in its folder, then the others.
+    /// Each place with its short name: files of the instance as it is named in its folder, then the
+    /// others.
     pub fn places(&self) -> Vec<(String, String)> {
         let own = [
             "databases.registry",

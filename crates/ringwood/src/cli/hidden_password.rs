@@ -1,9 +1,10 @@
 //! The administrator's password in the environment: taken, and taken out of it.
 //!
-//! What the environment of a process says can be read in `/proc/PID/environ` for as long as the process runs, whatever it does to
-//! its own copy. So a server whose environment has the password starts its program anew in the same process, without the
-//! variable, and gives itself the password through a pipe, as its standard input.
-//! Guarantee: once the server listens, neither the environment nor the pipe has the password.
+//! What the environment of a process says can be read in `/proc/PID/environ` for as long as the
+//! process runs, whatever it does to its own copy. So a server whose environment has the password
+//! starts its program anew in the same process, without the variable, and gives itself the password
+//! through a pipe, as its standard input. Guarantee: once the server listens, neither the
+//! environment nor the pipe has the password.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -15,12 +16,14 @@ use super::say::say;
 /// The variables that have the password, in two spellings.
 pub const PASSWORD: &str = "MSSQL_SA_PASSWORD";
 const OLD_PASSWORD: &str = "SA_PASSWORD";
-/// Says to the program that was started anew in the process of this number that the password is its standard input.
+/// Says to the program that was started anew in the process of this number that the password is its
+/// standard input.
 const ON_INPUT: &str = "RINGWOOD_PASSWORD_ON_INPUT";
 /// What a pipe takes without a reader.
 const LONGEST: usize = 4096;
 
-/// The password of the environment. Call it before anything else is begun: it may start the program anew.
+/// The password of the environment. Call it before anything else is begun: it may start the program
+/// anew.
 ///
 /// # Errors
 /// The password is too long, or could not be read.

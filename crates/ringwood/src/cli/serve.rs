@@ -15,8 +15,9 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// The environment's variables that SQL Server's containers have: the administrator's password, a file with it, the port, the memory.
-/// ACCEPT_EULA and others that mean nothing here may be there too.
+/// The environment's variables that SQL Server's containers have: the administrator's password, a
+/// file with it, the port, the memory. ACCEPT_EULA and others that mean nothing here may be there
+/// too.
 const PASSWORD_FILE: &str = "MSSQL_SA_PASSWORD_FILE";
 const PORT: &str = "MSSQL_TCP_PORT";
 const MEMORY: &str = "MSSQL_MEMORY_LIMIT_MB";
@@ -82,8 +83,8 @@ pub struct ServeArgs {
     /// Logins that the error log tells of
     #[arg(long, value_enum, default_value = "failed")]
     audit_logins: Audit,
-    /// Folder in which logins other than sysadmins may name files (backups, bulk loads, files of databases), besides the data
-    /// folder and the volumes; may be repeated
+    /// Folder in which logins other than sysadmins may name files (backups, bulk loads, files of
+    /// databases), besides the data folder and the volumes; may be repeated
     #[arg(long = "allow-path", value_name = "DIR")]
     allow_paths: Vec<PathBuf>,
     /// Folder of *.sql scripts to run at the first start, in the order of their names

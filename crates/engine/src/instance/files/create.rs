@@ -28,7 +28,8 @@ const SYSTEM_LOG: u64 = 1 << 20;
 const SYSTEM_GROWTH: u64 = 8 << 20;
 
 impl Instance {
-    /// Makes a new database for somebody of a reach. The caller holds `changing` and has checked the name.
+    /// Makes a new database for somebody of a reach. The caller holds `changing` and has checked
+    /// the name.
     #[allow(clippy::too_many_arguments)] // what a database consists of, and for whom
     pub(crate) fn create_database(
         &self,

@@ -1,14 +1,15 @@
 //! What an instance keeps in its folder beside the files of its databases: one list, by names.
-//! Guarantee: whatever is added to the folder is added here, so that no statement reads or overwrites it (tests ask for each
-//! file that they find in the folder of an instance and of a server).
+//! Guarantee: whatever is added to the folder is added here, so that no statement reads or
+//! overwrites it (tests ask for each file that they find in the folder of an instance and of a
+//! server).
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use disk::{Disk, FileIdentity};
 
-/// Beginnings of the names of files: of a file, its copies, and what is written before it takes the name. A database may be called
-/// so, too: its files have an ending of their own.
+/// Beginnings of the names of files: of a file, its copies, and what is written before it takes the
+/// name. A database may be called so, too: its files have an ending of their own.
 const FILES: [&str; 7] = [
     "databases.registry",
     "instance.id",
@@ -18,7 +19,8 @@ const FILES: [&str; 7] = [
     "server-key.pem",
     "init-scripts.txt",
 ];
-/// Part of the names of other lists (credentials, backup devices), which are named after what they list.
+/// Part of the names of other lists (credentials, backup devices), which are named after what they
+/// list.
 const LIST: &str = ".registry";
 /// Endings of the files of databases.
 const OF_DATABASES: [&str; 3] = [".mdf", ".ndf", ".ldf"];
@@ -45,7 +47,8 @@ pub(super) fn is_run_file(name: &OsStr) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The identities of the files that an instance keeps in its folder and below, as far as they can be told now.
+/// The identities of the files that an instance keeps in its folder and below, as far as they can
+/// be told now.
 pub(super) fn identities(disk: &dyn Disk, root: &Path) -> Vec<FileIdentity> {
     let list = |folder: &Path| disk.list(folder).unwrap_or_default();
     let top = list(root);

@@ -1,5 +1,6 @@
-//! Where a path in a statement leads: a Windows path keeps its meaning (drive letter = volume, backslashes =
-//! folders), a relative path is under the instance's folder. Whether a statement may open it is decided in `permit`.
+//! Where a path in a statement leads: a Windows path keeps its meaning (drive letter = volume,
+//! backslashes = folders), a relative path is under the instance's folder. Whether a statement may
+//! open it is decided in `permit`.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};

@@ -117,7 +117,8 @@ pub fn find(catalog: &Catalog, schemas: &Names, names: &Names) -> Vec<Relation> 
     found
 }
 
-/// The table of a name that the caller may know of. With no schema: the one in `dbo`, or the only one of this name.
+/// The table of a name that the caller may know of. With no schema: the one in `dbo`, or the only
+/// one of this name.
 ///
 /// # Errors
 /// None today; kept for those of names.
