@@ -64,7 +64,7 @@ impl Env for Rt<'_, '_> {
     }
 
     fn check_memory(&self, bytes: usize) -> Result<(), SqlError> {
-        let fits = bytes <= self.ctx.session.host().query_memory().limit();
+        let fits = bytes <= self.ctx.session.query_memory().limit();
         if fits { Ok(()) } else { Err(super::memory::out_of_memory()) }
     }
 
