@@ -17,7 +17,7 @@ mod wire;
 pub use bulk::BulkLoad;
 pub use calls::{Prepared, int, text};
 pub use connection::{CancelHandle, Connection};
-pub use options::{ClientError, Encryption, Options, Trust, parse_server};
+pub use options::{ClientError, Encryption, Options, ServerName, Trust, parse_server};
 pub use reply::{Reply, Rows};
 pub use tds::client::{ServerMessage, Token};
 pub use tds::request::{Procedure, RpcParam, RpcRequest};

@@ -9,6 +9,10 @@ use tds::client::ServerMessage;
 
 /// Port of a server where none is given.
 const PORT: u16 = 1433;
+/// Port of a server's dedicated administrator connection where none is given.
+const ADMIN_PORT: u16 = 1434;
+/// What stands before the name of a server whose dedicated administrator connection is meant.
+const ADMIN: &str = "admin:";
 
 /// What is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +76,35 @@ impl Options {
     }
 }
 
-/// Host and port of `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or sqlcmd's `tcp:HOST,PORT`.
+/// Where a server is to be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerName {
+    /// Name or address.
+    pub host: String,
+    pub port: u16,
+    /// Its dedicated administrator connection is meant, of which there is one at a time.
+    pub dedicated: bool,
+}
+
+impl ServerName {
+    /// The dedicated administrator connection of the same server: at its own port, unless the one
+    /// that was given is another than the usual one.
+    pub fn to_dedicated(&self) -> ServerName {
+        let port = if self.port == PORT { ADMIN_PORT } else { self.port };
+        ServerName { host: self.host.clone(), port, dedicated: true }
+    }
+}
+
+/// What `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or sqlcmd's `tcp:HOST,PORT` and `admin:HOST` mean.
 ///
 /// # Errors
 /// What is wrong with the text.
-pub fn parse_server(text: &str) -> Result<(String, u16), String> {
-    let rest = text.strip_prefix("tcp:").unwrap_or(text);
+pub fn parse_server(text: &str) -> Result<ServerName, String> {
+    let (dedicated, rest) = match text.get(..ADMIN.len()) {
+        Some(start) if start.eq_ignore_ascii_case(ADMIN) => (true, &text[ADMIN.len()..]),
+        _ => (false, text),
+    };
+    let rest = rest.strip_prefix("tcp:").unwrap_or(rest);
     if rest.contains('\\') {
         return Err(format!("{text}: named instances are not looked up; give HOST:PORT"));
     }
@@ -95,12 +122,12 @@ pub fn parse_server(text: &str) -> Result<(String, u16), String> {
     };
     let host = if matches!(host, "." | "(local)") { "localhost" } else { host };
     let port = match port.map(str::trim) {
-        Some("") => Some(PORT),
+        Some("") => Some(if dedicated { ADMIN_PORT } else { PORT }),
         Some(port) => port.parse().ok(),
         None => None,
     };
     match port {
-        Some(port) if !host.is_empty() => Ok((host.to_owned(), port)),
+        Some(port) if !host.is_empty() => Ok(ServerName { host: host.to_owned(), port, dedicated }),
         _ => Err(format!("{text}: expected HOST, HOST:PORT or HOST,PORT")),
     }
 }
@@ -149,7 +176,7 @@ fn texts(errors: &[ServerMessage]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_server;
+    use super::{ServerName, parse_server};
 
     #[test]
     fn servers() {
@@ -164,9 +191,21 @@ mod tests {
             ("10.0.0.1, 99", "10.0.0.1", 99),
         ];
         for (text, host, port) in good {
-            assert_eq!(parse_server(text), Ok((host.to_owned(), port)), "{text}");
+            let name = ServerName { host: host.to_owned(), port, dedicated: false };
+            assert_eq!(parse_server(text).as_ref(), Ok(&name), "{text}");
         }
-        for text in ["", ":1433", "db:x", "db,70000", "db\\SQLEXPRESS", "[::1", "[::1]x"] {
+        for (text, host, port) in [
+            ("admin:db", "db", 1434),
+            ("ADMIN:.", "localhost", 1434),
+            ("Admin:db,1533", "db", 1533),
+            ("admin:tcp:[::1]:99", "::1", 99),
+        ] {
+            let name = ServerName { host: host.to_owned(), port, dedicated: true };
+            assert_eq!(parse_server(text).as_ref(), Ok(&name), "{text}");
+            assert_eq!(name.to_dedicated(), name);
+        }
+        assert_eq!(parse_server("db").map(|name| name.to_dedicated()), parse_server("admin:db"));
+        for text in ["admin:", "", ":1433", "db:x", "db,70000", "db\\SQLEXPRESS", "[::1", "[::1]x"] {
             assert!(parse_server(text).is_err(), "{text}");
         }
     }

@@ -323,3 +323,44 @@ fn what_the_environment_says_wrongly_is_told() {
         assert!(out.is_empty() && code == Some(1) && err.contains(why), "{name}: {err}");
     }
 }
+
+/// The port that the error log names for the dedicated administrator connection.
+fn admin_port(server: &Served) -> String {
+    let log = std::fs::read_to_string(server.folder.join("log/ERRORLOG")).unwrap();
+    let (_, rest) = log
+        .split_once("Dedicated admin connection support was established for listening locally on port ")
+        .unwrap();
+    rest.split_once('.').unwrap().0.to_owned()
+}
+
+#[test]
+fn an_administrator_has_a_connection_of_his_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Served::start(folder.path(), &["--admin-listen", "127.0.0.1:0"]);
+    let port = admin_port(&server);
+    let endpoint = "set nocount on select endpoint_id from sys.dm_exec_connections where session_id = @@spid";
+    let ask = |options: &[&str]| {
+        let output = run(&[&["sql"], options, &["-h", "-1", "-W", "-Q", endpoint]].concat(), "");
+        let (out, said, code) = parts(&output);
+        (out.trim().to_owned(), said, code)
+    };
+    let (prefixed, plain) = (format!("admin:127.0.0.1,{port}"), format!("127.0.0.1,{port}"));
+    assert_eq!(ask(&["-S", &prefixed]), ("1".into(), String::new(), Some(0)));
+    assert_eq!(ask(&["-A", "-S", &plain]), ("1".into(), String::new(), Some(0)));
+    assert_eq!(ask(&["-S", &server.name()]), ("4".into(), String::new(), Some(0)));
+    // It is one at a time.
+    let mut options = server.options();
+    options.port = port.parse().unwrap();
+    let first = client::Connection::connect(&options).unwrap();
+    let (out, said, code) = ask(&["-S", &prefixed]);
+    assert_eq!((out.as_str(), code), ("", Some(1)));
+    assert!(said.contains("Msg 17810, Level 20, State 2"), "{said}");
+    drop(first);
+    assert_eq!(server.stop(), Some(0));
+    // There is none where nobody has asked for it and the server's own port is any.
+    let other = tempfile::tempdir().unwrap();
+    let server = Served::start(other.path(), &[]);
+    let log = std::fs::read_to_string(other.path().join("log/ERRORLOG")).unwrap();
+    assert!(!log.contains("Dedicated admin connection"), "{log}");
+    assert_eq!(server.stop(), Some(0));
+}

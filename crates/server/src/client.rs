@@ -1,7 +1,8 @@
 //! What the owner of a connection knows of its client: how far the login is, and the session.
 
-use engine::Session;
+use engine::{LoginToken, Session};
 use tds::TdsVersion;
+use tds::login::Login7;
 use tds::prelogin::AfterPrelogin;
 
 /// A client.
@@ -16,10 +17,20 @@ pub enum Stage {
     New(Option<AfterPrelogin>),
     /// The login has failed: the answer, to be sent a little later.
     Refused(Vec<u8>),
+    /// The password was right; the session is not open yet.
+    Authenticated(Box<Authenticated>),
     /// Logged in.
     Ready(Box<Active>),
     /// Over.
     Ended,
+}
+
+/// A client whose password was right.
+pub struct Authenticated {
+    /// What it has sent.
+    pub login: Login7,
+    /// Who it is.
+    pub token: LoginToken,
 }
 
 /// A client that has logged in.

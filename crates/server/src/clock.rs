@@ -1,59 +1,118 @@
-//! The thread that does what is due: time limits of connections, sessions that KILL has ended, delayed answers, listeners that could
-//! not accept for want of descriptors.
+//! The thread that does what is due at its time: time limits of connections, the end of sessions
+//! that KILL has ended, delayed answers, listeners that could not accept for want of descriptors.
+//! It sleeps until something is due, or something new is that comes earlier.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::connection::Connection;
 use crate::hub::Hub;
 
-/// How often connections are looked through.
-const LOOK: Duration = Duration::from_secs(1);
-/// After the system had no descriptor for a connection.
-const REST: Duration = Duration::from_millis(100);
-
-/// Wakes the clock before its time.
-#[derive(Debug, Default)]
-pub struct Alarm {
-    rung: Mutex<bool>,
-    change: Condvar,
+/// Something to be done at a time.
+pub enum Due {
+    /// A connection that the clock has goes to a worker.
+    Resume(Arc<Connection>),
+    /// The login of a connection has to be done by now.
+    Login(usize),
+    /// The session of a connection has to be over by now: KILL has ended it.
+    End(usize),
+    /// Connections may have been idle for too long.
+    Idle,
+    /// Listeners may accept again.
+    Accept,
 }
 
-impl Alarm {
-    /// There is something new to be done, or the end.
-    pub fn ring(&self) {
-        *self.rung.lock() = true;
-        self.change.notify_one();
+/// What is to be done, by its time.
+#[derive(Default)]
+pub struct Timers {
+    list: Mutex<List>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct List {
+    /// The number tells those of the same time apart.
+    due: BTreeMap<(Instant, u64), Due>,
+    next: u64,
+    rung: bool,
+}
+
+impl Timers {
+    /// It is to be done at this time, or a little later.
+    pub fn add(&self, at: Instant, due: Due) {
+        let mut list = self.list.lock();
+        list.next += 1;
+        let key = (at, list.next);
+        list.due.insert(key, due);
+        if list.due.first_key_value().is_some_and(|(first, _)| *first == key) {
+            self.changed.notify_one();
+        }
     }
 
-    fn sleep(&self, end: Instant) {
-        let mut rung = self.rung.lock();
-        while !*rung {
-            if self.change.wait_until(&mut rung, end).timed_out() {
-                break;
+    /// [`Timers::wait`] returns.
+    pub fn ring(&self) {
+        self.list.lock().rung = true;
+        self.changed.notify_one();
+    }
+
+    /// What is due, as soon as something is; nothing after a ring.
+    pub fn wait(&self) -> Vec<Due> {
+        let mut list = self.list.lock();
+        loop {
+            let later = list.due.split_off(&(Instant::now(), u64::MAX));
+            let due = std::mem::replace(&mut list.due, later);
+            if !due.is_empty() || std::mem::take(&mut list.rung) {
+                return due.into_values().collect();
+            }
+            match list.due.first_key_value().map(|((at, _), _)| *at) {
+                None => self.changed.wait(&mut list),
+                Some(at) => {
+                    self.changed.wait_until(&mut list, at);
+                }
             }
         }
-        *rung = false;
+    }
+
+    /// Everything, whenever it was due.
+    pub fn take_all(&self) -> Vec<Due> {
+        std::mem::take(&mut self.list.lock().due).into_values().collect()
     }
 }
 
 /// Does what is due until the server has ended.
 pub fn run(hub: &Arc<Hub>) {
-    let mut look = Instant::now() + LOOK;
     while !hub.is_ended() {
+        for due in hub.timers.wait() {
+            hub.is_due(due);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_due_comes_at_its_time_and_what_is_new_before_it() {
+        let timers = Arc::new(Timers::default());
         let now = Instant::now();
-        let mut next = hub.begin_delayed(now);
-        if now >= look {
-            hub.look(now);
-            look = now + LOOK;
-        }
-        if !hub.accept_again() {
-            next = Some(next.map_or(now + REST, |n| n.min(now + REST)));
-        }
-        if hub.instance.shutdown_requested() {
-            hub.request_stop();
-        }
-        hub.alarm.sleep(next.map_or(look, |n| n.min(look)));
+        timers.add(now + Duration::from_secs(3600), Due::Idle);
+        timers.add(now, Due::Login(1));
+        timers.add(now, Due::Login(2));
+        assert!(matches!(timers.wait().as_slice(), [Due::Login(1), Due::Login(2)]));
+        let waiter = {
+            let timers = timers.clone();
+            std::thread::spawn(move || timers.wait().len())
+        };
+        std::thread::sleep(Duration::from_millis(20));
+        timers.add(Instant::now() + Duration::from_millis(20), Due::Accept);
+        assert_eq!(waiter.join().unwrap(), 1);
+        timers.ring();
+        assert!(timers.wait().is_empty());
+        assert!(matches!(timers.take_all().as_slice(), [Due::Idle]));
     }
 }

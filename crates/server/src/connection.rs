@@ -1,20 +1,26 @@
 //! One connection as pollers and workers share it. At any time it has one owner: nobody (it is idle and the threads that wait for
-//! sockets watch it) or a worker, which reads, runs and writes. While a request runs another thread (the listener) reads in the
-//! worker's place, so that an attention or the end of the connection is noticed at once.
-//! Guarantees: an idle connection holds no thread; readiness that comes while a worker has the connection is never lost; each
+//! sockets watch it), a worker, which reads, runs and writes, or the queue of requests for which
+//! there is no thread yet. While a request runs or is queued another thread (the listener) reads in
+//! the worker's place, so that an attention or the end of the connection is noticed at once.
+//! Guarantees: an idle or queued connection holds no thread; readiness that comes while a worker
+//! has the connection is never lost; each
 //! attention is answered once; a client that does not read makes only its own worker wait.
+
+mod queue;
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::session::CancelHandle;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tds::{Message, PacketType};
 
+use crate::admission::{Share, Slot, Ticket};
 use crate::client::Client;
+use crate::turns::Watcher;
 use crate::wire::{Got, Wire, WireError};
 
 /// A connection.
@@ -38,6 +44,14 @@ pub struct Connection {
     /// Stops what the session runs; there when the login is done.
     handle: OnceLock<CancelHandle>,
     in_transaction: AtomicBool,
+    /// It came by the listener for administrators.
+    pub dedicated: bool,
+    /// What its login holds of the worker threads; there when the password was right.
+    share: OnceLock<Arc<Share>>,
+    /// The thread that its request holds.
+    slot: Mutex<Option<Slot>>,
+    /// What its session tells of itself goes there.
+    watcher: OnceLock<Arc<Watcher>>,
 }
 
 struct Gate {
@@ -57,6 +71,12 @@ struct Gate {
     attention: bool,
     /// The listener has read a request while one runs.
     early: Option<Message>,
+    /// Its place in the queue of requests for which there is no thread yet.
+    queued: Option<Ticket>,
+    /// The request that is queued.
+    held: Option<Got>,
+    /// The request was withdrawn from the queue, where it may still have this place.
+    withdrawn: Option<Ticket>,
     /// The client has gone away, or the server ends the connection.
     gone: bool,
     /// Since when nobody has it.
@@ -73,6 +93,13 @@ pub enum Next {
     Gone,
 }
 
+impl Gate {
+    /// Whether another thread than the owner's reads what the client sends.
+    fn is_listened_to(&self) -> bool {
+        (self.running.is_some() || self.queued.is_some()) && !self.loading
+    }
+}
+
 impl Connection {
     /// A connection that was accepted just now.
     pub fn new(
@@ -80,6 +107,7 @@ impl Connection {
         socket: TcpStream,
         peer: SocketAddr,
         surplus: bool,
+        dedicated: bool,
         wire: Wire,
     ) -> io::Result<Connection> {
         socket.set_nonblocking(true)?;
@@ -99,6 +127,9 @@ impl Connection {
                 loading: false,
                 attention: false,
                 early: None,
+                queued: None,
+                held: None,
+                withdrawn: None,
                 gone: false,
                 since: now,
             }),
@@ -108,6 +139,10 @@ impl Connection {
             opened: now,
             handle: OnceLock::new(),
             in_transaction: AtomicBool::new(false),
+            dedicated,
+            share: OnceLock::new(),
+            slot: Mutex::new(None),
+            watcher: OnceLock::new(),
         })
     }
 
@@ -131,15 +166,27 @@ impl Connection {
         self.handle.get().is_some()
     }
 
-    /// Its login is done; `handle` stops the session.
-    pub fn set_logged_in(&self, handle: CancelHandle) {
+    /// Its login is done; `handle` stops the session, `watcher` hears of it.
+    pub fn set_logged_in(&self, handle: CancelHandle, watcher: Arc<Watcher>) {
         // A connection logs in once.
         let _ = self.handle.set(handle);
+        let _ = self.watcher.set(watcher);
     }
 
-    /// Whether KILL has ended its session.
-    pub fn is_killed(&self) -> bool {
-        self.handle.get().is_some_and(CancelHandle::is_killed)
+    /// What its login holds of the worker threads; `None` before the password was right.
+    pub fn share(&self) -> Option<&Arc<Share>> {
+        self.share.get()
+    }
+
+    /// Whose it is.
+    pub fn set_share(&self, share: Arc<Share>) {
+        // A connection logs in once.
+        let _ = self.share.set(share);
+    }
+
+    /// The thread that its request holds, to be looked at or given back.
+    pub fn slot(&self) -> MutexGuard<'_, Option<Slot>> {
+        self.slot.lock()
     }
 
     /// Whether its session has a transaction: others may wait for its end.
@@ -174,13 +221,14 @@ impl Connection {
         if writable {
             self.changed.notify_all();
         }
-        if gate.readable && gate.running.is_some() && !gate.loading && gate.early.is_none() {
+        let listens = gate.is_listened_to();
+        if gate.readable && listens && gate.early.is_none() {
             gate.readable = false;
             let over = gate.over;
             drop(gate);
             return self.listen(over);
         }
-        if gate.over && gate.running.is_some() && !gate.loading {
+        if gate.over && (listens || gate.queued.is_some()) {
             return self.lose(&mut gate);
         }
         if readable {
@@ -200,7 +248,7 @@ impl Connection {
                 // The client does not wait for its answer; one request is kept, the next ones stay in the socket.
                 gate.early = Some(message);
                 gate.readable = true;
-                return self.take_idle(&mut gate);
+                return gate.queued.is_none() && self.take_idle(&mut gate);
             }
             // A bulk load that nobody has asked for, the end, also behind one more request, or garbage.
             Ok(Got::Closed | Got::Bulk { .. } | Got::Message(_)) | Err(_) => return self.lose(&mut gate),
@@ -226,7 +274,12 @@ impl Connection {
         self.take_idle(gate)
     }
 
+    /// Whether nobody has it, or it was queued: it is the caller's then.
     fn take_idle(&self, gate: &mut Gate) -> bool {
+        if let Some(ticket) = gate.queued.take() {
+            gate.withdrawn = Some(ticket);
+            return true;
+        }
         !std::mem::replace(&mut gate.owned, true)
     }
 
@@ -264,7 +317,12 @@ impl Connection {
                     return Ok(Some(Next::Gone));
                 }
                 if std::mem::take(&mut gate.attention) {
+                    // It withdraws what was queued.
+                    gate.held = None;
                     return Ok(Some(Next::Attention));
+                }
+                if let Some(held) = gate.held.take() {
+                    return Ok(Some(Next::Got(held)));
                 }
                 if let Some(message) = gate.early.take() {
                     return Ok(Some(Next::Got(Got::Message(message))));

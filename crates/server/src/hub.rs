@@ -1,17 +1,20 @@
-//! What all parts of a running server share: options, connections, the pool, what is to happen later.
+//! What all parts of a running server share: options, connections, worker threads, what is to
+//! happen later.
 
 use std::collections::HashMap;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use engine::Instance;
 use parking_lot::{Condvar, Mutex};
 
-use crate::clock::Alarm;
+use crate::admission::Admission;
+use crate::clock::{Due, Timers};
 use crate::connection::Connection;
 use crate::counters::Counters;
+use crate::dedicated::Dedicated;
 use crate::options::ServerOptions;
 use crate::poller::{self, Bed};
 use crate::pool::Pool;
@@ -21,9 +24,15 @@ use crate::tls::TlsConfigs;
 
 /// Connections beyond the limit that get an answer; further ones are dropped at once.
 const SURPLUS: usize = 64;
+/// After the system had no descriptor for a connection.
+const REST: Duration = Duration::from_millis(100);
+/// Idle connections are looked through at most so often.
+const IDLE_LOOK: Duration = Duration::from_millis(250);
 
 /// The server's shared state.
 pub struct Hub {
+    /// Itself.
+    pub own: Weak<Hub>,
     /// The databases.
     pub instance: Arc<Instance>,
     /// What the server was told.
@@ -34,8 +43,12 @@ pub struct Hub {
     pub throttle: Throttle,
     /// What happens, counted.
     pub counters: Arc<Counters>,
-    /// Of the thread that does what is due.
-    pub alarm: Alarm,
+    /// What is to be done later.
+    pub timers: Timers,
+    /// Which requests may take a worker thread.
+    pub admission: Admission<Connection>,
+    /// The connection for administrators, if there is one.
+    pub dedicated: Option<Dedicated>,
     pool: OnceLock<Pool<Arc<Connection>>>,
     listeners: Mutex<Vec<TcpListener>>,
     /// A listener could not accept for want of descriptors: its event comes only once.
@@ -43,7 +56,6 @@ pub struct Hub {
     shards: Vec<Shard>,
     next_id: AtomicUsize,
     count: AtomicUsize,
-    delayed: Mutex<Vec<(Instant, Arc<Connection>)>>,
     stopping: AtomicBool,
     /// Nothing is left to do for pollers and clock.
     ended: AtomicBool,
@@ -70,6 +82,14 @@ impl Shard {
     pub fn new() -> std::io::Result<Shard> {
         Ok(Shard { readiness: Readiness::new()?, bed: Bed::default(), connections: Mutex::default() })
     }
+
+    /// Where there are so many connections or more: the oldest that has not logged in and that no
+    /// worker has.
+    pub fn oldest_beyond(&self, most: usize) -> Option<Arc<Connection>> {
+        let connections = self.connections.lock();
+        let strangers = connections.values().filter(|c| !c.is_logged_in() && c.idle_since().is_some());
+        strangers.min_by_key(|connection| connection.id).filter(|_| connections.len() >= most).cloned()
+    }
 }
 
 impl Hub {
@@ -79,26 +99,30 @@ impl Hub {
         options: ServerOptions,
         tls: Option<TlsConfigs>,
         shards: Vec<Shard>,
-    ) -> Hub {
-        Hub {
+        dedicated: Option<Dedicated>,
+    ) -> Arc<Hub> {
+        let admission = Admission::new(options.max_workers, options.login_share, shards.len());
+        Arc::new_cyclic(|own| Hub {
+            own: own.clone(),
             instance,
             options,
             tls,
             throttle: Throttle::new(),
             counters: Arc::new(Counters::new()),
-            alarm: Alarm::default(),
+            timers: Timers::default(),
+            admission,
+            dedicated,
             pool: OnceLock::new(),
             listeners: Mutex::default(),
             again: AtomicBool::new(false),
             shards,
             next_id: AtomicUsize::new(0),
             count: AtomicUsize::new(0),
-            delayed: Mutex::default(),
             stopping: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             changed: Condvar::new(),
             stop: Mutex::new(false),
-        }
+        })
     }
 
     /// The threads that run requests.
@@ -111,23 +135,32 @@ impl Hub {
         self.pool.get()
     }
 
+    /// The threads that run the requests of a connection.
+    pub fn pool_of(&self, connection: &Connection) -> Option<&Pool<Arc<Connection>>> {
+        if connection.dedicated { self.dedicated.as_ref()?.pool() } else { self.pool() }
+    }
+
+    /// The threads that wait for the sockets of a lane.
+    pub fn pool_in(&self, lane: usize) -> Option<&Pool<Arc<Connection>>> {
+        if lane == self.lanes() { self.dedicated.as_ref()?.pool() } else { self.pool() }
+    }
+
     /// Gives a connection to a worker.
     pub fn submit(&self, connection: Arc<Connection>, urgent: bool) {
-        if let Some(pool) = self.pool.get() {
+        self.withdraw(&connection);
+        if let Some(pool) = self.pool_of(&connection) {
             pool.submit(connection, urgent);
         }
     }
 
-    /// Lets a worker wait for its client.
-    pub fn stalled(&self, wait: &mut dyn FnMut()) {
-        match self.pool.get() {
-            Some(pool) => pool.stalled(wait),
-            None => wait(),
-        }
-    }
+    // ---- connections ----
 
-    /// A number for a new connection; `None` when there are too many.
-    pub fn admit(&self) -> Option<(usize, bool)> {
+    /// A number for a new connection, and whether there are as many as are allowed; `None` when
+    /// there are too many.
+    pub fn admit(&self, dedicated: bool) -> Option<(usize, bool)> {
+        if let (true, Some(lane)) = (dedicated, &self.dedicated) {
+            return Some((lane.admit(self), false));
+        }
         let count = self.count.load(Ordering::Relaxed);
         if count >= self.options.max_connections + SURPLUS {
             return None;
@@ -140,12 +173,15 @@ impl Hub {
     /// # Errors
     /// The system cannot.
     pub fn enter(&self, connection: Connection) -> std::io::Result<()> {
-        let shard = self.shard_of(connection.id);
+        let (id, opened) = (connection.id, connection.opened);
+        let shard = self.shard_of(id);
         // In the list first: its events may come at once.
         let mut connections = shard.connections.lock();
-        shard.readiness.watch(connection.socket(), connection.id as u64)?;
-        connections.insert(connection.id, Arc::new(connection));
+        shard.readiness.watch(connection.socket(), id as u64)?;
+        connections.insert(id, Arc::new(connection));
         self.count.fetch_add(1, Ordering::Relaxed);
+        drop(connections);
+        self.timers.add(opened + self.options.login_timeout, Due::Login(id));
         Ok(())
     }
 
@@ -154,18 +190,33 @@ impl Hub {
         self.shard_of(id).connections.lock().get(&id).cloned()
     }
 
+    /// The lane of a connection, but for those of administrators.
+    pub fn lane_of(&self, id: usize) -> usize {
+        id % self.shards.len()
+    }
+
     fn shard_of(&self, id: usize) -> &Shard {
-        &self.shards[id % self.shards.len()]
+        match &self.dedicated {
+            Some(dedicated) if Dedicated::has(id) => &dedicated.shard,
+            _ => &self.shards[self.lane_of(id)],
+        }
     }
 
-    /// A lane.
+    /// A lane; the one after the last is that for administrators.
     pub fn shard(&self, lane: usize) -> &Shard {
-        &self.shards[lane]
+        match &self.dedicated {
+            Some(dedicated) if lane == self.lanes() => &dedicated.shard,
+            _ => &self.shards[lane],
+        }
     }
 
-    /// Lanes.
+    /// Lanes, but for that for administrators.
     pub fn lanes(&self) -> usize {
         self.shards.len()
+    }
+
+    fn all_shards(&self) -> impl Iterator<Item = &Shard> {
+        self.shards.iter().chain(self.dedicated.as_ref().map(|dedicated| &dedicated.shard))
     }
 
     // ---- listeners ----
@@ -180,30 +231,38 @@ impl Hub {
         for (at, listener) in listeners.iter().enumerate() {
             self.shards[0].readiness.watch(listener, poller::LISTENERS + at as u64)?;
         }
+        self.dedicated.as_ref().map_or(Ok(()), |dedicated| dedicated.listen(&self.instance))?;
+        if let Some(limit) = self.options.idle_timeout {
+            self.timers.add(Instant::now() + limit, Due::Idle);
+        }
         Ok(())
     }
 
     /// A listener has connections.
     pub fn accept_from(&self, index: usize) {
-        let failed = self
-            .listeners
-            .lock()
-            .get(index)
-            .is_some_and(|listener| poller::accept_all(listener, self).is_err());
+        let failed = match (&self.dedicated, index) {
+            (Some(dedicated), poller::DEDICATED) => !dedicated.accept_all(self),
+            _ => self
+                .listeners
+                .lock()
+                .get(index)
+                .is_some_and(|listener| poller::accept_all(listener, self, false).is_err()),
+        };
         if failed && !self.again.swap(true, Ordering::Relaxed) {
-            self.alarm.ring();
+            self.timers.add(Instant::now() + REST, Due::Accept);
         }
     }
 
-    /// Accepts what could not be accepted before; whether nothing is left of it.
-    pub fn accept_again(&self) -> bool {
-        if !self.again.load(Ordering::Relaxed) {
-            return true;
-        }
+    /// Accepts what could not be accepted before.
+    fn accept_again(&self) {
+        self.again.store(false, Ordering::Relaxed);
         let listeners = self.listeners.lock();
-        let all = listeners.iter().all(|listener| poller::accept_all(listener, self).is_ok());
-        self.again.store(!all, Ordering::Relaxed);
-        all
+        let all = listeners.iter().all(|listener| poller::accept_all(listener, self, false).is_ok());
+        drop(listeners);
+        let dedicated = self.dedicated.as_ref().is_none_or(|dedicated| dedicated.accept_all(self));
+        if !(all && dedicated) && !self.again.swap(true, Ordering::Relaxed) {
+            self.timers.add(Instant::now() + REST, Due::Accept);
+        }
     }
 
     /// Closes a connection that the caller owns: its session ends, its transaction is rolled back.
@@ -213,9 +272,13 @@ impl Hub {
         let gone = self.shard_of(connection.id).connections.lock().remove(&connection.id);
         if gone.is_some() {
             self.count.fetch_sub(1, Ordering::Relaxed);
+            if let (true, Some(dedicated)) = (connection.dedicated, &self.dedicated) {
+                dedicated.left(connection.id, &self.instance);
+            }
             let _stop = self.stop.lock();
             self.changed.notify_all();
         }
+        self.release(connection);
     }
 
     /// Connections now.
@@ -223,55 +286,51 @@ impl Hub {
         self.count.load(Ordering::Relaxed)
     }
 
+    // ---- later ----
+
     /// Gives a connection that the caller owns to a worker after a while.
     pub fn later(&self, connection: Arc<Connection>, delay: Duration) {
         if self.is_stopping() {
             return self.close(&connection);
         }
-        self.delayed.lock().push((Instant::now() + delay, connection));
-        self.alarm.ring();
+        self.timers.add(Instant::now() + delay, Due::Resume(connection));
     }
 
-    /// Gives delayed connections that are due to workers; when the next one is.
-    pub fn begin_delayed(&self, now: Instant) -> Option<Instant> {
-        let mut delayed = self.delayed.lock();
-        let (due, later): (Vec<_>, _) = delayed.drain(..).partition(|(at, _)| *at <= now);
-        *delayed = later;
-        let next = delayed.iter().map(|(at, _)| *at).min();
-        drop(delayed);
-        for (_, connection) in due {
-            self.submit(connection, false);
+    /// Does what is due now.
+    pub fn is_due(&self, due: Due) {
+        match due {
+            Due::Resume(connection) => self.submit(connection, false),
+            Due::Login(id) => self.end_found(id, |connection| !connection.is_logged_in()),
+            Due::End(id) => self.end_found(id, |_| true),
+            Due::Idle => self.end_idle(),
+            Due::Accept => self.accept_again(),
         }
-        next
     }
 
-    /// Ends connections whose time is over.
-    pub fn look(&self, now: Instant) {
-        for shard in &self.shards {
-            let over: Vec<_> = {
-                let connections = shard.connections.lock();
-                connections.values().filter(|c| self.is_over(c, now)).cloned().collect()
-            };
-            for connection in over {
-                if connection.end() {
-                    self.submit(connection, true);
-                }
+    fn end_found(&self, id: usize, is_over: impl FnOnce(&Connection) -> bool) {
+        if let Some(connection) = self.find(id)
+            && is_over(&connection)
+            && connection.end()
+        {
+            self.submit(connection, true);
+        }
+    }
+
+    /// Ends connections that have been idle for too long; the next look is when the next one may
+    /// have been.
+    fn end_idle(&self) {
+        let Some(limit) = self.options.idle_timeout else { return };
+        let now = Instant::now();
+        let mut next = now + limit;
+        for connection in self.all() {
+            let Some(since) = connection.idle_since().filter(|_| connection.is_logged_in()) else { continue };
+            if since + limit > now {
+                next = next.min(since + limit);
+            } else if connection.end() {
+                self.submit(connection, true);
             }
         }
-    }
-
-    /// Whether a connection's time is over, or KILL has ended its session.
-    fn is_over(&self, connection: &Connection, now: Instant) -> bool {
-        if !connection.is_logged_in() {
-            return now.saturating_duration_since(connection.opened) > self.options.login_timeout;
-        }
-        if let Some(limit) = self.options.idle_timeout
-            && let Some(since) = connection.idle_since()
-            && now.saturating_duration_since(since) > limit
-        {
-            return true;
-        }
-        connection.is_killed()
+        self.timers.add(next.max(now + IDLE_LOOK), Due::Idle);
     }
 
     // ---- stop ----
@@ -300,9 +359,13 @@ impl Hub {
         self.stopping.store(true, Ordering::Release);
         // Closed: nobody is accepted any more.
         self.listeners.lock().clear();
-        let delayed = std::mem::take(&mut *self.delayed.lock());
-        for (_, connection) in delayed {
-            self.close(&connection);
+        if let Some(dedicated) = &self.dedicated {
+            dedicated.stop_listening();
+        }
+        for due in self.timers.take_all() {
+            if let Due::Resume(connection) = due {
+                self.close(&connection);
+            }
         }
         for connection in self.all() {
             if connection.take_if_idle_since(Instant::now()) {
@@ -314,8 +377,8 @@ impl Hub {
     /// Lets the pollers and the clock end. No worker may wait for sockets any more.
     pub fn end_threads(&self) {
         self.ended.store(true, Ordering::SeqCst);
-        self.alarm.ring();
-        for shard in &self.shards {
+        self.timers.ring();
+        for shard in self.all_shards() {
             shard.bed.call();
             shard.readiness.ring();
         }
@@ -330,13 +393,14 @@ impl Hub {
     pub fn end_all(&self) {
         for connection in self.all() {
             if connection.end() {
+                self.withdraw(&connection);
                 self.close(&connection);
             }
         }
     }
 
     fn all(&self) -> Vec<Arc<Connection>> {
-        self.shards.iter().flat_map(|s| s.connections.lock().values().cloned().collect::<Vec<_>>()).collect()
+        self.all_shards().flat_map(|s| s.connections.lock().values().cloned().collect::<Vec<_>>()).collect()
     }
 
     /// Waits until there are no connections or the deadline has come; whether there are none.

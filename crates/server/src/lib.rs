@@ -3,12 +3,14 @@
 //! checked before it is used and cannot bring the server down; a client that reads slowly, or sends half a packet, holds
 //! up nobody else; a stop lets requests end until the deadline and loses no commit that was acknowledged.
 
+mod admission;
 pub mod certificate;
 mod client;
 mod clock;
 mod command;
 mod connection;
 mod counters;
+mod dedicated;
 mod hub;
 mod load;
 mod login;
@@ -23,10 +25,11 @@ mod request;
 mod serve;
 mod throttle;
 mod tls;
+mod turns;
 mod wire;
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -34,10 +37,12 @@ use engine::Instance;
 
 pub use options::{Encryption, ServerError, ServerOptions};
 
+use crate::connection::Connection;
+use crate::dedicated::Dedicated;
 use crate::hub::{Hub, Shard};
 use crate::metrics::MetricsServer;
 use crate::poller::Sockets;
-use crate::pool::Pool;
+use crate::pool::{Load, Pool};
 use crate::tls::TlsConfigs;
 
 /// Cores that one lane serves: its workers wait for the same sockets.
@@ -59,13 +64,15 @@ pub struct Server {
 /// Asks a server to stop, from any thread.
 #[derive(Clone)]
 pub struct StopHandle {
-    hub: Arc<Hub>,
+    hub: Weak<Hub>,
 }
 
 impl StopHandle {
     /// [`Server::wait`] returns.
     pub fn stop(&self) {
-        self.hub.request_stop();
+        if let Some(hub) = self.hub.upgrade() {
+            hub.request_stop();
+        }
     }
 }
 
@@ -88,16 +95,16 @@ impl Server {
             listeners.push(listen(*address).map_err(|e| ServerError::Listen(*address, e))?);
         }
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<_, _>>()?;
-        let max_workers = options.max_workers;
-        let hub = Arc::new(Hub::new(instance, options, tls, shards));
+        let dedicated = options.admin_listen.map(listen_for_administrators).transpose()?;
+        let hub = Hub::new(instance, options, tls, shards, dedicated);
         hub.instance.set_packets(hub.counters.clone());
-        let sockets = Sockets { hub: Arc::downgrade(&hub) };
-        let served = Arc::downgrade(&hub);
-        hub.set_pool(Pool::new(max_workers, hub.lanes(), sockets, move |connection| {
-            if let Some(hub) = served.upgrade() {
-                serve::serve(&hub, &connection);
-            }
-        })?);
+        let stopped = StopHandle { hub: Arc::downgrade(&hub) };
+        hub.instance.on_shutdown(Box::new(move || stopped.stop()));
+        // One that has waited for the disk finds its core taken; another one goes on meanwhile.
+        hub.set_pool(pool(&hub, 2 * cores.max(2), hub.lanes(), 0, hub.load())?);
+        if let Some(dedicated) = &hub.dedicated {
+            dedicated.set_pool(pool(&hub, dedicated::THREADS, 1, hub.lanes(), dedicated::NoLoad)?);
+        }
         let metrics = match hub.options.metrics {
             Some(address) => {
                 Some(MetricsServer::start(address, &hub).map_err(|e| ServerError::Listen(address, e))?)
@@ -105,7 +112,8 @@ impl Server {
             None => None,
         };
         let mut server = Server { hub, addresses, threads: Vec::new(), metrics };
-        for lane in 0..server.hub.lanes() {
+        let lanes = server.hub.lanes() + usize::from(server.hub.dedicated.is_some());
+        for lane in 0..lanes {
             server.start_thread("poller", move |hub| poller::run(hub, lane))?;
         }
         server.start_thread("clock", clock::run)?;
@@ -128,6 +136,11 @@ impl Server {
         &self.addresses
     }
 
+    /// Where it listens for the dedicated administrator connection.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.hub.dedicated.as_ref().map(|dedicated| dedicated.address)
+    }
+
     /// Where metrics are to be had.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().map(MetricsServer::address)
@@ -140,7 +153,7 @@ impl Server {
 
     /// What stops it from elsewhere.
     pub fn stop_handle(&self) -> StopHandle {
-        StopHandle { hub: self.hub.clone() }
+        StopHandle { hub: Arc::downgrade(&self.hub) }
     }
 
     /// Waits until [`StopHandle::stop`] or the statement SHUTDOWN asks for its end. [`Server::stop`] has to follow.
@@ -160,7 +173,10 @@ impl Server {
             self.hub.end_all();
             self.hub.wait_empty(Instant::now() + AFTER_DEADLINE);
         }
-        let ended = self.hub.pool().is_none_or(|pool| pool.stop(Instant::now() + AFTER_DEADLINE));
+        let end = Instant::now() + AFTER_DEADLINE;
+        let dedicated = self.hub.dedicated.as_ref().and_then(Dedicated::pool);
+        let pools = [self.hub.pool(), dedicated];
+        let ended = pools.into_iter().flatten().fold(true, |ended, pool| pool.stop(end) && ended);
         self.hub.end_threads();
         drop(self.metrics.take());
         for thread in self.threads.drain(..) {
@@ -177,6 +193,29 @@ impl Drop for Server {
             self.stop_within(Duration::ZERO);
         }
     }
+}
+
+/// A pool whose workers wait for the sockets of so many lanes from `first` on.
+fn pool(
+    hub: &Arc<Hub>,
+    base: usize,
+    lanes: usize,
+    first: usize,
+    load: impl Load + 'static,
+) -> std::io::Result<Pool<Arc<Connection>>> {
+    let sockets = Sockets { hub: Arc::downgrade(hub), first };
+    let served = Arc::downgrade(hub);
+    Pool::new(base, lanes, sockets, load, move |connection| {
+        if let Some(hub) = served.upgrade() {
+            serve::serve(&hub, &connection);
+        }
+    })
+}
+
+/// What belongs to the dedicated administrator connection.
+fn listen_for_administrators(address: SocketAddr) -> Result<Dedicated, ServerError> {
+    let listener = listen(address).map_err(|e| ServerError::Listen(address, e))?;
+    Ok(Dedicated::new(listener)?)
 }
 
 /// A listener that does not block.

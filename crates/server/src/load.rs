@@ -60,8 +60,8 @@ pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) ->
 impl Rows<'_> {
     /// Waits for the next piece.
     fn more(&mut self) -> Result<(), SqlError> {
-        let hub = self.hub;
-        match self.connection.wait_next(hub.options.idle_timeout, &|wait| hub.stalled(wait)) {
+        let (hub, connection) = (self.hub, self.connection);
+        match connection.wait_next(hub.options.idle_timeout, &|wait| hub.stalled(connection, wait)) {
             Ok(Next::Got(got)) => self.take(got),
             Ok(Next::Attention) => {
                 self.ended = true;

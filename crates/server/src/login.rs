@@ -1,16 +1,17 @@
 //! From the first byte to a session: PRELOGIN, LOGIN7, the answer to it.
 //! Guarantees: a login tells the client no more than that it failed; why is in the error log; a password is never logged.
 
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use engine::session::NetworkConnection;
-use engine::{ClientInfo, Session, Sink, SqlError};
+use engine::session::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
+use engine::{ClientInfo, LoginToken, Session, Sink, SqlError};
 use tds::login::{Login7, feature};
 use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
 
-use crate::client::{Active, Client, Stage};
+use crate::client::{Active, Authenticated, Client, Stage};
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
@@ -118,23 +119,46 @@ fn login(
         connection.wire().end_tls();
     }
     let login = Login7::parse(&message.payload)?;
-    let encrypted = connection.wire().is_encrypted();
-    match open_session(hub, connection, &login, encrypted) {
+    match authenticate(hub, connection, &login) {
+        Ok(token) => {
+            let administrator = hub.instance.is_sysadmin(&token);
+            connection.set_share(hub.admission.share_of(token.id(), administrator));
+            client.stage = Stage::Authenticated(Box::new(Authenticated { login, token }));
+            Ok(After::Continue)
+        }
+        Err(refusal) => fail(hub, connection, client, &login, &refusal),
+    }
+}
+
+/// Opens the session of a client whose password was right, and answers its login.
+///
+/// # Errors
+/// The client is gone.
+pub fn open(hub: &Hub, connection: &Connection, client: &mut Client) -> Result<After, WireError> {
+    let stage = std::mem::replace(&mut client.stage, Stage::Ended);
+    let Stage::Authenticated(known) = stage else { return Ok(After::Close) };
+    let Authenticated { login, token } = *known;
+    match open_session(hub, connection, &login, &token) {
         Ok((session, told)) => {
             hub.throttle.succeeded(connection.peer.ip());
             hub.counters.add(Count::LoginsSucceeded, 1);
             accept(hub, connection, client, &login, session, &told)
         }
-        Err(refusal) => {
-            hub.counters.add(Count::LoginsFailed, 1);
-            client.stage = Stage::Refused(refused(&login, &refusal.errors));
-            if refusal.delay.is_zero() {
-                refuse(hub, connection, client)
-            } else {
-                Ok(After::Later(refusal.delay))
-            }
-        }
+        Err(refusal) => fail(hub, connection, client, &login, &refusal),
     }
+}
+
+/// Answers a login that has failed, now or a little later.
+fn fail(
+    hub: &Hub,
+    connection: &Connection,
+    client: &mut Client,
+    login: &Login7,
+    refusal: &Refusal,
+) -> Result<After, WireError> {
+    hub.counters.add(Count::LoginsFailed, 1);
+    client.stage = Stage::Refused(refused(login, &refusal.errors));
+    if refusal.delay.is_zero() { refuse(hub, connection, client) } else { Ok(After::Later(refusal.delay)) }
 }
 
 /// Sends the answer to a failed login.
@@ -170,13 +194,8 @@ fn too_many(hub: &Hub, connection: &Connection) -> SqlError {
     SqlError::new(17809, 20, 2, text)
 }
 
-/// Opens the session of a login, and what is told about it besides.
-fn open_session(
-    hub: &Hub,
-    connection: &Connection,
-    login: &Login7,
-    encrypted: bool,
-) -> Result<(Session, Vec<SqlError>), Refusal> {
+/// Finds out who a client is.
+fn authenticate(hub: &Hub, connection: &Connection, login: &Login7) -> Result<LoginToken, Refusal> {
     if connection.surplus {
         return Err(too_many(hub, connection).into());
     }
@@ -190,19 +209,35 @@ fn open_session(
         app: login.app.as_str().into(),
     };
     // Both tell the error log why.
-    let token = hub
-        .instance
-        .authenticate(&login.user, &login.password.0, &client)
-        .map_err(|error| Refusal { errors: vec![error], delay: hub.throttle.failed(connection.peer.ip()) })?;
+    let refused = |error| Refusal { errors: vec![error], delay: hub.throttle.failed(connection.peer.ip()) };
+    let token = hub.instance.authenticate(&login.user, &login.password.0, &client).map_err(refused)?;
+    if connection.dedicated {
+        return hub.instance.for_dedicated_connection(token).map_err(refused);
+    }
+    Ok(token)
+}
+
+/// Opens the session of a login, and what is told about it besides.
+fn open_session(
+    hub: &Hub,
+    connection: &Connection,
+    login: &Login7,
+    token: &LoginToken,
+) -> Result<(Session, Vec<SqlError>), Refusal> {
+    if let (true, Some(dedicated)) = (connection.dedicated, &hub.dedicated) {
+        dedicated.begin_session(connection.id).inspect_err(|error| {
+            audit(hub, connection, &format!("Error: 17810, Severity: 20, State: 2. {}", error.message));
+        })?;
+    }
     let refused = |errors: Vec<SqlError>| {
         let errors = errors.into_iter().chain([token.refused()]).collect();
         Refusal { errors, delay: Duration::ZERO }
     };
     let database = Some(login.database.as_str()).filter(|name| !name.is_empty());
     let opened = if login.options.database_fatal {
-        hub.instance.session_for(&token, database).map(|session| (session, None))
+        hub.instance.session_for(token, database).map(|session| (session, None))
     } else {
-        hub.instance.session_in_or_default(&token, database)
+        hub.instance.session_in_or_default(token, database)
     };
     let (mut session, warning) = opened.map_err(|error| match error.number {
         // Of a logon trigger: nothing is said besides.
@@ -237,7 +272,8 @@ fn open_session(
     session.set_connection(NetworkConnection {
         client: connection.peer,
         server: connection.local,
-        encrypted,
+        endpoint: if connection.dedicated { DEDICATED_ENDPOINT } else { TCP_ENDPOINT },
+        encrypted: connection.wire().is_encrypted(),
         protocol: login.version.number(),
         packet_size: login.negotiated_packet_size(packet::DEFAULT_PACKET_SIZE) as u32,
         library: login.library.as_str().into(),
@@ -331,7 +367,10 @@ fn accept(
     let mut bytes = Vec::new();
     buffer.finish(&mut bytes);
     connection.wire().logged_in(hub.options.max_message, size);
-    connection.set_logged_in(session.cancel_handle());
+    // Closed meanwhile: nobody waits for the answer.
+    let Some(watcher) = hub.watcher_of(connection) else { return Ok(After::Close) };
+    session.set_watcher(Arc::downgrade(&watcher) as Weak<dyn SessionWatcher>);
+    connection.set_logged_in(session.cancel_handle(), watcher);
     client.stage = Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size }));
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
     Ok(After::Continue)

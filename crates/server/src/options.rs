@@ -34,8 +34,14 @@ pub struct ServerOptions {
     pub allow_plain_login: bool,
     /// Connections at a time; more are refused with error 17809.
     pub max_connections: usize,
-    /// Worker threads for requests outside transactions.
+    /// Where the dedicated administrator connection is to be had; port 0 takes any free one.
+    /// Nowhere when `None`.
+    pub admin_listen: Option<SocketAddr>,
+    /// Worker threads for requests that run, and as many more for requests that wait.
     pub max_workers: usize,
+    /// Of 100 parts of the worker threads, what one login may hold while no other one holds any: 1
+    /// to 100.
+    pub login_share: usize,
     /// From accepting a connection to the end of its login.
     pub login_timeout: Duration,
     /// A logged-in connection that asks for nothing for so long is closed.
@@ -63,7 +69,9 @@ impl ServerOptions {
             folder: folder.into(),
             allow_plain_login: false,
             max_connections: 32_767,
+            admin_listen: None,
             max_workers: 512,
+            login_share: 50,
             login_timeout: Duration::from_secs(15),
             idle_timeout: None,
             send_timeout: None,
@@ -75,7 +83,10 @@ impl ServerOptions {
     /// # Errors
     /// Passwords would cross a network without TLS.
     pub(crate) fn check(&self) -> Result<(), ServerError> {
-        let open = self.listen.iter().find(|address| !address.ip().is_loopback());
+        if !(1..=100).contains(&self.login_share) {
+            return Err(ServerError::Share(self.login_share));
+        }
+        let open = self.listen.iter().chain(&self.admin_listen).find(|address| !address.ip().is_loopback());
         match open {
             Some(address) if self.encryption == Encryption::Off => Err(ServerError::PlainPasswords(*address)),
             _ => Ok(()),
@@ -92,6 +103,9 @@ pub enum ServerError {
     /// Encryption is off at an address that others can reach.
     #[error("without encryption passwords can be read on the way: {0} is not a loopback address")]
     PlainPasswords(SocketAddr),
+    /// The share of a login is no part of 100.
+    #[error("a login's share of the worker threads is 1 to 100 percent, not {0}")]
+    Share(usize),
     /// The certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),

@@ -183,9 +183,9 @@ impl<'a> Answer<'a> {
 
     /// Sends the packets that are made.
     fn send(&mut self) -> std::io::Result<()> {
-        let hub = self.hub;
+        let (hub, connection) = (self.hub, self.connection);
         let timeout = hub.options.send_timeout;
-        let result = self.connection.send(&self.packets, timeout, &|wait| hub.stalled(wait));
+        let result = connection.send(&self.packets, timeout, &|wait| hub.stalled(connection, wait));
         self.packets.clear();
         self.sent = Instant::now();
         result

@@ -22,6 +22,8 @@ use crate::wire::Wire;
 pub const MAX_LISTENERS: usize = 64;
 /// The number of the first listener.
 pub const LISTENERS: u64 = 1 << 62;
+/// The place of the listener for administrators among them.
+pub const DEDICATED: usize = MAX_LISTENERS;
 /// How long a poller leaves its lane alone after it was of use, or was called: workers that become free in that time find their
 /// requests by themselves, which costs less.
 pub const STEP: Duration = Duration::from_micros(250);
@@ -66,15 +68,17 @@ impl Bed {
 pub fn run(hub: &Arc<Hub>, lane: usize) {
     let mut room = room::<MOST>();
     let mut served = 0;
-    let free = || !hub.is_ended() && hub.pool().is_some_and(|pool| pool.has_idle(lane));
+    // Of the pool, which has no other one where it is that for administrators.
+    let own = if lane == hub.lanes() { 0 } else { lane };
+    let free = || !hub.is_ended() && hub.pool_in(lane).is_some_and(|pool| pool.has_idle(own));
     while !hub.is_ended() {
         if free() {
             hub.shard(lane).bed.sleep(free);
             std::thread::sleep(STEP);
             continue;
         }
-        let before = std::mem::replace(&mut served, hub.pool().map_or(0, |pool| pool.served(lane)));
-        if served != before && hub.pool().is_some_and(|pool| !pool.most_block()) {
+        let before = std::mem::replace(&mut served, hub.pool_in(lane).map_or(0, |pool| pool.served(own)));
+        if served != before && hub.pool_in(lane).is_some_and(|pool| !pool.most_block()) {
             // What a poller has taken waits for the poller, which has to wait for a core itself: workers come back for more.
             std::thread::sleep(LEAVE);
             continue;
@@ -88,7 +92,7 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
         };
         for event in events {
             match readiness::ready(event) {
-                Ready::Bell => hub.pool().into_iter().for_each(|pool| pool.pass_on_wake()),
+                Ready::Bell => hub.pool_in(lane).into_iter().for_each(|pool| pool.pass_on_wake()),
                 ready => {
                     if let Some(connection) = take(hub, ready) {
                         let urgent = connection.is_in_transaction();
@@ -97,7 +101,7 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
                 }
             }
         }
-        if hub.pool().is_some_and(|pool| pool.is_busy()) {
+        if hub.pool_in(lane).is_some_and(|pool| pool.is_busy()) {
             std::thread::sleep(STEP);
         }
     }
@@ -111,13 +115,17 @@ fn take(hub: &Hub, ready: Ready) -> Option<Arc<Connection>> {
         return None;
     }
     let connection = hub.find(id as usize)?;
-    connection.ready(readable, writable, over).then_some(connection)
+    let taken = connection.ready(readable, writable, over).then_some(connection)?;
+    hub.withdraw(&taken);
+    Some(taken)
 }
 
-/// Where the workers of a server wait.
+/// Where the workers of a pool wait.
 pub struct Sockets {
     /// The server.
     pub hub: Weak<Hub>,
+    /// The pool's first lane among those of the server.
+    pub first: usize,
 }
 
 impl Arrivals<Arc<Connection>> for Sockets {
@@ -127,7 +135,7 @@ impl Arrivals<Arc<Connection>> for Sockets {
             return Arrived::Late;
         };
         let mut room = room::<1>();
-        match hub.shard(lane).readiness.wait(&mut room, Some(timeout)) {
+        match hub.shard(self.first + lane).readiness.wait(&mut room, Some(timeout)) {
             Ok([]) => Arrived::Late,
             Ok([event, ..]) => take(&hub, readiness::ready(event)).map_or(Arrived::Nothing, Arrived::Request),
             Err(_) => {
@@ -140,13 +148,13 @@ impl Arrivals<Arc<Connection>> for Sockets {
 
     fn wake(&self, lane: usize) {
         if let Some(hub) = self.hub.upgrade() {
-            hub.shard(lane).readiness.ring();
+            hub.shard(self.first + lane).readiness.ring();
         }
     }
 
     fn deserted(&self, lane: usize) {
         if let Some(hub) = self.hub.upgrade() {
-            hub.shard(lane).bed.call();
+            hub.shard(self.first + lane).bed.call();
         }
     }
 }
@@ -155,7 +163,7 @@ impl Arrivals<Arc<Connection>> for Sockets {
 ///
 /// # Errors
 /// The system has no descriptor or memory for more.
-pub fn accept_all(listener: &TcpListener, hub: &Hub) -> io::Result<()> {
+pub fn accept_all(listener: &TcpListener, hub: &Hub, dedicated: bool) -> io::Result<()> {
     loop {
         let (socket, peer) = match listener.accept() {
             Ok(accepted) => accepted,
@@ -165,14 +173,14 @@ pub fn accept_all(listener: &TcpListener, hub: &Hub) -> io::Result<()> {
                 _ => return Err(e),
             },
         };
-        let Some((id, surplus)) = hub.admit() else { continue };
+        let Some((id, surplus)) = hub.admit(dedicated) else { continue };
         // Answers are written whole; a lost peer is noticed even while nothing is sent.
         let _ = socket.set_nodelay(true);
         let _ = rustix::net::sockopt::set_socket_keepalive(&socket, true);
         hub.counters.add(Count::Connections, 1);
         let wire = Wire::new(hub.tls.clone(), hub.counters.clone());
         // Where this fails the client has gone away again.
-        if let Ok(connection) = Connection::new(id, socket, peer, surplus, wire) {
+        if let Ok(connection) = Connection::new(id, socket, peer, surplus, dedicated, wire) {
             let _ = hub.enter(connection);
         }
     }

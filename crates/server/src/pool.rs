@@ -3,9 +3,11 @@
 //! while no thread gets to the next request; threads that find no work for a while end.
 //! A thread without work waits where work arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
 //! thread in between. The queue is for what comes while none is free.
-//! Guarantees: there are never more threads than the limit for ordinary requests; an urgent request (one of a session that
-//! is in a transaction, whose COMMIT may be what all the others wait for) always gets a thread, whatever the limit. A request
-//! that a free thread finds takes no lock that all threads share.
+//! How many requests may run is not the pool's to say ([`Load`]): it has as many threads as there
+//! are requests that may run, and those that it begins with to find out what comes.
+//! Guarantees: whatever runs or waits, some threads look at what comes; a request that a free
+//! thread finds takes no lock that all threads share; the thread that starts others sleeps unless
+//! requests wait that it can start a thread for.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,6 +23,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// How long requests may wait before the pool looks whether it has to grow.
 const LOOK: Duration = Duration::from_millis(2);
+/// The same after looks that have found no reason to: each doubles the pause until the next one, up
+/// to this.
+const LONG_LOOK: Duration = Duration::from_millis(32);
 /// Most threads that such a look asks the system of.
 const LOOKED_AT: usize = 64;
 /// A thread beyond those that it starts with that finds no work for so long ends.
@@ -43,6 +48,14 @@ pub trait Arrivals<T>: Send + Sync {
     fn wake(&self, lane: usize);
     /// The last free thread of the lane has work now: what comes next finds none.
     fn deserted(&self, lane: usize);
+}
+
+/// What the requests hold that run on the pool's threads.
+pub trait Load: Send + Sync {
+    /// Threads that requests may take: those that run, and those that may begin.
+    fn held(&self) -> usize;
+    /// How many of them wait for something that may take long.
+    fn waiting(&self) -> usize;
 }
 
 /// What a wait has brought.
@@ -70,12 +83,15 @@ struct Shared<T> {
     stopped: AtomicBool,
     lanes: Vec<Lane>,
     arrivals: Box<dyn Arrivals<T>>,
-    /// Requests wait and no thread is free.
+    load: Box<dyn Load>,
+    /// Requests wait and no thread is free, or there may be more threads than before.
     grow: Condvar,
+    /// How often the watcher has looked whether threads are needed.
+    looks: AtomicU64,
     /// The last worker has ended.
     ended: Condvar,
+    /// Threads beside those whose requests wait.
     base: usize,
-    limit: usize,
     run: Box<dyn Fn(T) + Send + Sync>,
 }
 
@@ -99,8 +115,6 @@ struct State<T> {
     started: usize,
     /// Requests taken from the queue so far.
     taken: u64,
-    /// Workers that wait for a client: they do not count for the limit.
-    stalled: usize,
     /// Most workers there have been.
     peak: usize,
 }
@@ -120,20 +134,19 @@ impl<T> State<T> {
 }
 
 impl<T: Send + 'static> Pool<T> {
-    /// A pool of up to `limit` threads in so many lanes; they start when there is work. `run` must not unwind: a panic of it is
-    /// caught and dropped.
+    /// A pool of `base` threads, and as many more as `load` has, in so many lanes; they start when
+    /// there is work. `run` must not unwind: a panic of it is caught and dropped.
     ///
     /// # Errors
     /// The thread that watches over the pool cannot be started.
     pub fn new(
-        limit: usize,
+        base: usize,
         lanes: usize,
         arrivals: impl Arrivals<T> + 'static,
+        load: impl Load + 'static,
         run: impl Fn(T) + Send + Sync + 'static,
     ) -> io::Result<Pool<T>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        // One that has waited for the disk or a lock finds its core taken; another one goes on meanwhile.
-        let base = 2 * cores.max(2);
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 urgent: VecDeque::new(),
@@ -142,7 +155,6 @@ impl<T: Send + 'static> Pool<T> {
                 threads: Vec::new(),
                 started: 0,
                 taken: 0,
-                stalled: 0,
                 peak: 0,
             }),
             queued: AtomicUsize::new(0),
@@ -150,10 +162,11 @@ impl<T: Send + 'static> Pool<T> {
             stopped: AtomicBool::new(false),
             lanes: (0..lanes.max(1)).map(|_| Lane::default()).collect(),
             arrivals: Box::new(arrivals),
+            load: Box::new(load),
             grow: Condvar::new(),
+            looks: AtomicU64::new(0),
             ended: Condvar::new(),
             base,
-            limit: limit.max(base),
             run: Box::new(run),
         });
         let watched = shared.clone();
@@ -179,7 +192,7 @@ impl<T: Send + 'static> Pool<T> {
             drop(state);
             return shared.wake_one();
         }
-        if state.workers < shared.base {
+        if state.workers < shared.base + shared.load.waiting() {
             shared.start_worker(&mut state);
         }
         shared.grow.notify_one();
@@ -192,12 +205,19 @@ impl<T: Send + 'static> Pool<T> {
         }
     }
 
-    /// Lets a worker wait for its client: it does not count for the limit meanwhile, so that clients who do not read cannot
-    /// take all the threads.
-    pub fn stalled(&self, wait: &mut dyn FnMut()) {
-        self.shared.state.lock().stalled += 1;
-        wait();
-        self.shared.state.lock().stalled -= 1;
+    /// A request may take a thread that it could not before: where others wait in the queue one may
+    /// be started for them.
+    pub fn may_grow(&self) {
+        if self.shared.queued.load(Ordering::SeqCst) > 0 {
+            // Under the lock: the watcher looks and begins to wait under it.
+            let _state = self.shared.state.lock();
+            self.shared.grow.notify_one();
+        }
+    }
+
+    /// Threads that there are, and requests that wait for one: no more run, or are about to.
+    pub fn crowd(&self) -> usize {
+        self.shared.begun.load(Ordering::SeqCst) + self.shared.queued.load(Ordering::SeqCst)
     }
 
     /// Whether requests wait for a worker.
@@ -280,7 +300,7 @@ impl<T: Send + 'static> Shared<T> {
         if started {
             state.started += 1;
             state.workers += 1;
-            self.begun.store(state.workers, Ordering::Relaxed);
+            self.begun.store(state.workers, Ordering::SeqCst);
             state.peak = state.peak.max(state.workers);
         }
         started
@@ -303,7 +323,8 @@ impl<T: Send + 'static> Shared<T> {
                 Arrived::Nothing => {}
                 Arrived::Late => {
                     let mut state = self.state.lock();
-                    if self.queued.load(Ordering::SeqCst) == 0 && state.workers > self.base {
+                    let enough = self.base + self.load.waiting();
+                    if self.queued.load(Ordering::SeqCst) == 0 && state.workers > enough {
                         return self.end(&mut state);
                     }
                 }
@@ -316,7 +337,7 @@ impl<T: Send + 'static> Shared<T> {
         let own = gettid();
         state.threads.retain(|thread| *thread != own);
         state.workers -= 1;
-        self.begun.store(state.workers, Ordering::Relaxed);
+        self.begun.store(state.workers, Ordering::SeqCst);
         if state.workers == 0 {
             self.ended.notify_all();
         }
@@ -332,14 +353,17 @@ impl<T: Send + 'static> Shared<T> {
         Some(item)
     }
 
-    /// The last free thread of a lane has work: another one takes its place, as long as the pool has not all that it begins with. A
-    /// client that sends one request after another would have the poller called for each of them otherwise. False: none was started.
+    /// The last free thread of a lane has work: another one takes its place, as long as the pool
+    /// has not all that it begins with beside those whose requests wait. A client that sends one
+    /// request after another would have the poller called for each of them otherwise. False: none
+    /// was started.
     fn adds_spare(self: &Arc<Self>, lane: usize) -> bool {
-        if self.begun.load(Ordering::Relaxed) >= self.base || self.is_stopped() {
+        let enough = self.base + self.load.waiting();
+        if self.begun.load(Ordering::Relaxed) >= enough || self.is_stopped() {
             return false;
         }
         let mut state = self.state.lock();
-        while state.workers < self.base {
+        while state.workers < enough {
             let next = state.started % self.lanes.len();
             if !self.start_worker(&mut state) {
                 break;
@@ -387,39 +411,57 @@ impl<T: Send + 'static> Shared<T> {
     /// Adds workers while requests wait that the cores would have time for.
     fn watch(self: &Arc<Self>, cores: usize) {
         let mut state = self.state.lock();
+        let mut pause = LOOK;
         loop {
-            while self.waiting() == 0 && !self.is_stopped() {
+            // Where no thread may be started nothing is looked at: whoever changes that says so.
+            while (self.waiting() == 0 || self.room(&state) == 0) && !self.is_stopped() {
                 self.grow.wait(&mut state);
+                pause = LOOK;
             }
             if self.is_stopped() {
                 return;
             }
-            let (served, used, began) = (self.served(), cpu_time(), Instant::now());
             let threads = state.threads.clone();
             drop(state);
-            let before = self.most_block(&threads);
-            std::thread::sleep(LOOK);
-            let (used, passed) = (cpu_time().saturating_sub(used), began.elapsed());
-            // More threads help where those that are there block, not where they wait for cores that others use, too.
-            let blocked = before && self.most_block(&threads);
+            let needed = self.needs_threads(&threads, pause, cores);
             state = self.state.lock();
             let waiting = self.waiting();
             if waiting == 0 || self.is_stopped() {
+                pause = LOOK;
                 continue;
             }
-            let stuck = self.served() == served;
-            let room = blocked && used + passed / 2 < passed * cores as u32;
-            if stuck || room {
-                let free = (self.limit + state.stalled).saturating_sub(state.workers);
-                let most = if state.urgent.is_empty() { free } else { state.urgent.len().max(free) };
-                let more = waiting.min((state.workers / 4).max(1)).min(most);
-                for _ in 0..more {
-                    if !self.start_worker(&mut state) {
-                        break;
-                    }
+            if !needed {
+                pause = (pause * 2).min(LONG_LOOK);
+                continue;
+            }
+            pause = LOOK;
+            let more = waiting.min((state.workers / 4).max(1)).min(self.room(&state));
+            for _ in 0..more {
+                if !self.start_worker(&mut state) {
+                    // The system has none: it may have one a little later.
+                    pause = LONG_LOOK;
+                    break;
                 }
             }
         }
+    }
+
+    /// Threads that may be started: beside those that requests hold there are as many as the pool
+    /// begins with.
+    fn room(&self, state: &State<T>) -> usize {
+        (self.base + self.load.held()).saturating_sub(state.workers)
+    }
+
+    /// Looks for a while whether requests that wait need more threads: none of them was begun, or
+    /// the threads block while the cores have time left.
+    fn needs_threads(&self, threads: &[Pid], pause: Duration, cores: usize) -> bool {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        let (served, used, began) = (self.served(), cpu_time(), Instant::now());
+        std::thread::sleep(pause);
+        let (used, passed) = (cpu_time().saturating_sub(used), began.elapsed());
+        // More threads help where those that are there block, not where they wait for cores that
+        // others use, too. The system is only asked of each of them where the cores have time.
+        self.served() == served || used + passed / 2 < passed * cores as u32 && self.most_block(threads)
     }
 }
 

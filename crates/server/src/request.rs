@@ -72,6 +72,46 @@ pub fn run(
     Ok(if over { After::Close } else { After::Continue })
 }
 
+/// Longest batch that is looked at for whether it does nothing but end a transaction.
+const END_OF_TRANSACTION: usize = 512;
+
+/// Whether a request does nothing but end its transaction, as far as can be told at once: a request
+/// of the transaction manager, or a batch that is a COMMIT or ROLLBACK, also with the condition
+/// that drivers send before it.
+pub fn ends_transaction(message: &Message, version: TdsVersion) -> bool {
+    match message.kind {
+        PacketType::TransactionManager => Asked::parse(&message.payload, version)
+            .is_ok_and(|(_, asked)| matches!(asked, Asked::Commit { .. } | Asked::Rollback { .. })),
+        PacketType::SqlBatch if message.payload.len() <= END_OF_TRANSACTION => {
+            SqlBatch::parse(&message.payload, version).is_ok_and(|batch| is_end_of_transaction(&batch.text))
+        }
+        _ => false,
+    }
+}
+
+fn is_end_of_transaction(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(';').to_ascii_uppercase();
+    let mut words = text.split_whitespace().peekable();
+    if words.next_if_eq(&"IF").is_some() {
+        let condition: Vec<&str> = words.by_ref().take(3).collect();
+        let condition = condition.concat();
+        // Written without spaces it is shorter: then what follows is no COMMIT, and the request has
+        // no privilege.
+        if condition != "@@TRANCOUNT>0" {
+            return false;
+        }
+    }
+    if !matches!(words.next(), Some("COMMIT" | "ROLLBACK")) {
+        return false;
+    }
+    let named = words.next_if(|word| matches!(*word, "TRAN" | "TRANSACTION")).is_some();
+    if !named && words.next_if_eq(&"WORK").is_none() {
+        return words.next().is_none();
+    }
+    let is_name = |word: &str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    words.next().is_none_or(|word| named && is_name(word)) && words.next().is_none()
+}
+
 /// Why a request was not carried out.
 enum Failure {
     Tds(TdsError),
@@ -254,4 +294,39 @@ fn start(begin: Begin) -> TransactionStart {
         _ => None,
     };
     TransactionStart { name: begin.name.into(), isolation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_end_of_transaction;
+
+    #[test]
+    fn batches_that_only_end_a_transaction() {
+        for text in [
+            "COMMIT",
+            " commit tran ;",
+            "rollback transaction",
+            "ROLLBACK WORK",
+            "commit tran name_1",
+            "IF @@TRANCOUNT > 0 COMMIT TRAN",
+            "if @@trancount > 0 rollback tran",
+        ] {
+            assert!(is_end_of_transaction(text), "{text}");
+        }
+        for text in [
+            "",
+            "commit waitfor delay '1:00'",
+            "commit tran waitfor delay '1:00'",
+            "commit; update t set n = 1",
+            "commit update t set n = 1",
+            "commit tran t; select 1",
+            "if @@trancount > 1 commit",
+            "if (select n from t) > 0 commit",
+            "commit work select",
+            "begin tran",
+            "select 1",
+        ] {
+            assert!(!is_end_of_transaction(text), "{text}");
+        }
+    }
 }

@@ -1,13 +1,21 @@
-//! What a worker does with a connection: it reads what there is, answers it, and leaves the connection to those that wait for sockets.
-//! Guarantees: a panic ends its connection alone; while others wait for a worker a connection gets one request at a time.
+//! What a worker does with a connection: it reads what there is, answers it, and leaves the
+//! connection to those that wait for sockets, or to the queue where there is no thread for the
+//! request.
+//! Guarantees: a panic ends its connection alone; while others wait for a worker a connection gets
+//! one request at a time; no request runs, no login is checked and no session ends without a thread
+//! that its login may hold ([`crate::admission`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tds::PacketType;
+
+use crate::admission::Class;
 use crate::client::{Client, Stage};
 use crate::connection::{Connection, Next};
 use crate::hub::Hub;
+use crate::turns::Place;
 use crate::wire::{Got, WireError};
 use crate::{load, login, request};
 
@@ -36,36 +44,109 @@ pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
 
 fn serve_on(hub: &Hub, connection: &Arc<Connection>) {
     loop {
-        let mut client = connection.client();
-        let after = if matches!(client.stage, Stage::Refused(_)) {
-            login::refuse(hub, connection, &client)
-        } else {
-            match connection.next() {
-                Ok(None) => return,
-                Ok(Some(next)) => step(hub, connection, &mut client, next),
-                Err(error) => Err(error),
-            }
+        let after = match turn(hub, connection) {
+            Turn::Done(after) => after,
+            Turn::Again => continue,
+            Turn::Left => return,
         };
-        drop(client);
         match after {
             // Nothing more is done for a client after SHUTDOWN, its own or another's.
             Ok(After::Continue) if !hub.is_stopping() && !hub.instance.shutdown_requested() => {}
-            Ok(After::Later(delay)) => return hub.later(connection.clone(), delay),
+            Ok(After::Later(delay)) => {
+                hub.release(connection);
+                return hub.later(connection.clone(), delay);
+            }
             Ok(After::Continue | After::Close) => return hub.close(connection),
             Err(error) => {
                 note(hub, connection, &error);
                 return hub.close(connection);
             }
         }
-        if hub.pool().is_some_and(|pool| pool.is_busy()) {
+        hub.release(connection);
+        if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) {
             return hub.submit(connection.clone(), connection.is_in_transaction());
         }
     }
 }
 
+/// One message of a connection.
+enum Turn {
+    /// It was answered.
+    Done(Result<After, WireError>),
+    /// Something else has come meanwhile.
+    Again,
+    /// The connection is not this worker's any more.
+    Left,
+}
+
+fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
+    let mut client = connection.client();
+    let mut next = match &client.stage {
+        Stage::Refused(_) => return Turn::Done(login::refuse(hub, connection, &client)),
+        Stage::Authenticated(_) => None,
+        _ => match connection.next() {
+            Ok(None) => return Turn::Left,
+            Ok(next) => next,
+            Err(error) => return Turn::Done(Err(error)),
+        },
+    };
+    if let Some(class) = class_of(connection, &client, next.as_ref())
+        && !hub.may_begin(connection, class)
+    {
+        let class = class_beyond_share(class, &client, next.as_ref());
+        // Whoever takes it out of the queue has it.
+        drop(client);
+        next = match hub.enter_queue(connection, class, next) {
+            Place::Admitted(next) => next,
+            Place::Left => return Turn::Left,
+            // Nothing may come before the answer to a login.
+            Place::Again if class == Class::Opening => return Turn::Done(Ok(After::Close)),
+            Place::Again => return Turn::Again,
+        };
+        client = connection.client();
+    }
+    Turn::Done(match next {
+        None => login::open(hub, connection, &mut client),
+        Some(next) => step(hub, connection, &mut client, next),
+    })
+}
+
+/// What kind of thread it takes; `None` where any does, because it neither waits nor takes long.
+fn class_of(connection: &Connection, client: &Client, next: Option<&Next>) -> Option<Class> {
+    match (&client.stage, next) {
+        (Stage::Authenticated(_), _) => Some(Class::Opening),
+        (Stage::New(_), Some(Next::Got(Got::Message(message)))) => {
+            (message.kind == PacketType::Login7).then_some(Class::Authentication)
+        }
+        (Stage::Ready(_), Some(Next::Gone)) => Some(Class::End),
+        (Stage::Ready(_), Some(Next::Got(Got::Message(message))))
+            if message.kind == PacketType::Attention =>
+        {
+            None
+        }
+        (Stage::Ready(_), Some(Next::Got(Got::Message(_) | Got::Bulk { .. }))) => {
+            Some(if connection.is_in_transaction() { Class::Transaction } else { Class::Ordinary })
+        }
+        _ => None,
+    }
+}
+
+/// The class of what has found no thread: a request that does nothing but end its transaction has
+/// more to choose from. It is looked at now alone, because that takes time.
+fn class_beyond_share(class: Class, client: &Client, next: Option<&Next>) -> Class {
+    match (class, &client.stage, next) {
+        (Class::Transaction, Stage::Ready(active), Some(Next::Got(Got::Message(message))))
+            if request::ends_transaction(message, active.version) =>
+        {
+            Class::End
+        }
+        _ => class,
+    }
+}
+
 fn step(hub: &Hub, connection: &Connection, client: &mut Client, next: Next) -> Result<After, WireError> {
     match (&mut client.stage, next) {
-        (Stage::Ended | Stage::Refused(_), _) | (_, Next::Gone) => Ok(After::Close),
+        (Stage::Ended | Stage::Refused(_) | Stage::Authenticated(_), _) | (_, Next::Gone) => Ok(After::Close),
         (Stage::Ready(active), Next::Attention) => request::acknowledge(hub, connection, active),
         (Stage::Ready(active), Next::Got(Got::Message(message))) => {
             request::run(hub, connection, active, message)

@@ -24,8 +24,6 @@ use plan::bind::set_options::Isolation;
 const MAX_PRINT: usize = 8000;
 /// Values that RAISERROR may put into its text.
 const MAX_SUBSTITUTIONS: usize = 20;
-/// How often a waiting session looks whether it was cancelled.
-const POLL: Duration = Duration::from_millis(20);
 
 impl Run<'_> {
     /// Everything that is not a query, DML or an assignment.
@@ -251,15 +249,8 @@ impl Run<'_> {
                 if time >= now { time - now } else { day - now + time }
             }
         };
-        let end = Instant::now() + length;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            std::thread::sleep(left.min(POLL));
-            self.core.check_cancel()?;
-        }
+        self.core.shared.pause_until(Instant::now() + length);
+        self.core.check_cancel()?;
         self.core.succeeded(0);
         Ok(())
     }

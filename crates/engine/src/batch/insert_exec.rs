@@ -121,7 +121,7 @@ impl Run<'_> {
 
     fn call_and_insert(&mut self, at: usize, insert: &Insert, execute: &Execute) -> Result<u64, Failure> {
         let host = self.core.host().clone();
-        let share = self.core.shared.grants.add(host.query_memory()).share();
+        let share = self.core.shared.grants.add(self.core.query_memory()).share();
         let scope = self.core.enter_inner();
         let around = self.core.trancount();
         self.core.insert_exec = Some(around);

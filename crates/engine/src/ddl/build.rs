@@ -65,7 +65,7 @@ pub fn build_index(
     let base = TableStore::open(db, table)?;
     let target = open_index(db, table, index)?;
     let host = ctx.session.host();
-    let share = ctx.session.shared.grants.add(host.query_memory()).share();
+    let share = ctx.session.shared.grants.add(ctx.session.query_memory()).share();
     let mut sorter = Sorter::new(host.run_files().clone(), share, None);
     let mut values = vec![Value::Null; table.columns.len()];
     let sources = target.sources();

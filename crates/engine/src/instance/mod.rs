@@ -122,6 +122,8 @@ pub struct Instance {
     closing: Mutex<()>,
     /// SHUTDOWN was asked for.
     shutdown: AtomicBool,
+    /// Who is told of it.
+    shutdown_heard: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Held until the instance is closed.
     folder_lock: Mutex<Option<DiskLock>>,
 }
@@ -241,6 +243,7 @@ impl Instance {
             closed: AtomicBool::new(false),
             closing: Mutex::new(()),
             shutdown: AtomicBool::new(false),
+            shutdown_heard: OnceLock::new(),
             folder_lock: Mutex::new(Some(lock)),
         });
         trace_flags.into_iter().for_each(|flag| instance.set_trace_flag(flag, true));
@@ -502,8 +505,17 @@ impl Instance {
         self.shutdown.load(Ordering::Acquire)
     }
 
+    /// What is to be called when SHUTDOWN is asked for; once.
+    pub fn on_shutdown(&self, tell: Box<dyn Fn() + Send + Sync>) {
+        // An instance is served by one server.
+        let _ = self.shutdown_heard.set(tell);
+    }
+
     pub(crate) fn request_shutdown(&self) {
         self.shutdown.store(true, Ordering::Release);
+        if let Some(tell) = self.shutdown_heard.get() {
+            tell();
+        }
     }
 }
 

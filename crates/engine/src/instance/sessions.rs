@@ -108,6 +108,9 @@ impl Instance {
         session.killed.store(true, Ordering::Release);
         session.cancel.store(true, Ordering::Release);
         self.wake(session);
+        if let Some(watcher) = session.watcher() {
+            watcher.killed();
+        }
     }
 
     /// Batches since the start.
@@ -121,8 +124,9 @@ impl Instance {
         self.logins.load(Ordering::Relaxed)
     }
 
-    /// Ends the lock wait of a session that is to stop.
+    /// Ends the wait of a session that is to stop.
     pub(crate) fn wake(&self, session: &SessionShared) {
         self.locks.cancel(session.number);
+        session.end_pause();
     }
 }

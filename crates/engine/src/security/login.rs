@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use catalog::MASTER;
-use catalog::security::{Kind, Permission, Principal, SA};
+use catalog::security::{Kind, Permission, Principal, SA, SYSADMIN};
 use compact_str::CompactString;
 use types::{LANGUAGES, SqlError};
 
@@ -16,6 +16,7 @@ use super::passwords::{self, PASSWORD_MAX};
 use crate::Session;
 use crate::instance::Instance;
 use catalog::security::Scope;
+use exec::operators::memory::QueryMemory;
 use exec::state::SessionCore;
 use exec::state::caller::Caller;
 
@@ -49,12 +50,24 @@ pub struct LoginToken {
     default_database: Option<CompactString>,
     language: u8,
     client: ClientInfo,
+    /// For the dedicated administrator connection.
+    dedicated: bool,
 }
+
+/// Memory for queries of the dedicated administrator connection, whatever others hold.
+const DEDICATED_MEMORY: usize = 32 << 20;
+/// What one operator of them holds before it goes to disk.
+const DEDICATED_OPERATOR: usize = 8 << 20;
 
 impl LoginToken {
     /// The login's name as it was made.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The login's number, its principal_id.
+    pub fn id(&self) -> i32 {
+        self.id
     }
 
     /// 18456 as the client gets it after an error of [`Instance::session_for`].
@@ -157,7 +170,31 @@ impl Instance {
             default_database: found.default_name.clone(),
             language: found.language,
             client: client.clone(),
+            dedicated: false,
         })
+    }
+
+    /// Whether a login is a member of sysadmin now.
+    pub fn is_sysadmin(&self, token: &LoginToken) -> bool {
+        let master = self.db_by_id(MASTER).map(|db| db.security());
+        master.is_some_and(|master| {
+            let there = master.server.get(token.id).is_some_and(|p| *p.sid == *token.sid);
+            there && master.server.is_member(SYSADMIN, token.id)
+        })
+    }
+
+    /// The same login for the dedicated administrator connection: its session has memory of its own
+    /// and fires no logon trigger, so that an administrator gets in whatever they do.
+    ///
+    /// # Errors
+    /// 18456: it is no sysadmin.
+    pub fn for_dedicated_connection(&self, token: LoginToken) -> Result<LoginToken, SqlError> {
+        if self.is_sysadmin(&token) {
+            return Ok(LoginToken { dedicated: true, ..token });
+        }
+        let reason = "Only members of sysadmin can use the dedicated administrator connection.";
+        self.audit_failure(&token.name, 18_456, 1, reason, &token.client);
+        Err(login_failed(&token.name))
     }
 
     fn audit_failure(&self, login: &str, error: i32, state: u8, reason: &str, client: &ClientInfo) {
@@ -288,7 +325,12 @@ impl Instance {
                 None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
             });
         }
-        session.with_core(|core| logon::run(core, &token.client))?;
+        if token.dedicated {
+            let memory = QueryMemory::new(DEDICATED_MEMORY, DEDICATED_OPERATOR);
+            session.with_core(|core| core.own_memory = Some(Arc::new(memory)));
+        } else {
+            session.with_core(|core| logon::run(core, &token.client))?;
+        }
         Ok((session, told))
     }
 }

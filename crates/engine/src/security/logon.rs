@@ -1,6 +1,7 @@
 //! Logon triggers: what master keeps for the event LOGON runs when a client's login has been checked, before its session begins.
 //! Guarantees: whatever goes wrong in one, or a ROLLBACK, refuses the login (17892); what they say goes to the error log, result sets nowhere.
-//! A session of the program itself has no login and fires none: so an instance whose trigger refuses everybody can be opened and mended.
+//! A session of the program itself has no login and fires none, nor does the dedicated
+//! administrator connection: so an instance whose trigger refuses everybody can be mended.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -15,8 +15,8 @@ pub use rpc::RpcParam;
 
 pub use ready::Prepared;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
@@ -35,7 +35,7 @@ use exec::state::core::{SessionCore, SessionShared};
 use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
 
-pub use exec::state::core::NetworkConnection;
+pub use exec::state::core::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
 pub use plan::bind::set_options::{Isolation, SessionOptions};
 
 /// A session. Dropping it rolls back what is open.
@@ -188,6 +188,12 @@ impl Session {
         self.core.check_access(&db)?;
         self.core.set_db(db);
         Ok(())
+    }
+
+    /// Who is to hear of waits and of the end of the session; once.
+    pub fn set_watcher(&self, watcher: Weak<dyn SessionWatcher>) {
+        // A session has one client.
+        let _ = self.core.shared.watcher.set(watcher);
     }
 
     /// Stops this session's batches from another thread.

@@ -306,9 +306,7 @@ impl StmtCtx<'_> {
         for (spid, session) in instance.sessions() {
             let there = session.db.load(Ordering::Relaxed) == i64::from(db.id());
             if there && spid != self.core.spid() {
-                session.killed.store(true, Ordering::Release);
-                session.cancel.store(true, Ordering::Release);
-                instance.wake(&session);
+                instance.end_session(&session);
             }
         }
         let end = std::time::Instant::now() + std::time::Duration::from_secs(5);

@@ -14,6 +14,7 @@ pub mod dblog;
 mod dependencies;
 mod described;
 pub mod devices;
+mod endpoints;
 mod extended_events;
 pub mod files;
 mod foreign_keys;
@@ -226,6 +227,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::FULLTEXT_CATALOGS,
     &absent::FULLTEXT_INDEXES,
     &absent::SERVERS,
+    &endpoints::ENDPOINTS,
     &others::IS_SEQUENCES,
 ];
 

@@ -38,6 +38,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.types", PUBLIC, Rows::All),
     ("sys.schemas", PUBLIC, Rows::All),
     ("sys.configurations", PUBLIC, Rows::All),
+    ("sys.endpoints", PUBLIC, Rows::All),
     ("sys.credentials", ViewRight::Server(Permission::AlterAnyCredential), Rows::All),
     ("sys.objects", PUBLIC, Rows::Objects("object_id")),
     ("sys.all_objects", PUBLIC, Rows::Objects("object_id")),

@@ -448,7 +448,7 @@ pub static CONNECTIONS: View = View::sys("dm_exec_connections", CONNECTION_COLUM
             text(if network.is_some() { "TCP" } else { "Shared memory" }),
             text("TSQL"),
             network.map_or(Value::Null, |n| Value::Int(n.protocol as i32)),
-            Value::Int(if network.is_some() { TCP_ENDPOINT } else { 0 }),
+            network.map_or(Value::Int(LOCAL_ENDPOINT), |n| Value::Int(n.endpoint)),
             text(if network.is_some_and(|n| n.encrypted) { "TRUE" } else { "FALSE" }),
             text("SQL"),
             Value::SmallInt(0),
@@ -469,8 +469,8 @@ pub static CONNECTIONS: View = View::sys("dm_exec_connections", CONNECTION_COLUM
     Ok(rows.collect())
 });
 
-/// The endpoint `TSQL Default TCP`.
-const TCP_ENDPOINT: i32 = 4;
+/// Sessions inside the process came by no endpoint.
+const LOCAL_ENDPOINT: i32 = 0;
 
 fn address(ip: IpAddr) -> Value {
     text(ip.to_canonical().to_string().as_str())

@@ -24,7 +24,7 @@ impl Rows {
     pub fn fill(plan: &CursorPlan, ctx: &mut ExecCtx<'_>) -> Result<Rows, SqlError> {
         lock_tables(plan.needs(), ctx)?;
         let host = ctx.session.host();
-        let share = ctx.session.shared.grants.add(host.query_memory()).share();
+        let share = ctx.session.shared.grants.add(ctx.session.query_memory()).share();
         let mut rows = RowStore::new(host.run_files().clone(), share);
         let most = match ctx.session.options.rowcount {
             0 => usize::MAX,

@@ -155,8 +155,7 @@ impl NestedChange {
     /// # Errors
     /// Its own; 701.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<RunState, SqlError> {
-        let host = ctx.session.host().clone();
-        let (shared, budget) = (ctx.session.shared.clone(), host.query_memory());
+        let (shared, budget) = (ctx.session.shared.clone(), &ctx.session.query_memory().clone());
         let (rows, grants) = (KeptRows::new(self.width), &shared.grants);
         let mut keep = Keep { rows, state: RunState::default(), grants, budget };
         self.plan.run(ctx, &mut keep)?;

@@ -182,13 +182,13 @@ impl<'r, 's> Rt<'r, 's> {
             return Ok(());
         }
         let session = &*self.ctx.session;
-        self.state.memory.take_counted(&session.shared.grants, session.host().query_memory())
+        self.state.memory.take_counted(&session.shared.grants, session.query_memory())
     }
 
     /// A share of the statement's grant, for an operator.
     pub fn share(&mut self) -> Share {
         let session = &*self.ctx.session;
-        self.state.memory.grant(&session.shared.grants, session.host().query_memory()).share()
+        self.state.memory.grant(&session.shared.grants, session.query_memory()).share()
     }
 
     /// The session.

@@ -147,6 +147,10 @@ fn here() -> Option<Arc<SessionShared>> {
 /// This thread begins to wait for the log.
 pub fn waits(kind: WaitKind) {
     let Some(session) = here() else { return };
+    // The flush of a commit is short, and each commit has one.
+    if kind != WaitKind::WriteLog {
+        session.begins_to_wait();
+    }
     let a = &session.activity;
     a.since.store(micros(SystemTime::now()), Relaxed);
     let number = KINDS.iter().position(|k| *k == kind).map_or(0, |at| at as u8 + 1);
@@ -163,7 +167,10 @@ pub fn waited() {
 
 /// Whether the batch that this thread runs is to stop: asked by waits for locks before they begin.
 pub fn interrupted() -> bool {
-    here().is_some_and(|session| session.cancel.load(Acquire))
+    here().is_some_and(|session| {
+        session.begins_to_wait();
+        session.cancel.load(Acquire)
+    })
 }
 
 /// Now, in microseconds since 1970, as of the system's last tick, some milliseconds ago: what is shown is as coarse as that, and

@@ -4,13 +4,13 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
 use memory::{Clerk, Reservation};
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 use txn::WaitArgs;
 use types::{SqlError, Value};
@@ -26,7 +26,7 @@ use super::profile::Profile;
 use super::scans::Scans;
 use super::transactions::Transactions;
 use crate::host::Host;
-use crate::operators::memory::Grants;
+use crate::operators::memory::{Grants, QueryMemory};
 use crate::output::{SessionChange, Sink};
 use access::RowBatch;
 use catalog::Db;
@@ -78,9 +78,62 @@ pub struct SessionShared {
     pub cursors: SharedCursors,
     /// The memory that its statements have been granted.
     pub grants: Grants,
+    /// Who serves the session's client, if somebody does.
+    pub watcher: OnceLock<Weak<dyn SessionWatcher>>,
+    /// Wakes a pause of the session that is to stop.
+    pub pause: Pause,
+}
+
+/// What the server that runs a session's requests wants to know of it.
+pub trait SessionWatcher: Send + Sync {
+    /// The request that runs begins to wait for something that may take long: a lock, WAITFOR.
+    /// Called by the thread that runs it.
+    fn begins_to_wait(&self);
+    /// KILL has ended the session, or what ends sessions in the way of KILL.
+    fn killed(&self);
+}
+
+/// Where a session's thread pauses until its time has come or somebody ends the pause.
+#[derive(Debug, Default)]
+pub struct Pause {
+    lock: Mutex<()>,
+    ended: Condvar,
 }
 
 impl SessionShared {
+    /// Pauses until `end`, or until the session is to stop.
+    pub fn pause_until(&self, end: Instant) {
+        if Instant::now() >= end {
+            return;
+        }
+        self.begins_to_wait();
+        let mut lock = self.pause.lock.lock();
+        while !self.cancel.load(Ordering::Acquire) {
+            if self.pause.ended.wait_until(&mut lock, end).timed_out() {
+                return;
+            }
+        }
+    }
+
+    /// Ends a pause of the session. Whoever calls this has set `cancel` before.
+    pub fn end_pause(&self) {
+        // Under the lock: a pause that has found `cancel` unset waits already.
+        let _lock = self.pause.lock.lock();
+        self.pause.ended.notify_all();
+    }
+
+    /// The thread that runs the session's request begins to wait.
+    pub fn begins_to_wait(&self) {
+        if let Some(watcher) = self.watcher() {
+            watcher.begins_to_wait();
+        }
+    }
+
+    /// Who serves the session's client.
+    pub fn watcher(&self) -> Option<Arc<dyn SessionWatcher>> {
+        self.watcher.get().and_then(Weak::upgrade)
+    }
+
     /// A request begins. A cancel from before is forgotten unless it was for this request, or is KILL's.
     pub fn begins(&self) {
         // Announced before the batch was given to this thread, or not at all.
@@ -111,12 +164,19 @@ pub struct Names {
     pub connection: Option<Arc<NetworkConnection>>,
 }
 
+/// endpoint_id of the dedicated administrator connection.
+pub const DEDICATED_ENDPOINT: i32 = 1;
+/// endpoint_id of all other connections over the network.
+pub const TCP_ENDPOINT: i32 = 4;
+
 /// A session's network connection, as sys.dm_exec_connections shows it.
 #[derive(Clone, Debug)]
 pub struct NetworkConnection {
     /// The client's address and the server's.
     pub client: SocketAddr,
     pub server: SocketAddr,
+    /// The endpoint, as sys.endpoints numbers them.
+    pub endpoint: i32,
     /// All of it is encrypted, not the login alone.
     pub encrypted: bool,
     /// Version of TDS as the protocol numbers it.
@@ -278,6 +338,8 @@ pub struct SessionCore {
     pub acting_floor: usize,
     /// Whose module runs.
     pub chain: Chain,
+    /// Memory for the session's queries that others do not share.
+    pub own_memory: Option<Arc<QueryMemory>>,
 }
 
 impl SessionCore {
@@ -348,6 +410,7 @@ impl SessionCore {
             caller: Caller::system(),
             acting_floor: 0,
             chain: Chain::None,
+            own_memory: None,
         }
     }
 
@@ -363,6 +426,11 @@ impl SessionCore {
     #[inline]
     pub fn host(&self) -> &Arc<Host> {
         &self.host
+    }
+
+    /// The memory that its statements take their grants of: the session's own, or that of all.
+    pub fn query_memory(&self) -> &Arc<QueryMemory> {
+        self.own_memory.as_ref().unwrap_or_else(|| self.host.query_memory())
     }
 
     /// The instance as the layer above has given it.

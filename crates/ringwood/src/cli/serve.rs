@@ -21,6 +21,9 @@ use std::time::Duration;
 const PASSWORD_FILE: &str = "MSSQL_SA_PASSWORD_FILE";
 const PORT: &str = "MSSQL_TCP_PORT";
 const MEMORY: &str = "MSSQL_MEMORY_LIMIT_MB";
+/// The port that servers have, and that of the dedicated administrator connection of such a one.
+const PORT_OF_SERVERS: u16 = 1433;
+const ADMIN_PORT: u16 = 1434;
 /// The list of the start scripts that have run, in the data folder.
 const SCRIPTS_RUN: &str = "init-scripts.txt";
 
@@ -41,6 +44,11 @@ pub struct ServeArgs {
     /// Address and port to listen at; may be repeated; 127.0.0.1:1433 unless given
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
     listen: Vec<SocketAddr>,
+    /// Address and port for the dedicated administrator connection, or none; unless given 127.0.0.1
+    /// with port 1434 for a server at port 1433, with a free one for others, and none where no port
+    /// is given
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_admin_address)]
+    admin_listen: Option<AdminAddress>,
     /// Encryption: as clients want it, of everything, TDS 8.0 alone, or none (loopback addresses only)
     #[arg(long, value_enum, default_value = "optional")]
     encrypt: Encrypt,
@@ -56,9 +64,12 @@ pub struct ServeArgs {
     /// Most connections at a time
     #[arg(long, value_name = "N", default_value_t = 32_767, value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
-    /// Most threads for requests outside transactions
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(2..))]
+    /// Threads for requests that run, and as many more for requests that wait
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(2..=8192))]
     max_workers: u32,
+    /// What one login may hold of these threads while no other login holds any
+    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100))]
+    login_share: u32,
     /// Largest request
     #[arg(long, value_name = "SIZE", default_value = "128MB", value_parser = parse_message)]
     max_message: usize,
@@ -90,6 +101,13 @@ pub struct ServeArgs {
     /// Folder of *.sql scripts to run at the first start, in the order of their names
     #[arg(long, value_name = "DIR")]
     init: Option<PathBuf>,
+}
+
+/// Where the dedicated administrator connection is to be had.
+#[derive(Clone, Copy, PartialEq)]
+enum AdminAddress {
+    Nowhere,
+    At(SocketAddr),
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -136,9 +154,25 @@ impl ServeArgs {
         if !self.listen.is_empty() {
             return Ok(self.listen.clone());
         }
-        let port = variable(PORT)
-            .map_or(Ok(1433), |port| port.parse().map_err(|_| format!("{PORT}: {port} is no port")));
+        let port = variable(PORT).map_or(Ok(PORT_OF_SERVERS), |port| {
+            port.parse().map_err(|_| format!("{PORT}: {port} is no port"))
+        });
         Ok(vec![SocketAddr::from(([127, 0, 0, 1], port?))])
+    }
+
+    /// Where the dedicated administrator connection is to be had.
+    fn admin_address(&self, listen: &[SocketAddr]) -> Option<SocketAddr> {
+        match self.admin_listen {
+            Some(AdminAddress::At(address)) => Some(address),
+            Some(AdminAddress::Nowhere) => None,
+            None => {
+                let port = listen.iter().map(SocketAddr::port).find(|port| *port != 0)?;
+                let own = SocketAddr::from(([127, 0, 0, 1], ADMIN_PORT));
+                // SQL Server takes any free port, too, where this one is another server's.
+                let is_free = port == PORT_OF_SERVERS && std::net::TcpListener::bind(own).is_ok();
+                Some(if is_free { own } else { SocketAddr::from(([127, 0, 0, 1], 0)) })
+            }
+        }
     }
 
     /// How the instance is opened: with what the environment says where no option does.
@@ -170,7 +204,9 @@ impl ServeArgs {
             certificate: self.tls_cert.clone().zip(self.tls_key.clone()),
             allow_plain_login: self.allow_plain_login,
             max_connections: self.max_connections as usize,
+            admin_listen: self.admin_address(&addresses),
             max_workers: self.max_workers as usize,
+            login_share: self.login_share as usize,
             login_timeout: Duration::from_secs(self.login_timeout.into()),
             idle_timeout: seconds(self.idle_timeout),
             send_timeout: seconds(self.send_timeout),
@@ -279,6 +315,9 @@ fn ready(server: &Server) -> io::Result<()> {
         env!("CARGO_PKG_VERSION"),
         addresses.join(", ")
     )?;
+    if let Some(address) = server.admin_address() {
+        writeln!(out, "The dedicated administrator connection is at {address}")?;
+    }
     if let Some(address) = server.metrics_address() {
         writeln!(out, "Metrics are at http://{address}/metrics")?;
     }
@@ -340,6 +379,13 @@ fn failed(path: &Path, error: &io::Error) -> String {
 pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let mut found = text.to_socket_addrs().map_err(|e| format!("{e}: expected HOST:PORT"))?;
     found.next().ok_or_else(|| format!("{text} has no address"))
+}
+
+fn parse_admin_address(text: &str) -> Result<AdminAddress, String> {
+    if text.eq_ignore_ascii_case("none") {
+        return Ok(AdminAddress::Nowhere);
+    }
+    parse_address(text).map(AdminAddress::At)
 }
 
 fn parse_message(text: &str) -> Result<usize, String> {

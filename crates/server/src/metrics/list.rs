@@ -9,6 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
+use crate::admission::Purpose;
 use crate::counters::Count;
 use crate::hub::Hub;
 
@@ -91,6 +92,13 @@ fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Re
     list.counter("connections_accepted", "Connections that were accepted", None, count(Count::Connections))?;
     list.gauge("sessions", "Sessions, of clients and of the server itself", None, status.sessions as f64)?;
     list.gauge("worker_threads", "Threads that run requests", None, workers as f64)?;
+    let purposes = Purpose::ALL.into_iter();
+    let held = purposes.map(|p| (vec![("purpose", p.name())], hub.admission.held_for(p) as f64));
+    list.gauges("request_threads", "Threads that requests hold, by what they are of", None, held)?;
+    let most = hub.admission.most() as f64;
+    list.gauge("request_threads_limit", "Threads that requests can hold", None, most)?;
+    let queued = hub.admission.queued() as f64;
+    list.gauge("requests_queued", "Requests that wait until their login may take a thread", None, queued)?;
     list.gauge("requests_running", "Requests that run or wait now", None, status.requests.len() as f64)?;
     list.counter(
         "requests",

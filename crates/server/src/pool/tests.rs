@@ -24,8 +24,30 @@ impl Arrivals<Task> for Wakes {
     fn deserted(&self, _lane: usize) {}
 }
 
+/// So many requests may run.
+struct Allowed(Arc<AtomicUsize>);
+
+impl Load for Allowed {
+    fn held(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn waiting(&self) -> usize {
+        0
+    }
+}
+
+/// Threads that it begins with.
+const BASE: usize = 4;
+
+/// A pool with room for so many requests.
 fn pool(limit: usize) -> Pool<Task> {
-    Pool::new(limit, 1, Wakes(Readiness::new().unwrap()), |task: Task| task()).unwrap()
+    pool_with(Arc::new(AtomicUsize::new(limit.saturating_sub(BASE))))
+}
+
+fn pool_with(allowed: Arc<AtomicUsize>) -> Pool<Task> {
+    let arrivals = Wakes(Readiness::new().unwrap());
+    Pool::new(BASE, 1, arrivals, Allowed(allowed), |task: Task| task()).unwrap()
 }
 
 #[test]
@@ -54,21 +76,41 @@ fn blocked_workers_make_room_for_those_that_free_them() {
 }
 
 #[test]
-fn an_urgent_request_passes_the_limit() {
-    let pool = pool(2);
-    let limit = pool.shared.limit;
+fn the_pool_grows_when_it_may() {
+    let allowed = Arc::new(AtomicUsize::new(0));
+    let pool = pool_with(allowed.clone());
     let (free, wait) = mpsc::channel::<()>();
     let wait = Arc::new(Mutex::new(wait));
     let (told, heard) = mpsc::channel();
-    for _ in 0..limit + 5 {
+    for _ in 0..BASE + 5 {
         let wait = wait.clone();
         // Ends when the sender is gone.
         pool.submit(Box::new(move || assert!(wait.lock().recv().is_err())), false);
     }
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(pool.threads().0, limit);
     pool.submit(Box::new(move || told.send(()).unwrap()), true);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(pool.threads().0, BASE);
+    // One more: the urgent request goes first.
+    allowed.store(1, Ordering::SeqCst);
+    pool.may_grow();
     heard.recv_timeout(Duration::from_secs(30)).unwrap();
+    drop(free);
+    assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
+}
+
+#[test]
+fn requests_for_which_there_may_be_no_thread_are_not_looked_at() {
+    let pool = pool(BASE);
+    let (free, wait) = mpsc::channel::<()>();
+    let wait = Arc::new(Mutex::new(wait));
+    for _ in 0..200 {
+        let wait = wait.clone();
+        pool.submit(Box::new(move || assert!(wait.lock().recv().is_err())), false);
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let looks = pool.shared.looks.load(Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(pool.shared.looks.load(Ordering::Relaxed), looks);
     drop(free);
     assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
 }

@@ -2,7 +2,7 @@
 //! where its files go. The password is never shown: [`Address::shown`] has the rest.
 
 use crate::LabError;
-use client::{Encryption, Options, Trust, parse_server};
+use client::{Encryption, Options, ServerName, Trust, parse_server};
 use percent_encoding::percent_decode_str;
 
 /// How the address begins.
@@ -51,7 +51,7 @@ impl Address {
             Some((user, password)) => (user, Some(password)),
             None => (login, None),
         };
-        let (host, port) = parse_server(server).map_err(wrong)?;
+        let ServerName { host, port, .. } = parse_server(server).map_err(wrong)?;
         let user = decode(user)?;
         if user.is_empty() {
             return Err(wrong("no user"));

@@ -79,7 +79,8 @@ fn files(args: &SqlArgs) -> Vec<PathBuf> {
 /// Runs the command. Whatever ends it, an instance that it opened is stopped cleanly.
 pub fn run(args: &SqlArgs) -> ExitCode {
     if let Some(server) = &args.server {
-        return ExitCode::from(run_at_server(args, server));
+        let server = if args.dedicated { server.to_dedicated() } else { server.clone() };
+        return ExitCode::from(run_at_server(args, &server));
     }
     if let Err(error) = args.login.without_server() {
         say(error);
@@ -101,7 +102,7 @@ fn is_interactive(args: &SqlArgs) -> bool {
 }
 
 /// Connects and runs the inputs; the exit code.
-fn run_at_server(args: &SqlArgs, server: &(String, u16)) -> u8 {
+fn run_at_server(args: &SqlArgs, server: &client::ServerName) -> u8 {
     let connected = args.login.options(server, args.open_timeout).and_then(|mut options| {
         options.app = "ringwood sql".into();
         // A login whose own database cannot be opened gets in, and one that may not have this one does not.
@@ -110,7 +111,7 @@ fn run_at_server(args: &SqlArgs, server: &(String, u16)) -> u8 {
             options.workstation = host.clone();
         }
         let connection = client::Connection::connect(&options);
-        connection.map(|c| (c, options)).map_err(|e| format!("{}:{}: {e}", server.0, server.1))
+        connection.map(|c| (c, options)).map_err(|e| format!("{}:{}: {e}", server.host, server.port))
     });
     let (connection, options) = match connected {
         Ok(connected) => connected,
@@ -120,7 +121,7 @@ fn run_at_server(args: &SqlArgs, server: &(String, u16)) -> u8 {
         }
     };
     let interactive = is_interactive(args);
-    let target = Target::Server(Box::new(Remote::new(connection, Lookup::new(options))));
+    let target = Target::Server(Box::new(Remote::new(connection, Lookup::new(options, server.dedicated))));
     let interrupted = Arc::default();
     let cancel = target.cancel();
     let interrupt = interactive.then(|| signals::Interrupt {

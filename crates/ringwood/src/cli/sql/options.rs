@@ -17,6 +17,7 @@ const EXAMPLES: &str = "Examples:
   ringwood sql -d Sales -W -s '|' -h -1 -Q \"select * from customer\" -o customer.txt
   ringwood sql --volume E=/mnt/fast -i create-database.sql
   SQLCMDPASSWORD=... ringwood sql -S db.example.com -U ann -d Sales
+  SQLCMDPASSWORD=... ringwood sql -A -S 127.0.0.1 -Q \"kill 57\"
 
 Commands in scripts and at the prompt: GO [n], :r FILE, :setvar NAME VALUE, :out FILE, :error FILE, :on error exit,
 :list, :reset, :exit, EXIT(query), !! COMMAND, \\d and more; :help names them all.";
@@ -43,9 +44,14 @@ const INSTANCE: [&str; 11] = [
 pub struct SqlArgs {
     #[command(flatten)]
     pub instance: InstanceArgs,
-    /// Server to connect to instead of opening an instance: HOST, HOST:PORT or HOST,PORT
+    /// Server to connect to instead of opening an instance: HOST, HOST:PORT or HOST,PORT, admin:
+    /// before it for -A
     #[arg(short = 'S', long = "server", value_name = "HOST[:PORT]", value_parser = client::parse_server, conflicts_with_all = INSTANCE)]
-    pub server: Option<(String, u16)>,
+    pub server: Option<client::ServerName>,
+    /// The server's dedicated administrator connection: for a sysadmin when all others wait. The
+    /// same as -S admin:HOST
+    #[arg(short = 'A', long = "dedicated-admin-connection", requires = "server")]
+    pub dedicated: bool,
     #[command(flatten)]
     pub login: ServerArgs,
     /// Database to use first
@@ -253,8 +259,6 @@ struct Refused {
     list: Option<String>,
     #[arg(short = 'a', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     packet: Option<String>,
-    #[arg(short = 'A', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
-    admin: Option<String>,
     #[arg(short = 'D', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]
     source: Option<String>,
     #[arg(short = 'K', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = no_server)]

@@ -14,6 +14,8 @@ use std::rc::Rc;
 /// The connection for questions, and what it was told since the last batch ran.
 pub struct Lookup {
     options: Options,
+    /// The prompt has the only connection for administrators: there cannot be another one.
+    alone: bool,
     connection: Option<Connection>,
     /// Tables by database.
     tables: HashMap<String, Vec<Table>>,
@@ -40,8 +42,8 @@ impl Sink for Rows {
 
 impl Lookup {
     /// For servers that these options reach.
-    pub fn new(options: Options) -> Lookup {
-        Lookup { options, connection: None, tables: HashMap::new() }
+    pub fn new(options: Options, alone: bool) -> Lookup {
+        Lookup { options, alone, connection: None, tables: HashMap::new() }
     }
 
     /// A batch runs: what was known of tables may be wrong afterwards.
@@ -50,6 +52,9 @@ impl Lookup {
     }
 
     fn rows(&mut self, database: &str, query: &str) -> Result<Vec<Vec<Value>>, String> {
+        if self.alone {
+            return Err("a dedicated administrator connection is the only one: ask by T-SQL.".into());
+        }
         let connection = match &mut self.connection {
             Some(connection) => connection,
             none => none.insert(Connection::connect(&self.options).map_err(|e| e.to_string())?),

@@ -2,7 +2,7 @@
 //! somebody says.
 
 use clap::{Args, ValueEnum};
-use client::{Options, Trust};
+use client::{Options, ServerName, Trust};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -71,20 +71,20 @@ impl ServerArgs {
     ///
     /// # Errors
     /// There is no password and nobody to ask.
-    pub fn options(&self, (host, port): &(String, u16), timeout: u32) -> Result<Options, String> {
+    pub fn options(&self, server: &ServerName, timeout: u32) -> Result<Options, String> {
         let user = self.user.clone().or_else(|| variable(USER)).unwrap_or_else(|| "sa".into());
         let password = match self.password.clone().or_else(|| variable(PASSWORD)) {
             Some(password) => password,
             None => ask(&user)
                 .map_err(|e| format!("{PASSWORD} is not set, and no password can be asked for: {e}"))?,
         };
-        let mut options = Options::new(host, *port, &user, &password);
+        let mut options = Options::new(&server.host, server.port, &user, &password);
         options.encryption = match self.encrypt {
             Some(Encrypt::Strict) => client::Encryption::Strict,
             Some(Encrypt::Mandatory) => client::Encryption::Mandatory,
             Some(Encrypt::Optional) => client::Encryption::Optional,
             // Somebody who says what is to be trusted wants it checked.
-            None if self.certificate.is_none() && is_loopback(host) => client::Encryption::Optional,
+            None if self.certificate.is_none() && is_loopback(&server.host) => client::Encryption::Optional,
             None => client::Encryption::Mandatory,
         };
         options.trust = match &self.certificate {

@@ -35,7 +35,7 @@ pub struct TopArgs {
     data: PathBuf,
     /// Server to look at instead of a folder: HOST, HOST:PORT or HOST,PORT; the login needs VIEW SERVER STATE
     #[arg(short = 'S', long = "server", value_name = "HOST[:PORT]", value_parser = client::parse_server, conflicts_with = "data")]
-    server: Option<(String, u16)>,
+    server: Option<client::ServerName>,
     #[command(flatten)]
     login: ServerArgs,
     /// Database whose log is drawn; the one that writes most unless given
@@ -108,7 +108,7 @@ fn ask(connection: &mut Connection) -> Result<InstanceStatus, String> {
 impl TopArgs {
     fn source(&self) -> Result<Source<'_>, String> {
         let Some(server) = &self.server else { return Ok(Source::Folder(&self.data)) };
-        let name = format!("{}:{}", server.0, server.1);
+        let name = format!("{}:{}", server.host, server.port);
         let mut options = self.login.options(server, 0)?;
         options.app = "ringwood top".into();
         let connection = Connection::connect(&options).map_err(|e| format!("{name}: {e}"))?;

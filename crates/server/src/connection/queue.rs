@@ -1,0 +1,79 @@
+//! A connection in the queue of requests for which there is no thread: it has what was read of it,
+//! and no other owner.
+//! Guarantee: it leaves the queue once, to begin or because something else has come.
+
+use super::{Connection, Gate, Next};
+use crate::admission::{Queued, Ticket};
+use crate::wire::Got;
+
+impl Gate {
+    /// Keeps what was read for when the connection has a thread.
+    fn hold(&mut self, next: Option<Next>) {
+        self.held = match next {
+            Some(Next::Got(got)) => Some(got),
+            None | Some(Next::Attention | Next::Gone) => None,
+        };
+        // More of a bulk load may follow, which is read when it runs.
+        self.loading = matches!(self.held, Some(Got::Bulk { .. }));
+    }
+}
+
+impl Queued for Connection {
+    fn leaves_queue(&self, ticket: Ticket) -> bool {
+        let mut gate = self.gate.lock();
+        let was_there = gate.queued == Some(ticket);
+        if was_there {
+            gate.queued = None;
+        }
+        was_there
+    }
+}
+
+impl Connection {
+    /// Where the request has been in the queue that the caller has taken it from; once.
+    pub fn take_withdrawn(&self) -> Option<Ticket> {
+        self.gate.lock().withdrawn.take()
+    }
+
+    /// Ends the connection if no worker has it, as [`Connection::end`] does. Whether the caller
+    /// must close it.
+    pub fn end_if_free(&self) -> bool {
+        let mut gate = self.gate.lock();
+        let free = self.take_idle(&mut gate);
+        gate.gone |= free;
+        free
+    }
+
+    /// Puts the connection into the queue, with what was read of it last, if that is known. False:
+    /// something has come that is to be looked at first; the connection stays the caller's, and its
+    /// next message is the same one again.
+    pub fn enter_queue(&self, ticket: Ticket, held: Option<Next>) -> bool {
+        let mut gate = self.gate.lock();
+        assert!(gate.owned && gate.queued.is_none(), "a connection that nobody has is queued");
+        if matches!(held, Some(Next::Gone)) {
+            // It waits for a thread that ends its session.
+            gate.gone = true;
+        } else if gate.gone || gate.attention {
+            gate.hold(held);
+            return false;
+        }
+        gate.hold(held);
+        gate.queued = Some(ticket);
+        true
+    }
+
+    /// Reads what has come while the connection was being queued. Whether the caller has it again.
+    pub fn listen_in_queue(&self) -> bool {
+        let more = self.wire.lock().has_more();
+        let mut gate = self.gate.lock();
+        if gate.queued.is_none() || !gate.is_listened_to() || gate.early.is_some() {
+            return false;
+        }
+        if !std::mem::take(&mut gate.readable) && !more {
+            return false;
+        }
+        let over = gate.over;
+        drop(gate);
+        self.listen(over)
+    }
+}
