@@ -36,8 +36,9 @@ pub const PRIMARY_KEY: &str = "PK";
 pub const UNIQUE: &str = "UQ";
 pub const DEFAULT: &str = "D ";
 
-/// Reads the whole catalog. No other transaction may be changing the schema (the database is being opened).
-pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
+/// Reads the whole catalog. No other transaction may be changing the schema (the database is being opened). `spared`: damage to what a
+/// database can be without, its statistics, is told there and left out; else it is an error.
+pub fn load(trees: &SysTrees, spared: Option<&mut Vec<String>>) -> Result<Catalog, StoreError> {
     let mut schemas: HashMap<i32, CompactString> =
         BUILT_IN_SCHEMAS.iter().map(|(name, id)| (*id, CompactString::from(*name))).collect();
     for row in trees.rows(SysTable::Schemas, &[], ReadMode::Dirty)? {
@@ -54,11 +55,13 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
     for row in trees.rows(SysTable::Identities, &[], ReadMode::Dirty)? {
         reserved.insert(int(&row, 0)?, bigint(&row, 1)?);
     }
-    let mut noted = HashMap::new();
-    for row in trees.rows(SysTable::RowCounts, &[], ReadMode::Dirty)? {
-        noted.insert(int(&row, 0)?, bigint(&row, 1)?);
-    }
-    let measured = statistics::store::Rows::read(trees)?;
+    let (noted, measured) = match (read_measures(trees), spared) {
+        (Err(e), Some(spared)) => {
+            spared.push(format!("its statistics and row counts cannot be read: {e}"));
+            Default::default()
+        }
+        (read, _) => read?,
+    };
     let texts = texts(trees.rows(SysTable::Texts, &[], ReadMode::Dirty)?);
     let mut constraints = constraint::load(&objects, &texts)?;
     let security = Arc::new(crate::security::store::load(trees)?);
@@ -119,6 +122,17 @@ pub fn load(trees: &SysTrees) -> Result<Catalog, StoreError> {
         }
     }
     Ok(catalog)
+}
+
+/// Row counts at the last clean stop, and statistics.
+type Measures = (HashMap<i32, i64>, statistics::store::Rows);
+
+fn read_measures(trees: &SysTrees) -> Result<Measures, StoreError> {
+    let mut noted = HashMap::new();
+    for row in trees.rows(SysTable::RowCounts, &[], ReadMode::Dirty)? {
+        noted.insert(int(&row, 0)?, bigint(&row, 1)?);
+    }
+    Ok((noted, statistics::store::Rows::read(trees)?))
 }
 
 struct TableRows {

@@ -1,5 +1,5 @@
-//! The list of an instance's databases: one small file, replaced atomically whenever a database comes, goes, is
-//! renamed or moves a file. It holds what is needed to open each database; all else is in the databases themselves.
+//! The list of an instance's databases: a small file in two copies ([`disk::mirrored`]), replaced atomically whenever a database
+//! comes, goes, is renamed or moves a file. It holds what is needed to open each database; all else is in the databases themselves.
 //! Files in the instance's folder are recorded relative to it, so that it can be moved and copied; others absolute. Version 1 of
 //! the list had absolute paths only: those below the folder that its master was in then are taken for paths below the folder
 //! of now.
@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use compact_str::CompactString;
+use disk::mirrored::{self, Damaged, Found};
 use disk::{Disk, DiskError};
 
 /// The file's name in the instance's folder.
@@ -83,6 +84,10 @@ pub struct Registry {
     pub pending: Vec<Pending>,
     /// The folder of a list of version 1, when it was written.
     pub folder_before: Option<PathBuf>,
+    /// Copies of the file that are to be written anew, and why.
+    pub stale: Vec<(PathBuf, String)>,
+    /// The file is of the time before there were two copies.
+    pub single: bool,
 }
 
 /// What reading the registry can end in.
@@ -91,41 +96,69 @@ pub enum RegistryError {
     /// The disk refused.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The file is not a registry, or was damaged.
+    /// No copy of the file is whole.
     #[error("the list of databases is damaged: {0}")]
-    Damaged(String),
+    Damaged(Damaged),
+    /// The file is whole, and not what this version understands.
+    #[error("the list of databases cannot be read: {0}")]
+    Format(String),
 }
 
 /// Reads the list; an instance that has none yet gives an empty one.
+///
+/// # Errors
+/// [`RegistryError::Damaged`]: the databases' own files tell what was in it.
 pub fn read(disk: &dyn Disk, root: &Path) -> Result<Registry, RegistryError> {
-    let bytes = match disk.read_small(&root.join(FILE_NAME)) {
-        Ok(bytes) => bytes,
-        Err(DiskError::NotFound { .. }) => return Ok(Registry::default()),
-        Err(e) => return Err(e.into()),
+    let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|text| parse(text).is_ok());
+    let content = match mirrored::read(disk, &root.join(FILE_NAME), &is_old)? {
+        Found::Nothing => return Ok(Registry::default()),
+        Found::Whole(content) => content,
+        Found::Damaged(damaged) => return Err(RegistryError::Damaged(damaged)),
     };
-    let text = String::from_utf8(bytes).map_err(|_| RegistryError::Damaged("not text".into()))?;
+    let text = String::from_utf8(content.bytes).map_err(|_| RegistryError::Format("not text".into()))?;
     let mut found = parse(&text)?;
-    let before = found.folder_before.clone();
-    let actual = |path: &mut PathBuf| {
-        let rest = before.as_ref().and_then(|before| path.strip_prefix(before).ok());
-        *path = root.join(rest.unwrap_or(path));
-    };
-    for file in found.entries.iter_mut().flat_map(|entry| &mut entry.files) {
-        actual(&mut file.path);
-        file.next.iter_mut().for_each(|(path, _)| actual(path));
-    }
-    found.pending.iter_mut().for_each(|file| actual(&mut file.path));
+    found.make_absolute(root);
+    (found.stale, found.single) = (content.stale, content.generation == 0);
     Ok(found)
 }
 
-/// Replaces the list.
+/// What the lines of a damaged list say that can still be read. Each may be wrong: they are places to look at.
+#[must_use]
+pub fn remains(damaged: &Damaged, root: &Path) -> Registry {
+    let mut all = Registry::default();
+    for bytes in &damaged.remains {
+        let text = String::from_utf8_lossy(bytes);
+        let mut found = Registry::default();
+        for line in text.lines() {
+            let _ = found.add_line(line);
+        }
+        found.make_absolute(root);
+        all.entries.append(&mut found.entries);
+        all.pending.append(&mut found.pending);
+    }
+    all
+}
+
+/// Whether there is a copy of the list, whole or not.
+///
+/// # Errors
+/// Of the disk.
+pub fn exists(disk: &dyn Disk, root: &Path) -> Result<bool, DiskError> {
+    let path = root.join(FILE_NAME);
+    Ok(disk.exists(&path)? || disk.exists(&mirrored::second_copy(&path))?)
+}
+
+/// Replaces the list. Returns the error of the second copy where only the first one could be written.
+///
+/// # Errors
+/// Of the disk; the list is as it was.
 pub fn write(
     disk: &dyn Disk,
     root: &Path,
     entries: &[DbEntry],
     pending: &[Pending],
-) -> Result<(), DiskError> {
-    disk.write_small_atomic(&root.join(FILE_NAME), format_registry(root, entries, pending).as_bytes())
+) -> Result<Option<DiskError>, DiskError> {
+    mirrored::write(disk, &root.join(FILE_NAME), format_registry(root, entries, pending).as_bytes())
 }
 
 fn format_registry(root: &Path, entries: &[DbEntry], pending: &[Pending]) -> String {
@@ -160,50 +193,75 @@ fn format_registry(root: &Path, entries: &[DbEntry], pending: &[Pending]) -> Str
 }
 
 fn parse(text: &str) -> Result<Registry, RegistryError> {
-    let damaged = |what: &str| RegistryError::Damaged(what.to_string());
+    let wrong = |what: &str| RegistryError::Format(what.to_string());
     let absolute = text.starts_with(MAGIC_ABSOLUTE);
     let rest = text
         .strip_prefix(if absolute { MAGIC_ABSOLUTE } else { MAGIC })
         .and_then(|t| t.strip_prefix('\n'))
-        .ok_or_else(|| damaged("unknown format"))?;
-    let (body, end) = rest.rsplit_once("end\t").ok_or_else(|| damaged("it ends early"))?;
+        .ok_or_else(|| wrong("unknown format"))?;
+    let (body, end) = rest.rsplit_once("end\t").ok_or_else(|| wrong("it ends early"))?;
     if u32::from_str_radix(end.trim(), 16).ok() != Some(checksum(body)) {
-        return Err(damaged("its checksum is wrong"));
+        return Err(wrong("its checksum is wrong"));
     }
-    let Registry { mut entries, mut pending, .. } = Registry::default();
+    let mut registry = Registry::default();
     for line in body.lines() {
+        registry.add_line(line).ok_or_else(|| wrong(line))?;
+    }
+    registry.folder_before = if absolute { folder_of(&registry.entries) } else { None };
+    Ok(registry)
+}
+
+impl Registry {
+    /// Whether no copy of the list is there.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.entries.is_empty() && self.stale.is_empty() && !self.single
+    }
+
+    /// Takes in what one line says; `None` where it cannot be one.
+    fn add_line(&mut self, line: &str) -> Option<()> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let parsed = match fields.as_slice() {
-            ["database", id, offline, alignment, name] => id.parse().ok().map(|id| {
-                entries.push(DbEntry {
-                    id,
-                    name: unescape(name),
-                    offline: matches!(*offline, "1" | "3"),
-                    restoring: matches!(*offline, "2" | "3"),
-                    log_alignment: alignment.parse().unwrap_or(0),
-                    filegroups: Vec::new(),
-                    files: Vec::new(),
-                });
+        match fields.as_slice() {
+            ["database", id, offline, alignment, name] => self.entries.push(DbEntry {
+                id: id.parse().ok()?,
+                name: unescape(name),
+                offline: matches!(*offline, "1" | "3"),
+                restoring: matches!(*offline, "2" | "3"),
+                log_alignment: alignment.parse().unwrap_or(0),
+                filegroups: Vec::new(),
+                files: Vec::new(),
             }),
-            ["pending", id, path] => id.parse().ok().map(|db| {
-                pending.push(Pending { db, path: PathBuf::from(unescape(path).as_str()) });
-            }),
-            ["filegroup", name] => entries.last_mut().map(|db| db.filegroups.push(unescape(name))),
+            ["pending", id, path] => {
+                let path = PathBuf::from(unescape(path).as_str());
+                self.pending.push(Pending { db: id.parse().ok()?, path });
+            }
+            ["filegroup", name] => self.entries.last_mut()?.filegroups.push(unescape(name)),
             ["file", id, log, group, name, path, shown] => {
-                let entry = parse_file(id, log, group, name, path, shown);
-                entries.last_mut().zip(entry).map(|(db, file)| db.files.push(file))
+                let file = parse_file(id, log, group, name, path, shown)?;
+                self.entries.last_mut()?.files.push(file);
             }
             ["next", path, shown] => {
-                let file = entries.last_mut().and_then(|db| db.files.last_mut());
-                let next = (PathBuf::from(unescape(path).as_str()), unescape(shown));
-                file.map(|file| file.next = Some(next))
+                let file = self.entries.last_mut()?.files.last_mut()?;
+                file.next = Some((PathBuf::from(unescape(path).as_str()), unescape(shown)));
             }
-            _ => None,
-        };
-        parsed.ok_or_else(|| damaged(line))?;
+            _ => return None,
+        }
+        Some(())
     }
-    let folder_before = if absolute { folder_of(&entries) } else { None };
-    Ok(Registry { entries, pending, folder_before })
+
+    /// Makes what is recorded relative to the folder, or below the folder of before, a path of now.
+    fn make_absolute(&mut self, root: &Path) {
+        let before = self.folder_before.clone();
+        let actual = |path: &mut PathBuf| {
+            let rest = before.as_ref().and_then(|before| path.strip_prefix(before).ok());
+            *path = root.join(rest.unwrap_or(path));
+        };
+        for file in self.entries.iter_mut().flat_map(|entry| &mut entry.files) {
+            actual(&mut file.path);
+            file.next.iter_mut().for_each(|(path, _)| actual(path));
+        }
+        self.pending.iter_mut().for_each(|file| actual(&mut file.path));
+    }
 }
 
 /// Where the folder was whose list has absolute paths: master's primary file was always in it.
@@ -291,8 +349,8 @@ mod tests {
 
     #[test]
     fn the_list_survives() {
-        let all = Registry { entries: sample(), pending: pending(), folder_before: None };
-        assert_eq!(read_in(ROOT, &text()), all);
+        let all = Registry { entries: sample(), pending: pending(), single: true, ..Registry::default() };
+        assert_eq!(Registry { stale: Vec::new(), ..read_in(ROOT, &text()) }, all);
         assert_eq!(parse(&format_registry(Path::new(ROOT), &[], &[])).unwrap(), Registry::default());
     }
 

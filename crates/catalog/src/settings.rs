@@ -14,6 +14,9 @@ use crate::query_store::QueryStoreOptions;
 /// database is attached.
 const MAX_NAMES: usize = 4000;
 
+/// A longer place of the log is not noted.
+const MAX_LOG_FILE: usize = 400;
+
 /// Before the name of a scoped configuration.
 const SCOPED: &str = "scoped.";
 /// Before an option of the Query Store.
@@ -60,6 +63,11 @@ pub struct DbSettings {
     /// database finds them here.
     pub filegroups: Vec<CompactString>,
     pub log_name: CompactString,
+    /// Name and number of the database and where its log is, as the registry has them: from these a registry that is lost is made
+    /// again.
+    pub database_name: CompactString,
+    pub database_id: i32,
+    pub log_file: CompactString,
     /// ALTER DATABASE SCOPED CONFIGURATION: values that are not the usual ones, by name.
     pub scoped: BTreeMap<CompactString, CompactString>,
     /// SET QUERY_STORE.
@@ -93,6 +101,9 @@ impl Default for DbSettings {
             collation: types::Collation::default().name().to_string(),
             filegroups: Vec::new(),
             log_name: CompactString::default(),
+            database_name: CompactString::default(),
+            database_id: 0,
+            log_file: CompactString::default(),
             scoped: BTreeMap::new(),
             query_store: QueryStoreOptions::default(),
         }
@@ -105,6 +116,9 @@ impl DbSettings {
         self.filegroups.clone_from(&entry.filegroups);
         let log = entry.files.iter().find(|f| f.log);
         self.log_name = log.map(|f| f.name.clone()).unwrap_or_default();
+        let place = log.map(|f| f.shown.clone()).filter(|place| place.len() <= MAX_LOG_FILE);
+        self.log_file = place.unwrap_or_default();
+        (self.database_name, self.database_id) = (entry.name.clone(), entry.id);
     }
 
     /// The rule for the number of VLFs that the compatibility level stands for.
@@ -146,6 +160,9 @@ impl DbSettings {
         }
         let _ = writeln!(out, "collation={}", self.collation);
         let _ = writeln!(out, "log_name={}", escape(&self.log_name));
+        let _ = writeln!(out, "database_id={}", self.database_id);
+        let _ = writeln!(out, "database_name={}", escape(&self.database_name));
+        let _ = writeln!(out, "log_file={}", escape(&self.log_file));
         for (name, value) in &self.scoped {
             let _ = writeln!(out, "{SCOPED}{name}={value}");
         }
@@ -173,6 +190,10 @@ impl DbSettings {
                 settings.scoped.insert(name.into(), value.into());
             } else if key == "log_name" {
                 settings.log_name = unescape(value);
+            } else if key == "database_name" {
+                settings.database_name = unescape(value);
+            } else if key == "log_file" {
+                settings.log_file = unescape(value);
             } else if let Ok(number) = value.parse::<i64>() {
                 match key.strip_prefix(QUERY_STORE) {
                     Some(name) => settings.query_store.set(name, number),
@@ -186,6 +207,7 @@ impl DbSettings {
     fn read_number(&mut self, key: &str, n: i64) {
         let on = n != 0;
         match key {
+            "database_id" => self.database_id = i32::try_from(n).unwrap_or(0),
             "default_filegroup" => self.default_filegroup = n.clamp(1, 32767) as u16,
             "log_growth" => self.log_growth = Growth::from_number(n),
             "log_max" => self.log_max_size = u64::try_from(n).ok().filter(|n| *n > 0),
@@ -227,6 +249,9 @@ mod tests {
             create_date: (46000, 25_000_000),
             filegroups: vec!["PRIMARY".into(), "odd\n=name".into()],
             log_name: "l".into(),
+            database_name: "odd=\tname".into(),
+            database_id: 7,
+            log_file: r"E:\l.ldf".into(),
             scoped: [("MAXDOP".into(), "4".into())].into(),
             query_store: QueryStoreOptions {
                 interval_minutes: 5,

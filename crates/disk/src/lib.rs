@@ -9,6 +9,7 @@
 //! - Many requests are in flight at a time by [`transfer`]: io_uring, or threads where there is none.
 //! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or [`BlockFile::write_zeros`] has returned.
 //! - Creating, removing and renaming a file, and `write_small_atomic`, are durable when they return.
+//! - A small file that is kept by [`mirrored`] has two copies: neither damage to one nor its loss loses anything.
 //! - Nothing is retried after a failed write or sync: the caller decides, and for a log the decision is to stop.
 //! - An open file is locked against every other handle, of this process and of others, from before its first transfer until it
 //!   is [released](BlockFile::release) or dropped. Handles that only read share the lock with each other. A file that another
@@ -22,6 +23,7 @@ mod error;
 mod kernel;
 mod lock;
 mod memory;
+pub mod mirrored;
 mod named;
 mod os;
 mod pieces;

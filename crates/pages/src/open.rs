@@ -9,7 +9,8 @@ use crate::files::{Closed, DataFile, FileHeader, FileSpec, read_direct};
 use crate::home::{Home, InstanceId};
 use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId, UnitId};
 use crate::log::LogHandle;
-use crate::page::{Page, PageType};
+use crate::mend::mend;
+use crate::page::{Page, PageType, id_in};
 use crate::pool::BufferPool;
 use crate::store::Store;
 use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
@@ -254,14 +255,16 @@ pub fn identify(
     path: &Path,
     home: &Home,
 ) -> Result<Option<DataFileIdentity>, PageError> {
-    let mut page = Page::zeroed();
     let mut buf = AlignedBuf::new(PAGE_SIZE);
     match file.read_at(0, &mut buf) {
         Err(disk::DiskError::ShortRead { .. }) => return Ok(None),
         read => read?,
     }
-    page.bytes_mut().copy_from_slice(&buf);
+    let Some(image) = buf.first_chunk::<PAGE_SIZE>() else { return Ok(None) };
+    let mut page = Page::from_bytes(image);
     let whole = page.stored_checksum() == page.compute_checksum();
+    // The number of the file is not known before: it is one of the first when a bit of it has changed.
+    let whole = whole || mend(page.bytes_mut(), PageId::new(id_in(image).file, 0)).is_some();
     let header = FileHeader::decode(&page, path, home).ok().filter(|_| whole);
     Ok(header.map(|FileHeader { database, owner, closed, spec, others, .. }| DataFileIdentity {
         database,

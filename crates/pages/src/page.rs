@@ -44,7 +44,7 @@ const AT_FREE_PTR: usize = 28;
 const AT_FREE_BYTES: usize = 30;
 const AT_GHOSTS: usize = 32;
 const AT_LSN: usize = 36;
-const AT_CHECKSUM: usize = 48;
+pub(crate) const AT_CHECKSUM: usize = 48;
 const AT_NEWEST: usize = 52;
 const AT_ROOT: usize = 58;
 

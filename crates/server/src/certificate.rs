@@ -1,5 +1,7 @@
 //! The server's certificate and key: given as PEM files, or made at the first start and kept in the data folder.
-//! Guarantees: a key that is made here is readable by its owner alone from the moment its file exists.
+//! Guarantees: a key that is made here is readable by its owner alone from the moment its file exists. What is made has a copy
+//! of each file: damage to one of them, or its loss, keeps no server from starting, and its clients trust it as before; where no
+//! certificate fits a key any more, both are kept under another name and others are made.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,6 +11,8 @@ use std::path::{Path, PathBuf};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::tls::TlsConfigs;
 
 /// Names of the files that are made in the data folder.
 const CERTIFICATE: &str = "server-cert.pem";
@@ -60,14 +64,65 @@ pub fn load(certificate: &Path, key: &Path) -> Result<Identity, CertificateError
 /// The certificate of the data folder, made where there is none; `names` are the hosts that it is for.
 ///
 /// # Errors
-/// As for [`load`], or the files cannot be written.
+/// A file cannot be written.
 pub fn load_or_make(folder: &Path, names: &[String]) -> Result<Identity, CertificateError> {
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
-    // The certificate is written last: where it is there, so is the key.
-    if !certificate.exists() {
-        make(&certificate, &key, names)?;
+    let certificates = [certificate.clone(), beside(&certificate, "copy")];
+    let keys = [key.clone(), beside(&key, "copy")];
+    for (from, key_from) in certificates.iter().flat_map(|one| keys.iter().map(move |other| (one, other))) {
+        let Ok(identity) = load(from, key_from).and_then(usable) else { continue };
+        keep(from, &certificates, 0o644)?;
+        keep(key_from, &keys, 0o600)?;
+        return Ok(Identity { path: certificate, ..identity });
     }
+    for path in [&certificate, &key] {
+        put_aside(path)?;
+    }
+    make(&certificate, &key, names)?;
+    keep(&certificate, &certificates, 0o644)?;
+    keep(&key, &keys, 0o600)?;
     load(&certificate, &key)
+}
+
+/// A certificate whose key is the one beside it.
+fn usable(identity: Identity) -> Result<Identity, CertificateError> {
+    match TlsConfigs::new(&identity) {
+        Ok(_) => Ok(identity),
+        Err(e) => Err(CertificateError::Content(identity.path, e.to_string())),
+    }
+}
+
+/// The name of another file that goes with one.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".");
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Writes a file anew whose copy is the one that can be used, and a copy that is not there. A file that was replaced by somebody
+/// keeps its older copy.
+fn keep(used: &Path, [own, copy]: &[PathBuf; 2], mode: u32) -> Result<(), CertificateError> {
+    let to = match used == own {
+        true if copy.exists() => return Ok(()),
+        true => copy,
+        false => own,
+    };
+    let text = fs::read_to_string(used).map_err(|e| CertificateError::File(used.to_path_buf(), e))?;
+    write(to, &text, mode)
+}
+
+/// Keeps what cannot be used under another name.
+fn put_aside(path: &Path) -> Result<(), CertificateError> {
+    match fs::rename(path, beside(path, "damaged")) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(CertificateError::File(path.to_path_buf(), e)),
+        _ => match fs::remove_file(beside(path, "copy")) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                Err(CertificateError::File(path.to_path_buf(), e))
+            }
+            _ => Ok(()),
+        },
+    }
 }
 
 fn make(certificate: &Path, key: &Path, names: &[String]) -> Result<(), CertificateError> {
@@ -107,6 +162,46 @@ mod tests {
         assert_eq!(first.chain, again.chain);
         let mode = fs::metadata(folder.path().join(KEY)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    /// Bytes of each file change, one at a time, to what no PEM file has, or the file is lost: there is the same certificate.
+    #[test]
+    fn damage_to_one_file_keeps_the_certificate() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = vec!["localhost".to_string()];
+        let first = load_or_make(folder.path(), &names).unwrap();
+        for name in [CERTIFICATE, KEY, "server-cert.pem.copy", "server-key.pem.copy"] {
+            let path = folder.path().join(name);
+            let whole = fs::read(&path).unwrap();
+            fs::remove_file(&path).unwrap();
+            assert_eq!(load_or_make(folder.path(), &names).unwrap().chain, first.chain, "{name} is lost");
+            assert_eq!(fs::read(&path).unwrap(), whole, "{name} is there again");
+            for at in (0..whole.len()).step_by(29) {
+                let mut bad = whole.clone();
+                bad[at] ^= 0x80;
+                fs::write(&path, &bad).unwrap();
+                assert_eq!(
+                    load_or_make(folder.path(), &names).unwrap().chain,
+                    first.chain,
+                    "byte {at} of {name}"
+                );
+                fs::write(&path, &whole).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn where_no_key_fits_a_new_one_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = vec!["localhost".to_string()];
+        let first = load_or_make(folder.path(), &names).unwrap();
+        for name in [KEY, "server-key.pem.copy"] {
+            fs::write(folder.path().join(name), "nothing").unwrap();
+        }
+        let second = load_or_make(folder.path(), &names).unwrap();
+        assert_ne!(first.chain, second.chain);
+        assert_eq!(load_or_make(folder.path(), &names).unwrap().chain, second.chain);
+        assert!(folder.path().join("server-key.pem.damaged").exists());
     }
 
     #[test]

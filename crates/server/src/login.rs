@@ -245,6 +245,7 @@ fn open_session(
         _ => refused(vec![error]),
     })?;
     let mut told = Vec::from_iter(warning);
+    told.extend(session.notices());
     if !login.language.is_empty()
         && let Err(error) = session.set_language(&login.language)
     {

@@ -9,7 +9,8 @@
 //! - Open files are locked as on a real disk, against handles of other processes ([`SimDisk::process`]) and of the same one.
 //!   A power loss ends all locks.
 //! - Creating, removing, renaming, `write_small_atomic`, `set_len` and `allocate` are durable on return. The operation that
-//!   [`SimDisk::crash_at`] interrupts has happened, has not, or (writes) has happened in part.
+//!   [`SimDisk::crash_at`] interrupts has happened, has not, or (writes) has happened in part; a small file is torn only where
+//!   [`SimDisk::tear_small_writes`] says so.
 //!
 //! # Guarantee
 //! In single-threaded use everything follows from the seeds and the sequence of calls, so a failing run can be replayed.
@@ -104,6 +105,12 @@ impl SimDisk {
     /// everything after it return [`DiskError::Crashed`].
     pub fn crash_at(&self, n: u64) {
         self.world.lock().plan.crash_at = Some(n);
+    }
+
+    /// Lets a power loss that interrupts `write_small_atomic` leave a file of which only a part is new, as a file system does whose
+    /// renames do not wait for the file's content.
+    pub fn tear_small_writes(&self) {
+        self.world.lock().tears = true;
     }
 
     /// True once the planned crash has struck.

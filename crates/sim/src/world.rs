@@ -47,6 +47,8 @@ pub(crate) struct World {
     inodes: BTreeMap<u64, Inode>,
     next_inode: u64,
     interrupted: Option<NameChange>,
+    /// A small write that power loss interrupts may leave a torn file.
+    pub tears: bool,
     /// Writes of batches that have begun and not ended, by number: inode, offset, bytes.
     in_flight: BTreeMap<u64, (u64, u64, Box<[u8]>)>,
     next_flight: u64,
@@ -95,6 +97,7 @@ impl World {
             inodes: BTreeMap::new(),
             next_inode: 1,
             interrupted: None,
+            tears: false,
             in_flight: BTreeMap::new(),
             next_flight: 1,
             rng: fastrand::Rng::with_seed(seed),
@@ -415,6 +418,7 @@ impl World {
         left.names.clone_from(&self.names);
         left.dirs.clone_from(&self.dirs);
         left.next_inode = self.next_inode;
+        left.tears = self.tears;
         left
     }
 
@@ -444,11 +448,31 @@ impl World {
         let atom = self.atom();
         left.inodes =
             self.inodes.iter().map(|(inode, content)| (*inode, content.crashed(atom, &mut rng))).collect();
-        if let Some(change) = &self.interrupted
-            && rng.bool()
-        {
-            left.apply(change.clone());
+        match &self.interrupted {
+            Some(NameChange::Small(path, bytes)) if self.tears && rng.bool() => {
+                let torn = self.torn(path, bytes, &mut rng);
+                left.apply(NameChange::Small(path.clone(), torn));
+            }
+            Some(change) if rng.bool() => left.apply(change.clone()),
+            _ => {}
         }
         left
+    }
+
+    /// A small file of which a part is new and the rest is as it was, or zeros, or not there.
+    fn torn(&self, path: &Path, bytes: &[u8], rng: &mut fastrand::Rng) -> Vec<u8> {
+        let before = self.names.get(path).and_then(|inode| self.inodes.get(inode));
+        let mut old = vec![0; before.map_or(0, |inode| inode.live.len() as usize)];
+        if let Some(inode) = before {
+            inode.live.read(0, &mut old);
+        }
+        let cut = rng.usize(0..=bytes.len());
+        let mut torn = bytes[..cut].to_vec();
+        match rng.u8(0..3) {
+            0 => torn.extend_from_slice(old.get(cut..).unwrap_or_default()),
+            1 => torn.resize(bytes.len(), 0),
+            _ => {}
+        }
+        torn
     }
 }

@@ -211,6 +211,10 @@ pub struct FileIdentity {
     pub files: Vec<(u16, PathBuf)>,
     /// Its logical name; empty for a log.
     pub name: String,
+    /// The database's settings as the last checkpoint left them, if it is a primary file.
+    pub settings: Option<DbState>,
+    /// A restore of the database has not come to its end (logs).
+    pub restoring: bool,
 }
 
 /// Looks at a file; `None` when it is no data file and no log. Changes nothing.
@@ -224,7 +228,9 @@ pub fn identify(disk: &dyn Disk, path: &Path, home: &Home) -> Result<Option<File
             let state = decode_header(&log.checkpoint.payload).map(|(_, _, state)| state);
             Some(FileIdentity {
                 database: log.log_id,
+                restoring: state.as_ref().is_some_and(|state| state.restoring.is_some()),
                 owner: state.map(|state| state.owner).unwrap_or_default(),
+                settings: None,
                 file_id: 2,
                 closed: false,
                 files: Vec::new(),
@@ -232,15 +238,28 @@ pub fn identify(disk: &dyn Disk, path: &Path, home: &Home) -> Result<Option<File
             })
         }
         Err(wal::LogError::Disk(e)) => return Err(e.into()),
-        Err(_) => pages::identify(&file, path, home)?.map(|found| FileIdentity {
-            database: found.database,
-            owner: found.owner,
-            file_id: found.spec.id,
-            closed: found.closed.is_some(),
-            files: found.files,
-            name: found.spec.name,
-        }),
+        Err(_) => match pages::identify(&file, path, home)? {
+            Some(found) => Some(data_file_identity(&*file, found)?),
+            None => None,
+        },
     };
     file.release();
     Ok(found)
+}
+
+fn data_file_identity(
+    file: &dyn BlockFile,
+    found: pages::DataFileIdentity,
+) -> Result<FileIdentity, TxnError> {
+    let boot = if found.spec.id == 1 { pages::read_boot_of(file)? } else { None };
+    Ok(FileIdentity {
+        database: found.database,
+        owner: found.owner,
+        file_id: found.spec.id,
+        closed: found.closed.is_some(),
+        files: found.files,
+        name: found.spec.name,
+        settings: boot.and_then(|boot| DbState::decode(&boot).ok()),
+        restoring: false,
+    })
 }

@@ -161,20 +161,27 @@ impl BlockHeader {
     /// The block that `bytes` began with before one bit of it changed. `bytes` itself is not a valid block. `None` if no single
     /// bit explains the damage, as when a write was torn.
     pub fn before_a_flip(bytes: &[u8], room: usize) -> Option<BlockHeader> {
+        Self::flip_of(bytes, room).map(|(header, ..)| header)
+    }
+
+    /// The same, with the byte and the bit that changed.
+    pub fn flip_of(bytes: &[u8], room: usize) -> Option<(BlockHeader, usize, u32)> {
         let most = room.min(bytes.len()).min(BLOCK_MAX);
         let len = u32_at(bytes, LEN_AT);
         if let Some(block) =
             bytes.get(..len as usize).filter(|block| block.len() > HEADER && len as usize <= most)
             && let Some((byte, bit)) = flipped_bit(block)
         {
-            return repaired(block, byte, bit);
+            return repaired(block, byte, bit).map(|header| (header, byte, bit));
         }
         // The bit may be one of the length.
         let lens = (0..u32::BITS).map(|bit| (bit, (len ^ 1 << bit) as usize));
         let fitting =
             lens.filter(|(_, len)| *len > HEADER && *len <= most && len.is_multiple_of(UNIT as usize));
-        let mut blocks =
-            fitting.filter_map(|(bit, len)| repaired(&bytes[..len], LEN_AT + bit as usize / 8, bit % 8));
+        let mut blocks = fitting.filter_map(|(bit, len)| {
+            let (byte, bit) = (LEN_AT + bit as usize / 8, bit % 8);
+            repaired(&bytes[..len], byte, bit).map(|header| (header, byte, bit))
+        });
         blocks.next()
     }
 

@@ -110,6 +110,21 @@ pub fn identify(file: &dyn BlockFile) -> Result<LogIdentity, LogError> {
     Ok(LogIdentity { log_id: meta.header.log_id, checkpoint: meta.header.checkpoint })
 }
 
+/// Reads a log to its end as opening it would, and changes nothing.
+///
+/// # Errors
+/// As for [`Log::open`].
+pub fn check(file: &Arc<dyn BlockFile>) -> Result<(), LogError> {
+    let (meta, map) = read_meta(&**file, file.path())?;
+    let (len, end) = (file.len()?, map.end());
+    if len < end {
+        return Err(corrupt(len, "the file is shorter than its map"));
+    }
+    let mut found = Recovery::new(file, &meta.header, map)?;
+    found.find_end()?;
+    found.settle_end(&meta.header)
+}
+
 fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Result<Arc<Log>, LogError> {
     let alignment = options.alignment.resolve_new(file.sectors())?;
     file.write_zeros(0, size)?;
@@ -317,6 +332,11 @@ impl Recovery {
             return Err(corrupt(offset, "the checkpoint's log block is not valid"));
         }
         Ok(())
+    }
+
+    /// Whether the next block is the checkpoint's, with which the chain begins.
+    pub fn is_at_checkpoint(&self) -> bool {
+        self.anchor
     }
 
     fn next_block(&mut self) -> Result<Option<BlockHeader>, LogError> {

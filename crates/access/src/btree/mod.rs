@@ -20,7 +20,7 @@ mod ways;
 pub use cursor::{Cursor, Direction};
 pub use modify::EntryChange;
 pub use moving::{Move, Moved};
-pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN};
+pub use node::{MAX_ENTRY_LEN, MAX_KEY_LEN, leaf_rows};
 pub use point::{Edit, Edited, Wish};
 pub use ways::Expected;
 

@@ -50,6 +50,14 @@ pub(crate) fn leaf_entry(page: &Page, slot: u16) -> Result<LeafEntry<'_>, Access
     entry.ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
+/// Header, key and value of each row of a leaf that can be read, without its tree: for what is left of a damaged database.
+pub fn leaf_rows(page: &Page) -> impl Iterator<Item = (RowHeader, &[u8], &[u8])> {
+    let leaf = page.page_type() == Some(PageType::Index) && page.level() == 0;
+    let slots = if leaf { slots(page).unwrap_or(0) } else { 0 };
+    let entries = (0..slots).filter_map(|slot| leaf_entry(page, slot).ok());
+    entries.map(|entry| (entry.header, entry.key, entry.value))
+}
+
 /// Decodes an inner slot: child and separator.
 #[inline]
 pub(crate) fn inner_entry(page: &Page, slot: u16) -> Result<(PageId, &[u8]), AccessError> {

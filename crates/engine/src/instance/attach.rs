@@ -12,6 +12,7 @@ use txn::{Database, FileIdentity, TxnError};
 use types::SqlError;
 
 use super::Instance;
+use super::boot_text::save_settings;
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary};
 use super::open_error::OpenError;
 use super::permit::Reach;
@@ -257,13 +258,22 @@ impl Instance {
 
     /// How a path is shown that no statement has written: below the folder relative to it.
     fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(self.paths.root()).unwrap_or(path).display().to_string()
+        self.paths.shown(path)
     }
 
     /// sp_detach_db. The caller holds `changing`, and has seen to it that nobody uses the database.
     pub(crate) fn detach(&self, db: &Arc<Db>) -> Result<(), SqlError> {
-        self.close_database(db)?;
         let id = db.id();
+        if db.storage_if_open().is_some_and(|storage| storage.status() == txn::Status::Online) {
+            // Its files must not be taken for a database of this instance when the list of databases is lost.
+            let mut settings = db.settings();
+            settings.note_names(&db.entry());
+            settings.database_id = 0;
+            if !settings.read_only && !self.is_read_only() {
+                save_settings(db, &settings)?;
+            }
+            self.close_storage(db)?;
+        }
         let entries: Vec<DbEntry> = self.entries().into_iter().filter(|e| e.id != id).collect();
         if let Err(e) = self.write_registry(&entries) {
             // It stays this instance's: what was closed comes up again if it can.

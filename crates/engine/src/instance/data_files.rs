@@ -27,7 +27,12 @@ impl Instance {
             return Ok(());
         }
         let pending = self.pending.lock().clone();
-        registry::write(&*self.disk, self.paths.root(), entries, &pending).map_err(|e| registry_failed(&e))
+        let written = registry::write(&*self.disk, self.paths.root(), entries, &pending);
+        if let Some(e) = written.map_err(|e| registry_failed(&e))? {
+            let text = format!("The second copy of the list of databases could not be written: {e}.");
+            self.error_log().write("Server", &text);
+        }
+        Ok(())
     }
 
     /// Announces files that are about to be made. Errors: 5170 when one is there already; 1834 when it is a place of another

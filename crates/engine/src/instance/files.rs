@@ -74,7 +74,7 @@ impl Instance {
         if entry.offline {
             return Db::down(entry, DbStatus::Offline, "it was taken offline".into(), errors);
         }
-        match self.open_files(&entry) {
+        match self.open_files(&entry).or_else(|e| self.open_mended(&entry, e)) {
             Ok((open, catalog, settings)) => Db::online(entry, open, catalog, settings),
             Err(e) => {
                 let cause = e.explain(&entry);
@@ -125,7 +125,8 @@ impl Instance {
                 ),
             );
         }
-        self.assemble(storage)
+        // A database that cannot be used gives its files up: they may be mended, and opened again.
+        self.assemble(storage.clone()).inspect_err(|_| storage.abandon())
     }
 
     /// The database knows the names that are nowhere else but in the registry, for a session that attaches it.
@@ -155,7 +156,10 @@ impl Instance {
         let discarded = added_tree(&storage, UnitId(DISCARDED_UNIT), DISCARDED, &mut meta)?;
         storage.set_discarded_values(discarded.0);
         apply_log_settings(&storage, &settings);
-        let catalog = catalog::load::load(&trees)?;
+        let mut spared = Vec::new();
+        let system = i32::from(storage.id()) < catalog::db::FIRST_USER_DB;
+        let catalog = catalog::load::load(&trees, system.then_some(&mut spared))?;
+        spared.into_iter().for_each(|what| self.note_spared(i32::from(storage.id()), &what));
         let counters = Counters::load(&trees)?;
         for unit in pending::listed(&trees)? {
             if self.is_read_only() {
@@ -203,6 +207,12 @@ impl Instance {
         if settings != db.settings() && !self.is_read_only() && !settings.read_only {
             save_settings(db, &settings)?;
         }
+        self.close_storage(db)
+    }
+
+    /// The same, without a note of the names that the registry has.
+    pub(super) fn close_storage(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let (storage, settings) = (db.storage()?, db.settings());
         let end = Instant::now() + CLOSE_WAIT;
         // The cleanup thread frees a dropped table in transactions of its own: they end soon.
         while !storage.txns().active().is_empty() && Instant::now() < end {

@@ -1,4 +1,5 @@
-//! The identity of an instance: an id in a small file of its folder, with what tells the folder from its copies.
+//! The identity of an instance: an id in a small file of its folder, with what tells the folder from its copies. The file itself has
+//! two copies ([`disk::mirrored`]); where both are damaged the id is the one that the databases' files name.
 //!
 //! A folder that was moved or renamed has the inode and the time of birth that the file says, and stays what it was. A copy has
 //! others: it gets an id of its own. The number of the device does not count, as it may be another one after each restart of
@@ -9,10 +10,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use disk::mirrored::{self, Found};
 use disk::{Disk, DiskError, FileIdentity};
 use pages::InstanceId;
 
-use super::InstanceError;
 use catalog::registry::{self, checksum, escape, unescape};
 
 /// The file's name in the instance's folder.
@@ -25,8 +26,8 @@ pub struct Identity {
     pub id: InstanceId,
     /// The folder began as a copy of another one: files outside of it that name no instance are not its own.
     pub copy: bool,
-    /// Something to tell the error log.
-    pub news: Option<String>,
+    /// What to tell the error log.
+    pub news: Vec<String>,
 }
 
 /// What the file says.
@@ -41,34 +42,61 @@ struct Noted {
 }
 
 /// Finds out the identity of the instance of a folder, and notes it there. `folder_before`: where a registry without an id says that the
-/// folder was. `write`: the file may be written; if not, a copy is one for this time.
+/// folder was. `named`: the instance that the databases' files name, asked for when the file is damaged. `write`: the file may be
+/// written; if not, a copy is one for this time.
 ///
 /// # Errors
-/// The file is damaged; the disk.
+/// The disk.
 pub fn establish(
     disk: &dyn Disk,
     root: &Path,
     folder_before: Option<&Path>,
+    named: &dyn Fn() -> Option<InstanceId>,
     write: bool,
-) -> Result<Identity, InstanceError> {
+) -> Result<Identity, DiskError> {
+    let path = root.join(FILE_NAME);
     let now = disk.identity(root)?;
-    let found = match disk.read_small(&root.join(FILE_NAME)) {
-        Ok(bytes) => {
-            let text = String::from_utf8(bytes).ok();
-            Some(
-                text.as_deref()
-                    .and_then(parse)
-                    .ok_or_else(|| InstanceError::Identity(root.join(FILE_NAME)))?,
-            )
+    let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(parse).is_some();
+    let (mut stale, mut repair) = (Vec::new(), Vec::new());
+    let found = match mirrored::read(disk, &path, &is_old)? {
+        Found::Nothing => None,
+        Found::Whole(content) => {
+            stale = content.stale;
+            std::str::from_utf8(&content.bytes).ok().and_then(parse)
         }
-        Err(DiskError::NotFound { .. }) => None,
-        Err(e) => return Err(e.into()),
+        Found::Damaged(damaged) => {
+            let id = named();
+            repair.push(lost(&damaged, id));
+            id.map(|id| Noted {
+                id,
+                copy: false,
+                inode: now.inode,
+                born_ns: now.born_ns,
+                folder: root.into(),
+            })
+        }
     };
-    let (identity, noted) = decide(disk, root, now, found.as_ref(), folder_before)?;
-    if write && found.as_ref() != Some(&noted) {
-        disk.write_small_atomic(&root.join(FILE_NAME), format(&noted).as_bytes())?;
+    let (mut identity, noted) = decide(disk, root, now, found.as_ref(), folder_before)?;
+    if write && (found.as_ref() != Some(&noted) || !stale.is_empty() || !repair.is_empty()) {
+        mirrored::write(disk, &path, format(&noted).as_bytes())?;
     }
+    for (path, reason) in stale.iter().filter(|(_, reason)| reason != mirrored::MISSING) {
+        repair.push(format!(
+            "A copy of a file is damaged, the other one is used: '{}': {reason}.",
+            path.display()
+        ));
+    }
+    repair.append(&mut identity.news);
+    identity.news = repair;
     Ok(identity)
+}
+
+fn lost(damaged: &mirrored::Damaged, id: Option<InstanceId>) -> String {
+    let now = match id {
+        Some(id) => format!("the identity is {}, which the databases' files name", pages::home::hex(&id)),
+        None => "the folder gets a new one; databases outside of it must be attached again".into(),
+    };
+    format!("The file of the instance's identity is damaged in both copies ({damaged}): {now}.")
 }
 
 fn decide(
@@ -84,7 +112,7 @@ fn decide(
         // The first start, or the first of a version that gives folders an id.
         let before = folder_before.filter(|before| *before != root);
         let copy = before.is_some_and(|before| is_instance(disk, before));
-        let news = before.filter(|_| copy).map(copied);
+        let news = before.filter(|_| copy).map(copied).into_iter().collect();
         let id = new_id();
         return Ok((Identity { id, copy, news }, note(id, copy)));
     };
@@ -92,10 +120,11 @@ fn decide(
     let elsewhere = found.folder != root;
     if same && !(elsewhere && has_original(disk, found, now)) {
         let news = elsewhere.then(|| format!("The folder was moved here from '{}'.", found.folder.display()));
+        let news = news.into_iter().collect();
         return Ok((Identity { id: found.id, copy: found.copy, news }, note(found.id, found.copy)));
     }
     let id = new_id();
-    Ok((Identity { id, copy: true, news: Some(copied(&found.folder)) }, note(id, true)))
+    Ok((Identity { id, copy: true, news: vec![copied(&found.folder)] }, note(id, true)))
 }
 
 /// Whether the folder that the file names is still there, and another one: a copy of the whole volume has the inodes of the
@@ -107,7 +136,7 @@ fn has_original(disk: &dyn Disk, found: &Noted, now: FileIdentity) -> bool {
 
 /// Whether an instance has ever had a folder.
 fn is_instance(disk: &dyn Disk, folder: &Path) -> bool {
-    disk.exists(&folder.join(registry::FILE_NAME)).unwrap_or(false)
+    registry::exists(disk, folder).unwrap_or(false)
 }
 
 fn copied(from: &Path) -> String {
@@ -159,7 +188,7 @@ mod tests {
     use sim::SimDisk;
 
     fn identity(disk: &SimDisk, root: &str) -> Identity {
-        establish(disk, Path::new(root), None, true).unwrap()
+        establish(disk, Path::new(root), None, &|| None, true).unwrap()
     }
 
     #[test]
@@ -167,16 +196,16 @@ mod tests {
         let disk = SimDisk::new(1);
         disk.create_dir_all(Path::new("/a")).unwrap();
         let first = identity(&disk, "/a");
-        assert!(!first.copy && first.news.is_none());
+        assert!(!first.copy && first.news.is_empty());
         assert_eq!(identity(&disk, "/a"), first);
         disk.rename_dir(Path::new("/a"), Path::new("/b"));
         let moved = identity(&disk, "/b");
         assert_eq!((moved.id, moved.copy), (first.id, false));
         disk.copy_dir(Path::new("/b"), Path::new("/c"));
         let copy = identity(&disk, "/c");
-        assert!(copy.id != first.id && copy.copy && copy.news.is_some());
+        assert!(copy.id != first.id && copy.copy && !copy.news.is_empty());
         // It stays a copy, and copies of it are others again.
-        assert_eq!(identity(&disk, "/c"), Identity { news: None, ..copy.clone() });
+        assert_eq!(identity(&disk, "/c"), Identity { news: Vec::new(), ..copy.clone() });
         disk.copy_dir(Path::new("/c"), Path::new("/d"));
         assert!(![first.id, copy.id].contains(&identity(&disk, "/d").id));
         assert_eq!(identity(&disk, "/b").id, first.id);
@@ -190,11 +219,11 @@ mod tests {
         }
         disk.write_small_atomic(&Path::new("/a").join(registry::FILE_NAME), b"x").unwrap();
         let old = Some(Path::new("/a"));
-        assert!(establish(&disk, Path::new("/b"), old, true).unwrap().copy);
-        assert!(!establish(&disk, Path::new("/a"), old, true).unwrap().copy);
+        assert!(establish(&disk, Path::new("/b"), old, &|| None, true).unwrap().copy);
+        assert!(!establish(&disk, Path::new("/a"), old, &|| None, true).unwrap().copy);
         disk.create_dir_all(Path::new("/c")).unwrap();
         assert!(
-            !establish(&disk, Path::new("/c"), Some(Path::new("/gone")), true).unwrap().copy,
+            !establish(&disk, Path::new("/c"), Some(Path::new("/gone")), &|| None, true).unwrap().copy,
             "it was moved"
         );
     }

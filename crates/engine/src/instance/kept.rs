@@ -1,16 +1,19 @@
 //! Objects of the whole instance, one small file in its folder for each kind: credentials, backup devices.
-//! Guarantees: a file is replaced atomically and is its owner's alone (0600); a change is on disk when it is seen; a damaged file is
-//! found by its checksum and refused.
+//! Guarantees: a file has two copies ([`disk::mirrored`]) and is its owner's alone (0600); a change is on disk when it is seen; a
+//! damaged copy is replaced from the other one. Where both are damaged they are kept under another name, the list is empty, and the
+//! error log says so.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use disk::mirrored::{self, Damaged, Found};
 use disk::{Disk, DiskError};
 use parking_lot::{Mutex, RwLock};
 use types::SqlError;
 
+use catalog::errorlog::ErrorLog;
 use catalog::fold_name;
 use catalog::registry::{checksum, escape, unescape};
 
@@ -33,8 +36,8 @@ pub(crate) trait Keep: Clone + Send + Sync + 'static {
 /// Why a list was not read or not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum KeptError {
-    #[error("the file is damaged: {0}")]
-    Damaged(String),
+    #[error("the format of '{0}' is not known")]
+    Unknown(String),
     #[error("{0}")]
     Disk(#[from] DiskError),
 }
@@ -50,26 +53,44 @@ impl From<KeptError> for SqlError {
     }
 }
 
+/// The name of the file of a kind.
+pub(crate) fn file_name<T: Keep>() -> String {
+    format!("{}.registry", T::PLURAL.replace(' ', "-"))
+}
+
 /// All objects of one kind.
 pub(crate) struct Kept<T> {
     disk: Arc<dyn Disk>,
+    errors: Arc<ErrorLog>,
     path: PathBuf,
     list: RwLock<Vec<T>>,
 }
 
 impl<T: Keep> Kept<T> {
     /// Reads the file; where there is none yet there are no objects.
-    pub fn open(disk: Arc<dyn Disk>, folder: &Path) -> Result<Kept<T>, KeptError> {
-        let path = folder.join(format!("{}.registry", T::PLURAL.replace(' ', "-")));
-        let list = match disk.read_small(&path) {
-            Ok(bytes) => {
-                let list = std::str::from_utf8(&bytes).ok().and_then(parse);
-                list.ok_or_else(|| KeptError::Damaged(path.display().to_string()))?
+    pub fn open(lists: &Lists) -> Result<Kept<T>, KeptError> {
+        let path = lists.folder.join(file_name::<T>());
+        let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(parse::<T>).is_some();
+        let disk = &*lists.disk;
+        let (bytes, stale) = match mirrored::read(disk, &path, &is_old)? {
+            Found::Nothing => (None, Vec::new()),
+            Found::Whole(content) => (Some(content.bytes), content.stale),
+            Found::Damaged(damaged) => {
+                lists.put_aside::<T>(&damaged);
+                (None, Vec::new())
             }
-            Err(DiskError::NotFound { .. }) => Vec::new(),
-            Err(e) => return Err(e.into()),
         };
-        Ok(Kept { disk, path, list: RwLock::new(list) })
+        let parsed = bytes.as_ref().map(|bytes| std::str::from_utf8(bytes).ok().and_then(parse));
+        // What is whole and yet cannot be understood is of a later version: nothing of it may be written over.
+        let list = match parsed {
+            Some(list) => list.ok_or_else(|| KeptError::Unknown(path.display().to_string()))?,
+            None => Vec::new(),
+        };
+        if let Some(bytes) = bytes.filter(|_| lists.write && !stale.is_empty()) {
+            lists.mend(&path, &bytes, &stale);
+        }
+        let (disk, errors) = (lists.disk.clone(), lists.errors.clone());
+        Ok(Kept { disk, errors, path, list: RwLock::new(list) })
     }
 
     pub fn list(&self) -> Vec<T> {
@@ -90,8 +111,11 @@ impl<T: Keep> Kept<T> {
         let mut list = self.list.write();
         let mut changed = list.clone();
         what(&mut changed)?;
-        let saved = self.disk.write_small_atomic(&self.path, format(&changed).as_bytes());
-        saved.map_err(KeptError::Disk)?;
+        let saved = mirrored::write(&*self.disk, &self.path, format(&changed).as_bytes());
+        if let Some(e) = saved.map_err(KeptError::Disk)? {
+            let text = format!("The second copy of '{}' could not be written: {e}.", self.path.display());
+            self.errors.write("Server", &text);
+        }
         *list = changed;
         Ok(())
     }
@@ -134,13 +158,38 @@ fn parse<T: Keep>(text: &str) -> Option<Vec<T>> {
 pub(crate) struct Lists {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
+    errors: Arc<ErrorLog>,
+    /// The folder may be changed.
+    write: bool,
     open: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Lists {
     /// Of an instance in a folder.
-    pub fn new(disk: Arc<dyn Disk>, folder: &Path) -> Lists {
-        Lists { disk, folder: folder.to_owned(), open: Mutex::default() }
+    pub fn new(disk: Arc<dyn Disk>, folder: &Path, errors: Arc<ErrorLog>, write: bool) -> Lists {
+        Lists { disk, folder: folder.to_owned(), errors, write, open: Mutex::default() }
+    }
+
+    /// Writes both copies of a file anew.
+    fn mend(&self, path: &Path, bytes: &[u8], stale: &[(PathBuf, String)]) {
+        let written = mirrored::write(&*self.disk, path, bytes);
+        report_stale(&self.errors, stale, &written);
+    }
+
+    /// Keeps what is left of a list under another name, so that the next change does not write over it.
+    fn put_aside<T: Keep>(&self, damaged: &Damaged) {
+        let text = format!("All {} are lost, both copies of their file are damaged ({damaged}).", T::PLURAL);
+        self.errors.write("Server", &text);
+        for (path, _) in damaged.reasons.iter().filter(|_| self.write) {
+            let mut name = path.file_name().unwrap_or_default().to_os_string();
+            name.push(".damaged");
+            let aside = path.with_file_name(name);
+            let text = match self.disk.rename(path, &aside) {
+                Ok(()) => format!("'{}' is '{}' now.", path.display(), aside.display()),
+                Err(e) => format!("The damaged file stays: {e}."),
+            };
+            self.errors.write("Server", &text);
+        }
     }
 
     /// The list of one kind.
@@ -149,9 +198,26 @@ impl Lists {
         if let Some(Ok(known)) = open.get(&TypeId::of::<T>()).map(|list| list.clone().downcast()) {
             return Ok(known);
         }
-        let list = Arc::new(Kept::<T>::open(self.disk.clone(), &self.folder)?);
+        let list = Arc::new(Kept::<T>::open(self)?);
         open.insert(TypeId::of::<T>(), list.clone());
         Ok(list)
+    }
+}
+
+/// Says in the error log which copies of a file were not as they should be, and whether they are now. A file of the time before there
+/// were two copies is nothing to talk about.
+pub(super) fn report_stale(
+    errors: &ErrorLog,
+    stale: &[(PathBuf, String)],
+    written: &Result<Option<DiskError>, DiskError>,
+) {
+    for (path, reason) in stale.iter().filter(|(_, reason)| reason != mirrored::MISSING) {
+        let text =
+            format!("A copy of a file is damaged, the other one is used: '{}': {reason}.", path.display());
+        errors.write("Server", &text);
+    }
+    if let Ok(Some(e)) | Err(e) = written {
+        errors.write("Server", &format!("A copy of a file could not be written anew: {e}."));
     }
 }
 

@@ -14,25 +14,30 @@ pub mod file_specs;
 pub mod files;
 mod identity;
 pub(crate) mod kept;
+mod lost_list;
+mod mend;
 mod of_session;
 mod open_error;
 mod options;
+mod own_files;
 pub(crate) mod permit;
+pub mod repair;
 pub mod restore;
 pub(crate) mod sessions;
+mod start;
 pub mod waits;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 use memory::MemoryAccount;
 
-use disk::{Disk, DiskError, DiskLock, ReadOnlyDisk};
+use disk::{Disk, DiskLock, ReadOnlyDisk};
 use pages::BufferPool;
 use pages::PageWait;
 use parking_lot::{Mutex, RwLock};
@@ -41,7 +46,7 @@ use txn::{LockManager, Pace};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
-use catalog::{Db, MASTER, TEMPDB, clock, db, registry};
+use catalog::{MASTER, TEMPDB, clock, registry};
 use identity::Identity;
 use permit::Paths;
 use waits::LogWaits;
@@ -51,6 +56,7 @@ pub(crate) use budget::resident;
 pub(crate) use options::machine_memory;
 pub use options::{InstanceError, InstanceOptions, PageMemory};
 use budget::Budget;
+pub use start::is_made;
 
 use crate::security::logins::Logins;
 use catalog::errors;
@@ -126,6 +132,8 @@ pub struct Instance {
     shutdown_heard: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Held until the instance is closed.
     folder_lock: Mutex<Option<DiskLock>>,
+    /// What was found damaged at the start and what was done about it: told to administrators who log in.
+    notices: Mutex<Vec<String>>,
 }
 
 /// The cache of compiled batches, as far as the instance needs it. The crate's upper half makes it.
@@ -179,9 +187,7 @@ impl Instance {
             protected_files,
             ..
         } = options;
-        let lock = lock_folder(&*disk, &data_dir, read_only, must_exist)?;
-        let registry = registry::read(&*disk, &data_dir)?;
-        let folder_before = registry.folder_before.clone().filter(|before| *before != data_dir);
+        let lock = start::lock_folder(&*disk, &data_dir, read_only, must_exist)?;
         let (disk, read_only): (Arc<dyn Disk>, _) = if read_only {
             let overlaid = ReadOnlyDisk::new(disk)?;
             let scratch = overlaid.scratch().to_path_buf();
@@ -189,14 +195,16 @@ impl Instance {
         } else {
             (disk, None)
         };
-        let known = registry.folder_before.as_deref();
-        let identity = identity::establish(&*disk, &data_dir, known, read_only.is_none())?;
+        let paths = Paths::new(data_dir.clone(), volumes);
+        let start::Known { registry, identity, news } =
+            start::read_known(&*disk, &paths, read_only.is_none())?;
+        let folder_before = registry.folder_before.clone().filter(|before| *before != data_dir);
         let memory = match memory {
             Some(memory) => memory,
             None => PageMemory::new(budget.pool)?,
         };
         let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
-        let lists = kept::Lists::new(disk.clone(), &data_dir);
+        let lists = kept::Lists::new(disk.clone(), &data_dir, error_log.clone(), read_only.is_none());
         let credentials = credentials::Credentials::of(&lists).map_err(InstanceError::Credentials)?;
         let query_memory = QueryMemory::new(budget.query, budget.operator)
             .with_statement(statement_bytes.unwrap_or(usize::MAX))
@@ -206,7 +214,7 @@ impl Instance {
         let instance = Arc::new(Instance {
             host,
             disk,
-            paths: Paths::new(data_dir, volumes),
+            paths,
             policy: permit::FilePolicy { allowed: allowed_folders, protected: protected_files },
             identity,
             folder_before,
@@ -245,72 +253,11 @@ impl Instance {
             shutdown: AtomicBool::new(false),
             shutdown_heard: OnceLock::new(),
             folder_lock: Mutex::new(Some(lock)),
+            notices: Mutex::new(news),
         });
         trace_flags.into_iter().for_each(|flag| instance.set_trace_flag(flag, true));
         instance.start(registry)?;
         Ok(instance)
-    }
-
-    fn start(&self, registry: registry::Registry) -> Result<(), InstanceError> {
-        let version = env!("CARGO_PKG_VERSION");
-        self.error_log().write("Server", &format!("Ringwood {version} is starting."));
-        self.error_log().write("Server", &self.memory_line());
-        let errors = Arc::downgrade(self.error_log());
-        disk::on_io_fallback(move |reason| {
-            if let Some(errors) = errors.upgrade() {
-                errors.write("Server", &format!("Data files are read and written by threads: {reason}."));
-            }
-        });
-        if let Some(news) = &self.identity.news {
-            self.error_log().write("Server", news);
-        }
-        let registry::Registry { mut entries, pending, folder_before } = registry;
-        *self.pending.lock() = pending;
-        let tempdb = entries.iter().position(|e| e.id == TEMPDB).map(|at| entries.remove(at));
-        let tempdb = self.forget_tempdb(tempdb, &entries);
-        let opened: Vec<Arc<Db>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = entries
-                .iter()
-                .map(|entry| (entry, scope.spawn(move || self.open_entry(entry.clone()))))
-                .collect();
-            threads
-                .into_iter()
-                .map(|(entry, thread)| {
-                    thread.join().unwrap_or_else(|_| {
-                        let cause = "a system assertion failed while it was opened".to_string();
-                        Db::down(entry.clone(), db::DbStatus::Suspect, cause, self.error_log().clone())
-                    })
-                })
-                .collect()
-        });
-        opened.into_iter().for_each(|db| self.add_database(db));
-        if !self.is_read_only() {
-            self.settle_files(folder_before.is_some());
-        }
-        for (name, id) in SYSTEM {
-            // In a folder that is only read tempdb alone is made.
-            if self.db_by_id(id).is_some() || (self.is_read_only() && id != TEMPDB) {
-                continue;
-            }
-            let made = match tempdb.as_ref().filter(|_| id == TEMPDB) {
-                Some(before) => self.make_system_database(name, id, Some(before)).or_else(|e| {
-                    let text =
-                        format!("tempdb goes into the folder: it cannot be where it was: {}", e.message);
-                    self.error_log().write("Server", &text);
-                    self.make_system_database(name, id, None)
-                }),
-                None => self.make_system_database(name, id, None),
-            };
-            made.map_err(|e| InstanceError::Master(e.into_message()))?;
-        }
-        match self.db_by_id(MASTER) {
-            Some(master) => master
-                .check_usable()
-                .map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.into_message())))?,
-            None => return Err(InstanceError::Master("it is missing".into())),
-        }
-        self.error_log().write("Server", "Ringwood is ready.");
-        Ok(())
     }
 
     /// Closes all databases cleanly: everything durable and checkpointed. Sessions that still run get errors.
@@ -540,39 +487,4 @@ impl Drop for Instance {
         // What could not be closed is in the error log and is recovered at the next start.
         let _ = self.close();
     }
-}
-
-/// Makes sure of the folder and locks it.
-fn lock_folder(
-    disk: &dyn Disk,
-    folder: &Path,
-    read_only: bool,
-    must_exist: bool,
-) -> Result<DiskLock, InstanceError> {
-    let name = folder.join("instance.lock");
-    let there = || disk.exists(&folder.join(registry::FILE_NAME));
-    if (read_only || must_exist) && !there().or_else(not_a_folder)? {
-        return Err(match disk.list(folder) {
-            Err(DiskError::Io { code: 20, .. }) => InstanceError::NotAFolder(folder.to_path_buf()),
-            _ => InstanceError::NoInstance(folder.to_path_buf()),
-        });
-    }
-    let locked = match read_only {
-        true => disk.lock_shared(&name),
-        false => disk.create_dir_all(folder).and_then(|()| disk.lock_exclusive(&name)),
-    };
-    locked.map_err(|e| match e {
-        DiskError::Locked { holder, .. } => InstanceError::InUse(folder.to_path_buf(), holder),
-        DiskError::NotAFolder { path } => InstanceError::NotAFolder(path),
-        // EPERM, EACCES, EROFS
-        DiskError::Io { code: 1 | 13 | 30, text, .. } if !read_only => {
-            InstanceError::NotWritable(folder.to_path_buf(), text)
-        }
-        e => e.into(),
-    })
-}
-
-/// What lies below a file does not exist.
-fn not_a_folder(e: DiskError) -> Result<bool, DiskError> {
-    if matches!(e, DiskError::Io { code: 20, .. }) { Ok(false) } else { Err(e) }
 }

@@ -149,9 +149,6 @@ pub enum InstanceError {
         "the folder {} cannot be written: {}. It can be opened read-only", .0.display(), .1
     )]
     NotWritable(PathBuf, String),
-    /// The file with the instance's identity cannot be read.
-    #[error("the file {} is damaged: without it the folder gets a new identity, and files outside of it must be attached again", .0.display())]
-    Identity(PathBuf),
     /// The disk refused.
     #[error(transparent)]
     Disk(#[from] DiskError),
@@ -165,7 +162,9 @@ pub enum InstanceError {
     #[error("{0}")]
     Memory(String),
     /// master could not be made or opened.
-    #[error("the system database master cannot be opened: {0}")]
+    #[error(
+        "the system database master cannot be opened: {0}. `ringwood repair` tells what can be done about it"
+    )]
     Master(String),
 }
 

@@ -8,7 +8,6 @@
 //! allowed folders. Links are followed before it is decided, and not any more when the file is
 //! opened. docs/internals/security.md has the design.
 
-mod own_files;
 mod paths;
 
 use std::path::{Path, PathBuf};
@@ -21,8 +20,8 @@ use exec::state::SessionCore;
 use txn::backup::FileDevice;
 use types::SqlError;
 
-use super::Instance;
 use super::file_errors::disk_error;
+use super::{Instance, own_files};
 use catalog::registry;
 
 /// What a statement wants to do with a file.

@@ -258,7 +258,7 @@ impl Instance {
     fn in_another_folder(&self, path: &Path) -> bool {
         let root = self.paths.root();
         let known = self.entries().iter().any(|e| e.files.iter().any(|f| f.path == path));
-        let others = |folder: &Path| self.disk.exists(&folder.join(registry::FILE_NAME)).unwrap_or(false);
+        let others = |folder: &Path| registry::exists(&*self.disk, folder).unwrap_or(false);
         !known && !path.starts_with(root) && path.ancestors().skip(1).any(others)
     }
 

@@ -14,7 +14,7 @@ use super::logins::LoginAudit;
 use super::logon;
 use super::passwords::{self, PASSWORD_MAX};
 use crate::Session;
-use crate::instance::Instance;
+use crate::instance::{Instance, OfInstance};
 use catalog::security::Scope;
 use exec::operators::memory::QueryMemory;
 use exec::state::SessionCore;
@@ -357,5 +357,16 @@ fn check_login(core: &mut SessionCore) -> Result<(), SqlError> {
     match there && core.has_server(Permission::ConnectSql) {
         true => Ok(()),
         false => Err(login_failed(core.caller.name())),
+    }
+}
+
+impl Session {
+    /// What its login is told when it has logged in: administrators learn of damage that the start has found.
+    pub fn notices(&mut self) -> Vec<SqlError> {
+        let notices = self.with_core(|core| core.instance().notices());
+        if notices.is_empty() || !self.with_core(|core| core.is_sysadmin()) {
+            return Vec::new();
+        }
+        notices.into_iter().map(|text| SqlError::new(0, 10, 1, text)).collect()
     }
 }

@@ -12,6 +12,7 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 mod progress;
+mod repair;
 mod say;
 mod serve;
 mod signals;
@@ -42,7 +43,8 @@ const EXAMPLES: &str = "Examples:
   ringwood serve --data ./db
   ringwood lab run vlf-count --scale quick
   ringwood top --data ./db
-  ringwood check --data ./db Sales";
+  ringwood check --data ./db Sales
+  ringwood repair --data ./db --dry-run";
 
 #[derive(Subcommand)]
 enum Command {
@@ -62,6 +64,8 @@ enum Command {
     Import(import::ImportArgs),
     /// Check a database's integrity offline
     Check(check::CheckArgs),
+    /// Put an instance right that does not start: its own files and its system databases
+    Repair(repair::RepairArgs),
 }
 
 /// Where an instance lives and how it is opened.
@@ -287,6 +291,7 @@ pub fn run() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Repair(args) => repair::run(&args),
     }
 }
 

@@ -4,6 +4,8 @@ use super::hidden_password::{self, PASSWORD};
 use super::say::{say, say_error};
 use super::{InstanceArgs, log, parse_size, signals, sql};
 use clap::{Args, ValueEnum};
+use disk::Disk;
+use disk::mirrored::{self, Found};
 use engine::{Instance, LoginAudit};
 use sd_notify::NotifyState;
 use server::{Encryption, Server, ServerOptions};
@@ -325,9 +327,10 @@ fn ready(server: &Server) -> io::Result<()> {
 }
 
 /// The scripts of the first start. Those that have run are noted in the data folder, so that a start after one that failed goes
-/// on with it.
+/// on with it. The list has two copies: one that is damaged does not let a script run again.
 struct StartScripts {
     folder: PathBuf,
+    disk: disk::OsDisk,
     /// The list of those that have run.
     list: PathBuf,
 }
@@ -335,20 +338,44 @@ struct StartScripts {
 impl StartScripts {
     /// The scripts of `folder`, if the instance in `data` is to be made, or its scripts have not all run yet.
     fn new(folder: &Path, data: &Path) -> Result<Option<StartScripts>, String> {
-        let list = data.join(SCRIPTS_RUN);
-        let made = data.join(engine::catalog::registry::FILE_NAME).exists();
-        if made && !list.exists() {
+        let data = std::path::absolute(data).map_err(|e| failed(data, &e))?;
+        let scripts = StartScripts {
+            folder: folder.to_path_buf(),
+            disk: disk::OsDisk::new(&data),
+            list: data.join(SCRIPTS_RUN),
+        };
+        let made = engine::instance::is_made(&scripts.disk, &data).map_err(|e| e.to_string())?;
+        if scripts.have_run()?.is_some() {
+            return Ok(Some(scripts));
+        }
+        if made {
             return Ok(None);
         }
         // Before the instance is made: from then on its scripts are due.
-        fs::create_dir_all(data).map_err(|e| failed(data, &e))?;
-        fs::OpenOptions::new().create(true).append(true).open(&list).map_err(|e| failed(&list, &e))?;
-        Ok(Some(StartScripts { folder: folder.to_path_buf(), list }))
+        scripts.disk.create_dir_all(&data).map_err(|e| e.to_string())?;
+        scripts.note("")?;
+        Ok(Some(scripts))
+    }
+
+    /// The names of those that have run, a line each; `None`: there is no list.
+    fn have_run(&self) -> Result<Option<String>, String> {
+        let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"ringwood");
+        match mirrored::read(&self.disk, &self.list, &is_old).map_err(|e| e.to_string())? {
+            Found::Nothing => Ok(None),
+            Found::Whole(content) => Ok(Some(String::from_utf8_lossy(&content.bytes).into_owned())),
+            Found::Damaged(damaged) => Err(format!(
+                "The list of the scripts that have run is damaged ({damaged}): remove it when all have run."
+            )),
+        }
+    }
+
+    fn note(&self, names: &str) -> Result<(), String> {
+        mirrored::write(&self.disk, &self.list, names.as_bytes()).map(drop).map_err(|e| e.to_string())
     }
 
     /// Runs those that have not run yet, in the order of their names.
     fn run(&self, instance: &Arc<Instance>) -> Result<(), String> {
-        let have_run = fs::read_to_string(&self.list).map_err(|e| failed(&self.list, &e))?;
+        let mut have_run = self.have_run()?.unwrap_or_default();
         let entries = fs::read_dir(&self.folder).map_err(|e| failed(&self.folder, &e))?;
         let mut scripts = Vec::new();
         for entry in entries {
@@ -364,9 +391,9 @@ impl StartScripts {
             if !sql::run_script(instance, &script) {
                 return Err(format!("The script {} failed. The next start runs it again.", script.display()));
             }
-            let mut list =
-                fs::OpenOptions::new().append(true).open(&self.list).map_err(|e| failed(&self.list, &e))?;
-            writeln!(list, "{name}").and_then(|()| list.sync_all()).map_err(|e| failed(&self.list, &e))?;
+            have_run.push_str(&name);
+            have_run.push('\n');
+            self.note(&have_run)?;
         }
         Ok(())
     }

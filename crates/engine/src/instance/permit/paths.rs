@@ -26,9 +26,24 @@ impl Paths {
         &self.root
     }
 
-    /// The folders of its volumes.
-    pub(super) fn volumes(&self) -> impl Iterator<Item = &Path> {
+    /// Folders that drive letters stand for.
+    pub fn volumes(&self) -> impl Iterator<Item = &Path> {
         self.volumes.values().map(PathBuf::as_path)
+    }
+
+    /// How a path is shown that no statement has written: below the folder relative to it.
+    pub fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+
+    /// A path as a statement would write it that has drive letters, if it is on a volume.
+    pub fn with_drive_letter(&self, path: &Path) -> Option<String> {
+        let on = |letter: char, folder: &Path| {
+            let rest = path.strip_prefix(folder).ok()?.to_str()?;
+            Some(format!("{letter}:\\{}", rest.replace('/', "\\")))
+        };
+        let named = self.volumes.iter().find_map(|(letter, folder)| on(*letter, folder));
+        named.or_else(|| ('A'..='Z').find_map(|letter| on(letter, &self.volume(letter))))
     }
 
     /// The place that a statement's path names. Only what decides about it calls this.

@@ -8,6 +8,16 @@ use std::path::{Component, Path, PathBuf};
 
 use disk::{Disk, FileIdentity};
 
+/// Files that are kept in two copies ([`disk::mirrored`]).
+pub(super) const MIRRORED: [&str; 4] = [
+    catalog::registry::FILE_NAME,
+    super::identity::FILE_NAME,
+    "credentials.registry",
+    "backup-devices.registry",
+];
+/// The folder of damaged system databases that `ringwood repair` has put aside.
+pub(super) const REPAIR: &str = "repair";
+
 /// Beginnings of the names of files: of a file, its copies, and what is written before it takes the
 /// name. A database may be called so, too: its files have an ending of their own.
 const FILES: [&str; 7] = [
@@ -24,8 +34,8 @@ const FILES: [&str; 7] = [
 const LIST: &str = ".registry";
 /// Endings of the files of databases.
 const OF_DATABASES: [&str; 3] = [".mdf", ".ndf", ".ldf"];
-/// Folders: the error log, and certificates of storage.
-const FOLDERS: [&str; 2] = ["log", "ca-certificates"];
+/// Folders: the error log, certificates of storage, and what was put aside.
+const FOLDERS: [&str; 3] = ["log", "ca-certificates", REPAIR];
 /// Part of the names of run files, which lie beside tempdb's primary file.
 const RUN_FILE: &str = ".mdf.sort-";
 
@@ -62,10 +72,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_mirrored_list_is_named() {
+        use super::super::kept::file_name;
+        for name in [
+            file_name::<crate::instance::credentials::Credential>(),
+            file_name::<crate::objects::backup_device::BackupDevice>(),
+        ] {
+            assert!(keeps(Path::new(&name)) && MIRRORED.contains(&name.as_str()), "{name}");
+        }
+    }
+
+    #[test]
     fn own_files_are_told_from_those_of_databases() {
         for own in [
             "databases.registry",
             "databases.registry.new",
+            "databases.registry.copy.new",
+            "credentials.registry.damaged",
+            "repair/rebuild-1/master.mdf",
             "DATABASES.REGISTRY",
             "credentials.registry",
             "backup-devices.registry.new",
