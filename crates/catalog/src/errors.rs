@@ -36,6 +36,22 @@ pub fn cancelled() -> SqlError {
     SqlError::new(3617, 16, 1, "Operation cancelled by user.")
 }
 
+/// 8631: a statement nests so deeply that no stack suffices.
+pub fn stack_limit() -> SqlError {
+    let text = "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try \
+                to simplify it.";
+    SqlError::new(8631, 17, 1, text)
+}
+
+/// 8623: a statement becomes too large while it is compiled.
+pub fn too_complex() -> SqlError {
+    let text = "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only \
+                expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please \
+                simplify the query. If you believe you have received this message in error, contact Customer Support Services for more \
+                information.";
+    SqlError::new(8623, 16, 1, text)
+}
+
 /// 208: no such table or view.
 pub fn invalid_object(name: &str) -> SqlError {
     SqlError::new(208, 16, 1, format!("Invalid object name '{name}'."))

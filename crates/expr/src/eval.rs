@@ -51,6 +51,7 @@ impl Expr {
             Expr::Call(c) => c.eval(row, rt),
             Expr::Routine(c) => c.eval(row, rt),
             Expr::Subquery(s) => rt.scalar(s, row),
+            Expr::Deep(e) => stack::with_room(|| e.eval(row, rt)),
         }
     }
 

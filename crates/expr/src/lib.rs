@@ -24,6 +24,7 @@ mod typed;
 pub mod zones;
 
 use functions::Stability;
+use stack::Nested;
 use std::sync::Arc;
 use types::convert::Mode;
 use types::ops::BinaryOp as ArithOp;
@@ -65,7 +66,13 @@ pub enum Expr {
     Routine(Box<RoutineCall>),
     /// `(SELECT ...)` as a value: NULL without a row, error 512 with several.
     Subquery(Box<SubRef>),
+    /// The expression inside. The binder puts one between the levels of what is nested deeply, at most [`MOST_LEVELS`] apart: who goes
+    /// through it asks for room on the stack, so that nobody has to at every node.
+    Deep(Nested<Expr>),
 }
+
+/// Levels of a written expression that may be walked without asking for room on the stack.
+pub const MOST_LEVELS: u32 = 64;
 
 /// CAST, CONVERT and the conversions that the binder inserts.
 #[derive(Clone, Debug)]
@@ -186,6 +193,7 @@ impl Expr {
             Expr::Call(c) => c.args.iter_mut().for_each(|e| e.leaves_mut(f)),
             Expr::Routine(c) => c.args.iter_mut().for_each(|e| e.leaves_mut(f)),
             Expr::Subquery(s) => s.leaves_mut(f),
+            Expr::Deep(e) => stack::with_room(|| e.leaves_mut(f)),
         }
     }
 
@@ -210,6 +218,27 @@ impl Expr {
             Expr::Call(c) => c.args.iter().for_each(|e| e.leaves(f)),
             Expr::Routine(c) => c.args.iter().for_each(|e| e.leaves(f)),
             Expr::Subquery(s) => s.leaves(f),
+            Expr::Deep(e) => stack::with_room(|| e.leaves(f)),
+        }
+    }
+
+    /// How many nodes it has.
+    pub fn size(&self) -> usize {
+        let list = |list: &[Expr]| list.iter().map(Expr::size).sum::<usize>();
+        1 + match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => 0,
+            Expr::Convert(c) => c.operand.size(),
+            Expr::Binary(b) => b.left.size() + b.right.size(),
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.size(),
+            Expr::Case(c) => {
+                let branches = c.branches.iter().map(|(when, then)| when.size() + then.size());
+                branches.sum::<usize>() + c.otherwise.size()
+            }
+            Expr::Coalesce(all) => list(all),
+            Expr::Call(c) => list(&c.args),
+            Expr::Routine(c) => list(&c.args),
+            Expr::Subquery(s) => s.args.iter().map(|(_, e)| e.size()).sum(),
+            Expr::Deep(e) => stack::with_room(|| e.size()),
         }
     }
 
@@ -228,6 +257,7 @@ impl Expr {
             Expr::Convert(c) => c.operand.is_fixed(),
             Expr::Binary(b) => b.left.is_fixed() && b.right.is_fixed(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_fixed(),
+            Expr::Deep(e) => stack::with_room(|| e.is_fixed()),
             Expr::Coalesce(list) => list.iter().all(Expr::is_fixed),
             Expr::Call(c) => c.function.stability != Stability::Row && c.args.iter().all(Expr::is_fixed),
             Expr::Routine(c) => c.args.iter().all(Expr::is_fixed),
@@ -242,6 +272,7 @@ impl Expr {
             Expr::Convert(c) => c.operand.has_subquery(),
             Expr::Binary(b) => b.left.has_subquery() || b.right.has_subquery(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.has_subquery(),
+            Expr::Deep(e) => stack::with_room(|| e.has_subquery()),
             Expr::Case(c) => {
                 c.otherwise.has_subquery()
                     || c.branches.iter().any(|(when, then)| when.has_subquery() || then.has_subquery())
@@ -262,6 +293,7 @@ impl Expr {
             Expr::Convert(c) => !c.to.is_lob() && !c.depends_on_dialect() && c.operand.is_plain(),
             Expr::Binary(b) => !b.ty.is_lob() && b.left.is_plain() && b.right.is_plain(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_plain(),
+            Expr::Deep(e) => stack::with_room(|| e.is_plain()),
             Expr::Case(c) => {
                 c.otherwise.is_plain()
                     && c.branches.iter().all(|(when, then)| when.is_plain() && then.is_plain())
@@ -282,6 +314,7 @@ impl Expr {
             Expr::Convert(c) => c.operand.is_volatile(),
             Expr::Binary(b) => b.left.is_volatile() || b.right.is_volatile(),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_volatile(),
+            Expr::Deep(e) => stack::with_room(|| e.is_volatile()),
             Expr::Case(c) => {
                 c.otherwise.is_volatile() || c.branches.iter().any(|(_, then)| then.is_volatile())
             }

@@ -100,6 +100,22 @@ impl Pred {
         }
     }
 
+    /// As [`Expr::size`].
+    pub fn size(&self) -> usize {
+        let of_args = |s: &SubRef| s.args.iter().map(|(_, e)| e.size()).sum::<usize>();
+        1 + match self {
+            Pred::Const(_) => 0,
+            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.size() + c.right.size(),
+            Pred::And(list) | Pred::Or(list) => list.iter().map(Pred::size).sum(),
+            Pred::Not(p) => p.size(),
+            Pred::IsNull(e, _) => e.size(),
+            Pred::Like(l) => l.operand.size() + l.pattern.size() + l.escape.as_ref().map_or(0, Expr::size),
+            Pred::InList(l) => l.operand.size() + l.list.iter().map(Expr::size).sum::<usize>(),
+            Pred::Exists(s) => of_args(s),
+            Pred::Quantified(q) => q.operand.size() + of_args(&q.query),
+        }
+    }
+
     /// As [`Expr::leaves`].
     pub fn leaves(&self, f: &mut dyn FnMut(&Expr)) {
         match self {

@@ -97,38 +97,43 @@ struct Shape {
 impl Shape {
     /// False: rows of the query are not rows of tables.
     fn of(&mut self, logical: &Logical, outer: bool) -> bool {
-        match logical {
-            Logical::Get(get) => {
-                self.gets.push(((**get).clone(), outer));
-                true
+        stack::with_room(|| {
+            match logical {
+                Logical::Get(get) => {
+                    self.gets.push(((**get).clone(), outer));
+                    true
+                }
+                Logical::Filter { input, .. } | Logical::Sort { input, .. } => self.of(input, outer),
+                // What an outer join has no row for is NULL, whatever the expression.
+                Logical::Project { input, exprs } if !outer => {
+                    let fits = self.of(input, outer);
+                    self.projects.extend(exprs.iter().cloned());
+                    fits
+                }
+                Logical::Join { kind, left, right, .. } => {
+                    let (l, r) = match kind {
+                        JoinKind::Inner => (outer, outer),
+                        JoinKind::Left => (outer, true),
+                        JoinKind::Full => (true, true),
+                        JoinKind::Semi | JoinKind::Anti => return false,
+                    };
+                    self.of(left, l) && self.of(right, r)
+                }
+                _ => false,
             }
-            Logical::Filter { input, .. } | Logical::Sort { input, .. } => self.of(input, outer),
-            // What an outer join has no row for is NULL, whatever the expression.
-            Logical::Project { input, exprs } if !outer => {
-                let fits = self.of(input, outer);
-                self.projects.extend(exprs.iter().cloned());
-                fits
-            }
-            Logical::Join { kind, left, right, .. } => {
-                let (l, r) = match kind {
-                    JoinKind::Inner => (outer, outer),
-                    JoinKind::Left => (outer, true),
-                    JoinKind::Full => (true, true),
-                    JoinKind::Semi | JoinKind::Anti => return false,
-                };
-                self.of(left, l) && self.of(right, r)
-            }
-            _ => false,
-        }
+        })
     }
 }
 
 /// The scan that a plan without joins and orders is over.
 pub fn driving_scan(plan: &Plan) -> Option<&ScanPlan> {
-    match &plan.node {
-        Node::Scan(scan) => Some(scan),
-        Node::Filter { input, .. } | Node::Project { input, .. } => driving_scan(input),
-        _ => None,
+    let mut plan = plan;
+    loop {
+        match &plan.node {
+            Node::Scan(scan) => return Some(scan),
+            Node::Filter { input, .. } | Node::Project { input, .. } => plan = input,
+            _ => return None,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use super::logical::{JoinKind, Logical};
 use crate::nodes::Subquery;
 use expr::{Expr, Pred, SubRef};
+use stack::Nested;
 
 /// The join that a condition of WHERE is, or the condition back.
 pub fn semi_join(pred: Pred, subqueries: &[Subquery]) -> Result<(JoinKind, Logical, Vec<Pred>), Box<Pred>> {
@@ -59,46 +60,50 @@ fn exists(
     }
     let mut right = input.clone();
     if !inside.is_empty() {
-        right = Logical::Filter { input: Box::new(right), preds: inside };
+        right = Logical::Filter { input: Nested::new(right), preds: inside };
     }
     Ok((kind, right, on))
 }
 
 /// A filter over tables and joins, below projections that EXISTS ignores.
 fn simple(logical: &Logical) -> Option<(&Logical, &[Pred])> {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Project { input, .. } => simple(input),
-        Logical::Filter { input, preds } if is_source(input) => Some((input, preds)),
+        Logical::Filter { input, preds } if is_source(input) => Some((&**input, &preds[..])),
         _ => None,
-    }
+    })
 }
 
 fn is_source(logical: &Logical) -> bool {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Get(_) | Logical::View(_) | Logical::Work(_) => true,
         Logical::Join { left, right, on, .. } => {
             is_source(left) && is_source(right) && !on.iter().any(Pred::has_subquery)
         }
         _ => false,
-    }
+    })
 }
 
 /// Whether a source itself needs outer values.
 fn mentions(logical: &Logical, slots: &[usize]) -> bool {
-    let outer = |e: &Expr| {
-        let mut found = false;
-        e.leaves(&mut |leaf| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot)));
-        found
-    };
-    match logical {
-        Logical::View(view) => view.args.iter().any(outer),
-        Logical::Join { left, right, on, .. } => {
-            let mut found = mentions(left, slots) || mentions(right, slots);
-            for pred in on {
-                pred.leaves(&mut |leaf| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot)));
-            }
+    stack::with_room(|| {
+        let outer = |e: &Expr| {
+            let mut found = false;
+            e.leaves(&mut |leaf| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot)));
             found
+        };
+        match logical {
+            Logical::View(view) => view.args.iter().any(outer),
+            Logical::Join { left, right, on, .. } => {
+                let mut found = mentions(left, slots) || mentions(right, slots);
+                for pred in on {
+                    pred.leaves(&mut |leaf| {
+                        found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot))
+                    });
+                }
+                found
+            }
+            _ => false,
         }
-        _ => false,
-    }
+    })
 }

@@ -12,6 +12,7 @@ pub mod cost;
 pub mod counters;
 pub mod cursor;
 mod decorrelate;
+pub mod deep_plan;
 pub mod estimate;
 pub mod hints;
 mod joins;

@@ -9,6 +9,7 @@ use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
 use expr::{ColId, Expr, Label, Pred, Routine};
+use stack::Nested;
 use std::sync::Arc;
 use storage::TableMode;
 use types::{Collation, DataType, Value};
@@ -29,8 +30,8 @@ pub enum Logical {
     /// A recursive CTE: the anchor's rows, then those of the steps over the rows of the round before, until there are none.
     /// Column `i` is `1[i]` of each.
     Recursive {
-        anchor: Box<(Logical, Vec<ColId>)>,
-        steps: Vec<(Logical, Vec<ColId>)>,
+        anchor: Nested<(Logical, Vec<ColId>)>,
+        steps: Nested<Vec<(Logical, Vec<ColId>)>>,
         cols: Vec<ColId>,
         /// Number of the rows that [`WorkSource::Recursion`] means.
         work: usize,
@@ -43,56 +44,56 @@ pub enum Logical {
         cols: Vec<ColId>,
     },
     Filter {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         preds: Vec<Pred>,
     },
     Join {
         kind: JoinKind,
-        left: Box<Logical>,
-        right: Box<Logical>,
+        left: Nested<Logical>,
+        right: Nested<Logical>,
         on: Vec<Pred>,
         hint: Option<JoinHint>,
     },
     /// The right side runs once per left row, with these parameters set from it.
     Apply {
         outer: bool,
-        left: Box<Logical>,
-        right: Box<Logical>,
+        left: Nested<Logical>,
+        right: Nested<Logical>,
         args: Vec<(usize, Expr)>,
     },
     /// New columns; those of the input stay visible.
     Project {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         exprs: Vec<(ColId, Expr)>,
     },
     /// Groups; without keys one row always comes out when `scalar`. Of no input there is also a row for each of `totals`, the
     /// numbers of the grouping sets without keys: that number in the last key, all other keys NULL.
     Aggregate {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         keys: Vec<GroupCol>,
         aggregates: Vec<Aggregate>,
         scalar: bool,
         totals: Vec<i32>,
     },
     Window {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         calls: Vec<WindowCall>,
     },
     Distinct {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         cols: Vec<(ColId, Collation)>,
     },
     Sort {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         keys: Vec<SortKey>,
     },
     Top {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         top: TopSpec,
     },
     /// FOR JSON, FOR XML: all rows of the input, with `cols`, become one text; with `pieces` it goes out as rows of some length.
     Document {
-        input: Box<Logical>,
+        input: Nested<Logical>,
         cols: Vec<ColId>,
         document: Arc<Document>,
         pieces: bool,
@@ -100,14 +101,14 @@ pub enum Logical {
     },
     /// UNION ALL: column `i` of input `k` is `inputs[k].1[i]`.
     Concat {
-        inputs: Vec<(Logical, Vec<ColId>)>,
+        inputs: Nested<Vec<(Logical, Vec<ColId>)>>,
         cols: Vec<ColId>,
     },
     /// EXCEPT and INTERSECT, without duplicates.
     SetOp {
         except: bool,
-        left: Box<(Logical, Vec<ColId>)>,
-        right: Box<(Logical, Vec<ColId>)>,
+        left: Nested<(Logical, Vec<ColId>)>,
+        right: Nested<(Logical, Vec<ColId>)>,
         cols: Vec<(ColId, Collation)>,
     },
 }
@@ -118,7 +119,7 @@ impl Logical {
     pub fn filtered(self, preds: Vec<Pred>) -> Logical {
         match preds.is_empty() {
             true => self,
-            false => Logical::Filter { input: Box::new(self), preds },
+            false => Logical::Filter { input: Nested::new(self), preds },
         }
     }
 
@@ -377,7 +378,7 @@ pub struct CteDef {
 impl Logical {
     /// The column ids that the node offers to what is above it.
     pub fn offers(&self, out: &mut Vec<ColId>) {
-        match self {
+        stack::with_room(|| match self {
             Logical::One => {}
             Logical::Get(get) => out.extend(get.first..=get.locator()),
             Logical::View(v) => out.extend(v.first..v.first + v.view.columns().len() as ColId),
@@ -409,6 +410,6 @@ impl Logical {
             }
             Logical::Document { output, .. } => out.push(*output),
             Logical::SetOp { cols, .. } => out.extend(cols.iter().map(|(id, _)| *id)),
-        }
+        })
     }
 }

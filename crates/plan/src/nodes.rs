@@ -8,6 +8,7 @@ use catalog::Db;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 use std::sync::Arc;
 use storage::{Base, TableMode, TableStore};
 use types::Collation;
@@ -47,78 +48,78 @@ pub enum Node {
         keep: Vec<usize>,
     },
     Recursive {
-        anchor: Box<Plan>,
-        steps: Vec<Plan>,
+        anchor: Nested<Plan>,
+        steps: Nested<Vec<Plan>>,
         work: usize,
         limit: Option<u32>,
     },
     Filter {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         pred: Pred,
     },
     /// The base rows of the locators that the input gives; the path of `scan` is the base.
     Lookup {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         scan: Box<ScanPlan>,
     },
     Project {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         exprs: Vec<Expr>,
     },
     HashJoin {
-        left: Box<Plan>,
-        right: Box<Plan>,
+        left: Nested<Plan>,
+        right: Nested<Plan>,
         plan: Box<HashJoinPlan>,
     },
     MergeJoin {
-        left: Box<Plan>,
-        right: Box<Plan>,
+        left: Nested<Plan>,
+        right: Nested<Plan>,
         plan: Box<MergeJoinPlan>,
     },
     LoopJoin {
-        left: Box<Plan>,
-        right: Box<Plan>,
+        left: Nested<Plan>,
+        right: Nested<Plan>,
         plan: Box<LoopJoinPlan>,
     },
     Apply {
-        left: Box<Plan>,
+        left: Nested<Plan>,
         plan: Box<ApplyPlan>,
     },
     Aggregate {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         plan: Box<AggregatePlan>,
     },
     Distinct {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         collations: Vec<Collation>,
         /// Equal rows come one after another.
         streams: bool,
     },
     Sort {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         keys: Vec<SortSlot>,
         limit: Option<usize>,
     },
     /// FOR JSON, FOR XML.
     Document {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         document: Arc<Document>,
         pieces: bool,
     },
     Top {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         plan: Box<TopPlan>,
     },
     Window {
-        input: Box<Plan>,
+        input: Nested<Plan>,
         calls: Vec<WindowCall>,
         /// The input comes in the window's order.
         streams: bool,
     },
-    Concat(Vec<Plan>),
+    Concat(Nested<Vec<Plan>>),
     SetOp {
-        left: Box<Plan>,
-        right: Box<Plan>,
+        left: Nested<Plan>,
+        right: Nested<Plan>,
         except: bool,
         collations: Vec<Collation>,
     },
@@ -132,18 +133,57 @@ impl Plan {
         self.cols.len()
     }
 
+    /// What is below it, in the order in which it is shown.
+    pub fn inputs(&self) -> Vec<&Plan> {
+        match &self.node {
+            Node::One
+            | Node::Values(_)
+            | Node::Scan(_)
+            | Node::View { .. }
+            | Node::Routine { .. }
+            | Node::Work { .. } => Vec::new(),
+            Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps.iter()).collect(),
+            Node::Filter { input, .. }
+            | Node::Lookup { input, .. }
+            | Node::Project { input, .. }
+            | Node::Aggregate { input, .. }
+            | Node::Distinct { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Document { input, .. }
+            | Node::Top { input, .. }
+            | Node::Window { input, .. } => vec![input],
+            Node::HashJoin { left, right, .. }
+            | Node::LoopJoin { left, right, .. }
+            | Node::MergeJoin { left, right, .. }
+            | Node::SetOp { left, right, .. } => vec![left, right],
+            Node::Apply { left, plan } => vec![left, &plan.right],
+            Node::Concat(inputs) => inputs.iter().collect(),
+            Node::Own(node) => node.inputs(),
+        }
+    }
+
+    /// Nodes from here to the farthest leaf.
+    pub fn height(&self) -> usize {
+        let (mut level, mut height) = (vec![self], 0);
+        while !level.is_empty() {
+            height += 1;
+            level = level.into_iter().flat_map(Plan::inputs).collect();
+        }
+        height
+    }
+
     /// So many of its rows may be all that are asked for.
     pub fn wants_few(&mut self, rows: usize) {
-        match &mut self.node {
+        stack::with_room(|| match &mut self.node {
             Node::Scan(scan) => scan.goal = Some(rows),
             Node::Project { input, .. } | Node::Filter { input, .. } => input.wants_few(rows),
             _ => {}
-        }
+        })
     }
 
     /// Whether every table in it is read by the whole key of a unique index: no other value makes another plan better.
     pub fn reads_points(&self) -> bool {
-        match &self.node {
+        stack::with_room(|| match &self.node {
             Node::One | Node::Values(_) => true,
             Node::Scan(scan) => scan.path.is_point(),
             Node::View { .. }
@@ -166,7 +206,7 @@ impl Plan {
             Node::Apply { left, plan } => left.reads_points() && plan.right.reads_points(),
             Node::Concat(inputs) => inputs.iter().all(Plan::reads_points),
             Node::Own(node) => node.inputs().into_iter().all(Plan::reads_points),
-        }
+        })
     }
 }
 

@@ -6,8 +6,10 @@ use super::planner;
 use super::rewrite::rewrite;
 use crate::Needs;
 use crate::bind::Binder;
+use crate::deep_plan::DeepPlan;
 use crate::logical::Logical;
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 use std::sync::Arc;
 use types::SqlError;
 
@@ -21,7 +23,7 @@ pub fn plan_query(
 ) -> Result<Plan, SqlError> {
     let logical = rewrite(logical, binder)?;
     let plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
-    exactly(plan, wanted)
+    DeepPlan::root(exactly(plan, wanted)?)
 }
 
 /// What the bound statement needs when it runs: its tables, and the plans of its subqueries.
@@ -67,7 +69,7 @@ pub fn exactly(plan: Plan, wanted: &[ColId]) -> Result<Plan, SqlError> {
         cols: wanted.to_vec(),
         rows: plan.rows,
         ordered: plan.ordered,
-        node: Node::Project { input: Box::new(plan), exprs },
+        node: Node::Project { input: Nested::new(plan), exprs },
     })
 }
 

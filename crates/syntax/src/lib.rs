@@ -25,10 +25,6 @@ pub use words::is_reserved;
 /// parentheses takes about two.
 pub const MAX_DEPTH: u32 = 200;
 
-/// Most stack that parsing takes, in bytes; beyond it nesting ends with error 191 as beyond [`MAX_DEPTH`]. With
-/// optimisation [`MAX_DEPTH`] levels take less.
-pub const MAX_STACK: usize = 1 << 20;
-
 /// Greatest height of a tree that the parser returns, in rules from root to leaf: beyond [`MAX_DEPTH`] only
 /// through left-deep chains such as `a + b + c` or `UNION ALL`. AND and OR are flat and not limited.
 pub const MAX_HEIGHT: u32 = 1024;
@@ -46,5 +42,5 @@ pub fn parse(text: &str) -> Result<Vec<ast::Stmt>, SyntaxError> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError> {
-    parser::parse(text, settings)
+    stack::with_room(|| parser::parse(text, settings))
 }

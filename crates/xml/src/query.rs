@@ -174,7 +174,15 @@ impl<'t> Parser<'t> {
         Ok(number)
     }
 
+    /// FLWOR: each clause runs inside of the one before, so it counts as a level.
     fn flwor(&mut self) -> Result<Expr, QueryError> {
+        let depth = self.depth;
+        let parsed = self.clauses();
+        self.depth = depth;
+        parsed
+    }
+
+    fn clauses(&mut self) -> Result<Expr, QueryError> {
         let known = self.names.len();
         let mut clauses = Vec::new();
         loop {
@@ -189,6 +197,7 @@ impl<'t> Parser<'t> {
                     let of = self.single()?;
                     self.names.extend(own);
                     clauses.push(Clause::For { variable, place, of });
+                    self.deepen()?;
                     if !self.scan.eat(",") {
                         break;
                     }
@@ -202,6 +211,7 @@ impl<'t> Parser<'t> {
                     let value = self.single()?;
                     self.names.extend(own);
                     clauses.push(Clause::Let { variable, value });
+                    self.deepen()?;
                     if !self.scan.eat(",") {
                         break;
                     }
@@ -317,7 +327,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Chains of operators are trees as deep as they are long.
+    /// Chains of operators are trees as deep as they are long; so are those of clauses.
     fn deepen(&mut self) -> Result<(), QueryError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {

@@ -39,7 +39,7 @@ pub(super) fn request(
     core.insert_exec = None;
     core.pending_bulk = None;
     core.described.clear();
-    let status = match catch_unwind(AssertUnwindSafe(|| work(core, &mut sink, told))) {
+    let status = match catch_unwind(AssertUnwindSafe(|| stack::with_room(|| work(core, &mut sink, told)))) {
         Ok(Ok(End::Finished(n))) => n,
         Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
         Ok(Err(error)) => {

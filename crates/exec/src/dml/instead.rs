@@ -2,6 +2,7 @@
 //! nothing else happens. (A table's INSTEAD OF trigger is a step of the table's own changes.)
 //! Guarantee: any view will do, for only its rows are read.
 
+use stack::Nested;
 use std::sync::Arc;
 
 use super::change::{CompileCascade, Kept, stands_instead};
@@ -266,7 +267,7 @@ fn changed(
     let cols: Vec<ColId> = (get.first..get.first + table.columns.len() as ColId).collect();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
     let plan =
-        physical::plan_query(binder, Logical::Filter { input: Box::new(logical), preds }, &cols, None)?;
+        physical::plan_query(binder, Logical::Filter { input: Nested::new(logical), preds }, &cols, None)?;
     set.plan(&cols)?;
     let rows = if sets.is_some() { Rows::Update { plan, set } } else { Rows::Delete { plan } };
     finish(binder, found, table, (rows, top), output)
@@ -291,7 +292,7 @@ fn numbered(
     let (db, table) = (db.clone(), table.clone());
     let get =
         Get { db, table, first, mode: TableMode::Snapshot, locks: None, hints: Hints::default(), values };
-    Ok((Logical::Project { input: Box::new(logical), exprs }, get))
+    Ok((Logical::Project { input: Nested::new(logical), exprs }, get))
 }
 
 fn finish(

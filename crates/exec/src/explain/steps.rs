@@ -7,6 +7,7 @@ use crate::state::profile::NodeId;
 use expr::{Expr, Pred, SubRef};
 use plan::QueryPlan;
 use plan::bind::function::CalledFunction;
+use plan::deep_plan::DeepPlan;
 use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use storage::{Base, IndexStore, TableStore};
@@ -127,6 +128,13 @@ fn join_name(kind: JoinKind) -> &'static str {
 }
 
 fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
+    match plan.node.own::<DeepPlan>() {
+        Some(deep) => stack::with(deep.room(), || add_node(&deep.input, parent, executions, shown)),
+        None => add_node(plan, parent, executions, shown),
+    }
+}
+
+fn add_node(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
     let estimate = Some(Estimate::of(plan, executions));
     let mut step = |names, argument: String| shown.push(parent, names, argument, estimate);
     let same = |name| (name, name);
@@ -219,7 +227,7 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),
     };
     shown.steps[at].counted = Counted::Node(NodeId::of(plan));
-    for (number, input) in inputs(&plan.node).into_iter().enumerate() {
+    for (number, input) in plan.inputs().into_iter().enumerate() {
         // The right side of an apply runs for each row of the left one.
         let times = match &plan.node {
             Node::Apply { left, .. } if number == 1 => left.rows.max(1.0),
@@ -228,34 +236,6 @@ fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
         add(input, Some(at), executions * times, shown);
     }
     add_subqueries(&subqueries, at, shown);
-}
-
-pub(super) fn inputs(node: &Node) -> Vec<&Plan> {
-    match node {
-        Node::One
-        | Node::Values(_)
-        | Node::Scan(_)
-        | Node::View { .. }
-        | Node::Routine { .. }
-        | Node::Work { .. } => Vec::new(),
-        Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps).collect(),
-        Node::Filter { input, .. }
-        | Node::Lookup { input, .. }
-        | Node::Project { input, .. }
-        | Node::Aggregate { input, .. }
-        | Node::Distinct { input, .. }
-        | Node::Sort { input, .. }
-        | Node::Document { input, .. }
-        | Node::Top { input, .. }
-        | Node::Window { input, .. } => vec![input],
-        Node::HashJoin { left, right, .. }
-        | Node::LoopJoin { left, right, .. }
-        | Node::MergeJoin { left, right, .. }
-        | Node::SetOp { left, right, .. } => vec![left, right],
-        Node::Apply { left, plan } => vec![left, &plan.right],
-        Node::Concat(inputs) => inputs.iter().collect(),
-        Node::Own(node) => node.inputs(),
-    }
 }
 
 fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) -> usize {
@@ -353,6 +333,7 @@ fn in_expr<'e>(e: &'e Expr, out: &mut Vec<&'e SubRef>) {
         Expr::Call(c) => c.args.iter().for_each(|e| in_expr(e, out)),
         Expr::Routine(c) => c.args.iter().for_each(|e| in_expr(e, out)),
         Expr::Subquery(sub) => out.push(sub),
+        Expr::Deep(e) => stack::with_room(|| in_expr(e, out)),
     }
 }
 

@@ -12,7 +12,6 @@ use plan::{Needs, QueryPlan};
 use storage::{Base, TableStore};
 
 use super::Source;
-use super::steps::inputs;
 use crate::dml::DmlPlan;
 
 /// An index that a plan misses.
@@ -98,12 +97,12 @@ impl Uses {
             Node::Lookup { scan, .. } => self.base(scan, IndexUse::Lookup),
             _ => {}
         }
-        for (number, input) in inputs(&plan.node).into_iter().enumerate() {
+        for (number, input) in plan.inputs().into_iter().enumerate() {
             let times = match &plan.node {
                 Node::Apply { left, .. } if number == 1 => left.rows.max(1.0),
                 _ => 1.0,
             };
-            self.add(input, executions * times, total);
+            stack::with_room(|| self.add(input, executions * times, total));
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod aggregate;
 pub(crate) mod apply;
 pub(crate) mod basic;
 pub mod context;
+mod deep;
 mod distinct;
 mod document;
 mod env;
@@ -77,7 +78,7 @@ pub type Open = fn(&Plan) -> Box<dyn Operator>;
 type OpenOwn = fn(&Plan, Open) -> Option<Box<dyn Operator>>;
 
 /// The operators of nodes that are no variants of `Node`.
-const OWN: &[OpenOwn] = &[merge_concat::open];
+const OWN: &[OpenOwn] = &[merge_concat::open, deep::open];
 
 /// Starts a node of a kind of its own.
 fn own_operator(plan: &Plan, open: Open) -> Box<dyn Operator> {

@@ -36,6 +36,10 @@ impl<'r> Rt<'r, '_> {
     }
 
     pub(super) fn run_scalar(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError> {
+        stack::with_room(|| self.scalar_value(sub, row))
+    }
+
+    fn scalar_value(&mut self, sub: &SubRef, row: &[Value]) -> Result<Value, SqlError> {
         if sub.cacheable
             && let SubState::Scalar(value) = self.cached(sub)
         {
@@ -63,6 +67,10 @@ impl<'r> Rt<'r, '_> {
     }
 
     pub(super) fn run_exists(&mut self, sub: &SubRef, row: &[Value]) -> Result<bool, SqlError> {
+        stack::with_room(|| self.exists_value(sub, row))
+    }
+
+    fn exists_value(&mut self, sub: &SubRef, row: &[Value]) -> Result<bool, SqlError> {
         if sub.cacheable
             && let SubState::Exists(found) = self.cached(sub)
         {
@@ -105,6 +113,10 @@ impl<'r> Rt<'r, '_> {
         test: &QuantifiedExpr,
         row: &[Value],
     ) -> Result<Option<bool>, SqlError> {
+        stack::with_room(|| self.quantified_value(test, row))
+    }
+
+    fn quantified_value(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError> {
         let (operand, sub) = (test.operand.eval(row, self)?, &test.query);
         if sub.cacheable {
             if !matches!(self.cached(sub), SubState::List { .. }) {

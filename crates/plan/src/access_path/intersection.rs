@@ -8,6 +8,7 @@ use crate::estimate;
 use crate::logical::Get;
 use crate::nodes::{Node, Path, Plan, SeekSpec};
 use expr::Pred;
+use stack::Nested;
 use std::sync::Arc;
 use storage::TableStore;
 use types::{Collation, SqlError};
@@ -108,7 +109,7 @@ pub fn plan(
             None => plan,
             Some(fewer) => {
                 // The right side is kept: the one with fewer rows.
-                let (left, right) = (Box::new(plan), Box::new(fewer));
+                let (left, right) = (Nested::new(plan), Nested::new(fewer));
                 let node = Node::SetOp { left, right, except: false, collations: vec![Collation::DEFAULT] };
                 Plan { node, cols: locator.to_vec(), rows: together, ordered: false }
             }
@@ -117,6 +118,6 @@ pub fn plan(
     let Some(mut all) = all else { return Err(super::no_plan()) };
     all.rows = intersection.found;
     let (scan, cols) = Given::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
-    let node = Node::Lookup { input: Box::new(all), scan: Box::new(scan) };
+    let node = Node::Lookup { input: Nested::new(all), scan: Box::new(scan) };
     Ok(Plan { node, cols, rows: intersection.rows, ordered: false })
 }

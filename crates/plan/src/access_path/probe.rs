@@ -15,15 +15,15 @@ use types::Collation;
 
 /// The table at the bottom of a plan of filters, and all conditions on it: the filters' and these.
 pub fn with_conditions<'l>(logical: &'l Logical, preds: &[Pred]) -> Option<(&'l Get, Vec<Pred>)> {
-    match logical {
-        Logical::Get(get) => Some((get, preds.to_vec())),
+    stack::with_room(|| match logical {
+        Logical::Get(get) => Some((&**get, preds.to_vec())),
         Logical::Filter { input, preds: own } => {
             let (get, mut all) = with_conditions(input, preds)?;
             all.extend_from_slice(own);
             Some((get, all))
         }
         _ => None,
-    }
+    })
 }
 
 /// Whether columns of a join's inner table can be sought once per outer row, cheaper than one read of it for a hash table. `own`: the

@@ -9,6 +9,7 @@ use crate::estimate;
 use crate::logical::Get;
 use crate::nodes::{Node, Path, Plan, SeekSpec};
 use expr::Pred;
+use stack::Nested;
 use std::sync::Arc;
 use storage::TableStore;
 use types::{Collation, SqlError};
@@ -98,10 +99,10 @@ pub fn plan(
     }
     let plan = |node, rows| Plan { node, cols: locator.to_vec(), rows, ordered: false };
     let rows = inputs.iter().map(|input| input.rows).sum();
-    let all = plan(Node::Concat(inputs), rows);
+    let all = plan(Node::Concat(Nested::new(inputs)), rows);
     let collations = vec![Collation::DEFAULT];
-    let each = plan(Node::Distinct { input: Box::new(all), collations, streams: false }, union.found);
+    let each = plan(Node::Distinct { input: Nested::new(all), collations, streams: false }, union.found);
     let (scan, cols) = Given::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
-    let node = Node::Lookup { input: Box::new(each), scan: Box::new(scan) };
+    let node = Node::Lookup { input: Nested::new(each), scan: Box::new(scan) };
     Ok(Plan { node, cols, rows: union.rows, ordered: false })
 }

@@ -101,7 +101,8 @@ impl Binder<'_> {
                 let mut args = self.args(call, 2..=2)?;
                 let (second, first) = (args.pop(), args.pop());
                 let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
-                let same = self.compare(CompareOp::Equal, first.clone(), second)?;
+                let again = self.copied(&first)?;
+                let same = self.compare(CompareOp::Equal, again, second)?;
                 let null = Typed::new(Expr::Const(Value::Null), first.ty, true);
                 case_of(vec![(same, null)], first)?
             }
@@ -144,7 +145,8 @@ impl Binder<'_> {
         let mut branches = Vec::new();
         for (i, arg) in args.enumerate() {
             let number = Typed::new(Expr::Const(Value::Int(i as i32 + 1)), DataType::Int, false);
-            branches.push((bind_ops::compare(CompareOp::Equal, index.clone(), number)?, arg));
+            let index = self.copied(&index)?;
+            branches.push((bind_ops::compare(CompareOp::Equal, index, number)?, arg));
         }
         case_of(branches, Typed::new(Expr::Const(Value::Null), DataType::Int, true))
     }

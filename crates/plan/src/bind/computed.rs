@@ -219,6 +219,7 @@ impl Nature {
                 self.expr(&b.right);
             }
             Expr::Negate(e, _) | Expr::BitNot(e, _) => self.expr(e),
+            Expr::Deep(e) => stack::with_room(|| self.expr(e)),
             Expr::Case(c) => {
                 for (when, then) in &c.branches {
                     self.pred(when);

@@ -13,6 +13,10 @@ use types::{SqlError, Value};
 impl Binder<'_> {
     /// Binds a condition.
     pub fn pred(&mut self, e: &ast::Expr) -> Result<Pred, SqlError> {
+        self.deeper_condition(|b| b.condition(e))
+    }
+
+    fn condition(&mut self, e: &ast::Expr) -> Result<Pred, SqlError> {
         match &e.kind {
             ExprKind::Compare { op, left, right } => {
                 self.deduce_compared(*op, left, right)?;
@@ -83,7 +87,7 @@ impl Binder<'_> {
                 let (given, other) = if given_left { (&left, &right) } else { (&right, &left) };
                 let of_null =
                     conjunction(vec![is_null(given), Pred::IsNull(Box::new(other.expr.clone()), differs)]);
-                let of_value = vec![has_value(given), usual(left.clone(), right.clone())?];
+                let of_value = vec![has_value(given), usual(self.copied(&left)?, self.copied(&right)?)?];
                 Ok(disjunction(vec![of_null, conjunction(of_value)]))
             }
         }
@@ -104,7 +108,8 @@ impl Binder<'_> {
         self.deduce_compared(CompareOp::LessEqual, operand, high)?;
         let operand = self.expr(operand)?;
         let (low, high) = (self.expr(low)?, self.expr(high)?);
-        let low = expr::bind_ops::compare(CompareOp::GreaterEqual, operand.clone(), low)?;
+        let again = self.copied(&operand)?;
+        let low = expr::bind_ops::compare(CompareOp::GreaterEqual, again, low)?;
         let high = expr::bind_ops::compare(CompareOp::LessEqual, operand, high)?;
         let both = conjunction(vec![low, high]);
         Ok(if negated { negate(both) } else { both })

@@ -340,6 +340,7 @@ fn of_expr(e: &Expr) -> u32 {
         Expr::Convert(c) => weight(c.from, c.to).saturating_add(of_expr(&c.operand)),
         Expr::Binary(b) => of_expr(&b.left).saturating_add(of_expr(&b.right)),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => of_expr(e),
+        Expr::Deep(e) => stack::with_room(|| of_expr(e)),
         Expr::Case(c) => {
             let branches = c.branches.iter().map(|(when, then)| of_pred(when).saturating_add(of_expr(then)));
             branches.fold(of_expr(&c.otherwise), u32::saturating_add)

@@ -12,6 +12,7 @@ use expr::document::{
     XmlPath, declarations, xml_name,
 };
 use expr::{Expr, Typed, bind_ops};
+use stack::Nested;
 use std::sync::Arc;
 use syntax::ast::{
     self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
@@ -134,7 +135,7 @@ impl Binder<'_> {
         };
         let cols = bound.columns.iter().map(|c| c.id).collect();
         let logical = Logical::Document {
-            input: Box::new(bound.logical),
+            input: Nested::new(bound.logical),
             cols,
             document: Arc::new(document),
             pieces,
@@ -147,7 +148,7 @@ impl Binder<'_> {
                 // Any text may stand in it, also such as no document can have.
                 let xml = bind_ops::explicit(text, DataType::Xml, KEEP_SPACE, false)?.expr;
                 let id = self.new_col();
-                (Logical::Project { input: Box::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
+                (Logical::Project { input: Nested::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
             }
         };
         let column = OutColumn::new(name, id, ty, true, Collation::DEFAULT);

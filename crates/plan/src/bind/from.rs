@@ -15,6 +15,8 @@ use crate::bind::xml::columns_of_list;
 use crate::logical::{JoinHint, JoinKind, Logical};
 use catalog::errors;
 use catalog::fold_name;
+use stack::Nested;
+use std::collections::HashMap;
 use syntax::ast::{self, RowSchema, TableRefKind};
 use types::SqlError;
 
@@ -36,17 +38,18 @@ impl Binder<'_> {
     /// 1011, 1013: two sources of one name.
     fn check_names(&mut self) -> Result<(), SqlError> {
         let scope = self.scope()?;
-        for (i, a) in scope.sources.iter().enumerate() {
-            for b in &scope.sources[i + 1..] {
-                let same = a.name == b.name && !a.name.is_empty();
-                if same && a.aliased && b.aliased {
+        let mut known: HashMap<&str, Vec<&Source>> = HashMap::new();
+        for b in scope.sources.iter().filter(|source| !source.name.is_empty()) {
+            let same = known.entry(b.name.as_str()).or_default();
+            for a in same.iter() {
+                if a.aliased && b.aliased {
                     let text = format!(
                         "The correlation name '{}' is specified multiple times in a FROM clause.",
                         a.name
                     );
                     return Err(SqlError::new(1011, 16, 1, text));
                 }
-                if same && a.schema == b.schema && a.database == b.database && a.aliased == b.aliased {
+                if a.schema == b.schema && a.database == b.database && a.aliased == b.aliased {
                     let text = format!(
                         "The objects \"{}\" and \"{}\" in the FROM clause have the same exposed names. Use \
                          correlation names to distinguish them.",
@@ -55,11 +58,17 @@ impl Binder<'_> {
                     return Err(SqlError::new(1013, 16, 1, text));
                 }
             }
+            same.push(b);
         }
         Ok(())
     }
 
     pub(super) fn table_ref(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
+        self.count_node()?;
+        self.deeper(|b| b.source(table))
+    }
+
+    fn source(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
         match &table.kind {
             TableRefKind::Named { name, alias, sample, hints, system_time } => {
                 let mention = Mention { name, alias: alias.as_ref(), hints };
@@ -255,7 +264,7 @@ impl Binder<'_> {
             ast::JoinKind::Right => (JoinKind::Left, right_node, left_node),
             ast::JoinKind::Full => (JoinKind::Full, left_node, right_node),
         };
-        Ok(Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, hint })
+        Ok(Logical::Join { kind, left: Nested::new(left), right: Nested::new(right), on, hint })
     }
 
     fn on_clause(&mut self, e: &ast::Expr) -> Result<Vec<expr::Pred>, SqlError> {
@@ -290,7 +299,7 @@ impl Binder<'_> {
         }
         let scope = self.scope()?;
         scope.sources.append(&mut inner.sources);
-        Ok(Logical::Apply { outer, left: Box::new(left), right: Box::new(right), args: inner.outer })
+        Ok(Logical::Apply { outer, left: Nested::new(left), right: Nested::new(right), args: inner.outer })
     }
 }
 
@@ -298,8 +307,8 @@ impl Binder<'_> {
 pub fn inner(left: Logical, right: Logical) -> Logical {
     Logical::Join {
         kind: JoinKind::Inner,
-        left: Box::new(left),
-        right: Box::new(right),
+        left: Nested::new(left),
+        right: Nested::new(right),
         on: Vec::new(),
         hint: None,
     }

@@ -4,6 +4,7 @@
 //! Guarantees: what stands around a call is not seen inside; an argument of a scalar function that is not cheap is computed once
 //! for a call, whatever the text of the function does with its parameter.
 
+use stack::Nested;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -24,6 +25,10 @@ use types::{DataType, SqlError, Value};
 
 /// Deepest nesting of scalar functions that are bound in place.
 const MAX_INLINE: usize = 8;
+/// Most statements of a function that is bound in place.
+const MOST_STATEMENTS: usize = 100;
+/// Values of variables, one made of another, that may be walked without asking for room on the stack.
+const MOST_VALUES: usize = 4;
 /// Rows that a function is expected to fill its table with.
 const FUNCTION_ROWS: f64 = 100.0;
 
@@ -97,6 +102,11 @@ impl Binder<'_> {
         // In a block of its own it is computed for each row of it.
         let below = block.is_some_and(|block| block + 1 < self.scopes.len());
         variable.uses += if below { 2 } else { 1 };
+        if block.is_some() && variable.uses > 1 && !is_cheap(&value.expr) {
+            // It will be a call ([`InlineCall::repeats`]): no value is copied for what is thrown away.
+            return Ok(Typed { expr: Expr::Var(usize::MAX), ..value });
+        }
+        self.count_copy(&value)?;
         let mut varies = false;
         value.expr.leaves(&mut |leaf| varies |= matches!(leaf, Expr::Param(_)));
         if varies || value.expr.has_subquery() {
@@ -254,10 +264,12 @@ impl Binder<'_> {
             && !module.is_strict()
             && module.execute_as().is_none_or(|who| *who == ast::ExecuteAs::Caller)
             && !module.is_never_inline()
+            && statements(body) <= MOST_STATEMENTS
             && is_simple(body);
         if !possible {
             return Ok(None);
         }
+        self.count_node()?;
         let mut call = inline_call(args);
         call.block = Some(self.scopes.len() - 1);
         self.open_functions.push((db.id(), module.object_id));
@@ -272,6 +284,10 @@ impl Binder<'_> {
 
     /// The value that statements give: see [`is_simple`].
     fn value_of(&mut self, body: &[Stmt], ty: DataType) -> Result<Typed, SqlError> {
+        self.deeper(|b| b.value_of_first(body, ty))
+    }
+
+    fn value_of_first(&mut self, body: &[Stmt], ty: DataType) -> Result<Typed, SqlError> {
         let Some((first, rest)) = body.split_first() else {
             return Err(SqlError::internal("a simple function has no value"));
         };
@@ -328,6 +344,10 @@ impl Binder<'_> {
         let expr = bind_ops::assigned(value, ty, Mode::Implicit, self.collation())?;
         let value = bind_ops::folded(Typed::new(expr, ty, true));
         if let Some(call) = &mut self.inline {
+            let mut value = value;
+            if call.variables.len() >= MOST_VALUES && !is_cheap(&value.expr) {
+                value.expr = Expr::Deep(Nested::new(value.expr));
+            }
             call.variables.push(InlineVariable { name: fold_name(name), value, uses: 0 });
         }
         Ok(())
@@ -439,7 +459,7 @@ impl Binder<'_> {
         if once.is_empty() {
             return Ok((bound.logical, columns));
         }
-        let (left, right) = (Box::new(Logical::One), Box::new(bound.logical));
+        let (left, right) = (Nested::new(Logical::One), Nested::new(bound.logical));
         Ok((Logical::Apply { outer: false, left, right, args: once }, columns))
     }
 
@@ -500,6 +520,23 @@ pub fn table_columns(db: &Db, elements: &[TableElement], first: u32) -> Result<V
         out.push(ScopeColumn::new(&column.name.value, id, ty, nullable, collation));
     }
     Ok(out)
+}
+
+/// How many statements there are, those inside of others included.
+fn statements(body: &[Stmt]) -> usize {
+    let (mut todo, mut count): (Vec<&Stmt>, usize) = (body.iter().collect(), 0);
+    while let Some(stmt) = todo.pop() {
+        count += 1;
+        match &stmt.kind {
+            StmtKind::Block(inner) => todo.extend(inner),
+            StmtKind::If { then, otherwise, .. } => {
+                todo.push(then);
+                todo.extend(otherwise.as_deref());
+            }
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Whether statements are an expression: variables that get values, IF whose branch returns, RETURN.

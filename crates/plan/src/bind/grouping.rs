@@ -12,6 +12,7 @@ use crate::logical::{GroupCol, JoinKind, Logical};
 use expr::aggregate::Aggregate;
 use expr::bind_ops;
 use expr::{CaseExpr, Expr, Pred, Typed};
+use stack::Nested;
 use syntax::ast::{self, CompareOp, GroupItem};
 use types::{Collation, DataType, SqlError, Value};
 
@@ -59,6 +60,7 @@ impl Binder<'_> {
 
     /// The number of a key, which is bound when it is met first.
     fn key_of(&mut self, grouping: &mut Grouping, e: &ast::Expr) -> Result<usize, SqlError> {
+        self.check_cancel()?;
         let known = grouping.keys.iter().position(|key| bind_ops::same_syntax(&key.ast, e));
         if let Some(known) = known {
             return Ok(known);
@@ -164,7 +166,7 @@ pub fn count_only(
         aggregate.arg =
             Some(Expr::Case(Box::new(CaseExpr { branches, otherwise: Expr::Const(Value::Null) })));
     }
-    Ok(Logical::Project { input: Box::new(input), exprs: vec![(flag, counts)] })
+    Ok(Logical::Project { input: Nested::new(input), exprs: vec![(flag, counts)] })
 }
 
 /// The aggregation of a block over its sources.
@@ -177,7 +179,7 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
             collation: key.source.collation,
             expr: key.source.expr,
         });
-        let (input, keys) = (Box::new(input), keys.collect());
+        let (input, keys) = (Nested::new(input), keys.collect());
         return Ok(Logical::Aggregate { input, keys, aggregates, scalar, totals: Vec::new() });
     };
     let int = |n: usize| Expr::Const(Value::Int(n as i32));
@@ -191,8 +193,8 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
     };
     let input = Logical::Join {
         kind: JoinKind::Inner,
-        left: Box::new(input),
-        right: Box::new(list),
+        left: Nested::new(input),
+        right: Nested::new(list),
         on: Vec::new(),
         hint: None,
     };
@@ -214,7 +216,7 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
     });
     let totals =
         sets.masks.iter().enumerate().filter(|(_, mask)| **mask == 0).map(|(n, _)| n as i32).collect();
-    Ok(Logical::Aggregate { input: Box::new(input), keys: columns, aggregates, scalar: false, totals })
+    Ok(Logical::Aggregate { input: Nested::new(input), keys: columns, aggregates, scalar: false, totals })
 }
 
 /// Whether a set's number is among these.

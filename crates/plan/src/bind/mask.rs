@@ -10,6 +10,7 @@ use catalog::{ComputedDef, Db, TEMPDB, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::{CallExpr, ColId, Expr};
+use stack::Nested;
 use std::collections::HashMap;
 use std::sync::Arc;
 use syntax::ast;
@@ -208,85 +209,87 @@ impl Binder<'_> {
             (column.id, column.base) = (id, false);
         }
         if !exprs.is_empty() {
-            let input = Box::new(std::mem::replace(logical, Logical::One));
+            let input = Nested::new(std::mem::replace(logical, Logical::One));
             *logical = Logical::Project { input, exprs };
         }
     }
 
     /// What the columns that a node gives are made of.
     pub fn learn(&mut self, logical: &Logical) {
-        if self.unmasked() {
-            return;
-        }
-        match logical {
-            Logical::One | Logical::Get(_) => {}
-            Logical::View(view) => self.made_of(&view.args, view.first, view.view.columns().len()),
-            Logical::Routine(scan) => self.made_of(&scan.args, scan.first, scan.width),
-            Logical::Work(work) => self.learn_round(work),
-            Logical::Recursive { anchor, steps, cols, work, .. } => {
-                self.learn_recursion(anchor, steps, cols, *work)
+        stack::with_room(|| {
+            if self.unmasked() {
+                return;
             }
-            Logical::Values { rows, cols } => {
-                for (at, id) in cols.iter().enumerate() {
-                    let arms: Vec<_> =
-                        rows.iter().map(|row| row.get(at).and_then(|e| self.mask_of(e))).collect();
-                    self.note(*id, of_arms(arms));
+            match logical {
+                Logical::One | Logical::Get(_) => {}
+                Logical::View(view) => self.made_of(&view.args, view.first, view.view.columns().len()),
+                Logical::Routine(scan) => self.made_of(&scan.args, scan.first, scan.width),
+                Logical::Work(work) => self.learn_round(work),
+                Logical::Recursive { anchor, steps, cols, work, .. } => {
+                    self.learn_recursion(anchor, steps, cols, *work)
+                }
+                Logical::Values { rows, cols } => {
+                    for (at, id) in cols.iter().enumerate() {
+                        let arms: Vec<_> =
+                            rows.iter().map(|row| row.get(at).and_then(|e| self.mask_of(e))).collect();
+                        self.note(*id, of_arms(arms));
+                    }
+                }
+                Logical::Filter { input, .. }
+                | Logical::Distinct { input, .. }
+                | Logical::Sort { input, .. }
+                | Logical::Top { input, .. } => self.learn(input),
+                Logical::Join { left, right, .. } => {
+                    self.learn(left);
+                    self.learn(right);
+                }
+                Logical::Apply { left, right, args, .. } => {
+                    self.learn(left);
+                    self.given(args);
+                    self.learn(right);
+                }
+                Logical::Project { input, exprs } => {
+                    self.learn(input);
+                    for (id, e) in exprs {
+                        let mask = self.mask_of(e);
+                        self.note(*id, mask);
+                    }
+                }
+                Logical::Aggregate { input, keys, aggregates, .. } => {
+                    self.learn(input);
+                    for key in keys {
+                        let mask = self.mask_of(&key.expr);
+                        self.note(key.output, mask);
+                    }
+                    for aggregate in aggregates {
+                        let mask = self.of_aggregate(aggregate);
+                        self.note(aggregate.output, mask);
+                    }
+                }
+                Logical::Window { input, calls } => {
+                    self.learn(input);
+                    for call in calls {
+                        let mask = self.of_window(&call.kind);
+                        self.note(call.output, mask);
+                    }
+                }
+                Logical::Document { input, cols, output, .. } => {
+                    self.learn(input);
+                    let mask = of_parts(cols.iter().map(|id| self.masks.columns.get(id).cloned()));
+                    self.note(*output, mask);
+                }
+                Logical::Concat { inputs, cols } => {
+                    inputs.iter().for_each(|(input, _)| self.learn(input));
+                    let sides: Vec<&[ColId]> = inputs.iter().map(|(_, ids)| &ids[..]).collect();
+                    self.united(&sides, cols.iter().copied());
+                }
+                Logical::SetOp { left, right, cols, .. } => {
+                    self.learn(&left.0);
+                    self.learn(&right.0);
+                    self.united(&[&left.1, &right.1], cols.iter().map(|(id, _)| *id));
                 }
             }
-            Logical::Filter { input, .. }
-            | Logical::Distinct { input, .. }
-            | Logical::Sort { input, .. }
-            | Logical::Top { input, .. } => self.learn(input),
-            Logical::Join { left, right, .. } => {
-                self.learn(left);
-                self.learn(right);
-            }
-            Logical::Apply { left, right, args, .. } => {
-                self.learn(left);
-                self.given(args);
-                self.learn(right);
-            }
-            Logical::Project { input, exprs } => {
-                self.learn(input);
-                for (id, e) in exprs {
-                    let mask = self.mask_of(e);
-                    self.note(*id, mask);
-                }
-            }
-            Logical::Aggregate { input, keys, aggregates, .. } => {
-                self.learn(input);
-                for key in keys {
-                    let mask = self.mask_of(&key.expr);
-                    self.note(key.output, mask);
-                }
-                for aggregate in aggregates {
-                    let mask = self.of_aggregate(aggregate);
-                    self.note(aggregate.output, mask);
-                }
-            }
-            Logical::Window { input, calls } => {
-                self.learn(input);
-                for call in calls {
-                    let mask = self.of_window(&call.kind);
-                    self.note(call.output, mask);
-                }
-            }
-            Logical::Document { input, cols, output, .. } => {
-                self.learn(input);
-                let mask = of_parts(cols.iter().map(|id| self.masks.columns.get(id).cloned()));
-                self.note(*output, mask);
-            }
-            Logical::Concat { inputs, cols } => {
-                inputs.iter().for_each(|(input, _)| self.learn(input));
-                let sides: Vec<&[ColId]> = inputs.iter().map(|(_, ids)| &ids[..]).collect();
-                self.united(&sides, cols.iter().copied());
-            }
-            Logical::SetOp { left, right, cols, .. } => {
-                self.learn(&left.0);
-                self.learn(&right.0);
-                self.united(&[&left.1, &right.1], cols.iter().map(|(id, _)| *id));
-            }
-        }
+        })
     }
 
     /// The rows of a recursion's last round.
@@ -387,6 +390,7 @@ impl Binder<'_> {
             Expr::Convert(c) => of_parts([self.mask_of(&c.operand)]),
             Expr::Binary(b) => of_parts([self.mask_of(&b.left), self.mask_of(&b.right)]),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => of_parts([self.mask_of(e)]),
+            Expr::Deep(e) => stack::with_room(|| self.mask_of(e)),
             Expr::Case(c) => {
                 let arms: Vec<_> = c.branches.iter().map(|(_, then)| then).chain([&c.otherwise]).collect();
                 let arms: Vec<_> = arms.into_iter().map(|arm| self.mask_of(arm)).collect();

@@ -42,6 +42,7 @@ pub mod select_list;
 pub mod sequence;
 pub mod set_options;
 mod set_query;
+mod size;
 mod subquery;
 pub mod synonym;
 pub mod system_time;
@@ -176,6 +177,8 @@ pub struct Binder<'a> {
     node_columns: Vec<ColId>,
     /// The column that is bound next may be one of them.
     node_access: bool,
+    /// How much has been bound.
+    size: size::Size,
 }
 
 impl<'a> Binder<'a> {
@@ -233,6 +236,7 @@ impl<'a> Binder<'a> {
             masks: mask::Masks::default(),
             node_columns: Vec::new(),
             node_access: false,
+            size: size::Size::default(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::logical::{GroupCol, JoinKind, Logical, OutColumn};
 use catalog::fold_name;
 use expr::aggregate::AggKind;
 use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
+use stack::Nested;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::convert::{Mode, convert_in};
 use types::{Collation, DataType, Dialect, Len, SqlError, Value};
@@ -79,7 +80,7 @@ impl Binder<'_> {
             aggregates.push(own);
         }
         let scalar = keys.is_empty();
-        let input = Box::new(logical);
+        let input = Nested::new(logical);
         Ok((Logical::Aggregate { input, keys, aggregates, scalar, totals: Vec::new() }, columns))
     }
 
@@ -139,8 +140,8 @@ impl Binder<'_> {
         let list = Logical::Values { rows: rows.collect(), cols: vec![number, title] };
         let joined = Logical::Join {
             kind: JoinKind::Inner,
-            left: Box::new(logical),
-            right: Box::new(list),
+            left: Nested::new(logical),
+            right: Nested::new(list),
             on: Vec::new(),
             hint: None,
         };
@@ -151,7 +152,7 @@ impl Binder<'_> {
             branches.push((pred, part.expr));
         }
         let case = Expr::Case(Box::new(CaseExpr { branches, otherwise: Expr::Const(Value::Null) }));
-        let projected = Logical::Project { input: Box::new(joined), exprs: vec![(made, case)] };
+        let projected = Logical::Project { input: Nested::new(joined), exprs: vec![(made, case)] };
         let some = Pred::IsNull(Box::new(Expr::Col(made)), true);
         let mut offered: Vec<OutColumn> =
             rest.iter().map(|c| OutColumn::new(&c.name, c.id, c.ty, c.nullable, c.collation)).collect();
@@ -163,7 +164,7 @@ impl Binder<'_> {
             false,
             Collation::DEFAULT,
         ));
-        Ok((Logical::Filter { input: Box::new(projected), preds: vec![some] }, offered))
+        Ok((Logical::Filter { input: Nested::new(projected), preds: vec![some] }, offered))
     }
 }
 

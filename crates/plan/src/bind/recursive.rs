@@ -8,6 +8,7 @@ use crate::bind::scope::{ScopeColumn, Source};
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, WorkScan, WorkSource};
 use catalog::fold_name;
 use compact_str::CompactString;
+use stack::Nested;
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem, SetOp, TableRefKind};
 use types::SqlError;
@@ -107,8 +108,8 @@ impl Binder<'_> {
             .collect();
         let anchor_ids = columns.iter().map(|c| c.id).collect();
         let logical = Logical::Recursive {
-            anchor: Box::new((anchor.logical, anchor_ids)),
-            steps,
+            anchor: Nested::new((anchor.logical, anchor_ids)),
+            steps: Nested::new(steps),
             cols: out.iter().map(|c| c.id).collect(),
             work,
             limit: self.max_recursion,

@@ -20,7 +20,7 @@ pub(super) fn sampled(
     // A view may be no more than its table.
     let (mut get, conditions) = match logical {
         Logical::Get(get) if get.table.object_id == of => (get, Vec::new()),
-        Logical::Filter { input, preds } => match *input {
+        Logical::Filter { input, preds } => match input.into_inner() {
             // What a policy lets through of the pages that are read.
             Logical::Get(get) if get.table.object_id == of => (get, preds),
             _ => return Err(not_sampled()),

@@ -11,6 +11,7 @@ use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey};
 use catalog::{TableDef, fold_name};
 use expr::bind_ops;
 use expr::{ColId, Expr, Pred, Typed};
+use stack::Nested;
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem};
 use types::{DataType, SqlError};
@@ -18,7 +19,6 @@ use types::{DataType, SqlError};
 impl Binder<'_> {
     /// Binds a whole query as a block of its own.
     pub fn query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
-        self.check_cancel()?;
         self.scopes.push(Scope::default());
         let bound = self.query_in_scope(query);
         self.scopes.pop();
@@ -38,6 +38,10 @@ impl Binder<'_> {
     }
 
     fn query_in_scope(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
+        self.deeper_block(|b| b.block(query))
+    }
+
+    fn block(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let whole = std::mem::take(&mut self.whole);
         match &query.for_clause {
             Some(clause) if clause.kind != ast::ForKind::Browse => self.document(query, clause, whole),
@@ -84,7 +88,7 @@ impl Binder<'_> {
             if select.group_by.as_ref().is_some_and(|group| group.all) {
                 counted = Some(preds);
             } else {
-                logical = Logical::Filter { input: Box::new(logical), preds };
+                logical = Logical::Filter { input: Nested::new(logical), preds };
             }
         }
         self.group_by(select, query)?;
@@ -144,11 +148,11 @@ impl Binder<'_> {
             logical = aggregated(logical, grouping)?;
         }
         if !having.is_empty() {
-            logical = Logical::Filter { input: Box::new(logical), preds: having };
+            logical = Logical::Filter { input: Nested::new(logical), preds: having };
         }
         let calls = std::mem::take(&mut self.scope()?.windows);
         if !calls.is_empty() {
-            logical = Logical::Window { input: Box::new(logical), calls };
+            logical = Logical::Window { input: Nested::new(logical), calls };
         }
         Ok(logical)
     }
@@ -185,19 +189,19 @@ impl Binder<'_> {
             sort.push(key);
         }
         if !exprs.is_empty() {
-            logical = Logical::Project { input: Box::new(logical), exprs };
+            logical = Logical::Project { input: Nested::new(logical), exprs };
         }
         if select.distinct {
             let cols = columns.iter().map(|c| (c.id, c.collation)).collect();
-            logical = Logical::Distinct { input: Box::new(logical), cols };
+            logical = Logical::Distinct { input: Nested::new(logical), cols };
         }
         let ties = sort.clone();
         if !sort.is_empty() {
-            logical = Logical::Sort { input: Box::new(logical), keys: sort };
+            logical = Logical::Sort { input: Nested::new(logical), keys: sort };
         }
         if let Some(top) = &select.top {
             let spec = self.top(top, ties)?;
-            logical = Logical::Top { input: Box::new(logical), top: spec };
+            logical = Logical::Top { input: Nested::new(logical), top: spec };
         }
         self.offset_fetch(query, BoundQuery { logical, columns, assignments })
     }

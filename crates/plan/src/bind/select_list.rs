@@ -11,6 +11,17 @@ use syntax::ast::{self, ExprKind, SelectItem};
 use types::convert::Mode;
 use types::{DataType, SqlError, Value};
 
+/// Most columns of a result.
+const MOST_COLUMNS: usize = 4096;
+
+/// 1056.
+fn too_many_columns() -> SqlError {
+    let text = format!(
+        "The number of elements in the select list exceeds the maximum allowed number of {MOST_COLUMNS} elements."
+    );
+    SqlError::new(1056, 15, 1, text)
+}
+
 /// A list, bound: one of the two is empty.
 pub(super) struct SelectList {
     pub(super) items: Vec<Item>,
@@ -31,6 +42,9 @@ impl Binder<'_> {
         let mut items = Vec::new();
         let mut assignments = Vec::new();
         for item in &select.items {
+            if items.len() > MOST_COLUMNS {
+                return Err(too_many_columns());
+            }
             match item {
                 SelectItem::Wildcard { qualifier, .. } => self.wildcard(qualifier.as_ref(), &mut items)?,
                 SelectItem::Expr { expr, alias } => {
@@ -51,6 +65,9 @@ impl Binder<'_> {
                     assignments.push(self.assignment(variable, *op, expr)?);
                 }
             }
+        }
+        if items.len() > MOST_COLUMNS {
+            return Err(too_many_columns());
         }
         if !items.is_empty() && !assignments.is_empty() {
             let text = "A SELECT statement that assigns a value to a variable must not be combined with data-\

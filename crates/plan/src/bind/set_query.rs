@@ -9,6 +9,7 @@ use crate::logical::{BoundQuery, Logical, OutColumn, SortKey};
 use catalog::fold_name;
 use expr::bind_ops;
 use expr::{Expr, Typed};
+use stack::Nested;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, SetOp};
 use types::{DataType, SqlError, Value};
 
@@ -32,12 +33,16 @@ impl Binder<'_> {
             keys.push(SortKey { expr, descending: item.descending, collation: column.collation });
         }
         if !keys.is_empty() {
-            bound.logical = Logical::Sort { input: Box::new(bound.logical), keys };
+            bound.logical = Logical::Sort { input: Nested::new(bound.logical), keys };
         }
         self.offset_fetch(query, bound)
     }
 
     pub(super) fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
+        self.deeper(|b| b.set_parts(body))
+    }
+
+    fn set_parts(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
         let (op, all, left, right) = match body {
             QueryBody::Select(select) => {
                 check_none(&select.from.iter().collect::<Vec<_>>(), Place::Set)?;
@@ -116,13 +121,13 @@ impl Binder<'_> {
         let keyed: Vec<_> = columns.iter().map(|c| (c.id, c.collation)).collect();
         let logical = match op {
             SetOp::Union => {
-                let concat = Logical::Concat { inputs: vec![left, right], cols };
-                if all { concat } else { Logical::Distinct { input: Box::new(concat), cols: keyed } }
+                let concat = Logical::Concat { inputs: Nested::new(vec![left, right]), cols };
+                if all { concat } else { Logical::Distinct { input: Nested::new(concat), cols: keyed } }
             }
             SetOp::Except | SetOp::Intersect => Logical::SetOp {
                 except: op == SetOp::Except,
-                left: Box::new(left),
-                right: Box::new(right),
+                left: Nested::new(left),
+                right: Nested::new(right),
                 cols: keyed,
             },
         };
@@ -152,7 +157,7 @@ impl Binder<'_> {
         let logical = if exprs.is_empty() {
             bound.logical
         } else {
-            Logical::Project { input: Box::new(bound.logical), exprs }
+            Logical::Project { input: Nested::new(bound.logical), exprs }
         };
         Ok((logical, ids))
     }

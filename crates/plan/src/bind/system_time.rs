@@ -2,6 +2,7 @@
 //! clause says of the period. Behind a view it is said of every versioned table that the view reads.
 //! Guarantees: rows whose period has no duration are never shown; nor is what is older than the history is kept.
 
+use stack::Nested;
 use std::sync::Arc;
 
 use super::Binder;
@@ -134,7 +135,7 @@ impl Binder<'_> {
         }
         let cols: Vec<ColId> = source.columns.iter().map(|c| c.id).collect();
         self.scope()?.sources.push(source);
-        Ok(Logical::Concat { inputs: vec![(own.0, own.1), (past.0, past.1)], cols })
+        Ok(Logical::Concat { inputs: Nested::new(vec![(own.0, own.1), (past.0, past.1)]), cols })
     }
 
     /// One of the two tables: its rows, its columns, and the source that it would be. `past`: it is the history, which is kept for
@@ -164,7 +165,7 @@ impl Binder<'_> {
         }
         let mut logical = match preds.is_empty() {
             true => rows,
-            false => Logical::Filter { input: Box::new(rows), preds },
+            false => Logical::Filter { input: Nested::new(rows), preds },
         };
         // What no row has becomes a column.
         let made: Vec<(ColId, Expr)> =
@@ -177,7 +178,7 @@ impl Binder<'_> {
             for (i, (old, _)) in made.iter().enumerate() {
                 cols.iter_mut().filter(|id| *id == old).for_each(|id| *id = first + i as ColId);
             }
-            logical = Logical::Project { input: Box::new(logical), exprs };
+            logical = Logical::Project { input: Nested::new(logical), exprs };
         }
         // Nobody changes a table through its versions.
         (source.object_id, source.db_id) = (0, 0);

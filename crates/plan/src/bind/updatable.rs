@@ -65,34 +65,36 @@ impl Shape {
     }
 
     fn add(&mut self, logical: &Logical) {
-        let barrier = match logical {
-            Logical::Get(get) => return self.tables.push(get.first),
-            Logical::Filter { input, .. }
-            | Logical::Project { input, .. }
-            | Logical::Sort { input, .. }
-            | Logical::Top { input, .. }
-            | Logical::Window { input, .. } => return self.add(input),
-            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => return self.add(left),
-            Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-                self.add(left);
-                return self.add(right);
-            }
-            Logical::Aggregate { aggregates, .. } => {
-                self.aggregates.extend(aggregates.iter().map(|a| a.output));
-                Barrier::Grouped
-            }
-            Logical::Distinct { .. } => Barrier::Grouped,
-            Logical::Concat { .. } | Logical::SetOp { .. } | Logical::Recursive { .. } => Barrier::Union,
-            // Rows that are made up.
-            _ => Barrier::Made,
-        };
-        self.barrier = self.barrier.or(Some(barrier));
+        stack::with_room(|| {
+            let barrier = match logical {
+                Logical::Get(get) => return self.tables.push(get.first),
+                Logical::Filter { input, .. }
+                | Logical::Project { input, .. }
+                | Logical::Sort { input, .. }
+                | Logical::Top { input, .. }
+                | Logical::Window { input, .. } => return self.add(input),
+                Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => return self.add(left),
+                Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
+                    self.add(left);
+                    return self.add(right);
+                }
+                Logical::Aggregate { aggregates, .. } => {
+                    self.aggregates.extend(aggregates.iter().map(|a| a.output));
+                    Barrier::Grouped
+                }
+                Logical::Distinct { .. } => Barrier::Grouped,
+                Logical::Concat { .. } | Logical::SetOp { .. } | Logical::Recursive { .. } => Barrier::Union,
+                // Rows that are made up.
+                _ => Barrier::Made,
+            };
+            self.barrier = self.barrier.or(Some(barrier));
+        })
     }
 }
 
 /// The conditions that the rows of a tree satisfy, as far as their columns are seen above it.
 pub fn conditions(logical: &Logical, out: &mut Vec<Pred>) {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Filter { input, preds } => {
             out.extend(preds.iter().cloned());
             conditions(input, out);
@@ -107,12 +109,12 @@ pub fn conditions(logical: &Logical, out: &mut Vec<Pred>) {
             conditions(right, out);
         }
         _ => {}
-    }
+    })
 }
 
 /// The table of a tree with this first column id, where its rows are the tree's.
 pub fn find_table(logical: &mut Logical, first: ColId) -> Option<&mut Get> {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Get(get) => (get.first == first).then_some(&mut **get),
         Logical::Filter { input, .. }
         | Logical::Project { input, .. }
@@ -123,7 +125,7 @@ pub fn find_table(logical: &mut Logical, first: ColId) -> Option<&mut Get> {
             find_table(left, first).or_else(|| find_table(right, first))
         }
         _ => None,
-    }
+    })
 }
 
 impl QuerySource {

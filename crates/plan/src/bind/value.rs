@@ -15,7 +15,7 @@ use types::{Collation, DataType, SqlError, Value};
 impl Binder<'_> {
     /// Binds a value, which is computed with in the session's manner.
     pub fn expr(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
-        let mut typed = self.value(e)?;
+        let mut typed = self.deeper_value(|b| b.value(e))?;
         if typed.label == Label::Default {
             typed.collation = self.collation();
         }
@@ -138,7 +138,8 @@ impl Binder<'_> {
             let when = match &operand {
                 Some(operand) => {
                     let when = self.expr(&branch.when)?;
-                    self.compare(CompareOp::Equal, operand.clone(), when)?
+                    let operand = self.copied(operand)?;
+                    self.compare(CompareOp::Equal, operand, when)?
                 }
                 None => self.pred(&branch.when)?,
             };

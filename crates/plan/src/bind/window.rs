@@ -34,6 +34,7 @@ impl Binder<'_> {
         call: &ast::FunctionCall,
         over: &ast::Over,
     ) -> Result<Typed, SqlError> {
+        self.count_node()?;
         if self.clause() == Clause::Aggregate {
             let text =
                 "Windowed functions cannot be used in the context of another windowed function or aggregate.";

@@ -15,42 +15,45 @@ use syntax::ast::CompareOp;
 
 /// The rows of a plan.
 pub fn rows(logical: &Logical) -> f64 {
-    let rows = match logical {
-        Logical::One => 1.0,
-        Logical::Get(get) => table_rows(&get.table),
-        Logical::View(view) => view.view.expected_rows(&view.db),
-        Logical::Work(work) => work.rows,
-        Logical::Routine(scan) => scan.rows,
-        Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
-        Logical::Values { rows, .. } => rows.len() as f64,
-        Logical::Filter { input, preds } => rows(input) * kept(preds, input),
-        Logical::Join { kind, left, right, on, .. } => {
-            let (left, right) =
-                (Side { logical: left, rows: rows(left) }, Side { logical: right, rows: rows(right) });
-            join_rows(*kind, &left, &right, on)
-        }
-        Logical::Apply { left, right, .. } => rows(left) * rows(right),
-        Logical::Project { input, .. } | Logical::Window { input, .. } | Logical::Sort { input, .. } => {
-            rows(input)
-        }
-        Logical::Aggregate { scalar: true, .. } => 1.0,
-        Logical::Aggregate { input, keys, .. } => groups(
-            input,
-            keys.iter().map(|key| match key.expr {
-                Expr::Col(id) => Some(id),
-                _ => None,
-            }),
-        ),
-        Logical::Distinct { input, cols } => groups(input, cols.iter().map(|(id, _)| Some(*id))),
-        Logical::Top { input, top } => {
-            let count = top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
-            count.filter(|_| !top.percent).map_or(rows(input), |n| rows(input).min(n as f64))
-        }
-        Logical::Document { .. } => 1.0,
-        Logical::Concat { inputs, .. } => inputs.iter().map(|(input, _)| rows(input)).sum(),
-        Logical::SetOp { left, .. } => rows(&left.0),
-    };
-    rows.clamp(1.0, 1e30)
+    stack::with_room(|| {
+        let rows = match logical {
+            Logical::One => 1.0,
+            Logical::Get(get) => table_rows(&get.table),
+            Logical::View(view) => view.view.expected_rows(&view.db),
+            Logical::Work(work) => work.rows,
+            Logical::Routine(scan) => scan.rows,
+            Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
+            Logical::Values { rows, .. } => rows.len() as f64,
+            Logical::Filter { input, preds } => rows(input) * kept(preds, input),
+            Logical::Join { kind, left, right, on, .. } => {
+                let (left, right) =
+                    (Side { logical: left, rows: rows(left) }, Side { logical: right, rows: rows(right) });
+                join_rows(*kind, &left, &right, on)
+            }
+            Logical::Apply { left, right, .. } => rows(left) * rows(right),
+            Logical::Project { input, .. } | Logical::Window { input, .. } | Logical::Sort { input, .. } => {
+                rows(input)
+            }
+            Logical::Aggregate { scalar: true, .. } => 1.0,
+            Logical::Aggregate { input, keys, .. } => groups(
+                input,
+                keys.iter().map(|key| match key.expr {
+                    Expr::Col(id) => Some(id),
+                    _ => None,
+                }),
+            ),
+            Logical::Distinct { input, cols } => groups(input, cols.iter().map(|(id, _)| Some(*id))),
+            Logical::Top { input, top } => {
+                let count = top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
+                let all = rows(input);
+                count.filter(|_| !top.percent).map_or(all, |n| all.min(n as f64))
+            }
+            Logical::Document { .. } => 1.0,
+            Logical::Concat { inputs, .. } => inputs.iter().map(|(input, _)| rows(input)).sum(),
+            Logical::SetOp { left, .. } => rows(&left.0),
+        };
+        rows.clamp(1.0, 1e30)
+    })
 }
 
 /// The rows of the base table in `logical` (below filters) of which these columns are a unique key.
@@ -85,18 +88,25 @@ pub fn join_rows(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred])
     rows.clamp(1.0, 1e30)
 }
 
+/// The node below filters.
+pub fn below_filters(mut logical: &Logical) -> &Logical {
+    while let Logical::Filter { input, .. } = logical {
+        logical = input;
+    }
+    logical
+}
+
 /// The base table below filters.
 pub fn base(logical: &Logical) -> Option<&Get> {
-    match logical {
+    match below_filters(logical) {
         Logical::Get(get) => Some(get),
-        Logical::Filter { input, .. } => base(input),
         _ => None,
     }
 }
 
 /// The base table that a column comes from, if it comes from one unchanged.
 pub fn source(logical: &Logical, id: ColId) -> Option<&Get> {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Get(get) => get.position(id).map(|_| &**get),
         Logical::Filter { input, .. }
         | Logical::Project { input, .. }
@@ -116,12 +126,12 @@ pub fn source(logical: &Logical, id: ColId) -> Option<&Get> {
             }
         }
         _ => None,
-    }
+    })
 }
 
 /// Different values of a column by which a system view seeks, of all its rows, and these rows.
 fn view_values(logical: &Logical, id: ColId) -> Option<(f64, f64)> {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::View(view) => {
             let at = id.checked_sub(view.first)? as usize;
             let rows = view.view.expected_rows(&view.db);
@@ -134,7 +144,7 @@ fn view_values(logical: &Logical, id: ColId) -> Option<(f64, f64)> {
             view_values(left, id).or_else(|| view_values(right, id))
         }
         _ => None,
-    }
+    })
 }
 
 /// Different values of a column of a base table, of all its rows.
@@ -214,6 +224,9 @@ fn matched(left: &Logical, right: &Logical, right_rows: f64, on: &[Pred]) -> f64
 
 /// The rows of an inner join of two plans with these rows.
 pub fn joined(l: f64, left: &Logical, r: f64, right: &Logical, on: &[Pred]) -> f64 {
+    if on.is_empty() {
+        return l * r;
+    }
     let (mut left_ids, mut right_ids) = (Vec::new(), Vec::new());
     left.offers(&mut left_ids);
     right.offers(&mut right_ids);

@@ -3,6 +3,7 @@
 
 use super::Side;
 use crate::access_path;
+use crate::estimate::below_filters;
 use crate::logical::{JoinKind, Logical, SortKey};
 use crate::planner::{Context, within};
 use crate::view_seek;
@@ -182,20 +183,12 @@ impl Equalities {
             Expr::Col(id) => Some(*id),
             _ => None,
         };
-        match peeled(&right.logical) {
+        match below_filters(&right.logical) {
             Logical::View(view) => {
                 let columns: Vec<ColId> = self.pairs.iter().filter_map(plain).collect();
                 view_seek::pays(view, &columns, left_rows)
             }
             _ => false,
         }
-    }
-}
-
-/// The node below filters.
-pub(super) fn peeled(logical: &Logical) -> &Logical {
-    match logical {
-        Logical::Filter { input, .. } => peeled(input),
-        other => other,
     }
 }

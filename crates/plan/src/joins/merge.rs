@@ -2,15 +2,17 @@
 //! Guarantees: a side that does not come in the order of the keys is sorted.
 
 use super::Side;
-use super::conditions::{Equalities, peeled};
+use super::conditions::Equalities;
 use super::plans::merge_plan;
 use crate::access_path;
 use crate::cost::{BUILD, MERGED, PROBE};
 use crate::estimate;
+use crate::estimate::below_filters;
 use crate::logical::{JoinHint, JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
 use crate::planner::{Context, Planner, sort_slots};
 use expr::{ColId, Expr};
+use stack::Nested;
 use types::{Collation, SqlError};
 
 /// What a merge compares: columns of both sides in an order that both can come in.
@@ -42,7 +44,7 @@ impl MergeKeys {
         };
         let mut keys: Vec<MergeKey> = keys.pairs.iter().enumerate().filter_map(key).collect();
         let natural = |key: &MergeKey| {
-            let comes = |logical, id| match peeled(logical) {
+            let comes = |logical, id| match below_filters(logical) {
                 Logical::Get(get) => access_path::comes_in_order(get, id, key.collation),
                 _ => false,
             };
@@ -137,13 +139,18 @@ impl Planner<'_, '_> {
         }
         let keys = sort_slots(&cx.order, &plan.cols)?;
         let (cols, rows) = (plan.cols.clone(), plan.rows);
-        Ok(Plan { node: Node::Sort { input: Box::new(plan), keys, limit: None }, cols, rows, ordered: true })
+        Ok(Plan {
+            node: Node::Sort { input: Nested::new(plan), keys, limit: None },
+            cols,
+            rows,
+            ordered: true,
+        })
     }
 }
 
 /// A table whose conditions do not make another index the better one.
 fn is_read_as_it_lies(side: &Side) -> bool {
-    match peeled(&side.logical) {
+    match below_filters(&side.logical) {
         Logical::Get(get) => !access_path::seeks_elsewhere(get, &side.preds),
         _ => false,
     }

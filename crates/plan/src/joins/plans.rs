@@ -6,6 +6,7 @@ use crate::logical::JoinKind;
 use crate::nodes::{ApplyPlan, HashJoinPlan, LoopJoinPlan, MergeJoinPlan, Node, Plan};
 use crate::physical::{gives_both, pred_slots, slots};
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 use types::SqlError;
 
 fn combined(kind: JoinKind, left: &Plan, right: &Plan) -> (Vec<ColId>, Vec<ColId>) {
@@ -49,7 +50,7 @@ pub(super) fn hash_plan(
         plan.right_keys.push(r);
         plan.collations.push(collation);
     }
-    let node = Node::HashJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
+    let node = Node::HashJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
     Ok(Plan { node, cols, rows, ordered: false })
 }
 
@@ -58,7 +59,7 @@ pub(super) fn loop_plan(kind: JoinKind, left: Plan, right: Plan, on: Vec<Pred>) 
     let rows = left.rows * right.rows;
     let plan =
         LoopJoinPlan { kind, on: residual(on, &both)?, left_width: left.width(), right_width: right.width() };
-    let node = Node::LoopJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
+    let node = Node::LoopJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
     Ok(Plan { node, cols, rows, ordered: false })
 }
 
@@ -81,7 +82,12 @@ pub fn apply_plan(
     let rows = left.rows * right.rows;
     let left_width = left.width();
     let plan = ApplyPlan { kind, args, right, residual, left_width };
-    Ok(Plan { node: Node::Apply { left: Box::new(left), plan: Box::new(plan) }, cols, rows, ordered: false })
+    Ok(Plan {
+        node: Node::Apply { left: Nested::new(left), plan: Box::new(plan) },
+        cols,
+        rows,
+        ordered: false,
+    })
 }
 
 pub(super) fn merge_plan(
@@ -117,6 +123,6 @@ pub(super) fn merge_plan(
         !merge.keys.iter().any(|key| key.pair == at - 1)
     });
     plan.residual = residual(keys.into_conditions(), &both)?;
-    let node = Node::MergeJoin { left: Box::new(left), right: Box::new(right), plan: Box::new(plan) };
+    let node = Node::MergeJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
     Ok(Plan { node, cols, rows, ordered: false })
 }

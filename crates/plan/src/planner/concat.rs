@@ -9,12 +9,13 @@ use crate::nodes::{Node, Plan, SortSlot};
 use crate::own_node::OwnNode;
 use crate::physical::exactly;
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 use types::SqlError;
 
 /// Inputs that each come in the order of these keys; so do its rows.
 #[derive(Debug)]
 pub struct MergeConcat {
-    pub inputs: Vec<Plan>,
+    pub inputs: Nested<Vec<Plan>>,
     pub keys: Vec<SortSlot>,
 }
 
@@ -72,8 +73,11 @@ impl Planner<'_, '_> {
         let cols: Vec<ColId> = wanted.into_iter().map(|at| cols[at]).collect();
         let rows = plans.iter().map(|p| p.rows).sum();
         let node = match merges {
-            true => Node::Own(Box::new(MergeConcat { keys: sort_slots(&cx.order, &cols)?, inputs: plans })),
-            false => Node::Concat(plans),
+            true => Node::Own(Box::new(MergeConcat {
+                keys: sort_slots(&cx.order, &cols)?,
+                inputs: Nested::new(plans),
+            })),
+            false => Node::Concat(Nested::new(plans)),
         };
         self.above(Plan { node, cols, rows, ordered: merges }, above)
     }

@@ -8,6 +8,7 @@ use crate::nodes::{AggregatePlan, Node, Plan};
 use crate::physical::{self, slots};
 use expr::aggregate::Aggregate;
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 use types::{Collation, SqlError};
 
 impl Planner<'_, '_> {
@@ -25,7 +26,7 @@ impl Planner<'_, '_> {
         let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
         let rows = groups.min(plan.rows).max(1.0);
         let streams = self.streams(&plan);
-        let node = Node::Distinct { input: Box::new(plan), collations, streams };
+        let node = Node::Distinct { input: Nested::new(plan), collations, streams };
         Ok(Plan { node, cols: ids, rows, ordered: false })
     }
 
@@ -101,7 +102,7 @@ impl Planner<'_, '_> {
                 slots(e, &plan.cols)?;
             }
         }
-        let node = Node::Aggregate { input: Box::new(plan), plan: Box::new(own) };
+        let node = Node::Aggregate { input: Nested::new(plan), plan: Box::new(own) };
         self.above(Plan { node, cols, rows, ordered: false }, above)
     }
 }

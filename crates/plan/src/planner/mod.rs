@@ -10,6 +10,7 @@ use crate::nodes::{Node, Plan};
 use crate::physical::{pred_slots, slots};
 use crate::rewrite::rewrite;
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 use types::{Collation, SqlError};
 
 pub mod concat;
@@ -71,75 +72,88 @@ impl Planner<'_, '_> {
 
     /// Plans a node under conditions that its rows must satisfy.
     fn node(&mut self, logical: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
-        self.binder.check_cancel()?;
-        match logical {
-            Logical::One => {
-                self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
-            }
-            Logical::Get(get) => self.get(get, preds, cx),
-            Logical::View(view) => self.view(view, preds, cx),
-            Logical::Routine(scan) => {
-                let (rows, (cols, keep)) = (scan.rows, kept(scan.first, scan.width, &cx.with(&preds)));
-                self.above(Plan { node: Node::Routine { scan, keep }, cols, rows, ordered: false }, preds)
-            }
-            Logical::Work(work) => {
-                let (cols, keep) = kept(work.first, work.width, &cx.with(&preds));
-                let node = Node::Work { source: work.source, keep };
-                self.above(Plan { node, cols, rows: work.rows, ordered: false }, preds)
-            }
-            Logical::Recursive { anchor, steps, cols, work, limit } => {
-                let anchor = Box::new(self.branch(anchor.0, &anchor.1)?);
-                let mut plans = Vec::with_capacity(steps.len());
-                for (step, ids) in steps {
-                    plans.push(self.branch(step, &ids)?);
+        stack::with_room(|| {
+            self.binder.check_cancel()?;
+            match logical {
+                Logical::One => {
+                    self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
                 }
-                let rows = anchor.rows * 10.0;
-                let node = Node::Recursive { anchor, steps: plans, work, limit };
-                self.above(Plan { node, cols, rows, ordered: false }, preds)
+                Logical::Get(get) => self.get(get, preds, cx),
+                Logical::View(view) => self.view(view, preds, cx),
+                Logical::Routine(scan) => {
+                    let (rows, (cols, keep)) = (scan.rows, kept(scan.first, scan.width, &cx.with(&preds)));
+                    self.above(Plan { node: Node::Routine { scan, keep }, cols, rows, ordered: false }, preds)
+                }
+                Logical::Work(work) => {
+                    let (cols, keep) = kept(work.first, work.width, &cx.with(&preds));
+                    let node = Node::Work { source: work.source, keep };
+                    self.above(Plan { node, cols, rows: work.rows, ordered: false }, preds)
+                }
+                Logical::Recursive { anchor, steps, cols, work, limit } => {
+                    let (anchor, ids) = anchor.into_inner();
+                    let anchor = Nested::new(self.branch(anchor, &ids)?);
+                    let mut plans = Vec::with_capacity(steps.len());
+                    for (step, ids) in steps.into_inner() {
+                        plans.push(self.branch(step, &ids)?);
+                    }
+                    let rows = anchor.rows * 10.0;
+                    let node = Node::Recursive { anchor, steps: Nested::new(plans), work, limit };
+                    self.above(Plan { node, cols, rows, ordered: false }, preds)
+                }
+                Logical::Values { rows, cols } => {
+                    let count = rows.len() as f64;
+                    self.above(Plan { node: Node::Values(rows), cols, rows: count, ordered: false }, preds)
+                }
+                Logical::Filter { input, preds: own } => {
+                    // What a view or a security policy says of a table's rows is asked first: the others must not stumble over rows that
+                    // are not seen.
+                    let (mut all, more) =
+                        if matches!(*input, Logical::Get(_)) { (own, preds) } else { (preds, own) };
+                    all.extend(more);
+                    self.filter(input.into_inner(), all, cx)
+                }
+                Logical::Join { kind, left, right, on, hint } => self.join(
+                    Join { kind, left: left.into_inner(), right: right.into_inner(), on, hint },
+                    preds,
+                    cx,
+                ),
+                Logical::Apply { outer, left, right, args } => {
+                    self.apply(outer, left.into_inner(), right.into_inner(), args, preds, cx)
+                }
+                Logical::Project { input, exprs } => self.project(input.into_inner(), exprs, preds, cx),
+                Logical::Aggregate { input, keys, aggregates, scalar, totals } => {
+                    self.aggregate(input.into_inner(), (keys, aggregates), (scalar, totals), preds, cx)
+                }
+                Logical::Window { input, calls } => self.window(input.into_inner(), calls, preds, cx),
+                Logical::Distinct { input, cols } => self.distinct(input.into_inner(), &cols, preds),
+                Logical::Sort { input, keys } => self.sort(input.into_inner(), keys, preds, cx),
+                Logical::Top { input, top } => {
+                    let plan = self.top(input.into_inner(), top, &cx.with(&preds))?;
+                    self.above(plan, preds)
+                }
+                Logical::Document { input, cols, document, pieces, output } => {
+                    let input = Nested::new(self.branch(input.into_inner(), &cols)?);
+                    let node = Node::Document { input, document, pieces };
+                    self.above(Plan { node, cols: vec![output], rows: 1.0, ordered: false }, preds)
+                }
+                Logical::Concat { inputs, cols } => self.concat(inputs.into_inner(), cols, preds, cx),
+                Logical::SetOp { except, left, right, cols } => {
+                    let ((left, left_ids), (right, right_ids)) = (left.into_inner(), right.into_inner());
+                    let left = self.branch(left, &left_ids)?;
+                    let right = self.branch(right, &right_ids)?;
+                    let collations = cols.iter().map(|(_, c)| *c).collect();
+                    let rows = left.rows;
+                    let node = Node::SetOp {
+                        left: Nested::new(left),
+                        right: Nested::new(right),
+                        except,
+                        collations,
+                    };
+                    let cols = cols.iter().map(|(id, _)| *id).collect();
+                    self.above(Plan { node, cols, rows, ordered: false }, preds)
+                }
             }
-            Logical::Values { rows, cols } => {
-                let count = rows.len() as f64;
-                self.above(Plan { node: Node::Values(rows), cols, rows: count, ordered: false }, preds)
-            }
-            Logical::Filter { input, preds: own } => {
-                // What a view or a security policy says of a table's rows is asked first: the others must not stumble over rows that
-                // are not seen.
-                let (mut all, more) =
-                    if matches!(*input, Logical::Get(_)) { (own, preds) } else { (preds, own) };
-                all.extend(more);
-                self.filter(*input, all, cx)
-            }
-            Logical::Join { kind, left, right, on, hint } => {
-                self.join(Join { kind, left: *left, right: *right, on, hint }, preds, cx)
-            }
-            Logical::Apply { outer, left, right, args } => self.apply(outer, *left, *right, args, preds, cx),
-            Logical::Project { input, exprs } => self.project(*input, exprs, preds, cx),
-            Logical::Aggregate { input, keys, aggregates, scalar, totals } => {
-                self.aggregate(*input, (keys, aggregates), (scalar, totals), preds, cx)
-            }
-            Logical::Window { input, calls } => self.window(*input, calls, preds, cx),
-            Logical::Distinct { input, cols } => self.distinct(*input, &cols, preds),
-            Logical::Sort { input, keys } => self.sort(*input, keys, preds, cx),
-            Logical::Top { input, top } => {
-                let plan = self.top(*input, top, &cx.with(&preds))?;
-                self.above(plan, preds)
-            }
-            Logical::Document { input, cols, document, pieces, output } => {
-                let input = Box::new(self.branch(*input, &cols)?);
-                let node = Node::Document { input, document, pieces };
-                self.above(Plan { node, cols: vec![output], rows: 1.0, ordered: false }, preds)
-            }
-            Logical::Concat { inputs, cols } => self.concat(inputs, cols, preds, cx),
-            Logical::SetOp { except, left, right, cols } => {
-                let left = self.branch(left.0, &left.1)?;
-                let right = self.branch(right.0, &right.1)?;
-                let collations = cols.iter().map(|(_, c)| *c).collect();
-                let rows = left.rows;
-                let node = Node::SetOp { left: Box::new(left), right: Box::new(right), except, collations };
-                let cols = cols.iter().map(|(id, _)| *id).collect();
-                self.above(Plan { node, cols, rows, ordered: false }, preds)
-            }
-        }
+        })
     }
 
     /// A filter operator for what could not go further down.
@@ -148,7 +162,7 @@ impl Planner<'_, '_> {
         pred_slots(&mut pred, &plan.cols)?;
         let (cols, ordered) = (plan.cols.clone(), plan.ordered);
         let rows = (plan.rows * 0.3).max(1.0);
-        Ok(Plan { node: Node::Filter { input: Box::new(plan), pred }, cols, rows, ordered })
+        Ok(Plan { node: Node::Filter { input: Nested::new(plan), pred }, cols, rows, ordered })
     }
 
     /// WHERE: EXISTS and IN of subqueries become semi joins where that is simple.
@@ -164,14 +178,19 @@ impl Planner<'_, '_> {
             if pred.is_false() {
                 // Nothing can come: the input is planned for its columns only.
                 let plan = self.node(input, Vec::new(), &cx.unordered())?;
-                let (cols, node) = (plan.cols.clone(), Node::Filter { input: Box::new(plan), pred });
+                let (cols, node) = (plan.cols.clone(), Node::Filter { input: Nested::new(plan), pred });
                 return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
             }
             match decorrelate::semi_join(pred, &self.binder.subqueries) {
                 Ok((kind, right, on)) => {
                     let right = rewrite(right, self.binder)?;
-                    input =
-                        Logical::Join { kind, left: Box::new(input), right: Box::new(right), on, hint: None };
+                    input = Logical::Join {
+                        kind,
+                        left: Nested::new(input),
+                        right: Nested::new(right),
+                        on,
+                        hint: None,
+                    };
                 }
                 Err(pred) => rest.push(*pred),
             }
@@ -226,7 +245,8 @@ impl Planner<'_, '_> {
             slots(e, &plan.cols)?;
         }
         let (rows, ordered) = (plan.rows, plan.ordered);
-        let plan = Plan { node: Node::Project { input: Box::new(plan), exprs: list }, cols, rows, ordered };
+        let plan =
+            Plan { node: Node::Project { input: Nested::new(plan), exprs: list }, cols, rows, ordered };
         self.above(plan, above)
     }
 
@@ -262,5 +282,5 @@ impl Planner<'_, '_> {
 
 /// A plan that gives no rows: its input is never opened.
 fn empty(plan: Plan) -> Plan {
-    Plan { node: Node::Concat(Vec::new()), ..plan }
+    Plan { node: Node::Concat(Nested::new(Vec::new())), ..plan }
 }

@@ -6,6 +6,8 @@ use crate::logical::{Logical, SortKey, TopSpec, WindowCall};
 use crate::nodes::{Node, Plan, SortSlot, TopPlan};
 use crate::physical::slots;
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
+use std::collections::HashMap;
 use types::SqlError;
 
 impl Planner<'_, '_> {
@@ -53,7 +55,7 @@ impl Planner<'_, '_> {
             let rows = plan.rows;
             // Without keys any order is the window's.
             streams |= calls.iter().all(|call| call.partition.is_empty() && call.order.is_empty());
-            let node = Node::Window { input: Box::new(plan), calls, streams };
+            let node = Node::Window { input: Nested::new(plan), calls, streams };
             plan = Plan { node, cols, rows, ordered: false };
             streams = false;
         }
@@ -79,7 +81,7 @@ impl Planner<'_, '_> {
         let keys = sort_slots(&keys, &plan.cols)?;
         let (cols, rows) = (plan.cols.clone(), plan.rows);
         let limit = cx.goal.and_then(|n| usize::try_from(n).ok());
-        Ok(Plan { node: Node::Sort { input: Box::new(plan), keys, limit }, cols, rows, ordered: false })
+        Ok(Plan { node: Node::Sort { input: Nested::new(plan), keys, limit }, cols, rows, ordered: false })
     }
 
     pub(super) fn top(&mut self, input: Logical, top: TopSpec, cx: &Context) -> Result<Plan, SqlError> {
@@ -102,7 +104,7 @@ impl Planner<'_, '_> {
         let own = TopPlan { count: top.count, percent: top.percent, ties, offset: top.offset };
         let (cols, ordered) = (plan.cols.clone(), false);
         let rows = goal.map_or(plan.rows, |n| plan.rows.min(n as f64));
-        Ok(Plan { node: Node::Top { input: Box::new(plan), plan: Box::new(own) }, cols, rows, ordered })
+        Ok(Plan { node: Node::Top { input: Nested::new(plan), plan: Box::new(own) }, cols, rows, ordered })
     }
 }
 
@@ -164,13 +166,15 @@ fn gives(given: &[SortKey], cx: &Context) -> bool {
 
 /// Calls over the same partitions in the same order belong to one operator; in the order in which they are met.
 fn by_window(calls: Vec<WindowCall>) -> Vec<Vec<WindowCall>> {
-    let mut windows: Vec<(String, Vec<WindowCall>)> = Vec::new();
+    let mut windows: Vec<Vec<WindowCall>> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for call in calls {
         let window = format!("{:?} {:?}", call.partition, call.order);
-        match windows.iter_mut().find(|(other, _)| *other == window) {
-            Some((_, calls)) => calls.push(call),
-            None => windows.push((window, vec![call])),
+        let at = *known.entry(window).or_insert(windows.len());
+        match windows.get_mut(at) {
+            Some(calls) => calls.push(call),
+            None => windows.push(vec![call]),
         }
     }
-    windows.into_iter().map(|(_, calls)| calls).collect()
+    windows
 }

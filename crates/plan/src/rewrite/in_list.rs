@@ -9,19 +9,23 @@ use crate::bind::Binder;
 use crate::estimate;
 use crate::logical::{JoinKind, Logical};
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
+use stack::Nested;
 use syntax::ast::CompareOp;
 
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "InList", apply: node };
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    if pass.is_over() {
+        return logical;
+    }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
             let found = preds.iter().position(|pred| list_of(pred, &input).is_some());
             let Some(at) = found else { return Logical::Filter { input, preds } };
             let Pred::InList(list) = preds.remove(at) else { unreachable!("it was a list") };
             pass.changed();
-            joined(*input, *list, pass.binder).filtered(preds)
+            joined(input.into_inner(), *list, pass.binder).filtered(preds)
         }
         other => other,
     }
@@ -45,21 +49,21 @@ fn list_of<'p>(pred: &'p Pred, input: &Logical) -> Option<&'p InListExpr> {
 
 /// The table that the column comes from, through filters and inner joins alone: nothing that a row more or less would change.
 fn source_table(input: &Logical, id: ColId) -> Option<&crate::logical::Get> {
-    match input {
+    stack::with_room(|| match input {
         Logical::Get(get) => get.position(id).map(|_| &**get),
         Logical::Filter { input, .. } => source_table(input, id),
         Logical::Join { kind: JoinKind::Inner, left, right, hint: None, .. } => {
             source_table(left, id).or_else(|| source_table(right, id))
         }
         _ => None,
-    }
+    })
 }
 
 fn joined(input: Logical, list: InListExpr, binder: &mut Binder<'_>) -> Logical {
     let value = binder.new_col();
     let rows = list.list.into_iter().map(|e| vec![e]).collect();
     let values = Logical::Values { rows, cols: vec![value] };
-    let different = Logical::Distinct { input: Box::new(values), cols: vec![(value, list.collation)] };
+    let different = Logical::Distinct { input: Nested::new(values), cols: vec![(value, list.collation)] };
     let compare = CompareExpr {
         op: CompareOp::Equal,
         left: Expr::Col(value),
@@ -68,5 +72,11 @@ fn joined(input: Logical, list: InListExpr, binder: &mut Binder<'_>) -> Logical 
     };
     let on = vec![Pred::Compare(Box::new(compare))];
     debug_assert!(estimate::rows(&different) >= 1.0);
-    Logical::Join { kind: JoinKind::Inner, left: Box::new(different), right: Box::new(input), on, hint: None }
+    Logical::Join {
+        kind: JoinKind::Inner,
+        left: Nested::new(different),
+        right: Nested::new(input),
+        on,
+        hint: None,
+    }
 }

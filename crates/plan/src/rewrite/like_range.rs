@@ -13,6 +13,9 @@ use types::{DataType, Len, Value};
 pub static RULE: Rewrite = Rewrite { name: "LikeRange", apply: node };
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    if pass.is_over() {
+        return logical;
+    }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
             let ranges: Vec<Pred> =

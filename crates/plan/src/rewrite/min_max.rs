@@ -13,6 +13,7 @@ use crate::logical::{Logical, SortKey, TopSpec};
 use catalog::IndexDef;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 use std::sync::Arc;
 use types::Value;
 
@@ -20,13 +21,16 @@ use types::Value;
 pub static RULE: Rewrite = Rewrite { name: "MinMax", apply: node };
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    if pass.is_over() {
+        return logical;
+    }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Aggregate { input, keys, aggregates, scalar: true, totals } if keys.is_empty() => {
             let input = match aggregates.as_slice() {
-                [one] => first_or_last(*input, one, pass),
-                _ => *input,
+                [one] => first_or_last(input.into_inner(), one, pass),
+                _ => input.into_inner(),
             };
-            Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: true, totals }
+            Logical::Aggregate { input: Nested::new(input), keys, aggregates, scalar: true, totals }
         }
         other => other,
     }
@@ -49,9 +53,9 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let column = &get.table.columns[at];
     let key = SortKey { expr: Expr::Col(id), descending, collation: column.collation };
     let preds = if column.nullable { vec![Pred::IsNull(Box::new(Expr::Col(id)), true)] } else { Vec::new() };
-    let sorted = Logical::Sort { input: Box::new(input.filtered(preds)), keys: vec![key] };
+    let sorted = Logical::Sort { input: Nested::new(input.filtered(preds)), keys: vec![key] };
     let top = TopSpec { count: Some(Expr::Const(Value::BigInt(1))), ..TopSpec::default() };
-    Logical::Top { input: Box::new(sorted), top }
+    Logical::Top { input: Nested::new(sorted), top }
 }
 
 /// Whether an index has the column behind columns of which the conditions name one value, and the entry is among the first few

@@ -10,6 +10,9 @@ use expr::Pred;
 pub static RULE: Rewrite = Rewrite { name: "OrFactors", apply: node };
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    if pass.is_over() {
+        return logical;
+    }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, preds } => Logical::Filter { input, preds: factored(preds, pass) },
         Logical::Join { kind, left, right, on, hint } => {

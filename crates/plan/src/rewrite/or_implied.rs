@@ -14,6 +14,9 @@ const MOST_BRANCHES: usize = 16;
 pub static RULE: Rewrite = Rewrite { name: "OrImplied", apply: node };
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    if pass.is_over() {
+        return logical;
+    }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
             if add_implied(&mut preds, &tables(&input)) {
@@ -35,7 +38,7 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
 
 /// The columns of each base table whose rows reach a node as they are.
 fn tables(logical: &Logical) -> Vec<RangeInclusive<ColId>> {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Get(get) => vec![get.first..=get.locator()],
         Logical::Filter { input, .. } => tables(input),
         Logical::Join { kind: JoinKind::Inner, left, right, .. } => {
@@ -44,7 +47,7 @@ fn tables(logical: &Logical) -> Vec<RangeInclusive<ColId>> {
             all
         }
         _ => Vec::new(),
-    }
+    })
 }
 
 /// Adds what follows; whether something did.

@@ -24,6 +24,11 @@ impl<'p, 'a> Pass<'p, 'a> {
         Pass { binder, changes: 0 }
     }
 
+    /// The session was told to stop: what has not been rewritten stays as it is.
+    pub fn is_over(&self) -> bool {
+        self.binder.check_cancel().is_err()
+    }
+
     /// A place of the plan is another one now.
     pub fn changed(&mut self) {
         self.changes += 1;

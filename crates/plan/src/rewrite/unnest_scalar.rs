@@ -13,6 +13,7 @@ use crate::estimate;
 use crate::logical::{GroupCol, JoinKind, Logical};
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, CompareExpr, Expr, Pred, SubRef};
+use stack::Nested;
 use syntax::ast::CompareOp;
 use types::Collation;
 
@@ -23,16 +24,22 @@ const FEW_ROWS: f64 = 10.0;
 pub static RULE: Rewrite = Rewrite { name: "UnnestScalar", apply: node };
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+    if pass.is_over() {
+        return logical;
+    }
     let logical = with_inputs(logical, &mut |input| node(input, pass));
     let Logical::Filter { mut input, preds } = logical else { return logical };
     let (with, mut plain): (Vec<Pred>, Vec<Pred>) = preds.into_iter().partition(Pred::has_subquery);
+    if with.is_empty() {
+        return Logical::Filter { input, preds: plain };
+    }
     let outer_rows = estimate::rows(&input) * estimate::kept(&plain, &input);
     for pred in with {
         match unnested(&pred, outer_rows, pass.binder) {
             Some((right, on, pred)) => {
                 pass.changed();
-                let (left, right) = (input, Box::new(right));
-                input = Box::new(Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None });
+                let (left, right) = (input, Nested::new(right));
+                input = Nested::new(Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None });
                 plain.push(pred);
             }
             None => plain.push(pred),
@@ -83,9 +90,9 @@ fn unnested(pred: &Pred, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Lo
     }
     let aggregates = aggregates.to_vec();
     let mut right =
-        Logical::Aggregate { input: Box::new(input), keys, aggregates, scalar: false, totals: Vec::new() };
+        Logical::Aggregate { input: Nested::new(input), keys, aggregates, scalar: false, totals: Vec::new() };
     if let Some(exprs) = exprs {
-        right = Logical::Project { input: Box::new(right), exprs: exprs.to_vec() };
+        right = Logical::Project { input: Nested::new(right), exprs: exprs.to_vec() };
     }
     if mentions(&right, &slots) {
         return None;
@@ -102,6 +109,7 @@ fn strict_subquery(e: &Expr) -> Option<&SubRef> {
         Expr::Subquery(sub) => Some(sub),
         Expr::Convert(c) => strict_subquery(&c.operand),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => strict_subquery(e),
+        Expr::Deep(e) => stack::with_room(|| strict_subquery(e)),
         Expr::Binary(b) => match (strict_subquery(&b.left), strict_subquery(&b.right)) {
             (Some(sub), None) if !b.right.has_subquery() => Some(sub),
             (None, Some(sub)) if !b.left.has_subquery() => Some(sub),
@@ -116,16 +124,16 @@ fn strict_subquery(e: &Expr) -> Option<&SubRef> {
 type Shape<'l> = (Option<&'l [(ColId, Expr)]>, &'l [Aggregate], &'l Logical);
 
 fn shape(logical: &Logical) -> Option<Shape<'_>> {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Aggregate { input, keys, aggregates, scalar: true, .. } if keys.is_empty() => {
-            Some((None, aggregates, input))
+            Some((None, &aggregates[..], &**input))
         }
         Logical::Project { input, exprs } => match shape(input)? {
-            (None, aggregates, inner) => Some((Some(exprs), aggregates, inner)),
+            (None, aggregates, inner) => Some((Some(&exprs[..]), aggregates, inner)),
             _ => None,
         },
         _ => None,
-    }
+    })
 }
 
 /// Whether the column is NULL when the aggregates have seen no row.
@@ -143,6 +151,7 @@ fn is_strict(e: &Expr, nullable: &dyn Fn(ColId) -> bool) -> bool {
         Expr::Col(id) => nullable(*id),
         Expr::Convert(c) => is_strict(&c.operand, nullable),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => is_strict(e, nullable),
+        Expr::Deep(e) => stack::with_room(|| is_strict(e, nullable)),
         Expr::Binary(b) => is_strict(&b.left, nullable) || is_strict(&b.right, nullable),
         _ => false,
     }
@@ -215,6 +224,7 @@ fn replace(e: &mut Expr, column: ColId) {
         Expr::Subquery(_) => *e = Expr::Col(column),
         Expr::Convert(c) => replace(&mut c.operand, column),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => replace(e, column),
+        Expr::Deep(e) => stack::with_room(|| replace(e, column)),
         Expr::Binary(b) => {
             replace(&mut b.left, column);
             replace(&mut b.right, column);

@@ -2,10 +2,12 @@
 
 use crate::logical::{Logical, WindowKind};
 use expr::{ColId, Expr, Pred};
+use stack::Nested;
 
 /// The node with each of its inputs replaced by what `f` makes of it.
 pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> Logical {
-    let mut boxed = |input: Box<Logical>| Box::new(f(*input));
+    let f = &mut |input: Logical| stack::with_room(|| f(input));
+    let mut boxed = |input: Nested<Logical>| Nested::new(f(input.into_inner()));
     match logical {
         Logical::One
         | Logical::Get(_)
@@ -14,8 +16,10 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
         | Logical::Work(_)
         | Logical::Values { .. } => logical,
         Logical::Recursive { anchor, steps, cols, work, limit } => {
-            let anchor = Box::new((f(anchor.0), anchor.1));
-            let steps = steps.into_iter().map(|(step, ids)| (f(step), ids)).collect();
+            let (anchor, ids) = anchor.into_inner();
+            let anchor = Nested::new((f(anchor), ids));
+            let steps = steps.into_inner().into_iter().map(|(step, ids)| (f(step), ids)).collect();
+            let steps = Nested::new(steps);
             Logical::Recursive { anchor, steps, cols, work, limit }
         }
         Logical::Filter { input, preds } => Logical::Filter { input: boxed(input), preds },
@@ -37,11 +41,14 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
             Logical::Document { input: boxed(input), cols, document, pieces, output }
         }
         Logical::Concat { inputs, cols } => {
-            let inputs = inputs.into_iter().map(|(input, ids)| (f(input), ids)).collect();
+            let inputs = inputs.into_inner().into_iter().map(|(input, ids)| (f(input), ids)).collect();
+            let inputs = Nested::new(inputs);
             Logical::Concat { inputs, cols }
         }
         Logical::SetOp { except, left, right, cols } => {
-            let (left, right) = (Box::new((f(left.0), left.1)), Box::new((f(right.0), right.1)));
+            let ((left, left_ids), (right, right_ids)) = (left.into_inner(), right.into_inner());
+            let left = Nested::new((f(left), left_ids));
+            let right = Nested::new((f(right), right_ids));
             Logical::SetOp { except, left, right, cols }
         }
     }
@@ -124,9 +131,11 @@ fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
 
 /// Whether one of these parameters is used somewhere in a plan.
 pub fn mentions(logical: &Logical, slots: &[usize]) -> bool {
-    let mut found = false;
-    own_leaves(logical, &mut |leaf| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot)));
-    found || inputs(logical).into_iter().any(|input| mentions(input, slots))
+    stack::with_room(|| {
+        let mut found = false;
+        own_leaves(logical, &mut |leaf| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot)));
+        found || inputs(logical).into_iter().any(|input| mentions(input, slots))
+    })
 }
 
 /// Whether a condition has a part whose value may change from call to call.
@@ -145,16 +154,18 @@ pub fn is_volatile(pred: &Pred) -> bool {
 
 /// A column that a node uses and none of its inputs offers; none in a sound plan.
 pub fn missing_column(logical: &Logical) -> Option<ColId> {
-    let below = inputs(logical);
-    let mut offered = Vec::new();
-    below.iter().for_each(|input| input.offers(&mut offered));
-    let mut missing = None;
-    own_leaves(logical, &mut |leaf| {
-        if let Expr::Col(id) = leaf
-            && !offered.contains(id)
-        {
-            missing = Some(*id);
-        }
-    });
-    missing.or_else(|| below.into_iter().find_map(missing_column))
+    stack::with_room(|| {
+        let below = inputs(logical);
+        let mut offered = Vec::new();
+        below.iter().for_each(|input| input.offers(&mut offered));
+        let mut missing = None;
+        own_leaves(logical, &mut |leaf| {
+            if let Expr::Col(id) = leaf
+                && !offered.contains(id)
+            {
+                missing = Some(*id);
+            }
+        });
+        missing.or_else(|| below.into_iter().find_map(missing_column))
+    })
 }

@@ -30,7 +30,7 @@ mod types;
 use crate::ast::{AssignOp, Span, Stmt};
 use crate::error::SyntaxError;
 use crate::lexer::{ParseSettings, Tok, Token, Tokens, tokenize_with, unquote};
-use crate::{MAX_DEPTH, MAX_HEIGHT, MAX_STACK};
+use crate::{MAX_DEPTH, MAX_HEIGHT};
 use compact_str::CompactString;
 
 /// What every rule returns.
@@ -49,7 +49,6 @@ pub struct Parsed {
 
 /// Parses a whole batch.
 pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError> {
-    let stack_base = stack_position();
     let tokens = tokenize_with(text, settings);
     let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
     let mut parser = Parser {
@@ -58,7 +57,6 @@ pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError>
         pos: 0,
         depth: 0,
         high: 0,
-        stack_base,
         prolog: Default::default(),
         namespaces: Vec::new(),
         returns: false,
@@ -70,13 +68,6 @@ pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError>
     }
 }
 
-/// Roughly where the stack ends now.
-#[inline(never)]
-fn stack_position() -> usize {
-    let here = 0u8;
-    (&raw const here).addr()
-}
-
 struct Parser<'a> {
     text: &'a str,
     tokens: Tokens,
@@ -86,8 +77,6 @@ struct Parser<'a> {
     depth: u32,
     /// Greatest depth of a node since the innermost loop over left-deep operators began.
     high: u32,
-    /// Where the stack was when parsing began.
-    stack_base: usize,
     /// WITH XMLNAMESPACES of the statement, as a query declares them.
     prolog: compact_str::CompactString,
     /// The same, each with its prefix and its URI; no prefix for the default.
@@ -263,14 +252,12 @@ impl<'a> Parser<'a> {
 
     /// Runs a rule that may contain itself, one level deeper.
     fn nest<T>(&mut self, rule: impl FnOnce(&mut Self) -> P<T>) -> P<T> {
-        // Builds without optimisation have far larger frames: the stack in use is measured, not guessed.
-        let used = self.stack_base.abs_diff(stack_position());
-        if self.depth >= MAX_DEPTH || used > MAX_STACK {
+        if self.depth >= MAX_DEPTH {
             return Err(SyntaxError::too_deep(self.peek().span.line));
         }
         self.depth += 1;
         self.high = self.high.max(self.depth);
-        let result = rule(self);
+        let result = stack::with_room(|| rule(self));
         self.depth -= 1;
         result
     }

@@ -120,7 +120,8 @@ pub fn run_batch(
     let gives_back = core.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
-    let end = run.main();
+    // Procedures, functions and triggers call one another.
+    let end = stack::with_room(|| run.main());
     run.counts.run.ended(begun);
     run.core.caught.truncate(run.base_depth);
     run.core.cursors.leave(gives_back);

@@ -24,6 +24,7 @@ pub(super) fn add_elements(
     let period = crate::stmt::temporal::period_of(elements)?;
     let mut hidden = (false, false);
     for element in elements {
+        work.core.check_cancel()?;
         match element {
             // Indexes come behind all columns.
             TableElement::Period { .. } | TableElement::Index(_) => {}

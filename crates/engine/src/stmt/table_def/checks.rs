@@ -28,15 +28,18 @@ fn two_clustered(table: &str) -> SqlError {
     SqlError::new(8112, 16, 0, text)
 }
 
+/// 1702: a column too many.
+pub(super) fn check_count(table: &NewTable) -> Result<(), SqlError> {
+    let Some(column) = table.columns.get(MAX_COLUMNS) else { return Ok(()) };
+    let text = format!(
+        "CREATE TABLE failed because column '{}' in table '{}' exceeds the maximum of {MAX_COLUMNS} columns.",
+        column.name, table.name
+    );
+    Err(SqlError::new(1702, 16, 1, text))
+}
+
 pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
     let name = &table.name;
-    if table.columns.len() > MAX_COLUMNS {
-        let text = format!(
-            "CREATE TABLE failed because column '{}' in table '{name}' exceeds the maximum of {MAX_COLUMNS} columns.",
-            table.columns[MAX_COLUMNS].name
-        );
-        return Err(SqlError::new(1702, 16, 1, text));
-    }
     if table.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
         let text = format!(
             "Multiple identity columns specified for table '{name}'. Only one identity column per table is allowed."

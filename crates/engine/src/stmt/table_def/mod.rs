@@ -19,7 +19,7 @@ mod key;
 mod text;
 
 pub use checks::second_row_version;
-use checks::{check_clustered, check_table};
+use checks::{check_clustered, check_count, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
 use key::add_inline_index;
 pub use key::{check_included, fill_factor, key_columns, key_constraint, new_foreign_key, nullable_key};
@@ -131,6 +131,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
     for element in &stmt.elements {
         if let TableElement::Column(column) = element {
             add_column(&mut table, column, batch, defaults)?;
+            check_count(&table)?;
         }
     }
     // A computed column may be computed from any other, so they come when all are known.

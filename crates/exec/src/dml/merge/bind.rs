@@ -1,5 +1,6 @@
 //! Binding of MERGE: which sides the clauses see, how the two are joined, what the join has to give.
 
+use stack::Nested;
 use std::sync::Arc;
 
 use super::{Action, Case, Clause, MergePlan, clauses};
@@ -503,7 +504,7 @@ fn join(
     // NULL where a joined row has no source.
     let there = binder.new_col();
     let source =
-        Logical::Project { input: Box::new(source), exprs: vec![(there, Expr::Const(Value::Int(1)))] };
+        Logical::Project { input: Nested::new(source), exprs: vec![(there, Expr::Const(Value::Int(1)))] };
     let target = sides.rows;
     let (kind, left, right) = match (bound.has(Case::SourceOnly), bound.has(Case::TargetOnly)) {
         (true, true) => (JoinKind::Full, source, target),
@@ -511,7 +512,7 @@ fn join(
         (false, true) => (JoinKind::Left, target, source),
         (false, false) => (JoinKind::Inner, source, target),
     };
-    let logical = Logical::Join { kind, left: Box::new(left), right: Box::new(right), on, hint: None };
+    let logical = Logical::Join { kind, left: Nested::new(left), right: Nested::new(right), on, hint: None };
     let mut needed = Vec::new();
     bound.needed(&mut needed);
     needed.iter().for_each(|id| binder.rights.mentions(*id));

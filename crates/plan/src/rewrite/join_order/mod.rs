@@ -19,6 +19,7 @@ use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
 use orders::{Orders, Wish};
 use search::{Effort, Tree};
+use stack::Nested;
 
 /// An order has to be so much better than the written one.
 const BETTER: f64 = 0.95;
@@ -31,10 +32,13 @@ pub static RULE: Rewrite = Rewrite {
 
 /// A node whose rows are wanted so.
 fn node(logical: Logical, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
+    if pass.is_over() {
+        return logical;
+    }
     let mut tree = Parts::default();
     match logical {
         Logical::Filter { input, preds } if is_inner(&input) => {
-            tree.take(*input, pass);
+            tree.take(input.into_inner(), pass);
             preds.into_iter().for_each(|pred| tree.condition(pred));
         }
         join if is_inner(&join) => tree.take(join, pass),
@@ -53,13 +57,13 @@ fn is_inner(logical: &Logical) -> bool {
 
 /// Whether a tree of inner joins has a hint somewhere: its author wants the order that he wrote.
 fn has_hint(logical: &Logical) -> bool {
-    match logical {
+    stack::with_room(|| match logical {
         Logical::Join { kind: JoinKind::Inner, left, right, hint, .. } => {
             hint.is_some() || has_hint(left) || has_hint(right)
         }
         Logical::Filter { input, .. } => has_hint(input),
         _ => false,
-    }
+    })
 }
 
 /// A tree of inner joins, taken apart.
@@ -70,37 +74,41 @@ struct Parts {
     conditions: Vec<Condition>,
     /// What stays above the joins: conditions with subqueries, of no relation, or not to be moved.
     above: Vec<Pred>,
+    /// The last relation is several that are joined as they are written.
+    more: bool,
 }
 
 impl Parts {
     fn take(&mut self, logical: Logical, pass: &mut Pass<'_, '_>) {
-        match logical {
-            Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
-                self.take(*left, pass);
-                self.take(*right, pass);
-                on.into_iter().for_each(|pred| self.condition(pred));
-            }
-            Logical::Filter { input, preds } if is_inner(&input) => {
-                self.take(*input, pass);
-                preds.into_iter().for_each(|pred| self.condition(pred));
-            }
-            // More than can be numbered: the rest is joined as it is written.
-            relation if self.relations.len() >= MOST_RELATIONS => {
-                if let Some(last) = self.relations.last_mut() {
-                    relation.offers(&mut last.offers);
-                    let left = std::mem::replace(&mut last.logical, Logical::One);
-                    last.logical = joined(left, relation, Vec::new(), None);
-                    last.rows = estimate::rows(&last.logical);
+        stack::with_room(|| {
+            match logical {
+                Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
+                    self.take(left.into_inner(), pass);
+                    self.take(right.into_inner(), pass);
+                    on.into_iter().for_each(|pred| self.condition(pred));
+                }
+                Logical::Filter { input, preds } if is_inner(&input) => {
+                    self.take(input.into_inner(), pass);
+                    preds.into_iter().for_each(|pred| self.condition(pred));
+                }
+                // More than can be numbered: the rest is joined as it is written.
+                relation if self.relations.len() >= MOST_RELATIONS => {
+                    if let Some(last) = self.relations.last_mut() {
+                        relation.offers(&mut last.offers);
+                        let left = std::mem::replace(&mut last.logical, Logical::One);
+                        last.logical = joined(left, relation, Vec::new(), None);
+                        self.more = true;
+                    }
+                }
+                relation => {
+                    let logical = node(relation, None, pass);
+                    let mut offers = Vec::new();
+                    logical.offers(&mut offers);
+                    let rows = estimate::rows(&logical);
+                    self.relations.push(Relation { logical, offers, own: Vec::new(), rows });
                 }
             }
-            relation => {
-                let logical = node(relation, None, pass);
-                let mut offers = Vec::new();
-                logical.offers(&mut offers);
-                let rows = estimate::rows(&logical);
-                self.relations.push(Relation { logical, offers, own: Vec::new(), rows });
-            }
-        }
+        })
     }
 
     fn condition(&mut self, pred: Pred) {
@@ -125,6 +133,9 @@ impl Parts {
     }
 
     fn joined(mut self, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
+        if let Some(last) = self.relations.last_mut().filter(|_| self.more) {
+            last.rows = estimate::rows(&last.logical);
+        }
         for relation in &mut self.relations {
             relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
         }
@@ -162,12 +173,12 @@ fn built_relation(relation: &mut Relation) -> Logical {
 }
 
 fn joined(left: Logical, right: Logical, on: Vec<Pred>, hint: Option<JoinHint>) -> Logical {
-    Logical::Join { kind: JoinKind::Inner, left: Box::new(left), right: Box::new(right), on, hint }
+    Logical::Join { kind: JoinKind::Inner, left: Nested::new(left), right: Nested::new(right), on, hint }
 }
 
 /// The plan of a tree: each join has the conditions that neither of its sides could have.
 fn built(graph: &mut Graph, tree: &Tree, relations: &mut [Option<Logical>]) -> Logical {
-    match tree {
+    stack::with_room(|| match tree {
         Tree::Leaf(at) => relations[*at].take().unwrap_or(Logical::One),
         Tree::Join(left, right, merged) => {
             let (left_set, right_set) = (left.set(), right.set());
@@ -179,5 +190,5 @@ fn built(graph: &mut Graph, tree: &Tree, relations: &mut [Option<Logical>]) -> L
             on.extend(graph.others.extract_if(.., ready).map(|c| c.pred));
             joined(left, right, on, merged.map(|_| JoinHint::Ordered))
         }
-    }
+    })
 }

@@ -1,0 +1,173 @@
+//! Statements that nest deeply, or name one thing again and again: each runs or is refused with an error, on the stack of a small
+//! thread, and stops soon when it is told to. The example `depth` runs the same ones in larger sizes.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/nested_sql/mod.rs"]
+mod nested_sql;
+#[path = "support/text.rs"]
+mod text;
+
+use nested_sql::{Rule, SCHEMA, batches};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use text::{Bench, Text};
+
+/// How long a statement runs before it is told to stop.
+const LIMIT: Duration = Duration::from_millis(200);
+/// How long it may go on then. The machine may have other things to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs on a thread with a stack of so many bytes.
+fn on_stack<T: Send>(bytes: usize, f: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, f);
+        thread.expect("a thread").join().expect("the thread ends by itself")
+    })
+}
+
+/// What a batch says; it is told to stop after the limit.
+fn timed(bench: &mut Bench, name: &str, batch: &str) -> String {
+    let (cancel, (ended, over)) = (bench.session.cancel_handle(), mpsc::channel::<()>());
+    let watch = std::thread::spawn(move || {
+        while over.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+            cancel.cancel();
+        }
+    });
+    let (began, mut out) = (Instant::now(), Text::default());
+    bench.session.execute(batch, &mut out);
+    let took = began.elapsed();
+    drop(ended);
+    watch.join().expect("the watch ends");
+    assert!(took < LIMIT + PATIENCE, "{name}: {took:?}");
+    out.out
+}
+
+/// Runs rules in two sizes: one that a plan can have, one that most of them cannot.
+fn run_all(rules: &'static [Rule]) {
+    on_stack(1 << 20, || {
+        let mut bench = Bench::new();
+        batches(SCHEMA).for_each(|batch| drop(bench.run(batch)));
+        for rule in rules {
+            for n in [600, 5_000] {
+                let text = (rule.text)(n);
+                batches(&text).for_each(|batch| drop(timed(&mut bench, rule.name, batch)));
+                bench.run(&format!("IF @@TRANCOUNT > 0 ROLLBACK {}", rule.undo));
+            }
+            let text = (rule.text)(600);
+            if rule.undo.is_empty() && !text.contains("\nGO\n") {
+                for option in ["SHOWPLAN_XML", "STATISTICS PROFILE"] {
+                    bench.run(&format!("SET {option} ON"));
+                    timed(&mut bench, rule.name, &text);
+                    bench.run(&format!("SET {option} OFF"));
+                }
+                bench.run("IF @@TRANCOUNT > 0 ROLLBACK");
+            }
+            assert_eq!(bench.run("SELECT 1"), "1\n", "after {}", rule.name);
+        }
+    });
+}
+
+#[test]
+fn expressions_of_any_depth_end() {
+    run_all(nested_sql::EXPRESSIONS);
+}
+
+#[test]
+fn queries_of_any_depth_end() {
+    run_all(nested_sql::QUERIES);
+}
+
+#[test]
+fn documents_of_any_depth_end() {
+    run_all(nested_sql::DOCUMENTS);
+}
+
+#[test]
+fn statements_of_any_depth_end() {
+    run_all(nested_sql::STATEMENTS);
+}
+
+#[test]
+fn definitions_of_any_depth_end() {
+    run_all(nested_sql::DEFINITIONS);
+}
+
+fn chain(n: usize, next: impl Fn(usize) -> String) -> String {
+    let ctes: Vec<String> = (1..=n).map(|i| format!("c{i} AS ({})", next(i - 1))).collect();
+    format!("WITH c0 AS (SELECT 1 a), {} SELECT a FROM c{n}", ctes.join(", "))
+}
+
+#[test]
+fn what_nests_deeply_gives_its_rows_on_a_small_stack() {
+    on_stack(96 << 10, || {
+        let mut bench = Bench::new();
+        bench.run("CREATE TABLE s (a int PRIMARY KEY) INSERT s VALUES (1), (2)");
+        bench.check(&chain(1_500, |i| format!("SELECT * FROM c{i}")), "1");
+        bench.check(&chain(400, |i| format!("SELECT a + 1 a FROM c{i}")), "401");
+        bench.check(&chain(300, |i| format!("SELECT DISTINCT a FROM c{i}")), "1");
+        bench.check(&chain(300, |i| format!("SELECT (SELECT MAX(a) FROM c{i}) + 1 a")), "301");
+        bench.check(&chain(200, |i| format!("SELECT p.a FROM c{i} p LEFT JOIN s ON s.a = p.a")), "1");
+        bench.check(&format!("SELECT SUM(a{}) FROM s", " + a".repeat(900)), "2703");
+        bench.check(&format!("DECLARE @v int = 1 SET @v = @v{} SELECT @v", " + @v".repeat(900)), "901");
+        let derived: Vec<String> = (0..300).map(|i| format!("(SELECT 1 a) t{i}")).collect();
+        bench.check(&format!("SELECT COUNT(*) FROM {}", derived.join(", ")), "1");
+    });
+}
+
+#[test]
+fn a_cursor_goes_through_a_deep_plan() {
+    on_stack(96 << 10, || {
+        let mut bench = Bench::new();
+        let query = chain(300, |i| format!("SELECT DISTINCT a FROM c{i}"));
+        bench.check(
+            &format!("DECLARE k CURSOR STATIC FOR {query} OPEN k FETCH k FETCH k CLOSE k DEALLOCATE k"),
+            "1",
+        );
+    });
+}
+
+#[test]
+fn doubled_names_are_refused() {
+    let mut bench = Bench::new();
+    bench.fails(&chain(29, |i| format!("SELECT p.a FROM c{i} p, c{i} q")), 8623);
+    bench.fails(&chain(29, |i| format!("SELECT a FROM c{i} UNION ALL SELECT a FROM c{i}")), 8623);
+    bench.run("CREATE VIEW v0 AS SELECT 1 a");
+    for i in 1..24 {
+        bench.run(&format!("CREATE VIEW v{i} AS SELECT p.a FROM v{0} p, v{0} q", i - 1));
+    }
+    bench.fails("SELECT COUNT(*) FROM v23", 8623);
+    let nested = (0..40).fold("a".to_owned(), |inner, _| format!("NULLIF({inner}, 7)"));
+    bench.fails(&format!("SELECT {nested} FROM (VALUES (1)) v (a)"), 8623);
+    let cases = (0..40).fold("NEWID()".to_owned(), |inner, _| {
+        format!("CASE {inner} WHEN NEWID() THEN NEWID() ELSE NEWID() END")
+    });
+    bench.fails(&format!("SELECT {cases}"), 8623);
+    bench.check("SELECT NULLIF(NULLIF(NULLIF(a, 7), 8), 9) FROM (VALUES (1), (9)) v (a)", "1\nNULL");
+}
+
+#[test]
+fn a_function_that_uses_its_argument_often_is_called() {
+    let mut bench = Bench::new();
+    bench.run("CREATE FUNCTION dbo.f0 (@a bigint) RETURNS bigint AS BEGIN RETURN @a END");
+    for i in 1..30 {
+        bench.run(&format!(
+            "CREATE FUNCTION dbo.f{i} (@a bigint) RETURNS bigint AS BEGIN RETURN dbo.f{}(@a + @a - @a + 1) END",
+            i - 1
+        ));
+    }
+    bench.check("SELECT dbo.f29(a) FROM (VALUES (1), (2)) v (a)", "30\n31");
+}
+
+#[test]
+fn what_is_too_wide_is_refused() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int)");
+    let many = |n: usize| (0..n).map(|i| format!("a + {i}")).collect::<Vec<_>>().join(", ");
+    bench.fails(&format!("SELECT {} FROM t", many(4_097)), 1056);
+    assert!(!bench.run(&format!("SELECT {} FROM t", many(4_096))).contains("Msg"));
+    let columns = |n: usize| (0..n).map(|i| format!("c{i} int")).collect::<Vec<_>>().join(", ");
+    bench.fails(&format!("CREATE TABLE u ({})", columns(20_000)), 1702);
+    let sources: Vec<String> = (0..17_000).map(|i| format!("t t{i}")).collect();
+    bench.fails(&format!("SELECT 1 FROM {}", sources.join(", ")), 8623);
+}
