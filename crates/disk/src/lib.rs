@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
-pub use memory::Memory;
+pub use memory::{Memory, trim_heap};
 pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};
 pub use prefetch::prefetch;

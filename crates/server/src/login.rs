@@ -330,7 +330,7 @@ fn accept(
     tokens.done(DoneKind::Done, DoneStatus::FINAL, 0, None);
     let mut bytes = Vec::new();
     buffer.finish(&mut bytes);
-    connection.wire().logged_in(hub.options.max_message, size);
+    connection.wire().logged_in(hub.options.max_message, size, hub.instance.memory());
     connection.set_logged_in(session.cancel_handle());
     client.stage = Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size }));
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
