@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
-pub use memory::Memory;
+pub use memory::{Memory, trim_heap};
 pub use named::{AnyFile, FoundKind, NamedPlace, OpenRule, look_up, read_named};
 pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};

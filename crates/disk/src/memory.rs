@@ -114,6 +114,16 @@ impl Drop for Memory {
     }
 }
 
+/// Has the allocator give back to the system what it keeps for allocations to come. Takes milliseconds, and holds up others that
+/// allocate meanwhile: for a process that is short of memory.
+pub fn trim_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: may be called at any time by any thread; it changes no memory that is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,8 @@
 use crate::functions::CallCx;
 use crate::large::{Held, LARGE, check_length};
 use crate::{
-    BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred, RoutineCall,
+    BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred,
+    RoutineCall,
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -17,7 +18,11 @@ impl Expr {
     pub fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         match self {
             Expr::Const(value) => Ok(value.clone()),
-            Expr::Var(slot) => Ok(rt.var(*slot)),
+            Expr::Var(slot) => match rt.var_ref(*slot) {
+                Some(value) if value.heap_bytes() < LARGE => Ok(value.clone()),
+                Some(value) => copy_of_variable(*slot, value.heap_bytes(), rt),
+                None => Ok(rt.var(*slot)),
+            },
             Expr::Param(slot) => Ok(rt.param(*slot)),
             Expr::Col(slot) => Ok(row[*slot as usize].clone()),
             Expr::Convert(c) => c.eval(row, rt),
@@ -82,6 +87,15 @@ impl Expr {
             }
         }
     }
+}
+
+/// A copy of a large variable, if there is memory for it.
+#[cold]
+fn copy_of_variable(slot: usize, bytes: usize, rt: &mut dyn Env) -> Result<Value, SqlError> {
+    let mut held = Held::default();
+    held.add(bytes, rt)?;
+    held.release(rt);
+    Ok(rt.var(slot))
 }
 
 /// An arithmetic error as NULL, which the client is told of when the statement has ended.
@@ -239,7 +253,13 @@ impl ConvertExpr {
 
     /// A conversion of a large value: a text stays about as long, bytes as text become twice as long.
     #[cold]
-    fn large(&self, value: &Value, bytes: usize, dialect: Dialect, rt: &mut dyn Env) -> Result<Value, SqlError> {
+    fn large(
+        &self,
+        value: &Value,
+        bytes: usize,
+        dialect: Dialect,
+        rt: &mut dyn Env,
+    ) -> Result<Value, SqlError> {
         let times = if self.from.is_string() && self.to.is_string() { 2 } else { 3 };
         let mut held = Held::default();
         // Nothing is held when it fails.
@@ -290,22 +310,19 @@ impl CallExpr {
     #[inline]
     fn result(&self, row: &[Value], rt: &mut dyn Env, held: &mut Held) -> Result<Value, SqlError> {
         let mut args: SmallVec<[Value; 4]> = SmallVec::new();
+        let long = self.ty.is_lob() || matches!(self.ty, DataType::Xml | DataType::SqlVariant);
         for arg in &self.args {
             let value = arg.eval(row, rt)?;
             if self.function.strict && value.is_null() {
                 return Ok(Value::Null);
             }
-            // With its copy in the result.
-            held.add(value.heap_bytes().saturating_mul(2), rt)?;
+            // With its copy in the result, where that can be as long.
+            let times = if long { 2 } else { 1 };
+            held.add(value.heap_bytes().saturating_mul(times), rt)?;
             args.push(value);
         }
-        let mut cx = CallCx {
-            rt,
-            ty: self.ty,
-            types: &self.types,
-            collation: self.collation,
-            made: Held::default(),
-        };
+        let mut cx =
+            CallCx { rt, ty: self.ty, types: &self.types, collation: self.collation, made: Held::default() };
         let result = (self.function.eval)(&args, &mut cx);
         cx.made.release(cx.rt);
         let mut result = result?;

@@ -35,8 +35,22 @@ const TELL: usize = 4 << 20;
 const PROGRAM_MOST: usize = 128 << 20;
 /// The process may be at least so much beyond the target: the program and its threads need some of it.
 const CEILING_LEAST: usize = 192 << 20;
+/// A charge of this much is a large one.
+const LARGE: usize = 1 << 20;
 /// Least that is left to pages whatever others want.
 const POOL_LEAST: usize = 8 << 20;
+
+/// The allocator is asked again after so long when it has given much back, and when it has not.
+const TRIM_MILLIS: u64 = 100;
+const TRIM_MILLIS_IN_VAIN: u64 = 2_000;
+/// Less than this is not worth asking.
+const TRIM_GAIN: usize = 8 << 20;
+
+/// What the process tells, and does.
+struct Process {
+    resident: Source,
+    trim: Box<dyn Fn() + Send + Sync>,
+}
 
 /// A counter that shares its cache line with nothing.
 #[derive(Debug, Default)]
@@ -51,8 +65,14 @@ pub struct MemoryAccount {
     total: Counter,
     sources: RwLock<Vec<(Clerk, Source)>>,
     caches: Mutex<Vec<CacheRef>>,
-    /// Resident memory of the process, where all of it is the instance's.
-    resident: OnceLock<Source>,
+    /// The process, where all of it is the instance's.
+    process_memory: OnceLock<Process>,
+    /// When the allocator was last asked to give back what it keeps, in milliseconds since `born`; how long it need not be
+    /// asked again.
+    trimmed: AtomicU64,
+    trim_pause: AtomicU64,
+    /// `total` then.
+    total_then: AtomicUsize,
     /// Told when the pool should look how much it may have.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// `total` when it was told last.
@@ -84,7 +104,10 @@ impl MemoryAccount {
             total: Counter::default(),
             sources: RwLock::default(),
             caches: Mutex::default(),
-            resident: OnceLock::new(),
+            process_memory: OnceLock::new(),
+            trimmed: AtomicU64::new(0),
+            trim_pause: AtomicU64::new(0),
+            total_then: AtomicUsize::new(0),
             on_change: OnceLock::new(),
             told: AtomicUsize::new(0),
             born: Instant::now(),
@@ -103,10 +126,15 @@ impl MemoryAccount {
 
     // ---- what is made known ----
 
-    /// The process is the instance's alone: `resident` tells its memory.
-    pub fn measure(&self, resident: impl Fn() -> Option<usize> + Send + Sync + 'static) {
+    /// The process is the instance's alone: `resident` tells its memory, `trim` has the allocator give back what it keeps for
+    /// allocations to come.
+    pub fn measure(
+        &self,
+        resident: impl Fn() -> Option<usize> + Send + Sync + 'static,
+        trim: impl Fn() + Send + Sync + 'static,
+    ) {
         // Only the first counts: there is one process.
-        let _ = self.resident.set(Box::new(resident));
+        let _ = self.process_memory.set(Process { resident: Box::new(resident), trim: Box::new(trim) });
     }
 
     /// Called when what the pool may have has changed by much.
@@ -115,11 +143,7 @@ impl MemoryAccount {
     }
 
     /// Something tells itself how much it holds.
-    pub fn add_source(
-        &self,
-        clerk: Clerk,
-        source: impl Fn() -> Option<usize> + Send + Sync + 'static,
-    ) {
+    pub fn add_source(&self, clerk: Clerk, source: impl Fn() -> Option<usize> + Send + Sync + 'static) {
         self.sources.write().push((clerk, Box::new(source)));
     }
 
@@ -151,7 +175,7 @@ impl MemoryAccount {
     /// Resident memory of the process beyond what is charged or told, where it is measured: the program, its threads'
     /// stacks, and what is too small to be charged.
     pub fn program_holds(&self) -> Option<usize> {
-        self.resident.get()?;
+        self.process_memory.get()?;
         self.look();
         Some(self.unknown.load(Relaxed))
     }
@@ -177,9 +201,8 @@ impl MemoryAccount {
         self.target.saturating_sub(set_aside).saturating_sub(self.fixed.load(Relaxed))
     }
 
-    /// What is left for pages of what is the instance's. Looks at all that there is.
+    /// What is left for pages, by what was seen at the last look ([`MemoryAccount::balance`]).
     pub fn left_for_pages(&self) -> usize {
-        self.look();
         let program = self.unknown.load(Relaxed).max(self.program());
         let others = self.total().saturating_add(self.fixed.load(Relaxed)).saturating_add(self.caches_hold());
         self.target.saturating_sub(program).saturating_sub(others).max(self.pool_least())
@@ -208,7 +231,7 @@ impl MemoryAccount {
     pub fn charge_fairly(&self, clerk: Clerk, bytes: usize, own: usize) -> Result<(), OutOfMemory> {
         self.look_sometimes();
         let mut charged = self.add_if_it_fits(bytes, own);
-        if charged.is_none() && self.reclaim(bytes) {
+        if charged.is_none() && (self.reclaim(bytes) | self.trim()) {
             charged = self.add_if_it_fits(bytes, own);
         }
         let Some(total) = charged else {
@@ -229,13 +252,14 @@ impl MemoryAccount {
     fn fits(&self, total: usize, bytes: usize, own: usize) -> bool {
         let all = total.saturating_add(bytes);
         let limit = self.limit();
-        all <= limit && own <= limit - all && self.process.load(Relaxed).saturating_add(bytes) <= self.ceiling()
+        all <= limit && own <= limit - all && (bytes < LARGE || self.process_has_room(bytes))
     }
 
-    /// What the process may have come to for whatever reason before everybody is refused: charges are estimates, and
-    /// memory that was given back can stay with the allocator for a while.
-    fn ceiling(&self) -> usize {
-        self.target.saturating_add((self.target / 2).max(CEILING_LEAST))
+    /// What the process has come to, for whatever reason, leaves room for a large charge: charges are estimates, and memory that
+    /// was given back can stay with the allocator for a while. Small charges of others never fail for it.
+    fn process_has_room(&self, bytes: usize) -> bool {
+        let ceiling = self.target.saturating_add((self.target / 2).max(CEILING_LEAST));
+        self.process.load(Relaxed).saturating_add(bytes) <= ceiling
     }
 
     /// Charges bytes that are in use already.
@@ -280,15 +304,35 @@ impl MemoryAccount {
         wanted < bytes
     }
 
-    /// Caches but the pool give back what the instance has beyond its target when the pool has its least already.
-    pub fn balance(&self) {
-        let others = self.total().saturating_add(self.fixed.load(Relaxed));
-        let program = self.unknown.load(Relaxed).max(self.program());
-        let needed = others.saturating_add(program).saturating_add(self.pool_least());
-        let over = needed.saturating_add(self.caches_hold()).saturating_sub(self.target);
-        if over > 0 {
-            self.reclaim(over);
+    /// Has the allocator give back what it keeps, when the process is near its target or beyond and it may help; whether it did.
+    fn trim(&self) -> bool {
+        let Some(process) = self.process_memory.get() else { return false };
+        let (resident, unknown) = (self.process.load(Relaxed), self.unknown.load(Relaxed));
+        if resident < self.target / 8 * 7 || unknown < self.program() {
+            return false;
         }
+        let (now, last) = (self.born.elapsed().as_millis() as u64, self.trimmed.load(Relaxed));
+        // Much has been given back since: now it may help.
+        let less = self.total().saturating_add(4 * TRIM_GAIN) <= self.total_then.load(Relaxed);
+        let pause = if less { TRIM_MILLIS } else { self.trim_pause.load(Relaxed) };
+        let due = last == 0 || now - last.min(now) >= pause;
+        if !due || self.trimmed.compare_exchange(last, now.max(1), Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        self.total_then.store(self.total(), Relaxed);
+        (process.trim)();
+        self.look();
+        let gained = resident.saturating_sub(self.process.load(Relaxed));
+        let helped = gained >= TRIM_GAIN;
+        self.trim_pause.store(if helped { TRIM_MILLIS } else { TRIM_MILLIS_IN_VAIN }, Relaxed);
+        helped
+    }
+
+    /// Looks at all that there is; when the process is near its target, the allocator gives back what it keeps. Plans are let go
+    /// by those that need the memory: their own threads have the stacks for it.
+    pub fn balance(&self) {
+        self.look();
+        self.trim();
     }
 
     // ---- looking ----
@@ -320,7 +364,7 @@ impl MemoryAccount {
             self.sources.write().retain(|(_, source)| source().is_some());
         }
         self.fixed.store(fixed, Relaxed);
-        if let Some(resident) = self.resident.get().and_then(|resident| resident()) {
+        if let Some(resident) = self.process_memory.get().and_then(|process| (process.resident)()) {
             self.process.store(resident, Relaxed);
             self.unknown.store(resident.saturating_sub(known), Relaxed);
         }

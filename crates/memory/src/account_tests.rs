@@ -10,7 +10,11 @@ const MB: usize = 1 << 20;
 #[test]
 fn a_charge_that_does_not_fit_changes_nothing() {
     let account = MemoryAccount::new(256 * MB);
-    assert_eq!(account.limit(), (256 - 32 - 16) * MB, "the program's part and the pool's least are set aside");
+    assert_eq!(
+        account.limit(),
+        (256 - 32 - 16) * MB,
+        "the program's part and the pool's least are set aside"
+    );
     account.charge(Clerk::QueryReservations, 200 * MB).expect("it fits");
     assert_eq!(account.charge(Clerk::Sessions, 9 * MB), Err(OutOfMemory));
     assert_eq!((account.total(), account.held(Clerk::Sessions), account.refused()), (200 * MB, 0, 1));
@@ -31,10 +35,13 @@ fn what_tells_itself_how_much_it_holds_leaves_less_for_others() {
     account.add_source(Clerk::Log, move || there.upgrade().map(|log| log.load(Relaxed)));
     assert_eq!(account.charge(Clerk::QueryExecution, 110 * MB), Err(OutOfMemory));
     assert_eq!(account.held(Clerk::Log), 100 * MB);
+    account.balance();
     assert_eq!(account.left_for_pages(), (256 - 32 - 100) * MB);
     account.charge(Clerk::QueryExecution, 100 * MB).expect("what is left");
+    account.balance();
     assert_eq!(account.left_for_pages(), (256 - 32 - 200) * MB);
     drop(log);
+    account.balance();
     assert_eq!(account.left_for_pages(), (256 - 32 - 100) * MB, "what is gone holds nothing");
     assert!(account.sources.read().is_empty());
 }
@@ -74,12 +81,15 @@ fn the_process_counts_where_it_is_the_instances() {
     let account = MemoryAccount::new(256 * MB);
     let resident = Arc::new(AtomicUsize::new(60 * MB));
     let told = resident.clone();
-    account.measure(move || Some(told.load(Relaxed)));
+    account.measure(move || Some(told.load(Relaxed)), || {});
     account.charge(Clerk::QueryExecution, 20 * MB).expect("it fits");
+    account.balance();
     assert_eq!(account.left_for_pages(), (256 - 40 - 20) * MB, "40 MB are nobody's: the program");
     resident.store(500 * MB, Relaxed);
+    account.balance();
     assert_eq!(account.left_for_pages(), 16 * MB, "the pool has its least whatever happens");
     assert_eq!(account.charge(Clerk::QueryExecution, MB), Err(OutOfMemory), "far beyond the target");
+    account.charge(Clerk::Plans, MB / 2).expect("little can be had all the same");
     resident.store(60 * MB, Relaxed);
     account.look();
     account.charge(Clerk::QueryExecution, MB).expect("it was given back");
@@ -114,4 +124,23 @@ fn many_threads_leave_the_sum_exact() {
         }
     });
     assert_eq!((account.total(), account.held(Clerk::Locks)), (0, 0));
+}
+
+#[test]
+fn the_allocator_gives_back_before_somebody_is_refused() {
+    let account = MemoryAccount::new(256 * MB);
+    let resident = Arc::new(AtomicUsize::new(500 * MB));
+    let (told, trimmed) = (resident.clone(), resident.clone());
+    account.measure(move || Some(told.load(Relaxed)), move || trimmed.store(60 * MB, Relaxed));
+    account.charge(Clerk::QueryExecution, 20 * MB).expect("what the allocator has kept can be had again");
+    assert_eq!(resident.load(Relaxed), 60 * MB);
+    // In vain: it is not asked each time.
+    let times = Arc::new(AtomicUsize::new(0));
+    let counted = times.clone();
+    let account = MemoryAccount::new(256 * MB);
+    account.measure(|| Some(500 * MB), move || drop(counted.fetch_add(1, Relaxed)));
+    for _ in 0..100 {
+        assert_eq!(account.charge(Clerk::QueryExecution, MB), Err(OutOfMemory));
+    }
+    assert_eq!(times.load(Relaxed), 1);
 }

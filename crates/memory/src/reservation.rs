@@ -13,6 +13,7 @@ const STEP: usize = 64 << 10;
 pub struct Reservation {
     account: Arc<MemoryAccount>,
     clerk: Clerk,
+    step: usize,
     /// What the owner uses.
     used: usize,
     /// What is charged.
@@ -22,7 +23,12 @@ pub struct Reservation {
 impl Reservation {
     /// Of nothing: the account is not touched.
     pub fn new(account: &Arc<MemoryAccount>, clerk: Clerk) -> Reservation {
-        Reservation { account: account.clone(), clerk, used: 0, held: 0 }
+        Reservation::in_steps(account, clerk, STEP)
+    }
+
+    /// The same in other steps: small ones where owners are many, and most hold little.
+    pub fn in_steps(account: &Arc<MemoryAccount>, clerk: Clerk, step: usize) -> Reservation {
+        Reservation { account: account.clone(), clerk, step: step.max(1), used: 0, held: 0 }
     }
 
     /// Bytes in use.
@@ -48,7 +54,7 @@ impl Reservation {
     #[cold]
     fn grow(&mut self, wanted: usize) -> Result<(), OutOfMemory> {
         let need = wanted - self.held;
-        for step in [need.next_multiple_of(STEP), need] {
+        for step in [need.checked_next_multiple_of(self.step).unwrap_or(need), need] {
             if self.account.charge_fairly(self.clerk, step, self.held + step).is_ok() {
                 self.held += step;
                 return Ok(());
@@ -72,7 +78,7 @@ impl Reservation {
     pub fn give(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.used, "more given than taken");
         self.used = self.used.saturating_sub(bytes);
-        if self.held - self.used >= 2 * STEP || (self.used == 0 && self.held > 0) {
+        if self.held - self.used >= 2 * self.step || (self.used == 0 && self.held > 0) {
             self.shrink();
         }
     }

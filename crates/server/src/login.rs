@@ -367,7 +367,7 @@ fn accept(
     tokens.done(DoneKind::Done, DoneStatus::FINAL, 0, None);
     let mut bytes = Vec::new();
     buffer.finish(&mut bytes);
-    connection.wire().logged_in(hub.options.max_message, size);
+    connection.wire().logged_in(hub.options.max_message, size, hub.instance.memory());
     // Closed meanwhile: nobody waits for the answer.
     let Some(watcher) = hub.watcher_of(connection) else { return Ok(After::Close) };
     session.set_watcher(Arc::downgrade(&watcher) as Weak<dyn SessionWatcher>);

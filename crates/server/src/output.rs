@@ -9,6 +9,7 @@ use engine::{
     ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError, StatementEnd,
     StatementKind, Value,
 };
+use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
@@ -16,6 +17,8 @@ use crate::client::Active;
 use crate::command::{command_of, is_untold};
 use crate::connection::Connection;
 use crate::hub::Hub;
+use crate::request::out_of_memory;
+use crate::wire::LARGE;
 
 /// Bytes of an answer that are gathered before they are sent, while they come fast.
 const BATCH: usize = 32 << 10;
@@ -126,6 +129,15 @@ impl<'a> Answer<'a> {
             .with_if(error, DoneStatus::ERROR)
             .with_if(self.fatal, DoneStatus::SERVER_ERROR)
             .with_if(self.in_transaction, DoneStatus::IN_TRANSACTION)
+    }
+
+    /// Charges a large row while it is written and sent: a text of UTF-8 is up to twice as long in UTF-16.
+    fn room_for(&self, bytes: usize) -> Result<Reservation, SqlError> {
+        let mut charged = Reservation::new(self.hub.instance.memory(), Clerk::Packets);
+        match charged.take(bytes.saturating_mul(2)) {
+            Ok(()) => Ok(charged),
+            Err(_) => Err(out_of_memory()),
+        }
     }
 
     /// Writes the DONE that was held: something follows it.
@@ -270,6 +282,8 @@ impl Sink for Answer<'_> {
     }
 
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        let bytes: usize = row.iter().map(Value::heap_bytes).sum();
+        let _charged = if bytes < LARGE { None } else { Some(self.room_for(bytes)?) };
         let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
         tokens.row(&self.types, row).map_err(|e| e.to_sql_error())?;
         self.flow()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
 use engine::{Sink, SqlError, Value};
+use memory::{Clerk, Reservation};
 use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
 use tds::request::{Begin, Headers, SqlBatch, TableValue, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
@@ -19,7 +20,7 @@ use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::Answer;
 use crate::serve::After;
-use crate::wire::WireError;
+use crate::wire::{LARGE, WireError};
 
 /// Answers an attention that came while nothing ran.
 ///
@@ -56,7 +57,10 @@ pub fn run(
     hub.counters.add(Count::Requests, 1);
     connection.begin_request(false);
     let mut answer = Answer::new(hub, connection, active);
-    let result = carry_out(hub, active, &message, &mut answer);
+    let result = match charge(hub, &message) {
+        Ok(_charged) => carry_out(hub, active, &message, &mut answer),
+        Err(error) => Err(error.into()),
+    };
     drop(message);
     let stopped = connection.end_request();
     if stopped {
@@ -110,6 +114,23 @@ fn is_end_of_transaction(text: &str) -> bool {
     }
     let is_name = |word: &str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
     words.next().is_none_or(|word| named && is_name(word)) && words.next().is_none()
+}
+
+/// Charges a large message while it is worked on: itself, and what it says as texts and values.
+fn charge(hub: &Hub, message: &Message) -> Result<Option<Reservation>, SqlError> {
+    let bytes = message.payload.len();
+    if bytes < LARGE {
+        return Ok(None);
+    }
+    let mut charged = Reservation::new(hub.instance.memory(), Clerk::Packets);
+    charged.take(bytes.saturating_mul(2)).map_err(|_| out_of_memory())?;
+    Ok(Some(charged))
+}
+
+/// 701.
+pub fn out_of_memory() -> SqlError {
+    let text = "There is insufficient system memory in resource pool 'default' to run this query.";
+    SqlError::new(701, 17, 123, text)
 }
 
 /// Why a request was not carried out.

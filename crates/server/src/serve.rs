@@ -166,6 +166,7 @@ fn note(hub: &Hub, connection: &Connection, error: &WireError) {
         }
         WireError::Io(_) => return,
         WireError::Tds(e) => format!("Error: {}. The connection is closed: {e}.", e.to_sql_error().number),
+        WireError::Memory(e) => format!("Error: 701. The connection is closed: {e}."),
         WireError::Tls(e) => format!("Error: 17830. TLS: {e}."),
     };
     hub.instance

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use memory::{Clerk, MemoryAccount, OutOfMemory, Reservation};
 use rustls::ServerConnection;
 use tds::packet::packets_in;
 use tds::{Event, Message, MessageBuffer, MessageReader, PacketType, TdsError};
@@ -35,6 +36,9 @@ pub enum WireError {
     /// What came is not the protocol.
     #[error("{0}")]
     Tds(#[from] TdsError),
+    /// There is no memory for what comes.
+    #[error("there is insufficient memory for a message of this size")]
+    Memory(#[from] OutOfMemory),
     /// TLS cannot be had in this way.
     #[error("{0}")]
     Tls(#[from] rustls::Error),
@@ -82,7 +86,12 @@ pub struct Wire {
     at: usize,
     configs: Option<TlsConfigs>,
     counters: Arc<Counters>,
+    /// Charged for a message that is coming, when it is a large one.
+    memory: Option<Reservation>,
 }
+
+/// A message is charged from so many bytes on.
+pub const LARGE: usize = 64 << 10;
 
 impl Wire {
     /// The state of a new connection; without configurations there is no TLS.
@@ -97,6 +106,7 @@ impl Wire {
             at: 0,
             configs,
             counters,
+            memory: None,
         }
     }
 
@@ -105,8 +115,9 @@ impl Wire {
         !matches!(self.layer, Layer::Plain)
     }
 
-    /// The next messages may be as large as this, in packets of up to that size.
-    pub fn logged_in(&mut self, max_message: usize, max_packet: usize) {
+    /// The next messages may be as large as this, in packets of up to that size, as far as the account has memory for them.
+    pub fn logged_in(&mut self, max_message: usize, max_packet: usize, account: &Arc<MemoryAccount>) {
+        self.memory = Some(Reservation::new(account, Clerk::Packets));
         self.reader.set_limit(max_message);
         self.reader.set_max_packet(max_packet);
     }
@@ -188,11 +199,24 @@ impl Wire {
             }
         };
         self.at = self.pending.len() - input.len();
+        self.charge()?;
         if self.at == self.pending.len() {
             self.pending = Vec::new();
             self.at = 0;
         }
         Ok(got)
+    }
+
+    /// Charges what has come of a large message. What is complete is charged by who works on it.
+    fn charge(&mut self) -> Result<(), OutOfMemory> {
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        let (held, charged) = (self.reader.held(), memory.used());
+        if held < LARGE {
+            memory.give(charged);
+        } else if held > charged {
+            memory.take(held - charged)?;
+        }
+        Ok(())
     }
 
     /// Bytes from the socket.

@@ -46,6 +46,16 @@ impl TableStore {
         }
     }
 
+    /// Bytes of the large values among some columns of a base row, which are read apart from it.
+    pub fn large_bytes(&self, row: &[u8], wanted: &[u16]) -> usize {
+        let large = wanted.iter().map(|at| usize::from(*at)).filter(|at| self.lob_columns.contains(at));
+        let bytes = large.filter_map(|at| match self.table.layout.decode_field(row, at) {
+            Ok(Field::Lob(bytes)) => LobPointer::from_bytes(bytes).ok().map(|pointer| pointer.len),
+            _ => None,
+        });
+        bytes.fold(0, |sum, len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)))
+    }
+
     fn off_row(&self, db: &Db, row: &[u8], column: usize) -> Result<Value, SqlError> {
         read_off_row(db, self.lob.as_ref(), &self.table.layout, row, column)
             .and_then(|value| value.ok_or_else(|| corrupt_row(&self.table, &Corrupt::OffRow { column })))
@@ -73,7 +83,9 @@ fn read_off_row(
     let Ok(Field::Lob(bytes)) = layout.decode_field(row, column) else { return Ok(None) };
     let pointer = LobPointer::from_bytes(bytes).map_err(|e| access_error(db, e))?;
     let Some(lob) = lob else { return Ok(None) };
-    let mut bytes = Vec::with_capacity(usize::try_from(pointer.len).unwrap_or(0));
+    // No value is longer: what says so is not believed, and gets no room before it is read.
+    const LONGEST: u64 = 3 << 30;
+    let mut bytes = Vec::with_capacity(usize::try_from(pointer.len.min(LONGEST)).unwrap_or(0));
     lob.read(pointer, &mut bytes).map_err(|e| access_error(db, e))?;
     Ok(layout.value_from_bytes(column, &bytes).ok())
 }

@@ -177,6 +177,11 @@ impl MessageReader {
         }
     }
 
+    /// Bytes that have come of a message that is not complete.
+    pub fn held(&self) -> usize {
+        self.current.as_ref().map_or(0, |current| current.payload.len())
+    }
+
     /// Changes the limit of a message: a login needs less than a request.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;

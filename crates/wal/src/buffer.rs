@@ -4,6 +4,7 @@
 //! a block here finds it in the file, provided it checked here first.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use disk::SharedBuf;
@@ -116,17 +117,31 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     inner: Mutex<Inner>,
-    limit: usize,
+    limit: AtomicUsize,
 }
 
 impl BlockCache {
     pub fn new(limit: usize) -> Self {
-        BlockCache { inner: Mutex::default(), limit }
+        BlockCache { inner: Mutex::default(), limit: AtomicUsize::new(limit) }
     }
 
     /// Bytes that written blocks may take.
     pub fn limit(&self) -> usize {
-        self.limit
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes it; what is beyond goes at once.
+    pub fn set_limit(&self, limit: usize) {
+        if self.limit.swap(limit, Ordering::Relaxed) > limit {
+            self.inner.lock().evict(limit);
+        }
+    }
+
+    /// Bytes that blocks and idle buffers take: those that are not written yet too.
+    pub fn memory(&self) -> usize {
+        let inner = self.inner.lock();
+        let unwritten = inner.blocks.len().saturating_sub(inner.order.len());
+        inner.bytes + (unwritten + inner.pool.len()) * (BLOCK_MAX + ENTRY)
     }
 
     /// A buffer for a new block.
@@ -157,7 +172,7 @@ impl BlockCache {
             }
             None => inner.add(key, BLOCK_MAX, Stored::Memory(block)),
         }
-        inner.evict(self.limit);
+        inner.evict(self.limit());
     }
 
     /// A verified block was read from the file.
@@ -165,7 +180,7 @@ impl BlockCache {
         let mut inner = self.inner.lock();
         if !inner.blocks.contains_key(&key) {
             inner.add(key, bytes.len(), Stored::Bytes(bytes));
-            inner.evict(self.limit);
+            inner.evict(self.limit());
         }
     }
 }

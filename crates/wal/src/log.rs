@@ -388,6 +388,16 @@ impl Log {
         self.file.sectors()
     }
 
+    /// Bytes of memory that its blocks take: those that are not written yet, and those that are kept for reading.
+    pub fn memory(&self) -> usize {
+        self.cache.memory()
+    }
+
+    /// Changes how many bytes of blocks are kept for rollback and row versions.
+    pub fn set_cache_bytes(&self, bytes: usize) {
+        self.cache.set_limit(bytes);
+    }
+
     /// True if log I/O goes past the page cache.
     pub fn is_direct(&self) -> bool {
         self.file.is_direct()

@@ -324,7 +324,8 @@ impl Db {
 
     /// The storage whatever its state, for views.
     pub fn storage_if_open(&self) -> Option<Arc<Database>> {
-        match &*self.state.read() {
+        // The account of memory asks too, wherever its caller may be.
+        match &*self.state.read_recursive() {
             State::Open(open) => Some(open.storage.clone()),
             State::Down { .. } => None,
         }

@@ -14,6 +14,8 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Weak};
 
+use exec::operators::memory::out_of_memory;
+use memory::{Cache, Clerk, MemoryAccount, Reservation};
 use parking_lot::{Mutex, RwLock};
 use syntax::ParseSettings;
 use types::SqlError;
@@ -33,6 +35,17 @@ const CAPACITY: usize = 1000;
 const PARTS: usize = 8;
 /// Longest text that is kept, in bytes.
 const MAX_TEXT: usize = 64 << 10;
+
+/// Least bytes that plans of texts may take, and what a compiled batch takes: for itself, and for each byte of its text (measured:
+/// `docs/internals/memory.md`).
+const LEAST_BYTES: usize = 4 << 20;
+const BATCH_BYTES: usize = 4 << 10;
+const BYTES_PER_BYTE: usize = 32;
+
+/// Memory of the compiled batch of a text of so many bytes, about.
+pub(super) fn plan_bytes(text: usize) -> usize {
+    BATCH_BYTES + BYTES_PER_BYTE * text
+}
 
 /// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
 /// database, and the database its definitions.
@@ -96,6 +109,8 @@ impl Kept {
 
 struct Entry {
     used: u64,
+    /// What is charged for it.
+    bytes: usize,
     context: Context,
     text: Box<str>,
     params: Box<Params>,
@@ -130,6 +145,8 @@ impl Hasher for AsIs {
 #[derive(Default)]
 struct Part {
     tick: u64,
+    /// Sum over the entries.
+    bytes: usize,
     entries: HashMap<u64, Entry, BuildHasherDefault<AsIs>>,
 }
 
@@ -176,11 +193,15 @@ pub struct BatchCache {
     sightings: Sightings,
     modules: RwLock<Modules>,
     compiled: AtomicU64,
+    /// What plans are charged to.
+    account: Arc<MemoryAccount>,
 }
 
-impl Default for BatchCache {
-    fn default() -> BatchCache {
+impl BatchCache {
+    /// An empty one, whose plans are charged to an account.
+    pub fn new(account: Arc<MemoryAccount>) -> BatchCache {
         BatchCache {
+            account,
             generation: AtomicU64::new(next_generation()),
             hasher: RandomState::new(),
             parts: Default::default(),
@@ -189,9 +210,12 @@ impl Default for BatchCache {
             compiled: AtomicU64::new(0),
         }
     }
-}
 
-impl BatchCache {
+    /// Bytes that the plans of one part may take.
+    fn most_of_part(&self) -> usize {
+        (self.account.target() / 8).max(LEAST_BYTES) / PARTS
+    }
+
     /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the same at each call.
     pub fn get_again(
         &self,
@@ -310,13 +334,33 @@ impl BatchCache {
         if place.text.len() > MAX_TEXT {
             return;
         }
+        let bytes = plan_bytes(place.text.len());
         let (text, params) = (place.text.into(), place.params.into());
         let mut part = self.part(place).lock();
-        if part.entries.len() >= CAPACITY / PARTS {
+        while part.entries.len() >= CAPACITY / PARTS
+            || (part.bytes + bytes > self.most_of_part() && !part.entries.is_empty())
+        {
             part.evict();
         }
-        let entry = Entry { used: part.tick, context: place.context, text, params, kept };
-        part.entries.insert(place.hash, entry);
+        let entry = Entry { used: part.tick, bytes, context: place.context, text, params, kept };
+        part.bytes += bytes;
+        if let Some(same) = part.entries.insert(place.hash, entry) {
+            part.bytes -= same.bytes;
+        }
+    }
+
+    /// Compiles what its text's memory can be had for; it is charged as long as somebody has it.
+    fn charged(
+        &self,
+        clerk: Clerk,
+        text: &str,
+        compile: impl FnOnce() -> Result<Compiled, SqlError>,
+    ) -> Result<Compiled, SqlError> {
+        let mut charge = Reservation::in_steps(&self.account, clerk, BATCH_BYTES);
+        charge.take(plan_bytes(text.len())).map_err(|_| out_of_memory())?;
+        let mut compiled = compile()?;
+        compiled.charge = Some(charge);
+        Ok(compiled)
     }
 
     /// Whether this text was here a moment ago; now it was.
@@ -330,7 +374,9 @@ impl BatchCache {
     /// Those of compiling it.
     pub fn compile(&self, db: &Db, place: &Place<'_>) -> Result<Arc<Compiled>, SqlError> {
         self.compiled.fetch_add(1, Relaxed);
-        let batch = Compiled::new(place.text, place.params, place.context.settings, &db.catalog())?;
+        let batch = self.charged(Clerk::Plans, place.text, || {
+            Compiled::new(place.text, place.params, place.context.settings, &db.catalog())
+        })?;
         let batch = Arc::new(batch);
         self.keep(place, Kept::Own(batch.clone()));
         Ok(batch)
@@ -349,7 +395,9 @@ impl BatchCache {
         debug_assert!(place.context.is_shape);
         self.compiled.fetch_add(1, Relaxed);
         let text = text_of(place.text);
-        let batch = Compiled::new(text, &literals.params(), place.context.settings, &db.catalog())?;
+        let batch = self.charged(Clerk::Plans, text, || {
+            Compiled::new(text, &literals.params(), place.context.settings, &db.catalog())
+        })?;
         let shape = Arc::new(Shape::new(Arc::new(batch)));
         self.keep(place, Kept::Shape(shape.clone()));
         Ok(shape)
@@ -406,7 +454,11 @@ impl BatchCache {
     /// # Errors
     /// Internal: the instance has another one.
     pub fn of(instance: &Instance) -> Result<&BatchCache, SqlError> {
-        let cache: &dyn Any = instance.batches_or(|| Box::<BatchCache>::default());
+        let cache: &dyn Any = instance.batches_or(|memory| {
+            let cache = Arc::new(BatchCache::new(memory.clone()));
+            memory.add_cache(Arc::downgrade(&cache));
+            cache
+        });
         cache.downcast_ref().ok_or_else(|| SqlError::internal("the cache of batches is another one"))
     }
 }
@@ -429,8 +481,28 @@ impl BatchTexts for BatchCache {
 
     fn clear(&self) {
         self.generation.store(next_generation(), Release);
-        self.parts.iter().for_each(|part| part.lock().entries.clear());
+        for part in &self.parts {
+            let mut part = part.lock();
+            part.entries.clear();
+            part.bytes = 0;
+        }
         self.modules.write().clear();
+    }
+}
+
+/// Plans that have not been used for long go when others need the memory.
+impl Cache for BatchCache {
+    fn give_back(&self, bytes: usize) -> usize {
+        let mut given = 0;
+        for part in &self.parts {
+            let mut part = part.lock();
+            let before = part.bytes;
+            while before - part.bytes < bytes.div_ceil(PARTS) && !part.entries.is_empty() {
+                part.evict();
+            }
+            given += before - part.bytes;
+        }
+        given
     }
 }
 
@@ -442,5 +514,6 @@ impl Part {
         let (_, median, _) = ages.select_nth_unstable(middle);
         let median = *median;
         self.entries.retain(|_, entry| entry.used > median);
+        self.bytes = self.entries.values().map(|entry| entry.bytes).sum();
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, Ordering::Relaxed};
 
+use memory::{Clerk, Reservation};
 use parking_lot::{Mutex, MutexGuard};
 use plan::bind::literal::literal;
 use plan::cursor::{CursorPlan, Model, Source, compile_cursor};
@@ -14,6 +15,7 @@ use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::Bound;
+use super::cache::plan_bytes;
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
 use catalog::errors;
@@ -21,6 +23,7 @@ use catalog::usage::Times;
 use exec::cursor::{Body, Status, To};
 use exec::explain::uses::Uses;
 use exec::operators::context::RowSink;
+use exec::operators::memory::out_of_memory;
 use exec::output::StatementKind;
 use exec::state::SessionCore;
 use exec::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last};
@@ -40,9 +43,17 @@ pub struct NewCursor<'a> {
     pub vars: Vec<Value>,
 }
 
+/// Step in which memory of cursors is charged.
+const CURSOR_BYTES: usize = 4 << 10;
+
 impl NewCursor<'_> {
     /// The cursor, closed, with a handle of its own. What its query cannot have, concurrency and scrolling, it has not.
-    pub fn make(self, core: &mut SessionCore) -> Arc<Cursor> {
+    ///
+    /// # Errors
+    /// 701.
+    pub fn make(self, core: &mut SessionCore) -> Result<Arc<Cursor>, SqlError> {
+        let mut memory = Reservation::in_steps(core.host().memory(), Clerk::Sessions, CURSOR_BYTES);
+        memory.take(plan_bytes(self.text.len())).map_err(|_| out_of_memory())?;
         let model = self.plan.model;
         let fixed = matches!(model, Model::Static | Model::FastForward) || self.plan.dirty;
         let concurrency = if fixed { Concurrency::ReadOnly } else { self.concurrency };
@@ -85,7 +96,7 @@ impl NewCursor<'_> {
         }
         shared.push(Arc::downgrade(&info));
         drop(shared);
-        Arc::new(Cursor { info, current: Mutex::new(Current::None), body: Mutex::new(body) })
+        Ok(Arc::new(Cursor { info, current: Mutex::new(Current::None), body: Mutex::new(body), memory }))
     }
 }
 
@@ -240,7 +251,7 @@ impl Run<'_> {
             text: span.text(&self.batch.text),
             vars: self.vars.clone(),
         };
-        Ok(new.make(self.core))
+        Ok(new.make(self.core)?)
     }
 
     pub(super) fn declare_cursor(

@@ -8,7 +8,7 @@ use syntax::ast::{Declaration, StmtKind};
 use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
-use super::cache::{BatchCache, LastFound};
+use super::cache::{BatchCache, LastFound, plan_bytes};
 use super::module::check_readonly;
 use super::run::{Failure, Flow, Run};
 use super::table_param::TableParam;
@@ -19,6 +19,7 @@ use crate::sysproc::Arg;
 use catalog::{Catalog, errors, fold_name};
 use exec::state::SessionCore;
 use exec::state::handles::{Declared, Parameter};
+use exec::state::holdings::Holding;
 
 /// sp_prepare's option: tell the columns of the result.
 const RETURN_METADATA: i64 = 1;
@@ -75,6 +76,11 @@ pub(super) struct PreparedText {
 }
 
 impl PreparedText {
+    /// Memory that it takes while it is kept: it holds what it was compiled to, whatever the cache of plans does.
+    fn bytes(&self) -> usize {
+        plan_bytes(self.text.len())
+    }
+
     fn compiled(&self, core: &SessionCore) -> Result<Arc<Compiled>, SqlError> {
         let cache = BatchCache::of(core.instance())?;
         cache.get_again(&self.last, core.db(), &core.options, &self.text, &self.declared.typed)
@@ -105,7 +111,7 @@ impl Run<'_> {
                 let (prepared, batch) = self.prepare(text, declared)?;
                 // A number that comes along is one that the client no longer uses.
                 if let Some(old) = handle.as_ref().and_then(number_of) {
-                    self.core.handles.remove(old);
+                    self.forget(old);
                 }
                 self.keep(handle, prepared.clone())?;
                 self.run_text(&prepared.declared, &batch, args)
@@ -116,11 +122,7 @@ impl Run<'_> {
             }
             Dynamic::Unprepare => {
                 let number = self.handle(args.next())?;
-                if self.core.handles.remove(number) {
-                    Ok((Flow::Next, 0))
-                } else {
-                    Err(no_handle(number).into())
-                }
+                if self.forget(number) { Ok((Flow::Next, 0)) } else { Err(no_handle(number).into()) }
             }
             Dynamic::CursorOpen => self.cursor_open(args),
             Dynamic::CursorPrepare => self.cursor_prepare(args),
@@ -186,8 +188,17 @@ impl Run<'_> {
         result.map(|_| ())
     }
 
+    /// Gives a number back; false when it is none.
+    fn forget(&mut self, number: i32) -> bool {
+        if let Some(prepared) = self.core.handles.get::<PreparedText>(number) {
+            self.core.holdings.remove(Holding::Prepared, prepared.bytes());
+        }
+        self.core.handles.remove(number)
+    }
+
     /// Gives the number of a statement that is kept from now on.
     pub(super) fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
+        self.core.holdings.add(Holding::Prepared, prepared.bytes())?;
         let number = self.core.handles.add(prepared);
         match handle.and_then(|handle| handle.output) {
             Some(slot) => self.give_back(slot, DataType::Int, &Value::Int(number)),

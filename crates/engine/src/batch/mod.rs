@@ -43,6 +43,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use catalog::Catalog;
 use compact_str::CompactString;
+use memory::Reservation;
 use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
@@ -228,6 +229,8 @@ pub struct Compiled {
     pub bound: Mutex<Bindings>,
     /// What running it has cost.
     pub counts: CountsOfBatch,
+    /// Charged for it as long as somebody has it.
+    pub(super) charge: Option<Reservation>,
 }
 
 impl BatchView for Compiled {
@@ -341,7 +344,18 @@ impl Compiled {
         let text = if *source == *concealed { source.clone() } else { concealed.into() };
         let counts = CountsOfBatch::new(program.stmts.len());
         let object_id = 0;
-        Compiled { text, source, procedure, object_id, program, parameters, settings, bound, counts }
+        Compiled {
+            text,
+            source,
+            procedure,
+            object_id,
+            program,
+            parameters,
+            settings,
+            bound,
+            counts,
+            charge: None,
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use catalog::Db;
+use exec::host::Host;
 use memory::{Clerk, MemoryAccount};
 use pages::BufferPool;
 
@@ -58,7 +60,7 @@ impl Budget {
     pub fn account(&self, own_process: bool) -> Arc<MemoryAccount> {
         let account = Arc::new(MemoryAccount::new(usize::try_from(self.target).unwrap_or(usize::MAX)));
         if own_process {
-            account.measure(|| Some(resident()));
+            account.measure(|| Some(resident()), disk::trim_heap);
         }
         account
     }
@@ -75,6 +77,26 @@ pub(super) fn connect(account: &Arc<MemoryAccount>, pool: &BufferPool) {
             account.left_for_pages() as u64
         }
         None => u64::MAX,
+    });
+}
+
+/// Bytes of written log blocks that a database keeps for rollback and row versions: at most, and at least.
+const LOG_MOST: usize = 16 << 20;
+const LOG_LEAST: usize = 256 << 10;
+
+/// The logs' buffers are counted in the account. All databases together keep a sixteenth of it at most for reading again.
+pub(super) fn count_logs(host: &Arc<Host>) {
+    let weak = Arc::downgrade(host);
+    host.memory().add_source(Clerk::Log, move || {
+        let host = weak.upgrade()?;
+        let databases = host.databases();
+        let each = host.memory().target() / 16 / databases.len().max(1);
+        let of = |db: Arc<Db>| {
+            let storage = db.storage_if_open()?;
+            storage.log().set_cache_bytes(each.clamp(LOG_LEAST, LOG_MOST));
+            Some(storage.log().memory())
+        };
+        Some(databases.into_iter().filter_map(of).sum())
     });
 }
 
@@ -96,7 +118,8 @@ mod tests {
         let budget = Budget::new(&options, None);
         assert_eq!((budget.target >> 20, budget.pool >> 20, budget.query >> 20), (256, 224, 192));
         assert!(budget.operator <= 64 << 20);
-        let options = InstanceOptions { query_bytes: Some(8 << 20), operator_bytes: Some(1 << 20), ..options };
+        let options =
+            InstanceOptions { query_bytes: Some(8 << 20), operator_bytes: Some(1 << 20), ..options };
         let budget = Budget::new(&options, None);
         assert_eq!((budget.query >> 20, budget.operator >> 20), (8, 1), "what is said holds");
     }

@@ -4,8 +4,8 @@
 
 pub(crate) mod attach;
 pub(crate) mod boot_text;
-pub mod credentials;
 mod budget;
+pub mod credentials;
 mod data_files;
 pub(crate) mod deadlocks;
 pub mod figures;
@@ -51,11 +51,11 @@ use identity::Identity;
 use permit::Paths;
 use waits::LogWaits;
 
-pub(crate) use of_session::OfInstance;
+use budget::Budget;
 pub(crate) use budget::resident;
+pub(crate) use of_session::OfInstance;
 pub(crate) use options::machine_memory;
 pub use options::{InstanceError, InstanceOptions, PageMemory};
-use budget::Budget;
 pub use start::is_made;
 
 use crate::security::logins::Logins;
@@ -113,7 +113,7 @@ pub struct Instance {
     packets: OnceLock<Arc<dyn figures::Packets>>,
     /// What sp_monitor found last.
     monitored: Mutex<figures::Figures>,
-    batches: OnceLock<Box<dyn BatchTexts>>,
+    batches: OnceLock<Arc<dyn BatchTexts>>,
     started: Value,
     pub(crate) born: Instant,
     /// Where others look in.
@@ -211,6 +211,7 @@ impl Instance {
             .with_account(account);
         let host = Arc::new(Host::new(above, disk.clone(), error_log, query_memory));
         budget::connect(host.memory(), &memory.pool);
+        budget::count_logs(&host);
         let instance = Arc::new(Instance {
             host,
             disk,
@@ -340,8 +341,8 @@ impl Instance {
     }
 
     /// The cache of compiled batches, made by `make` at the first call.
-    pub(crate) fn batches_or(&self, make: fn() -> Box<dyn BatchTexts>) -> &dyn BatchTexts {
-        &**self.batches.get_or_init(make)
+    pub(crate) fn batches_or(&self, make: fn(&Arc<MemoryAccount>) -> Arc<dyn BatchTexts>) -> &dyn BatchTexts {
+        &**self.batches.get_or_init(|| make(self.memory()))
     }
 
     /// Forgets all compiled batches: DBCC FREEPROCCACHE, a database went or was renamed.

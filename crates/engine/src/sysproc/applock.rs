@@ -11,6 +11,7 @@ use txn::{LockMode, LockOwner, Resource, What};
 use super::params::Param;
 use super::{Call, params::Given};
 use catalog::errors;
+use exec::state::holdings::Holding;
 
 const PARAMS: &[Param] = &[
     ("@Resource", DataType::NVarChar(Len::N(255))),
@@ -87,6 +88,7 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let what = what(resource, given.text(4).unwrap_or("public"));
     let resource = Resource { db: db.storage()?.id(), what };
     let core = &mut *call.core;
+    core.holdings.set(Holding::ApplicationLocks, core.app_locks.bytes())?;
     // Without a wait first, so that the answer can tell.
     let mut waited = 0;
     loop {
@@ -117,6 +119,7 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
         *core.app_locks.session.entry(resource).or_default() += 1;
     } else {
         let number = core.transaction_number(&db)?;
+        core.app_locks.tidy(resource.db, number);
         let count = core.app_locks.transaction.entry(resource).or_insert((number, 0));
         // What an ended transaction had is gone.
         *count = (number, if count.0 == number { count.1 } else { 0 } + 1);

@@ -2,6 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 use catalog::fold_name;
+use exec::state::holdings::Holding;
 
 use super::Call;
 use super::params::Param;
@@ -47,6 +48,9 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
         );
         return Err(SqlError::new(15665, 16, 1, text));
     }
+    // What the map takes beside keys and values.
+    let entries = context.len() + 1;
+    call.core.holdings.set(Holding::Context, others + bytes(&folded, &value) + 128 * entries)?;
     context.insert(folded, (value, read_only));
     Ok(0)
 }

@@ -8,6 +8,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::Call;
 use super::params::Param;
 use catalog::fold_name;
+use exec::state::holdings::Holding;
 
 const PREPARE: &[Param] = &[
     ("@hdoc", DataType::Int),
@@ -17,6 +18,12 @@ const PREPARE: &[Param] = &[
 
 /// Documents that a session may keep.
 const MOST: usize = 1000;
+
+/// 6624.
+fn low_memory() -> SqlError {
+    let text = "XML document could not be created because server memory is low. Use sp_xml_removedocument to release XML documents.";
+    SqlError::new(6624, 16, 12, text)
+}
 
 /// EXEC sp_xml_preparedocument @hdoc OUTPUT [, @xmltext]. Errors: 6602 what the text is not, 6624 too many documents.
 pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
@@ -36,15 +43,12 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
     .map_err(|e| SqlError::new(6602, 16, 2, format!("The error description is '{}'.", e.message)))?;
     let documents = &mut call.core.xml_documents;
     if documents.len() >= MOST {
-        return Err(SqlError::new(
-            6624,
-            16,
-            2,
-            "XML document could not be created because server memory is low.",
-        ));
+        return Err(low_memory());
     }
+    let document: Arc<str> = Arc::from(xml.as_str().unwrap_or_default());
+    call.core.holdings.add(Holding::Documents, document.len()).map_err(|_| low_memory())?;
     let handle = documents.keys().max().map_or(1, |last| last + 2);
-    documents.insert(handle, Arc::from(xml.as_str().unwrap_or_default()));
+    documents.insert(handle, document);
     for (i, arg) in call.args.iter().enumerate() {
         let first = match &arg.name {
             Some(name) => fold_name(name) == fold_name(PREPARE[0].0),
@@ -64,7 +68,10 @@ pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let known =
         i32::try_from(given.number(0, 0)).ok().and_then(|handle| call.core.xml_documents.remove(&handle));
     match known {
-        Some(_) => Ok(0),
+        Some(document) => {
+            call.core.holdings.remove(Holding::Documents, document.len());
+            Ok(0)
+        }
         None => {
             let text = "sp_xml_removedocument: The value supplied for parameter number 1 is invalid.";
             Err(SqlError::new(6607, 16, 3, text))

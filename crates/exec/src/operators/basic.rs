@@ -265,7 +265,13 @@ impl Operator for Project {
             self.at += 1;
             let row = self.batch.row_mut(i);
             let new = out.push_row();
-            let filled = if self.ways.is_empty() {
+            let filled = if let Some(large) = &mut self.large {
+                let mut places = new.iter_mut().zip(exprs);
+                places.try_for_each(|(place, e)| {
+                    *place = e.eval(row, rt)?;
+                    large.add_value(place, rt)
+                })
+            } else if self.ways.is_empty() {
                 fill(new, exprs, row, rt)
             } else {
                 let mut ways = new.iter_mut().zip(exprs).zip(&mut self.ways);
@@ -275,9 +281,7 @@ impl Operator for Project {
                 })
             };
             out.or_pop(filled)?;
-            if let Some(large) = &mut self.large
-                && large.add(out.row(out.len() - 1), rt)?
-            {
+            if self.large.as_ref().is_some_and(LargeRows::is_enough) {
                 break;
             }
         }

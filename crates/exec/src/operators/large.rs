@@ -43,6 +43,22 @@ impl LargeRows {
         if bytes == 0 { Ok(false) } else { self.count(bytes, rt) }
     }
 
+    /// Counts one value of a row that is being made, before the next one is.
+    ///
+    /// # Errors
+    /// 701.
+    #[inline]
+    pub fn add_value(&mut self, value: &Value, rt: &Rt<'_, '_>) -> Result<(), SqlError> {
+        let bytes = value.heap_bytes();
+        if bytes >= COUNTED { self.count(bytes, rt).map(|_| ()) } else { Ok(()) }
+    }
+
+    /// Whether it is enough for a batch.
+    #[inline]
+    pub fn is_enough(&self) -> bool {
+        self.bytes >= MOST
+    }
+
     #[cold]
     fn count(&mut self, bytes: usize, rt: &Rt<'_, '_>) -> Result<bool, SqlError> {
         self.bytes += bytes;
@@ -51,7 +67,7 @@ impl LargeRows {
             let held = self.held.get_or_insert_with(|| Reservation::new(account, Clerk::QueryExecution));
             held.take(self.bytes.saturating_sub(held.used())).map_err(|_| out_of_memory())?;
         }
-        Ok(self.bytes >= MOST)
+        Ok(self.is_enough())
     }
 }
 

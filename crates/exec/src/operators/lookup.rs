@@ -26,7 +26,14 @@ pub struct Lookup {
 impl Lookup {
     /// Over an input of one column.
     pub fn new(input: Box<dyn Operator>) -> Lookup {
-        Lookup { input, locators: RowSet::default(), at: 0, guard: None, row: RowBatch::new(), large: LargeRows::default() }
+        Lookup {
+            input,
+            locators: RowSet::default(),
+            at: 0,
+            guard: None,
+            row: RowBatch::new(),
+            large: LargeRows::default(),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
 use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
 use expr::Env;
+use expr::large::Held;
 use pages::TxnId;
 use plan::access_hints::Sample;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -391,6 +392,23 @@ pub(super) fn base_row(
     Ok(())
 }
 
+/// Columns of a base row; large values among them only if there is memory for them and for the bytes that they are read as.
+#[inline]
+fn read_columns(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    wanted: &[u16],
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<(), SqlError> {
+    let large = if plan.store.lob.is_some() { plan.store.large_bytes(bytes, wanted) } else { 0 };
+    let mut held = Held::default();
+    held.add(large.saturating_mul(2), rt)?;
+    let read = plan.store.columns(&plan.db, bytes, wanted, slots);
+    held.release(rt);
+    read
+}
+
 /// Decodes a base row into slots; false when the condition rejects it.
 #[inline]
 fn base_row_into(
@@ -400,13 +418,13 @@ fn base_row_into(
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<bool, SqlError> {
-    plan.store.columns(&plan.db, bytes, &plan.columns[..plan.tested], slots)?;
+    read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
     if let Some(pred) = &plan.pred
         && !pred.is_true(slots, rt)?
     {
         return Ok(false);
     }
-    plan.store.columns(&plan.db, bytes, &plan.columns[plan.tested..], &mut slots[plan.tested..])?;
+    read_columns(plan, bytes, &plan.columns[plan.tested..], rt, &mut slots[plan.tested..])?;
     if let Some(locator) = locator {
         slots[plan.columns.len()] = locator;
     }

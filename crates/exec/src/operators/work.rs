@@ -46,6 +46,8 @@ pub struct Recursive {
     /// What this round has given so far.
     given: KeptRows,
     kept: usize,
+    /// Memory of the rows that the round reads: those of the round before.
+    read: usize,
     done: bool,
     open: Open,
 }
@@ -60,6 +62,7 @@ impl Recursive {
             step: 0,
             given: KeptRows::new(anchor.width()),
             kept: 0,
+            read: 0,
             done: false,
         }
     }
@@ -76,8 +79,8 @@ impl Recursive {
             self.step += 1;
             return Ok(true);
         }
-        rt.state.memory.release(self.kept);
-        self.kept = 0;
+        rt.state.memory.release(self.read);
+        self.read = std::mem::take(&mut self.kept);
         if self.given.is_empty() {
             return Ok(false);
         }

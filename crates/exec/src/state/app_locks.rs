@@ -16,7 +16,23 @@ pub struct AppLocks {
     pub transaction: HashMap<Resource, (u64, u32)>,
 }
 
+/// Bytes of a lock: here, with its owner and in the lock manager.
+const LOCK_BYTES: usize = 512;
+
 impl AppLocks {
+    /// Memory of the locks with another one.
+    pub fn bytes(&self) -> usize {
+        (self.session.len() + self.transaction.len() + 1) * LOCK_BYTES
+    }
+
+    /// Forgets what transactions of a database had that have ended: each time that the list has doubled.
+    pub fn tidy(&mut self, db: u16, transaction: u64) {
+        let count = self.transaction.len();
+        if count >= 64 && count.is_power_of_two() {
+            self.transaction.retain(|resource, (of, _)| resource.db != db || *of == transaction);
+        }
+    }
+
     /// Gives back those of the session: it ends or is reset.
     pub fn release_session(&mut self) {
         self.owner = None;

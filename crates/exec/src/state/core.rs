@@ -22,6 +22,7 @@ use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::cursors::{Cursors, SharedCursors};
 use super::handles::Handles;
+use super::holdings::Holdings;
 use super::profile::Profile;
 use super::scans::Scans;
 use super::transactions::Transactions;
@@ -324,6 +325,8 @@ pub struct SessionCore {
     pub scans: Option<Box<Scans>>,
     /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows more.
     pub kept_bindings: Option<Box<dyn Any + Send + Sync>>,
+    /// Charged for what the session keeps between statements.
+    pub holdings: Holdings,
     /// Charged for large values that expressions work with.
     pub values: Reservation,
     /// What a statement works in that reads or changes one row.
@@ -361,6 +364,7 @@ impl SessionCore {
         db.add_user(1);
         shared.db.store(db.id().into(), Ordering::Relaxed);
         let names = shared.names.lock().clone();
+        let holdings = Holdings::new(host.memory());
         let values = Reservation::new(host.memory(), Clerk::QueryExecution);
         SessionCore {
             host,
@@ -403,6 +407,7 @@ impl SessionCore {
             scans: None,
             kept_bindings: None,
             values,
+            holdings,
             point: None,
             app_name: names.app,
             host_name: names.host,

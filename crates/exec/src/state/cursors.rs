@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, Ordering::Re
 use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
+use memory::Reservation;
 use parking_lot::Mutex;
 use syntax::ast::{CursorName, NameOrVariable};
 use types::{SqlError, Value};
@@ -124,6 +125,8 @@ pub struct Cursor {
     pub info: Arc<CursorInfo>,
     pub current: Mutex<Current>,
     pub body: Mutex<Box<dyn CursorBody>>,
+    /// Charged for the cursor itself; its rows are charged to the memory of queries.
+    pub memory: Reservation,
 }
 
 impl Cursor {

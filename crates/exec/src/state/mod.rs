@@ -12,6 +12,7 @@ mod counts;
 pub mod cursors;
 mod effective;
 pub mod handles;
+pub mod holdings;
 mod identity_insert;
 pub mod inner;
 mod locks;

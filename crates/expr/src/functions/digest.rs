@@ -15,9 +15,9 @@ use types::{Collation, DataType, Dialect, Len, SqlError, Value};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, invalid_argument, text_arg};
 use crate::Expr;
-use crate::large::{LONGEST, too_long};
 use crate::json::{base64, from_base64};
 use crate::key::ValueKey;
+use crate::large::{LONGEST, too_long};
 
 const fn f(
     name: &'static str,

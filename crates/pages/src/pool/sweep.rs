@@ -24,9 +24,10 @@ impl Inner {
 
     fn pop_free(&self) -> Option<u32> {
         let mut free = self.free.lock();
-        let i = free.pop().or_else(|| self.unpark()).or_else(|| {
-            if self.may_grow() { self.frames.take_fresh(&mut free) } else { None }
-        });
+        let i = free
+            .pop()
+            .or_else(|| self.unpark())
+            .or_else(|| if self.may_grow() { self.frames.take_fresh(&mut free) } else { None });
         self.count_free(&free);
         i
     }

@@ -194,7 +194,7 @@ impl Run<'_> {
             text: &batch.text,
             vars,
         };
-        let cursor = new.make(self.core);
+        let cursor = new.make(self.core)?;
         self.core.begin_statement(true)?;
         self.core.tell_transactions(self.sink)?;
         let opened = open(self.core, &cursor);
