@@ -91,12 +91,12 @@ pub(crate) fn decode_header(b: &[u8]) -> Option<(TxnId, bool, BackupState)> {
 
 impl Database {
     /// Writes a checkpoint and, where the recovery model allows, truncates the log.
-    pub fn checkpoint(&self) -> Result<CheckpointReport, TxnError> {
     ///
     /// # Errors
     /// [`PageError::Unwritten`] when the device refuses to write some pages: there is a checkpoint all the same, which keeps the
     /// log that these pages need, and another attempt follows by itself. [`TxnError::LogFull`]. Anything else has taken the
     /// database offline.
+    pub fn checkpoint(&self) -> Result<CheckpointReport, TxnError> {
         self.checkpoint_as(false)
     }
 
@@ -119,8 +119,8 @@ impl Database {
             }
             Err(e) => last.error = Some(e.to_string()),
         }
-        drop(last);
         let retry = last.unwritten;
+        drop(last);
         if done.is_ok() {
             self.truncate_log();
         }
@@ -367,15 +367,15 @@ impl Database {
     fn checkpoint_due(&self) -> bool {
         let since = self.log_since_checkpoint();
         let pace = self.pace();
+        if let Some(unwritten) = self.checkpointer().last.lock().unwritten {
+            return Instant::now() >= unwritten.retry_at;
+        }
         if since == 0 {
             return false;
         }
         let age = self.checkpointer().last.lock().at.elapsed();
         since >= pace.checkpoint_bytes
             || age >= pace.checkpoint_interval
-        if let Some(unwritten) = self.checkpointer().last.lock().unwritten {
-            return Instant::now() >= unwritten.retry_at;
-        }
             || (self.log_percent() >= 70 && self.checkpoint_frees())
     }
 

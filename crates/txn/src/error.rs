@@ -149,6 +149,11 @@ impl TxnError {
     pub fn number(&self) -> i32 {
         self.kind().number()
     }
+
+    /// The device refuses to write some pages; the database goes on.
+    pub fn is_unwritten(&self) -> bool {
+        matches!(self, TxnError::Page(PageError::Unwritten { .. }))
+    }
 }
 
 fn of_access(e: &AccessError) -> ErrorKind {
@@ -164,6 +169,7 @@ fn of_page(e: &PageError) -> ErrorKind {
     match e {
         PageError::Log(e) => of_log(e),
         PageError::Disk(e) => of_disk(e),
+        PageError::Unwritten { .. } => ErrorKind::Io,
         PageError::Corrupt { .. } | PageError::Checksum { .. } | PageError::WrongPage { .. } => {
             ErrorKind::Corrupt
         }
@@ -171,11 +177,6 @@ fn of_page(e: &PageError) -> ErrorKind {
         PageError::NoFrames => ErrorKind::NoFrames,
         PageError::FilegroupFull { .. } => ErrorKind::FilegroupFull,
         PageError::NotADataFile { .. } | PageError::Foreign { .. } => ErrorKind::File,
-
-    /// The device refuses to write some pages; the database goes on.
-    pub fn is_unwritten(&self) -> bool {
-        matches!(self, TxnError::Page(PageError::Unwritten { .. }))
-    }
         PageError::Offline { .. } => ErrorKind::LogNotAvailable,
         _ => ErrorKind::Internal,
     }
@@ -191,7 +192,6 @@ fn of_log(e: &LogError) -> ErrorKind {
         LogError::Corrupt { .. } | LogError::NoRecord { .. } => ErrorKind::LogCorrupt,
         LogError::RecordTooLarge { .. } | LogError::Option { .. } => ErrorKind::Internal,
     }
-        PageError::Unwritten { .. } => ErrorKind::Io,
 }
 
 fn of_disk(e: &DiskError) -> ErrorKind {

@@ -133,12 +133,12 @@ impl Database {
             match db.checkpoint() {
                 // It would have freed nothing: the next recovery begins where this one did.
                 Err(e) if e.kind() == ErrorKind::LogFull && !restored => {}
+                // Said in the error log, and tried again.
+                Err(e) if e.is_unwritten() => {}
                 other => drop(other?),
             }
         }
         report.total_us = start.elapsed().as_micros() as u64;
-                // Said in the error log, and tried again.
-                Err(e) if e.is_unwritten() => {}
         db.go_online(report)?;
         Ok(db)
     }
