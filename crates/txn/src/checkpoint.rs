@@ -16,6 +16,7 @@ use crate::backup::BackupState;
 use crate::checkpoint_state::Unwritten;
 use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};
+use crate::global::{DECISIONS, Decision};
 use crate::options::LogReuseWait;
 use crate::txn::time_bytes;
 
@@ -91,12 +92,12 @@ pub(crate) fn decode_header(b: &[u8]) -> Option<(TxnId, bool, BackupState)> {
 
 impl Database {
     /// Writes a checkpoint and, where the recovery model allows, truncates the log.
-    pub fn checkpoint(&self) -> Result<CheckpointReport, TxnError> {
     ///
     /// # Errors
     /// [`PageError::Unwritten`] when the device refuses to write some pages: there is a checkpoint all the same, which keeps the
     /// log that these pages need, and another attempt follows by itself. [`TxnError::LogFull`]. Anything else has taken the
     /// database offline.
+    pub fn checkpoint(&self) -> Result<CheckpointReport, TxnError> {
         self.checkpoint_as(false)
     }
 
@@ -119,8 +120,8 @@ impl Database {
             }
             Err(e) => last.error = Some(e.to_string()),
         }
-        drop(last);
         let retry = last.unwritten;
+        drop(last);
         if done.is_ok() {
             self.truncate_log();
         }
@@ -150,7 +151,8 @@ impl Database {
         let start = Instant::now();
         let log = self.log();
         // One that frees at least what it takes may use the last of a full log: without it nothing would become free.
-        let active = self.txns().active().len() + ACTIVE_MORE;
+        let decisions = self.coordinator().list_bytes().div_ceil(ENTRY);
+        let active = self.txns().active().len() + decisions + ACTIVE_MORE;
         let useful =
             clean || log.bytes_before_vlf(self.needed_otherwise().0.vlf) >= log.checkpoint_cost(active);
         let _space = log.reserve_checkpoint(active, useful)?;
@@ -171,6 +173,10 @@ impl Database {
         let next = self.txns().next_id();
         for chunk in self.active_list().chunks(ENTRIES_PER_RECORD) {
             rec.begin(ACTIVE_LIST).payload(&encode_list(begin, chunk))?;
+            self.append_checkpoint(&mut rec)?;
+        }
+        for list in Decision::encode_list(begin, &self.coordinator().list()) {
+            rec.begin(DECISIONS).payload(&list)?;
             self.append_checkpoint(&mut rec)?;
         }
         rec.begin(RecordKind::CkptEnd).payload(&begin.to_bytes())?;
@@ -367,15 +373,15 @@ impl Database {
     fn checkpoint_due(&self) -> bool {
         let since = self.log_since_checkpoint();
         let pace = self.pace();
+        if let Some(unwritten) = self.checkpointer().last.lock().unwritten {
+            return Instant::now() >= unwritten.retry_at;
+        }
         if since == 0 {
             return false;
         }
         let age = self.checkpointer().last.lock().at.elapsed();
         since >= pace.checkpoint_bytes
             || age >= pace.checkpoint_interval
-        if let Some(unwritten) = self.checkpointer().last.lock().unwritten {
-            return Instant::now() >= unwritten.retry_at;
-        }
             || (self.log_percent() >= 70 && self.checkpoint_frees())
     }
 

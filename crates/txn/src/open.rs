@@ -114,7 +114,11 @@ impl Database {
         }
         db.store().claim_files()?;
         let start = Instant::now();
-        let mut report = db.recover(progress)?;
+        let mut report = db.recover(progress).inspect_err(|e| {
+            if matches!(e, TxnError::InDoubt(_)) {
+                db.give_up_recovery("recovery waits for another database");
+            }
+        })?;
         report.clean = clean && report.rolled_back == 0 && report.redone == 0;
         let boot = db.store().read_boot()?;
         let settings =
@@ -133,12 +137,12 @@ impl Database {
             match db.checkpoint() {
                 // It would have freed nothing: the next recovery begins where this one did.
                 Err(e) if e.kind() == ErrorKind::LogFull && !restored => {}
+                // Said in the error log, and tried again.
+                Err(e) if e.is_unwritten() => {}
                 other => drop(other?),
             }
         }
         report.total_us = start.elapsed().as_micros() as u64;
-                // Said in the error log, and tried again.
-                Err(e) if e.is_unwritten() => {}
         db.go_online(report)?;
         Ok(db)
     }

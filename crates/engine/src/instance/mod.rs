@@ -33,11 +33,11 @@ use pages::BufferPool;
 use pages::PageWait;
 use parking_lot::{Mutex, RwLock};
 use txn::backup::UrlDevices;
-use txn::{LockManager, Pace};
+use txn::{LockManager, Outcomes, Pace};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
-use catalog::{Db, MASTER, TEMPDB, clock, db, registry};
+use catalog::{MASTER, TEMPDB, clock, registry};
 use identity::Identity;
 use paths::Paths;
 use waits::LogWaits;
@@ -74,6 +74,8 @@ pub struct Instance {
     read_only: Option<PathBuf>,
     pub(crate) pool: Arc<BufferPool>,
     pub(crate) locks: Arc<LockManager>,
+    /// What became of transactions over several databases.
+    pub(crate) outcomes: Arc<Outcomes>,
     pub(crate) log_waits: Arc<LogWaits>,
     /// (number, microseconds) of the buffer pool's waits at the last CLEAR.
     page_waits_base: Mutex<[(u64, u64); PageWait::ALL.len()]>,
@@ -201,6 +203,7 @@ impl Instance {
             read_only,
             pool: Arc::new(memory.pool),
             locks: lock_manager(),
+            outcomes: Arc::default(),
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.
@@ -254,22 +257,8 @@ impl Instance {
         *self.pending.lock() = pending;
         let tempdb = entries.iter().position(|e| e.id == TEMPDB).map(|at| entries.remove(at));
         let tempdb = self.forget_tempdb(tempdb, &entries);
-        let opened: Vec<Arc<Db>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = entries
-                .iter()
-                .map(|entry| (entry, scope.spawn(move || self.open_entry(entry.clone()))))
-                .collect();
-            threads
-                .into_iter()
-                .map(|(entry, thread)| {
-                    thread.join().unwrap_or_else(|_| {
-                        let cause = "a system assertion failed while it was opened".to_string();
-                        Db::down(entry.clone(), db::DbStatus::Suspect, cause, self.error_log().clone())
-                    })
-                })
-                .collect()
-        });
-        opened.into_iter().for_each(|db| self.add_database(db));
+        self.open_all(&entries).into_iter().for_each(|db| self.add_database(db));
+        self.outcomes.settle();
         if !self.is_read_only() {
             self.settle_files(folder_before.is_some());
         }
