@@ -1,7 +1,8 @@
-//! Numbers that are never given twice: ids of objects and alias types, allocation units and row versions. They are reserved in blocks in a system
-//! table, so that a crash skips some and repeats none.
+//! Numbers that are never given twice: ids of objects and alias types, and row versions; and those of allocation units, which are never
+//! given to two units at a time. They are reserved in blocks in a system table, so that a crash skips some and repeats none.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use access::ReadMode;
@@ -39,10 +40,40 @@ struct Counter {
 /// The counters of an open database.
 #[derive(Debug, Default)]
 pub struct Counters {
-    units: Mutex<Counter>,
+    units: Mutex<UnitNumbers>,
     objects: Mutex<Counter>,
     types: Mutex<Counter>,
     row_versions: Mutex<RowVersions>,
+}
+
+/// Numbers of allocation units have 32 bits, and at a thousand temporary tables per second they last for days. The counter goes on;
+/// the numbers come in rounds. From the second round on those of units that are there, or still to be freed, are left out.
+///
+/// All that names a unit by its number is gone four billion units later (queues of background work, locks, records of transactions
+/// that run), but for the unit itself and the list of pending drops.
+#[derive(Debug, Default)]
+struct UnitNumbers {
+    counter: Counter,
+    /// Numbers that nothing has, as far as they are known.
+    free: Range<u32>,
+}
+
+/// Numbers of a round.
+const ROUND: i64 = u32::MAX as i64 - FIRST_USER_UNIT;
+
+/// The unit's number that a value of the counter stands for.
+fn number_of(n: i64) -> u32 {
+    let number = FIRST_USER_UNIT + (n - FIRST_USER_UNIT) % ROUND;
+    u32::try_from(number).unwrap_or(FIRST_USER_UNIT as u32)
+}
+
+/// The first numbers from there on that are not in use; empty at the end of the round.
+fn gap_from(used: &BTreeSet<u32>, from: u32) -> Range<u32> {
+    let mut start = from;
+    while start < u32::MAX && used.contains(&start) {
+        start += 1;
+    }
+    start..used.range(start..).next().copied().unwrap_or(u32::MAX)
 }
 
 /// Row versions and who has them.
@@ -57,7 +88,7 @@ impl Counters {
     /// As the system table says.
     pub fn load(trees: &SysTrees) -> Result<Counters, StoreError> {
         let counters = Counters::default();
-        *counters.units.lock() = Counter { next: FIRST_USER_UNIT, reserved: FIRST_USER_UNIT };
+        counters.units.lock().counter = Counter { next: FIRST_USER_UNIT, reserved: FIRST_USER_UNIT };
         *counters.types.lock() = Counter { next: FIRST_TYPE_ID, reserved: FIRST_TYPE_ID };
         counters.row_versions.lock().counter =
             Counter { next: FIRST_ROW_VERSION, reserved: FIRST_ROW_VERSION };
@@ -65,7 +96,7 @@ impl Counters {
             let value = row[1].as_i64().unwrap_or(0);
             let counter = Counter { next: value, reserved: value };
             match row[0].as_i64() {
-                Some(id) if id == i64::from(COUNTER_UNITS) => *counters.units.lock() = counter,
+                Some(id) if id == i64::from(COUNTER_UNITS) => counters.units.lock().counter = counter,
                 Some(id) if id == i64::from(COUNTER_OBJECTS) => *counters.objects.lock() = counter,
                 Some(id) if id == i64::from(COUNTER_TYPES) => *counters.types.lock() = counter,
                 Some(id) if id == i64::from(COUNTER_ROW_VERSIONS) => {
@@ -79,10 +110,19 @@ impl Counters {
 
     /// A new allocation unit's number.
     pub fn next_unit(&self, storage: &Arc<Database>, trees: &SysTrees) -> Result<UnitId, StoreError> {
-        let n = next(&mut self.units.lock(), COUNTER_UNITS, storage, trees)?;
-        u32::try_from(n)
-            .map(UnitId)
-            .map_err(|_| StoreError::Sql(types::SqlError::internal("allocation unit numbers are used up")))
+        let mut units = self.units.lock();
+        loop {
+            let n = next(&mut units.counter, COUNTER_UNITS, storage, trees)?;
+            let number = number_of(n);
+            if n < FIRST_USER_UNIT + ROUND || units.free.contains(&number) {
+                return Ok(UnitId(number));
+            }
+            let mut used = storage.store().units_in_use().map_err(txn::TxnError::from)?;
+            used.extend(crate::pending::listed(trees)?.iter().map(|unit| unit.unit.0));
+            units.free = gap_from(&used, number);
+            // The value that stands for the first free number, or for the first of the next round.
+            units.counter.next = n + i64::from(units.free.start - number);
+        }
     }
 
     /// A new object_id.
@@ -166,4 +206,21 @@ fn reserve(
     txn.commit(durability)?;
     counter.reserved = reserved;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_units_come_in_rounds() {
+        let first = FIRST_USER_UNIT as u32;
+        assert_eq!((number_of(FIRST_USER_UNIT), number_of(FIRST_USER_UNIT + ROUND)), (first, first));
+        assert_eq!(number_of(FIRST_USER_UNIT + ROUND - 1), u32::MAX - 1);
+        let used = BTreeSet::from([first, first + 1, 5000, u32::MAX - 1]);
+        assert_eq!(gap_from(&used, first), first + 2..5000);
+        assert_eq!(gap_from(&used, 4000), 4000..5000);
+        assert_eq!(gap_from(&used, 5000), 5001..u32::MAX - 1);
+        assert!(gap_from(&used, u32::MAX - 1).is_empty(), "the next round begins");
+    }
 }

@@ -318,6 +318,9 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
         ErrorKind::RowTooLong | ErrorKind::KeyTooLong => error(16, 1, format!("{e}.")),
         ErrorKind::File => error(16, 101, format!("A file of database '{name}' cannot be used: {e}.")),
         ErrorKind::FilesBusy => error(16, 2, FILES_BUSY.into()),
+        ErrorKind::InDoubt => {
+            error(21, 3, format!("An error occurred while recovering database '{name}': {e}."))
+        }
         ErrorKind::Internal => {
             error(20, 1, format!("An inconsistency was detected in database '{name}': {e}."))
         }

@@ -16,6 +16,7 @@ use crate::backup::BackupState;
 use crate::checkpoint_state::Unwritten;
 use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};
+use crate::global::{DECISIONS, Decision};
 use crate::options::LogReuseWait;
 use crate::txn::time_bytes;
 
@@ -150,7 +151,8 @@ impl Database {
         let start = Instant::now();
         let log = self.log();
         // One that frees at least what it takes may use the last of a full log: without it nothing would become free.
-        let active = self.txns().active().len() + ACTIVE_MORE;
+        let decisions = self.coordinator().list_bytes().div_ceil(ENTRY);
+        let active = self.txns().active().len() + decisions + ACTIVE_MORE;
         let useful =
             clean || log.bytes_before_vlf(self.needed_otherwise().0.vlf) >= log.checkpoint_cost(active);
         let _space = log.reserve_checkpoint(active, useful)?;
@@ -171,6 +173,10 @@ impl Database {
         let next = self.txns().next_id();
         for chunk in self.active_list().chunks(ENTRIES_PER_RECORD) {
             rec.begin(ACTIVE_LIST).payload(&encode_list(begin, chunk))?;
+            self.append_checkpoint(&mut rec)?;
+        }
+        for list in Decision::encode_list(begin, &self.coordinator().list()) {
+            rec.begin(DECISIONS).payload(&list)?;
             self.append_checkpoint(&mut rec)?;
         }
         rec.begin(RecordKind::CkptEnd).payload(&begin.to_bytes())?;

@@ -27,6 +27,7 @@ use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
 use crate::locks::LockManager;
 use crate::options::{DbState, Pace, RecoveryModel};
+use crate::outcomes::{Coordinator, Outcomes};
 use crate::recovery_report::RecoveryReport;
 use crate::sink::append_system;
 use crate::txns::TxnTable;
@@ -48,6 +49,8 @@ pub struct Env {
     pub home: Home,
     /// The database is made anew at each start: nobody waits for its log to be durable.
     pub scratch: bool,
+    /// What became of transactions over several databases of the instance.
+    pub outcomes: Arc<Outcomes>,
 }
 
 impl std::fmt::Debug for Env {
@@ -113,6 +116,8 @@ pub struct Database {
     errands: Errands,
     /// Where transactions hold locks on rows.
     lockers: Lockers,
+    /// Its decisions for other databases.
+    coordinator: Arc<Coordinator>,
 }
 
 impl std::fmt::Debug for Database {
@@ -158,6 +163,7 @@ impl Database {
             threads: Threads::default(),
             errands: Errands::default(),
             lockers: Lockers::default(),
+            coordinator: Arc::default(),
         });
         // A waiter for a lock is told of a failure when it happens, not when the holder meets it.
         let fail = |weak: Weak<Database>, during: &'static str, cause: String| {
@@ -176,6 +182,9 @@ impl Database {
     pub(crate) fn go_online(self: &Arc<Self>, report: RecoveryReport) -> Result<(), TxnError> {
         *self.recovery.lock() = report;
         self.txns.note_log_end(|| self.log.end());
+        // Whoever opens a database has its log read and its parts of other databases' transactions ended.
+        self.join_outcomes();
+        self.env.outcomes.recovered(self.store.database());
         self.set_status(Status::Online);
         if !self.env.pace.background {
             return Ok(());
@@ -237,6 +246,29 @@ impl Database {
             AfterPanic::GoOn => self.report(&cause),
         }
         after == AfterPanic::Fail
+    }
+
+    /// Its decisions can be asked for from now on.
+    pub(crate) fn join_outcomes(&self) {
+        self.env.outcomes.register(self.store.database(), self.env.db, self.coordinator.clone());
+    }
+
+    /// Recovery gives it up before it has appended anything: its files are free for another attempt.
+    pub(crate) fn give_up_recovery(&self, cause: &str) {
+        self.set_status(Status::Suspect);
+        self.store.abandon(cause);
+        // Nothing was appended.
+        drop(self.log.close());
+        self.store.release_files();
+    }
+
+    /// How many decisions it keeps because other databases may have to ask for them.
+    pub fn decisions_kept(&self) -> usize {
+        self.coordinator.kept()
+    }
+
+    pub(crate) fn coordinator(&self) -> &Arc<Coordinator> {
+        &self.coordinator
     }
 
     /// Tells the error log, if there is one.
@@ -412,6 +444,7 @@ impl Database {
             return Err(TxnError::Busy { active });
         }
         self.threads.stop();
+        self.coordinator.settle();
         self.tidy_up();
         let next = self.txns.next_id();
         let done = match self.checkpoint_as(true) {
@@ -432,6 +465,7 @@ impl Database {
             _ => Ok(()),
         };
         self.store.release_files();
+        self.env.outcomes.unregister(self.store.database(), self.env.db, &self.coordinator);
         closed?;
         Ok(marked?)
     }

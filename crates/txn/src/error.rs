@@ -2,14 +2,17 @@
 //! Guarantees: every error has one SQL Server number; an error never hides that a database went offline.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use access::AccessError;
 use disk::{DiskError, Op};
 use pages::{PageError, TxnId};
 use wal::{LogError, Lsn};
 
+use crate::global::GlobalId;
 use crate::locks::LockError;
 use crate::options::LogReuseWait;
+use crate::outcomes::InDoubt;
 
 /// What can go wrong in a database.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -38,6 +41,14 @@ pub enum TxnError {
     /// Restart recovery failed (3414).
     #[error("recovery of the database failed at {phase} (log record {lsn}): {cause}")]
     Recovery { phase: &'static str, lsn: Lsn, cause: String },
+    /// Transactions over several databases are prepared, and the databases that decide on them cannot say how (3437).
+    #[error("{}", show_doubts(.0))]
+    InDoubt(Arc<[InDoubt]>),
+    /// The coordinator of a transaction over several databases has failed before its decision was certain.
+    #[error(
+        "the outcome of the transaction with the UOW {{{0}}} is unknown until the database that decides on it has been recovered"
+    )]
+    Undecided(GlobalId),
     /// The transaction may only be rolled back (3930).
     #[error("transaction {} cannot be committed and can only be rolled back", .0.0)]
     Doomed(TxnId),
@@ -53,6 +64,14 @@ pub enum TxnError {
     /// A parameter out of its range.
     #[error("{0}")]
     Invalid(&'static str),
+}
+
+fn show_doubts(list: &[InDoubt]) -> String {
+    let one = |doubt: &InDoubt| {
+        format!("UOW {{{}}}, decided by database '{}'", doubt.prepared.id, doubt.prepared.name)
+    };
+    let list: Vec<String> = list.iter().map(one).collect();
+    format!("the completion status of transactions over several databases is not known: {}", list.join(", "))
 }
 
 /// What an error means to the caller.
@@ -84,6 +103,8 @@ pub enum ErrorKind {
     Cancelled,
     /// Recovery failed, the database is suspect (3414).
     RecoveryFailed,
+    /// Another database has to say what became of a transaction (3437).
+    InDoubt,
     /// The transaction can only be rolled back (3930).
     Doomed,
     /// The row is too long (511).
@@ -115,6 +136,7 @@ impl ErrorKind {
             ErrorKind::LockTimeout => 1222,
             ErrorKind::Cancelled => 3617,
             ErrorKind::RecoveryFailed => 3414,
+            ErrorKind::InDoubt => 3437,
             ErrorKind::Doomed => 3930,
             ErrorKind::RowTooLong => 511,
             ErrorKind::KeyTooLong => 1946,
@@ -138,6 +160,8 @@ impl TxnError {
             TxnError::Lock(LockError::Cancelled { .. }) => ErrorKind::Cancelled,
             TxnError::LogFull { .. } => ErrorKind::LogFull,
             TxnError::Recovery { .. } => ErrorKind::RecoveryFailed,
+            TxnError::InDoubt(_) => ErrorKind::InDoubt,
+            TxnError::Undecided(_) => ErrorKind::LogNotAvailable,
             TxnError::Doomed(_) => ErrorKind::Doomed,
             TxnError::NotADatabase { .. } | TxnError::NotClosed => ErrorKind::File,
             TxnError::FilesBusy => ErrorKind::FilesBusy,

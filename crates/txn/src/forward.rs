@@ -221,6 +221,7 @@ mod tests {
             db: 5,
             pace: Pace { background: false, ..Pace::default() },
             scratch: false,
+            outcomes: Arc::default(),
         };
         let file = FileSpec {
             id: 1,

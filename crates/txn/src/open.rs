@@ -114,7 +114,11 @@ impl Database {
         }
         db.store().claim_files()?;
         let start = Instant::now();
-        let mut report = db.recover(progress)?;
+        let mut report = db.recover(progress).inspect_err(|e| {
+            if matches!(e, TxnError::InDoubt(_)) {
+                db.give_up_recovery("recovery waits for another database");
+            }
+        })?;
         report.clean = clean && report.rolled_back == 0 && report.redone == 0;
         let boot = db.store().read_boot()?;
         let settings =

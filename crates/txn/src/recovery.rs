@@ -13,6 +13,7 @@ use wal::Lsn;
 use crate::checkpoint::{ACTIVE_LIST, decode_list};
 use crate::database::Database;
 use crate::error::TxnError;
+use crate::global::{DECISIONS, Decision};
 use crate::recovery_report::RecoveryReport;
 use crate::txn::Txn;
 use crate::txns::TxnLog;
@@ -41,6 +42,8 @@ pub(crate) struct Analysis {
     newest: Lsn,
     highest: TxnId,
     committed: u64,
+    /// What the database has decided for others, as far as it may be asked for it.
+    decisions: Vec<Decision>,
 }
 
 impl Analysis {
@@ -69,6 +72,9 @@ impl Analysis {
             RecordKind::Commit | RecordKind::Abort => {
                 self.running.remove(&id);
                 self.committed += u64::from(view.kind() == RecordKind::Commit);
+                if view.kind() == RecordKind::Commit {
+                    self.decisions.extend(Decision::read(view.payload()?));
+                }
                 if !self.list_complete {
                     self.ended.insert(id);
                 }
@@ -109,6 +115,13 @@ impl Analysis {
                     t.last = t.last.max(e.last);
                 }
             }
+            DECISIONS => {
+                let (checkpoint, list) = Decision::decode_list(view.payload()?)
+                    .ok_or(TxnError::Invalid("checkpoint record is damaged"))?;
+                if checkpoint == self.checkpoint {
+                    self.decisions.extend(list);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -142,11 +155,20 @@ impl Database {
         self.store().settle_files(restoring).map_err(|e| failed("redo", from, e))?;
         self.txns().saw(analysis.highest);
         report.rolled_forward = analysis.committed;
+        {
+            let mut decisions = self.coordinator().lock();
+            analysis.decisions.iter().for_each(|decision| decisions.add(decision));
+        }
+        // Others may ask from now on, whether this database can be opened or has to ask one itself.
+        self.join_outcomes();
+        let [committed, losers] = self.settle_prepared(analysis.losers().collect())?;
         let start = Instant::now();
-        let losers: Vec<_> = analysis.losers().collect();
         // All come back to life first: while one is undone the rows of the others must not look free.
-        let mut txns: Vec<Txn> =
-            losers.iter().map(|(id, log)| Txn::resume(self.clone(), *id, *log)).collect();
+        let resume = |(id, log): &(TxnId, TxnLog)| Txn::resume(self.clone(), *id, *log);
+        let committed: Vec<Txn> = committed.iter().map(resume).collect();
+        let mut txns: Vec<Txn> = losers.iter().map(resume).collect();
+        report.rolled_forward += committed.len() as u64;
+        self.commit_prepared(committed).map_err(|e| failed("undo", from, e))?;
         let total = txns.len();
         while let Some(txn) = txns.pop() {
             let (before, last) = (txn.log_state().records, txn.log_state().last);

@@ -61,6 +61,8 @@ pub struct Txn {
     deferred: Vec<Deferred>,
     doomed: bool,
     ended: bool,
+    /// Another database decides on it.
+    prepared: bool,
     /// Its newest record and what is kept free for its rollback: as in the shared part, which only this thread changes.
     newest: Newest,
     latest: LatestUpdates,
@@ -112,6 +114,7 @@ impl Txn {
             deferred: Vec::new(),
             doomed: false,
             ended: false,
+            prepared: false,
             newest: Newest::default(),
             latest: LatestUpdates::default(),
             waited: AtomicBool::new(false),
@@ -259,11 +262,35 @@ impl Txn {
 
     /// Appends a record that ends the transaction, out of the space kept for it.
     fn append_end(&mut self, s: &TxnShared, kind: RecordKind) -> Result<Lsn, TxnError> {
+        self.append_end_as(s, |id, prev| Ok(boundary_record(kind, id, prev, now_us())))
+    }
+
+    /// As [`Txn::append_end`] the record that `make` makes of its id and its newest record.
+    pub(crate) fn append_last(
+        &mut self,
+        make: impl FnOnce(TxnId, Lsn) -> Result<Vec<u8>, TxnError>,
+    ) -> Result<Lsn, TxnError> {
+        let s = self.shared.clone().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
+        self.append_end_as(&s, make)
+    }
+
+    /// The commit record of a transaction in one database.
+    pub(crate) fn append_commit(&mut self) -> Result<Lsn, TxnError> {
+        let s = self.shared.clone().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
+        self.append_end(&s, RecordKind::Commit)
+    }
+
+    fn append_end_as<R: AsRef<[u8]>>(
+        &mut self,
+        s: &TxnShared,
+        make: impl FnOnce(TxnId, Lsn) -> Result<R, TxnError>,
+    ) -> Result<Lsn, TxnError> {
         // A database that failed may be open anew already: its log is no longer ours to write.
         self.db.check_online()?;
         let mut l = s.log.lock();
-        let rec = boundary_record(kind, s.id, l.last, now_us());
-        let lsn = append_at_any_cost(self.db.log(), &rec, 0)?;
+        let rec = make(s.id, l.last)?;
+        let rec = rec.as_ref();
+        let lsn = append_at_any_cost(self.db.log(), rec, 0)?;
         l.last = lsn;
         l.records += 1;
         l.bytes += rec.len() as u64;
@@ -310,10 +337,7 @@ impl Txn {
                 return Err(e);
             }
         };
-        self.db.counters().committed.fetch_add(1, Relaxed);
-        self.db.txns().end(s.id, lsn, durable);
-        self.finish();
-        self.db.ghosts().add(s.id, std::mem::take(&mut self.ghosts));
+        self.leave_table(lsn, durable);
         let hard = match (scratch, durable) {
             // The log is written when its buffers are full, and before the pages that it describes.
             (true, _) => Ok(()),
@@ -324,8 +348,36 @@ impl Txn {
             self.db.fail("commit", &e);
             return Err(e);
         }
-        self.db.after_commit(std::mem::take(&mut self.deferred));
+        self.run_deferred_work();
         Ok(Committed { lsn, durable })
+    }
+
+    /// The commit record is in the log: rows and locks are free. `durable`: readers of its work wait for the record.
+    pub(crate) fn leave_table(&mut self, commit: Lsn, durable: bool) {
+        self.db.counters().committed.fetch_add(1, Relaxed);
+        let id = self.id();
+        self.db.txns().end(id, commit, durable);
+        self.finish();
+        self.db.ghosts().add(id, std::mem::take(&mut self.ghosts));
+    }
+
+    /// What was deferred until the commit.
+    pub(crate) fn run_deferred_work(&mut self) {
+        self.db.after_commit(std::mem::take(&mut self.deferred));
+    }
+
+    /// Whether it has ended, in whichever way: only then it may be dropped without a rollback.
+    pub fn is_over(&self) -> bool {
+        self.ended
+    }
+
+    /// It has ended with its database: it stays in the table, and its rows are not free.
+    pub(crate) fn set_over(&mut self) {
+        self.ended = true;
+    }
+
+    pub(crate) fn set_prepared(&mut self, prepared: bool) {
+        self.prepared = prepared;
     }
 
     /// Ends a transaction that has written nothing and is to do nothing afterwards, as [`Txn::commit`] does. False, and nothing
@@ -353,7 +405,12 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        if !self.ended {
+        if !self.ended && self.prepared {
+            // A panic between the preparation and the decision: a restart learns what became of it.
+            let cause =
+                PageError::Offline { cause: "the commit over several databases was not finished".into() };
+            self.db.fail("commit", &cause.into());
+        } else if !self.ended {
             self.roll_back_dropped();
         }
         self.rows.forget(self.db.lockers());

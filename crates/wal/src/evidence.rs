@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, UNIT};
 use crate::header::FileHeader;
-use crate::log::Log;
+use crate::log::{BUFFERS_MAX, Log};
 use crate::lsn::block_key;
 use crate::on_disk::OnDisk;
 use crate::open::Recovery;
@@ -33,7 +33,9 @@ use crate::{LogError, Lsn};
 pub(crate) const SEAL_AFTER: Duration = Duration::from_millis(100);
 /// Bytes after the end, or after the newest block found, that are searched for blocks that are newer than the end: more than
 /// one flush writes.
-const PROBE_BYTES: u64 = 8 << 20;
+pub(crate) const PROBE_BYTES: u64 = 9 << 20;
+/// The blocks that may wait, the open one that a flush takes along, and some that were sealed meanwhile.
+const _: () = assert!(PROBE_BYTES >= (BUFFERS_MAX as u64 + 8) * BLOCK_MAX as u64);
 
 /// LSN of the first record of the block with this key.
 fn lsn_of(key: u64) -> Lsn {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::block::{BlockHeader, SLOT};
 use crate::buffer::Block;
+use crate::evidence::PROBE_BYTES;
 use crate::log::{BUFFERS_MAX, Io, Log};
 use crate::options::WaitKind;
 use crate::panics::FailsOnPanic;
@@ -273,6 +274,10 @@ impl Log {
             bytes += block.sealed.get().map_or(0, |sealed| sealed.len);
             batch.push(block);
         }
+        debug_assert!(
+            bytes as u64 <= PROBE_BYTES,
+            "{bytes} bytes in one flush: a hole in it may not be found"
+        );
         Ok(batch)
     }
 

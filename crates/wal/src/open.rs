@@ -14,7 +14,7 @@ use crate::on_disk::{Area, Meta};
 use crate::options::{AREA, LogOptions};
 use crate::read::{Reader, following};
 use crate::tail::Tail;
-use crate::vlf::{History, Place, VlfMap, distance};
+use crate::vlf::{History, Place, SeqRun, VlfMap, distance};
 use crate::{CheckpointInfo, LogError, Lsn};
 
 /// Bytes read at once while searching for the end.
@@ -246,6 +246,17 @@ pub(crate) fn cut_to_map(file: &dyn BlockFile, map: &VlfMap) -> Result<u64, LogE
     Ok(len - end)
 }
 
+/// Whether runs of VLFs can be the history of a file of so many: within it, none empty, ascending, whatever numbers they have.
+fn is_history(runs: &[SeqRun], vlfs: u32) -> bool {
+    let end = |run: &SeqRun| run.seq.checked_add(run.count);
+    let fits = |run: &SeqRun| {
+        let last = run.index.checked_add(run.count).filter(|last| *last <= vlfs);
+        last.is_some() && run.count > 0 && end(run).is_some()
+    };
+    let ordered = |pair: &[SeqRun]| end(&pair[0]).is_some_and(|end| end <= pair[1].seq);
+    runs.iter().all(fits) && runs.windows(2).all(ordered)
+}
+
 /// Follows the log from the checkpoint to its end.
 pub(crate) struct Recovery {
     pub log_id: [u8; 16],
@@ -268,12 +279,7 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     pub fn new(file: &Arc<dyn BlockFile>, header: &FileHeader, map: VlfMap) -> Result<Recovery, LogError> {
-        let fits = header.history.iter().all(|run| {
-            let end = run.index.checked_add(run.count).filter(|end| *end <= map.count());
-            end.is_some() && run.count > 0 && run.seq.checked_add(run.count).is_some()
-        });
-        let ordered = header.history.windows(2).all(|pair| pair[0].seq + pair[0].count <= pair[1].seq);
-        if !fits || !ordered {
+        if !is_history(&header.history, map.count()) {
             return Err(corrupt(0, "the history of VLFs is damaged"));
         }
         let mut history = History::from_runs(header.history.iter().copied());
@@ -387,4 +393,20 @@ fn read_history(
     let known: Vec<_> = known.runs().copied().collect();
     let all: Vec<_> = history.runs().copied().chain(known).collect();
     Ok(History::from_runs(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_at_their_limits_are_no_history() {
+        let run = |seq, index, count| SeqRun { seq, index, count, parity: 64 };
+        assert!(is_history(&[run(5, 0, 2), run(7, 2, 1)], 3));
+        assert!(!is_history(&[run(u32::MAX, 0, 2), run(7, 2, 1)], 3), "the sum is beyond the type");
+        assert!(!is_history(&[run(5, u32::MAX, 2)], 3));
+        assert!(!is_history(&[run(5, 0, 4)], 3));
+        assert!(!is_history(&[run(5, 0, 0)], 3));
+        assert!(!is_history(&[run(7, 2, 1), run(5, 0, 2)], 3));
+    }
 }

@@ -46,7 +46,7 @@ pub(super) fn is_unavailable(e: &TxnError) -> bool {
             true
         }
         (Some(DiskError::Io { op, .. }), _) => matches!(op, Op::Open | Op::Lock),
-        (_, TxnError::Page(PageError::Foreign { .. })) => true,
+        (_, TxnError::Page(PageError::Foreign { .. }) | TxnError::InDoubt(_)) => true,
         (_, TxnError::Page(PageError::NotADataFile { why, .. })) => {
             [pages::OTHER_DATABASE, pages::OTHER_TIME].contains(why)
         }
@@ -86,8 +86,18 @@ pub(crate) fn open_failed(entry: &DbEntry, e: &TxnError) -> Option<SqlError> {
         TxnError::Page(PageError::NotADataFile { .. } | PageError::Foreign { .. })
         | TxnError::NotADatabase { .. }
         | TxnError::Log(LogError::NotALog { .. }) => Some(no_match(&e.to_string())),
+        TxnError::InDoubt(_) => Some(in_doubt(&entry.name, e)),
         _ => None,
     }
+}
+
+/// 3437.
+fn in_doubt(database: &str, e: &TxnError) -> SqlError {
+    let text = format!(
+        "An error occurred while recovering database '{database}': {e}. Bring the database that decides online and run recovery \
+         again (ALTER DATABASE ... SET ONLINE), or decide with KILL 'UOW' WITH COMMIT or WITH ROLLBACK."
+    );
+    SqlError::new(3437, 21, 3, text)
 }
 
 /// 5171.

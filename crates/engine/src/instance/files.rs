@@ -8,6 +8,7 @@ pub(crate) use create::data_growth;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use disk::DiskError;
@@ -48,6 +49,7 @@ impl Instance {
             pace: self.pace.clone(),
             home: self.home(entry),
             scratch: id == catalog::TEMPDB,
+            outcomes: self.outcomes.clone(),
         }
     }
 
@@ -64,26 +66,61 @@ impl Instance {
         LogOptions { alignment, waits: Some(Arc::new(reports)), ..LogOptions::default() }
     }
 
+    /// Opens all databases at the same time; those that have to ask others for the outcome of a transaction when the logs of all
+    /// the others have been read.
+    pub(super) fn open_all(&self, entries: &[DbEntry]) -> Vec<Arc<Db>> {
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = entries
+                .iter()
+                .map(|entry| (entry, scope.spawn(move || self.open_or_wait(entry.clone()))))
+                .collect();
+            let join = |(entry, thread): (&DbEntry, ScopedJoinHandle<'_, _>)| {
+                thread.join().unwrap_or_else(|_| {
+                    let cause = "a system assertion failed while it was opened".to_string();
+                    Ok(Db::down(entry.clone(), DbStatus::Suspect, cause, self.error_log().clone()))
+                })
+            };
+            threads.into_iter().map(join).collect()
+        });
+        opened.into_iter().map(|db| db.unwrap_or_else(|entry| self.open_entry(entry))).collect()
+    }
+
     /// Opens a database of the registry; one that cannot be opened comes back as such.
-    pub(super) fn open_entry(&self, mut entry: DbEntry) -> Arc<Db> {
+    pub(super) fn open_entry(&self, entry: DbEntry) -> Arc<Db> {
+        self.try_entry(entry).unwrap_or_else(|(entry, e)| self.not_opened(entry, &e))
+    }
+
+    /// As [`open_entry`](Self::open_entry), where all databases are opened at the same time: one that has to ask another for the
+    /// outcome of a transaction comes back to be opened when the others have been.
+    pub(super) fn open_or_wait(&self, entry: DbEntry) -> Result<Arc<Db>, DbEntry> {
+        match self.try_entry(entry) {
+            Ok(db) => Ok(db),
+            Err((entry, OpenError::Txn(TxnError::InDoubt(_)))) => Err(entry),
+            Err((entry, e)) => Ok(self.not_opened(entry, &e)),
+        }
+    }
+
+    fn try_entry(&self, mut entry: DbEntry) -> Result<Arc<Db>, (DbEntry, OpenError)> {
         entry.take_next_places();
         let errors = self.error_log().clone();
         if entry.restoring {
-            return Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors);
+            return Ok(Db::down(entry, DbStatus::Restoring, "it is being restored".into(), errors));
         }
         if entry.offline {
-            return Db::down(entry, DbStatus::Offline, "it was taken offline".into(), errors);
+            return Ok(Db::down(entry, DbStatus::Offline, "it was taken offline".into(), errors));
         }
         match self.open_files(&entry).or_else(|e| self.open_mended(&entry, e)) {
-            Ok((open, catalog, settings)) => Db::online(entry, open, catalog, settings),
-            Err(e) => {
-                let cause = e.explain(&entry);
-                let text = format!("Database '{}' cannot be opened: {cause}", entry.name);
-                self.error_log().write("Server", &text);
-                self.error_log().save();
-                Db::down(entry, e.status(), cause, errors)
-            }
+            Ok((open, catalog, settings)) => Ok(Db::online(entry, open, catalog, settings)),
+            Err(e) => Err((entry, e)),
         }
+    }
+
+    fn not_opened(&self, entry: DbEntry, e: &OpenError) -> Arc<Db> {
+        let cause = e.explain(&entry);
+        let text = format!("Database '{}' cannot be opened: {cause}", entry.name);
+        self.error_log().write("Server", &text);
+        self.error_log().save();
+        Db::down(entry, e.status(), cause, self.error_log().clone())
     }
 
     pub(super) fn open_files(&self, entry: &DbEntry) -> Result<Opened, OpenError> {

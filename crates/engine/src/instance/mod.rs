@@ -42,7 +42,7 @@ use pages::BufferPool;
 use pages::PageWait;
 use parking_lot::{Mutex, RwLock};
 use txn::backup::UrlDevices;
-use txn::{LockManager, Pace};
+use txn::{LockManager, Outcomes, Pace};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
@@ -88,6 +88,8 @@ pub struct Instance {
     pub(crate) locks: Arc<LockManager>,
     /// The newest deadlocks.
     pub(crate) deadlocks: deadlocks::Deadlocks,
+    /// What became of transactions over several databases.
+    pub(crate) outcomes: Arc<Outcomes>,
     pub(crate) log_waits: Arc<LogWaits>,
     /// (number, microseconds) of the buffer pool's waits at the last CLEAR.
     page_waits_base: Mutex<[(u64, u64); PageWait::ALL.len()]>,
@@ -223,6 +225,7 @@ impl Instance {
             pool: Arc::new(memory.pool),
             locks: lock_manager(),
             deadlocks: deadlocks::Deadlocks::default(),
+            outcomes: Arc::default(),
             log_waits: Arc::default(),
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.

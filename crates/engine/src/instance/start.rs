@@ -95,22 +95,8 @@ impl Instance {
         *self.pending.lock() = pending;
         let tempdb = entries.iter().position(|e| e.id == TEMPDB).map(|at| entries.remove(at));
         let tempdb = self.forget_tempdb(tempdb, &entries);
-        let opened: Vec<Arc<Db>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = entries
-                .iter()
-                .map(|entry| (entry, scope.spawn(move || self.open_entry(entry.clone()))))
-                .collect();
-            threads
-                .into_iter()
-                .map(|(entry, thread)| {
-                    thread.join().unwrap_or_else(|_| {
-                        let cause = "a system assertion failed while it was opened".to_string();
-                        Db::down(entry.clone(), db::DbStatus::Suspect, cause, self.error_log().clone())
-                    })
-                })
-                .collect()
-        });
-        opened.into_iter().for_each(|db| self.add_database(db));
+        self.open_all(&entries).into_iter().for_each(|db| self.add_database(db));
+        self.outcomes.settle();
         if !self.is_read_only() {
             self.mend_list(&stale, single);
             self.settle_files(folder_before.is_some() || !stale.is_empty());

@@ -97,7 +97,7 @@ impl Store {
             return Ok(());
         }
         {
-            // Unit numbers are never reused: another number means that the extent has a new owner.
+            // Numbers are not reused while a unit is to be freed: another number means that the extent has a new owner.
             let page = self.read(first_iam)?;
             if page.page_type() != Some(PageType::Iam) || page.unit() != unit {
                 return Ok(());

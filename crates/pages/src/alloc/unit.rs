@@ -17,7 +17,7 @@ use crate::record::RecordBuilder;
 use crate::store::Store;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -299,6 +299,10 @@ impl Store {
             iam_of(&first, first_iam, None)?;
             first.unit()
         };
+        // A page that was freed keeps its content until somebody else formats it.
+        if self.pfs_byte(first_iam)? & PFS_ALLOCATED == 0 {
+            return Err(PageError::NoSuchPage { page: first_iam });
+        }
         if let Some(open) = self.alloc.units.lock().get(&first_iam).filter(|u| u.id == unit) {
             return Ok(Unit(Arc::clone(open)));
         }
@@ -327,6 +331,29 @@ impl Store {
         if let Some(unit) = self.known_unit(id) {
             return Ok(Some(unit));
         }
+        let mut found = None;
+        self.each_unit(|unit, at| {
+            found = found.or((unit == id).then_some(at));
+            found.is_none()
+        })?;
+        found.map(|at| self.open_unit(at)).transpose()
+    }
+
+    /// The numbers of all units, through the allocation maps of all files.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn units_in_use(&self) -> Result<BTreeSet<u32>, PageError> {
+        let mut used = BTreeSet::new();
+        self.each_unit(|unit, _| {
+            used.insert(unit.0);
+            true
+        })?;
+        Ok(used)
+    }
+
+    /// Number and first IAM page of each unit, until `more` says no.
+    fn each_unit(&self, mut more: impl FnMut(UnitId, PageId) -> bool) -> Result<(), PageError> {
         for file in self.files() {
             for base in (0..file.pages).step_by(PFS_INTERVAL as usize) {
                 let iams: Vec<u32> = {
@@ -337,14 +364,16 @@ impl Store {
                 for number in iams {
                     let at = PageId::new(file.spec.id, number);
                     let page = self.read(at)?;
-                    if page.page_type() == Some(PageType::Iam) && page.unit() == id && page.prev().is_none() {
-                        drop(page);
-                        return self.open_unit(at).map(Some);
+                    let first = page.page_type() == Some(PageType::Iam) && page.prev().is_none();
+                    let unit = page.unit();
+                    drop(page);
+                    if first && !more(unit, at) {
+                        return Ok(());
                     }
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     pub(super) fn iam_chain(&self, unit: UnitId, first: PageId) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {

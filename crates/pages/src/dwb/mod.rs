@@ -26,7 +26,7 @@ use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, DWB_FIRST, DWB_PAGES, PAGE_SIZE, PageId, UnitId};
 use crate::page::{HEADER_SIZE, Page, PageType, sum_in};
 use crate::sync::sync_all;
-use disk::{AlignedBuf, DiskError};
+use disk::{AlignedBuf, DiskError, Op};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
@@ -229,7 +229,10 @@ impl Doublewrite {
             }
             if area.batches.iter().any(|batch| batch.stage == Stage::Home) {
                 area = self.free(area)?;
-            } else if let Some(e) = area.is_stuck(whom) {
+            } else if whom == For::Stuck {
+                // Its batch has the images too. Others may wait for room like this, each with a batch that stays.
+                return Err(no_room(&pages, &homes));
+            } else if let Some(e) = area.is_stuck() {
                 return Err(e);
             } else {
                 // With a limit: a store that goes offline tells nobody here.
@@ -265,6 +268,13 @@ impl Doublewrite {
     }
 }
 
+/// There is no room for images that may stay long.
+fn no_room(pages: &[PageId], homes: &[Arc<DataFile>]) -> PageError {
+    let path = homes.first().map(|home| home.spec.path.clone()).unwrap_or_default();
+    let page = pages.first().copied().unwrap_or(PageId::NONE);
+    PageError::Unwritten { page, pages: pages.len(), cause: DiskError::NoSpace { op: Op::Write, path } }
+}
+
 /// Whether a durable write has changed nothing but its own bytes, and may be tried again: the volume has no room for it. Any
 /// other failure may be that of the sync in it, which is final for all that was written before. So may "no room" be where the
 /// system's cache is written first.
@@ -278,8 +288,8 @@ impl Area {
     }
 
     /// Why nobody will make room, if that is so.
-    fn is_stuck(&self, whom: For) -> Option<PageError> {
-        let waits = self.live().any(|batch| batch.stage != Stage::Stuck) && whom != For::Stuck;
+    fn is_stuck(&self) -> Option<PageError> {
+        let waits = self.live().any(|batch| batch.stage != Stage::Stuck);
         if waits { None } else { self.stuck_error() }
     }
 

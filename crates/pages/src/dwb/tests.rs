@@ -549,6 +549,24 @@ fn borrowed_runs_count_while_they_are_lent() {
     assert_eq!(recovered(&file).last_number(), left.last_number());
 }
 
+/// The page that names borrowed extents may list them in any order.
+#[test]
+fn borrowed_runs_are_found_in_any_order() {
+    let disk = SimDisk::new(8);
+    let file = primary(&disk);
+    let area = new_area();
+    area.lend(&file, &[(352, 24), (280, 24)]).expect("lent");
+    for (page, mark) in [(500, 1), (530, 2)] {
+        let ids = (page..page + 20).map(|page| PageId::new(1, page));
+        let images = ids.map(|id| (id, image(id, mark))).collect();
+        let _open =
+            try_protect(&area, &file, &images, std::slice::from_ref(&file), For::Borrower).expect("room");
+    }
+    let wanted: Vec<(u32, u8)> =
+        (500..520).map(|page| (page, 1)).chain((530..550).map(|page| (page, 2))).collect();
+    assert_eq!(found(&file), wanted);
+}
+
 /// A full borrowed batch is found whole; a torn image of it counts for nothing.
 #[test]
 fn the_largest_borrowed_batch_is_found_whole() {

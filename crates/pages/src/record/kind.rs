@@ -11,6 +11,8 @@ pub enum RecordKind {
     Compensation,
     CkptBegin,
     CkptEnd,
+    /// A transaction over several databases: from here on another database decides.
+    Prepare,
     /// Records of upper crates, 0 to 127.
     Misc(u8),
 }
@@ -26,6 +28,7 @@ impl RecordKind {
             RecordKind::Compensation => 6,
             RecordKind::CkptBegin => 7,
             RecordKind::CkptEnd => 8,
+            RecordKind::Prepare => 9,
             RecordKind::Misc(n) => 0x80 | n,
         }
     }
@@ -41,6 +44,7 @@ impl RecordKind {
             6 => RecordKind::Compensation,
             7 => RecordKind::CkptBegin,
             8 => RecordKind::CkptEnd,
+            9 => RecordKind::Prepare,
             b if b & 0x80 != 0 => RecordKind::Misc(b & 0x7f),
             _ => return None,
         })

@@ -44,6 +44,25 @@ fn pages_of(store: &Store, unit: &Unit) -> Vec<PageId> {
     out
 }
 
+/// A number may be given to another unit when the one that had it is gone; who opens that one finds nothing.
+#[test]
+fn numbers_of_units_are_known_and_can_be_had_again() {
+    let db = create(SimDisk::new(1), 400, &[spec(1, 1, 0), spec(2, 1, 4 << 20)]).unwrap();
+    let units: Vec<Unit> = [3, 7, 900].map(|id| db.store.create_unit(UnitId(id), 1).unwrap()).into();
+    for _ in 0..900 {
+        new_page(&db.store, &units[1], PageType::Data).unwrap();
+    }
+    assert_eq!(db.store.units_in_use().unwrap().into_iter().collect::<Vec<_>>(), [3, 7, 900]);
+    let gone = units[1].first_iam();
+    db.store.free_unit(UnitId(7), gone).unwrap();
+    assert_eq!(db.store.units_in_use().unwrap().into_iter().collect::<Vec<_>>(), [3, 900]);
+    let opened = db.store.open_unit(gone).map(drop);
+    assert_eq!(opened, Err(PageError::NoSuchPage { page: gone }), "its page is still as it was");
+    let again = db.store.create_unit(UnitId(7), 1).unwrap();
+    new_page(&db.store, &again, PageType::Data).unwrap();
+    check(&db.store, &[units[0].clone(), again, units[2].clone()]);
+}
+
 #[test]
 fn pages_come_once_and_in_scan_order() {
     let db = create(SimDisk::new(1), 400, &[spec(1, 1, 0), spec(2, 1, 4 << 20)]).unwrap();

@@ -10,13 +10,15 @@ use compact_str::CompactString;
 #[derive(Debug, PartialEq)]
 pub struct Checkpoint(pub Option<Expr>);
 
-/// `KILL session [WITH STATUSONLY]`.
+/// `KILL session [WITH STATUSONLY]`, `KILL 'unit of work' WITH {COMMIT | ROLLBACK}`.
 #[derive(Debug, PartialEq)]
 pub struct Kill {
     /// A session's number or a unit of work.
     pub session: Expr,
     /// `WITH STATUSONLY`.
     pub status_only: bool,
+    /// `WITH COMMIT` (true) or `WITH ROLLBACK`: decides a transaction over several databases that is in doubt.
+    pub commit: Option<bool>,
 }
 
 /// `RECONFIGURE [WITH OVERRIDE]`.
@@ -71,7 +73,14 @@ fn checkpoint(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
 fn kill(p: &mut Parser<'_>, words: &'static str) -> P<Command> {
     let session = p.constant_or_variable()?;
     let status_only = p.eat_seq(&["WITH", "STATUSONLY"]);
-    Ok(Command::new(words, Kill { session, status_only }))
+    let commit = if status_only {
+        None
+    } else if p.eat_seq(&["WITH", "COMMIT"]) {
+        Some(true)
+    } else {
+        p.eat_seq(&["WITH", "ROLLBACK"]).then_some(false)
+    };
+    Ok(Command::new(words, Kill { session, status_only, commit }))
 }
 
 fn reconfigure(p: &mut Parser<'_>, words: &'static str) -> P<Command> {

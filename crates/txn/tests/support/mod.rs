@@ -4,6 +4,7 @@
 pub mod chain;
 pub mod explorer;
 pub mod panic_disk;
+pub mod several;
 
 pub use ringwood_txn as txn;
 
@@ -36,6 +37,7 @@ pub fn env(disk: Arc<dyn Disk>, frames: u64, background: bool) -> Env {
         pace,
         home: Default::default(),
         scratch: false,
+        outcomes: Arc::default(),
     }
 }
 

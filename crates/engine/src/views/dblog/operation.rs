@@ -113,6 +113,7 @@ impl<'a> Summary<'a> {
             RecordKind::Begin => return "LOP_BEGIN_XACT",
             RecordKind::Commit => return "LOP_COMMIT_XACT",
             RecordKind::Abort => return "LOP_ABORT_XACT",
+            RecordKind::Prepare => return "LOP_PREP_XACT",
             RecordKind::Savepoint => return "LOP_MARK_SAVEPOINT",
             RecordKind::CkptBegin => return "LOP_BEGIN_CKPT",
             RecordKind::CkptEnd => return "LOP_END_CKPT",

@@ -3,12 +3,12 @@
 //! Guarantee: the transactions of all databases end the same way; a rollback takes changes of schema back from the catalog in
 //! memory before anybody else sees the tables.
 
-use super::{NamedSavepoint, Transactions};
+use super::{NamedSavepoint, OpenTxn, Transactions};
 use crate::state::core::SessionCore;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
 use std::sync::atomic::Ordering;
-use txn::Durability;
+use txn::{Durability, Txn, TxnError};
 use types::SqlError;
 
 impl SessionCore {
@@ -185,20 +185,24 @@ impl SessionCore {
             self.transactions.open.clear();
             return Ok(());
         }
-        let mut failed = None;
         let changes = std::mem::take(&mut self.transactions.ddl);
         let mut list = std::mem::take(&mut self.transactions.open);
-        // In their places: a transaction is long. After an error the others are dropped, which rolls them back.
         for open in &mut list {
             (open.snapshot, open.kept) = (None, None);
             // Before the commit: a snapshot that sees it must not take the old definition for its own.
             open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
             open.txn.throttle();
-            if let Err(e) = open.txn.commit_in_place(durability) {
-                open.db.note_failure(&e);
-                failed = Some(db_error(&open.db, &e));
-                break;
-            }
+        }
+        let failed = commit_all(&mut list, durability).err();
+        let undone = !list.iter().any(|open| open.txn.is_over() && open.txn.has_written());
+        if let Some(e) = failed.as_ref().filter(|_| undone) {
+            // Nothing is committed anywhere, and the databases go on.
+            self.transactions.ddl = changes;
+            self.undo_ddl(0);
+            // Rolls back.
+            list.clear();
+            self.after_ddl_undo();
+            return Err(e.clone());
         }
         list.clear();
         for change in changes {
@@ -232,4 +236,38 @@ impl SessionCore {
             change.free_created();
         }
     }
+}
+
+/// Commits the transactions of a session: those that have written in several databases as one. In their places: a transaction is
+/// long. After an error those that are not over are to be rolled back.
+fn commit_all(list: &mut [OpenTxn], durability: Durability) -> Result<(), SqlError> {
+    let failed = |open: &OpenTxn, e: &TxnError| {
+        open.db.note_failure(e);
+        db_error(&open.db, e)
+    };
+    // What is in tempdb is gone after a crash in any case.
+    let takes_part = |open: &OpenTxn| open.txn.has_written() && !open.txn.database().env().scratch;
+    if list.iter().filter(|open| takes_part(open)).count() > 1 {
+        let mut parts: Vec<usize> = (0..list.len()).filter(|&at| takes_part(&list[at])).collect();
+        // The one that most others have in common decides: a system database can always be asked.
+        parts.sort_by_key(|&at| list[at].db.id());
+        let name = list[parts[0]].db.name();
+        let mut txns: Vec<(usize, &mut Txn)> = Vec::with_capacity(parts.len());
+        for (at, open) in list.iter_mut().enumerate() {
+            if let Some(order) = parts.iter().position(|part| *part == at) {
+                txns.push((order, &mut open.txn));
+            }
+        }
+        txns.sort_by_key(|(order, _)| *order);
+        let mut txns: Vec<&mut Txn> = txns.into_iter().map(|(_, txn)| txn).collect();
+        if let Err((at, e)) = txn::commit_together(&mut txns, &name) {
+            return Err(failed(&list[parts[at]], &e));
+        }
+    }
+    for open in list.iter_mut().filter(|open| !open.txn.is_over()) {
+        if let Err(e) = open.txn.commit_in_place(durability) {
+            return Err(failed(open, &e));
+        }
+    }
+    Ok(())
 }
