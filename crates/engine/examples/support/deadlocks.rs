@@ -47,7 +47,7 @@ impl Outcome {
     }
 }
 
-/// The first error of a batch, and the value of its last row.
+/// The first error of a batch.
 #[derive(Default)]
 struct Said {
     error: Option<(i32, String)>,

@@ -209,11 +209,10 @@ impl Contested {
         let db = instance.db_by_id(i32::from(resource.db));
         let of_unit = |unit: u32| {
             let catalog = db.as_ref()?.catalog();
-            let found = catalog.stored().into_iter().find_map(|table| {
+            catalog.stored().into_iter().find_map(|table| {
                 let index = table.stored_indexes().find(|index| index.unit.0 == unit)?;
                 Some((table.object_id, index.name.to_string()))
-            });
-            found
+            })
         };
         let object_name = |id: i32| {
             let name = db.as_ref().and_then(|db| {

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use super::graph::{Graph, Holder, Place, Search, Wait, WaitAt};
 use super::manager::LockManager;
 use super::modes::LockMode;
-use super::monitor::Found;
+use super::monitor::{Found, processor_time};
 use super::names::{FastBuild, Node, Resource, Who};
 use super::table::Grant;
 use super::waits::{Verdict, Waiter};
@@ -197,7 +197,7 @@ impl LockManager {
     /// Tells the listener of a deadlock: how long that took.
     fn tell(&self, parties: &[&Arc<Waiter>], edges: &[DeadlockEdge], victim: usize) -> Duration {
         let Some(listener) = self.listener.get() else { return Duration::ZERO };
-        let start = Instant::now();
+        let start = processor_time();
         let party = |(w, edge): (&&Arc<Waiter>, &DeadlockEdge)| DeadlockParty {
             who: w.who(),
             resource: w.resource,
@@ -210,7 +210,7 @@ impl LockManager {
         };
         let parties = parties.iter().zip(edges).map(party).collect();
         listener(&Deadlock { at: SystemTime::now(), parties, victim });
-        start.elapsed()
+        processor_time().saturating_sub(start)
     }
 }
 

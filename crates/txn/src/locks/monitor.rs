@@ -1,12 +1,14 @@
 //! The thread that looks for deadlocks: when, and how often.
 //! Guarantees: it sleeps while nobody waits; a wait that turns out long has a search soon after,
 //! and searches go on every 5 seconds as long as anybody waits, every 100 ms while deadlocks are
-//! being found; searches take at most one hundredth of a processor's time.
+//! being found; searches take at most one hundredth of a processor's time, unless one of them takes
+//! over 20 ms: they are never more than 2 seconds late.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::manager::LockManager;
 
@@ -14,8 +16,11 @@ use super::manager::LockManager;
 const LONGEST: Duration = Duration::from_secs(5);
 /// Between searches once a deadlock was found.
 const SHORTEST: Duration = Duration::from_millis(100);
-/// A search begins no earlier after another than this many times what that took.
+/// A search begins no earlier after another than this many times the processor's time that it took,
+/// which is not more for a machine that is busy with something else.
 const REST: u32 = 100;
+/// But no later than this.
+const LONGEST_REST: Duration = Duration::from_secs(2);
 
 /// What a search has found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,7 +31,7 @@ pub(super) struct Found {
     pub broken: usize,
     /// A cycle had changed when it was looked at again.
     pub unsure: bool,
-    /// What it took to tell of them.
+    /// The processor's time that it took to tell of them.
     pub telling: Duration,
 }
 
@@ -83,18 +88,31 @@ fn next_pause(before: Duration, found: Found) -> Duration {
     if found.broken > 0 || found.unsure { SHORTEST } else { (before * 2).clamp(SHORTEST, LONGEST) }
 }
 
+/// How long until a search may begin, after one that took so much of the processor's time.
+fn rest(took: Duration) -> Duration {
+    took.saturating_mul(REST).min(LONGEST_REST)
+}
+
+/// The processor's time of this thread.
+pub(super) fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or_default();
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), nanos)
+}
+
 /// Searches until the manager is no more.
 fn watch(shared: &Shared, manager: impl Fn() -> Option<Arc<LockManager>>) {
     let (mut pause, mut waiting) = (LONGEST, false);
     let mut earliest = Instant::now();
     while shared.sleep(waiting.then_some(pause), earliest) {
         let Some(manager) = manager() else { return };
-        let start = Instant::now();
+        let start = processor_time();
         let found = manager.find_deadlocks();
         drop(manager);
         pause = next_pause(pause, found);
         waiting = found.waiting > 0;
-        earliest = Instant::now() + start.elapsed().saturating_sub(found.telling) * REST;
+        let took = processor_time().saturating_sub(start);
+        earliest = Instant::now() + rest(took.saturating_sub(found.telling));
     }
 }
 
@@ -127,6 +145,13 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn searches_take_a_hundredth_of_a_processor_and_come_in_time() {
+        assert_eq!(rest(Duration::from_micros(30)), Duration::from_millis(3));
+        assert_eq!(rest(Duration::from_secs(1)), LONGEST_REST);
+        assert_eq!(rest(Duration::MAX), LONGEST_REST);
+    }
 
     #[test]
     fn searches_come_closer_together_while_deadlocks_are_found() {

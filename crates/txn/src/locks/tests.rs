@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::LockMode::*;
 use super::*;
+use pages::TxnId;
 
 pub(super) fn table(id: u32) -> Resource {
     Resource { db: 1, what: What::Table(id) }
