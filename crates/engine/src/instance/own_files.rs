@@ -1,11 +1,11 @@
-//! The files that an instance keeps in its folder beside its databases: one list, for everything that must know them.
-//! Guarantee: whatever the instance writes there under a name of its own is in the list, its second copies, temporary names and
-//! what is put aside included.
+//! The files that an instance keeps in its folder beside its databases: one list, for everything
+//! that must know them. Guarantee: whatever the instance writes there under a name of its own is in
+//! the list, its second copies, temporary names and what is put aside included.
 
 use std::path::Path;
 
-/// Small files: each may have a second copy (`.copy`), one that is being written (`.new`, `.part`), one that was damaged
-/// (`.damaged`).
+/// Small files: each may have a second copy (`.copy`), one that is being written (`.new`, `.part`),
+/// one that was damaged (`.damaged`).
 pub const FILES: [&str; 9] = [
     catalog::registry::FILE_NAME,
     super::identity::FILE_NAME,
@@ -32,7 +32,8 @@ pub const REPAIR: &str = "repair";
 
 const ENDINGS: [&str; 4] = [".copy", ".new", ".part", ".damaged"];
 
-/// Whether a path in or below the folder is one of the instance's own files, or in a folder of its own.
+/// Whether a path in or below the folder is one of the instance's own files, or in a folder of its
+/// own.
 #[must_use]
 pub fn is_own(root: &Path, path: &Path) -> bool {
     let Ok(below) = path.strip_prefix(root) else { return false };
