@@ -1,8 +1,9 @@
 //! Small files that are kept in two copies, so that damage to one file, or its loss, loses nothing.
 //!
-//! A copy begins with a line that has its generation, its length and a CRC-32C of all that, and then has the content unchanged, so
-//! that a text stays readable. Every change writes both copies, first the one that is older or damaged: a power loss leaves at
-//! least one whole copy of the old or the new content, even where the file system tears the write of a small file.
+//! A copy begins with a line that has its generation, its length and a CRC-32C of all that, and
+//! then has the content unchanged, so that a text stays readable. Every change writes both copies,
+//! first the one that is older or damaged: a power loss leaves at least one whole copy of the old
+//! or the new content, even where the file system tears the write of a small file.
 //!
 //! # Guarantees
 //! - [`read`] returns the newest content that a whole copy has; one damaged, lost or unreadable copy changes nothing.
@@ -26,7 +27,8 @@ pub struct Content {
     pub bytes: Vec<u8>,
     /// Grows by one with each change; 0: of the time before there were two copies.
     pub generation: u64,
-    /// Copies that do not have this content, with what is wrong with each. They should be written anew.
+    /// Copies that do not have this content, with what is wrong with each. They should be written
+    /// anew.
     pub stale: Vec<(PathBuf, String)>,
 }
 
@@ -85,7 +87,8 @@ impl Copy {
     }
 }
 
-/// Reads a file. `is_old`: whether bytes without a first line of this module are a whole file of before.
+/// Reads a file. `is_old`: whether bytes without a first line of this module are a whole file of
+/// before.
 ///
 /// # Errors
 /// [`DiskError::Crashed`] only: a copy that cannot be read is one that is not there.
@@ -101,7 +104,8 @@ pub fn read(disk: &dyn Disk, path: &Path, is_old: &dyn Fn(&[u8]) -> bool) -> Res
                 bytes = Some(content);
             }
             Copy::Whole(generation, content) if generation == newest => {
-                // Two contents of one generation cannot come from `write`; the first copy is as good as the second.
+                // Two contents of one generation cannot come from `write`; the first copy is as
+                // good as the second.
                 if bytes.as_ref() != Some(&content) {
                     stale.push((path, "it has another content of the same generation".into()));
                 }
@@ -141,7 +145,8 @@ fn read_copy(disk: &dyn Disk, path: &Path, is_old: &dyn Fn(&[u8]) -> bool) -> Re
 
 /// Replaces both copies of a file.
 ///
-/// Returns the error of the second write where only the first one has succeeded: the content is durable then, without a spare.
+/// Returns the error of the second write where only the first one has succeeded: the content is
+/// durable then, without a spare.
 ///
 /// # Errors
 /// Nothing has changed.
@@ -208,7 +213,8 @@ mod tests {
             for bit in 0..8 {
                 let mut bad = whole.clone();
                 bad[at] ^= 1 << bit;
-                // Another writing of the same number says the same: a letter of the checksum in the other case.
+                // Another writing of the same number says the same: a letter of the checksum in the
+                // other case.
                 let same = unframed(&bad).is_ok_and(|found| found == (41, &b"some\ncontent"[..]));
                 assert!(unframed(&bad).is_err() || same, "bit {bit} of byte {at}");
             }

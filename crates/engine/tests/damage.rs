@@ -1,4 +1,5 @@
-//! Damage to the files that an instance keeps: whichever one bit of whichever file changes, nothing is lost.
+//! Damage to the files that an instance keeps: whichever one bit of whichever file changes, nothing
+//! is lost.
 
 extern crate ringwood_engine as engine;
 
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use text::{run, say};
 
-/// Bits of each file that are changed, one at a time, spread over the file. `RINGWOOD_FLIPS` gives another number.
+/// Bits of each file that are changed, one at a time, spread over the file. `RINGWOOD_FLIPS` gives
+/// another number.
 fn flips() -> usize {
     std::env::var("RINGWOOD_FLIPS").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
 }
@@ -45,7 +47,8 @@ fn made() -> SimDisk {
     disk
 }
 
-/// What an instance has: databases and their files, a table, logins, permissions, credentials, backup devices.
+/// What an instance has: databases and their files, a table, logins, permissions, credentials,
+/// backup devices.
 fn contents(instance: &Arc<Instance>) -> String {
     let all = [
         "SELECT name, database_id FROM sys.databases ORDER BY database_id",
@@ -123,8 +126,8 @@ fn one_lost_small_file_loses_nothing() {
     }
 }
 
-/// Both copies of the list are gone, one is garbage, or one ends early: it is made from the databases' own files, and a database that was
-/// detached is none of them.
+/// Both copies of the list are gone, one is garbage, or one ends early: it is made from the
+/// databases' own files, and a database that was detached is none of them.
 #[test]
 fn a_lost_list_is_made_again_from_the_databases() {
     let disk = made();
@@ -152,6 +155,22 @@ fn a_lost_list_is_made_again_from_the_databases() {
         assert_eq!(contents(&instance), expected, "way {way}, at the next start");
         assert!(!error_log(&instance).contains("made again"));
     }
+}
+
+/// The names that the databases know are those of their last checkpoint.
+#[test]
+fn a_lost_list_has_the_names_of_now() {
+    let disk = made();
+    let instance = open(&disk);
+    run(&instance, "ALTER DATABASE Sales MODIFY NAME = Sold; CREATE DATABASE later");
+    run(&instance, "EXEC('USE later; CHECKPOINT; USE Sold; CHECKPOINT')");
+    std::mem::forget(instance);
+    let left = disk.crash(3);
+    for copy in [path("databases.registry"), second_copy(&path("databases.registry"))] {
+        left.remove(&copy).expect("a copy");
+    }
+    let names = "SELECT name FROM sys.databases WHERE database_id > 4 ORDER BY name";
+    assert_eq!(say(&open(&left), names), "later\nRest\nSold");
 }
 
 #[test]
@@ -199,7 +218,8 @@ fn power_loss_while_the_list_is_written() {
     });
 }
 
-/// Places of a data file whose bit is changed: one in each page that was ever written, most of them where there is content.
+/// Places of a data file whose bit is changed: one in each page that was ever written, most of them
+/// where there is content.
 fn places(disk: &SimDisk, file: &Path, rng: &mut fastrand::Rng) -> Vec<u64> {
     let bytes = disk.read_small(file).expect("a small file");
     let pages = bytes.chunks(8192).enumerate().filter(|(_, page)| page.iter().any(|byte| *byte != 0));
@@ -211,8 +231,8 @@ fn places(disk: &SimDisk, file: &Path, rng: &mut fastrand::Rng) -> Vec<u64> {
     pages.map(&mut place).collect()
 }
 
-/// Every page of the system databases has a bit changed, and every log block, after a clean stop and after a power loss: the instance
-/// starts and has everything.
+/// Every page of the system databases has a bit changed, and every log block, after a clean stop
+/// and after a power loss: the instance starts and has everything.
 #[test]
 fn a_changed_bit_of_a_system_database_changes_nothing() {
     let closed = made();
@@ -314,7 +334,8 @@ fn a_master_that_cannot_be_opened_is_made_anew_with_its_logins() {
     assert!(again.steps.is_empty() && states(&again) == STATES, "{again:?}");
 }
 
-/// The page of the logins itself is damaged: what can be read of it comes disabled, and no role has members that it had not.
+/// The page of the logins itself is damaged: what can be read of it comes disabled, and no role has
+/// members that it had not.
 #[test]
 fn logins_of_a_damaged_page_come_disabled() {
     let disk = made();
@@ -418,7 +439,8 @@ fn power_loss_while_master_is_made_anew() {
     }
 }
 
-/// Statistics are nothing that a start needs: a master whose page of them is damaged is open, and administrators are told.
+/// Statistics are nothing that a start needs: a master whose page of them is damaged is open, and
+/// administrators are told.
 #[test]
 fn a_master_without_its_statistics_is_open() {
     let disk = made();

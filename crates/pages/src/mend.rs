@@ -1,8 +1,9 @@
 //! Pages that have decayed: which single bit of a page has changed since it was written.
 //!
-//! A CRC-32C of 8 KB tells every change of one bit from every other one, so a page of which one bit is wrong can be put right. Other
-//! damage is taken for such a change once in some 65,000 cases; the page must also be the one that belongs at its place. So this
-//! is for what could not be read at all without it, and whoever uses it says so.
+//! A CRC-32C of 8 KB tells every change of one bit from every other one, so a page of which one bit
+//! is wrong can be put right. Other damage is taken for such a change once in some 65,000 cases;
+//! the page must also be the one that belongs at its place. So this is for what could not be read
+//! at all without it, and whoever uses it says so.
 
 use crate::dwb::Recovered;
 use crate::error::PageError;
@@ -51,7 +52,8 @@ fn flipped_bit(image: &[u8; PAGE_SIZE]) -> Option<(usize, u32)> {
         let bit = wrong.trailing_zeros();
         return Some((AT_CHECKSUM + bit as usize / 8, bit % 8));
     }
-    // What each bit of a byte does to the checksum: of the last byte first, then of the ones before it.
+    // What each bit of a byte does to the checksum: of the last byte first, then of the ones before
+    // it.
     let mut effects: [u32; 8] = std::array::from_fn(|bit| step(1 << bit));
     for byte in (0..PAGE_SIZE).rev().filter(|at| !(AT_CHECKSUM..AT_CHECKSUM + 4).contains(at)) {
         if let Some(bit) = effects.iter().position(|effect| *effect == wrong) {
@@ -67,8 +69,9 @@ fn step(byte: u32) -> u32 {
     (0..8).fold(byte, |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 })
 }
 
-/// Reads all pages of a file that were ever written and hands each over with its place and its state. The doublewrite area and images
-/// of pages of other places, which lie in extents that it has borrowed, are left out.
+/// Reads all pages of a file that were ever written and hands each over with its place and its
+/// state. The doublewrite area and images of pages of other places, which lie in extents that it
+/// has borrowed, are left out.
 ///
 /// # Errors
 /// What `each` says. A page that cannot be read is one that was not written.
@@ -122,9 +125,11 @@ pub struct MendedPage {
 pub struct FileState {
     /// Pages of which one bit had changed.
     pub mended: Vec<MendedPage>,
-    /// Pages that are damaged further and are put right from the doublewrite area when the database is opened.
+    /// Pages that are damaged further and are put right from the doublewrite area when the database
+    /// is opened.
     pub in_area: Vec<PageId>,
-    /// Pages that are damaged beyond that, with the unit that they say to be of; whether they are in use is not asked.
+    /// Pages that are damaged beyond that, with the unit that they say to be of; whether they are
+    /// in use is not asked.
     pub damaged: Vec<(PageId, UnitId)>,
 }
 
@@ -136,7 +141,8 @@ impl FileState {
     }
 }
 
-/// Looks at all pages of a data file, and writes those anew of which one bit has changed if `write` says so. Durable on return.
+/// Looks at all pages of a data file, and writes those anew of which one bit has changed if `write`
+/// says so. Durable on return.
 ///
 /// # Errors
 /// I/O; somebody has the file open.
@@ -214,8 +220,8 @@ pub(crate) fn read_mended(file: &dyn BlockFile, id: PageId) -> Result<Option<Box
     Ok((whole || mend(page.bytes_mut(), id).is_some()).then_some(page))
 }
 
-/// The database's own data ([`Store::read_boot`](crate::Store::read_boot)) of a primary file that nobody has open for writing, as the
-/// last checkpoint left it; `None` where the page is damaged.
+/// The database's own data ([`Store::read_boot`](crate::Store::read_boot)) of a primary file that
+/// nobody has open for writing, as the last checkpoint left it; `None` where the page is damaged.
 ///
 /// # Errors
 /// I/O.

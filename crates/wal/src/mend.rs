@@ -1,7 +1,8 @@
-//! Log blocks of which one bit has changed: found on the way from the checkpoint to the end, and put right.
+//! Log blocks of which one bit has changed: found on the way from the checkpoint to the end, and
+//! put right.
 //!
-//! Guarantee: a block is changed only if with that one bit its CRC and its sum are right, it says that it is the block of its place, and
-//! it continues the chain. No torn write is taken for that.
+//! Guarantee: a block is changed only if with that one bit its CRC and its sum are right, it says
+//! that it is the block of its place, and it continues the chain. No torn write is taken for that.
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ pub struct MendedBit {
     pub bit: u32,
 }
 
-/// Puts the blocks right of a log that is not open; `write`: if not, only the first of them is found, and nothing is changed.
-/// Whether the log opens then is for opening it to say.
+/// Puts the blocks right of a log that is not open; `write`: if not, only the first of them is
+/// found, and nothing is changed. Whether the log opens then is for opening it to say.
 ///
 /// # Errors
 /// The header is damaged; I/O.
@@ -57,7 +58,8 @@ fn put_right(file: &dyn BlockFile, MendedBit { offset, bit }: MendedBit) -> Resu
 }
 
 impl Recovery {
-    /// The bit that has changed in the block where the log seems to end, if one bit explains why it ends there.
+    /// The bit that has changed in the block where the log seems to end, if one bit explains why it
+    /// ends there.
     fn flip_at_end(&mut self) -> Result<Option<MendedBit>, LogError> {
         if self.place.rest(self.block) == 0 {
             return Ok(None);

@@ -1,11 +1,13 @@
 //! The list of databases, made again from the databases' own files when no copy of it is whole.
 //!
-//! Each data file and log says which database it is of; a primary file says which files the database has, and its boot page the
-//! database's name and number, the names of filegroups, and where the log is. What can still be read of the damaged copies tells where
-//! to look outside of the folder, and which databases were offline.
+//! Each data file and log says which database it is of; a primary file says which files the
+//! database has, and its boot page the database's name and number, the names of filegroups, and
+//! where the log is. What can still be read of the damaged copies tells where to look outside of
+//! the folder, and which databases were offline.
 //!
-//! Guarantees: a database whose primary file is found is in the list; files are only looked at; of two files that claim to be
-//! one database's, the one at the place that it names is taken and the other one is named in the report.
+//! Guarantees: a database whose primary file is found is in the list; files are only looked at; of
+//! two files that claim to be one database's, the one at the place that it names is taken and the
+//! other one is named in the report.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -231,7 +233,8 @@ impl Search<'_> {
         self.paths.with_drive_letter(path).unwrap_or_else(|| self.paths.shown(path)).into()
     }
 
-    /// Where the log is: at the place that the boot page names, beside the primary file, or anywhere.
+    /// Where the log is: at the place that the boot page names, beside the primary file, or
+    /// anywhere.
     fn log_of(&self, primary: &Path, stem: &str, found: &FileIdentity, settings: &DbSettings) -> PathBuf {
         let own = |path: &PathBuf| {
             self.found.get(path).is_some_and(|f| f.database == found.database && f.file_id == 2)
@@ -246,7 +249,8 @@ impl Search<'_> {
         taken.or_else(|| near.cloned()).or(noted).unwrap_or(usual)
     }
 
-    /// Databases that the damaged copies name and whose files are not found stay in the list, so that nobody takes them for dropped.
+    /// Databases that the damaged copies name and whose files are not found stay in the list, so
+    /// that nobody takes them for dropped.
     fn keep_unfound(&mut self, entries: &mut Vec<DbEntry>, remains: &Registry) {
         let usual = remains.entries.iter().cloned().chain(self.system_entries());
         for entry in usual {

@@ -1,7 +1,7 @@
-//! System databases that do not open because of damage that can be undone without loss: a page of which one bit has changed, a log
-//! that is damaged and not needed. Databases of users are left to their administrators.
-//! Guarantees: nothing is guessed, what does not follow from what is there is left as it is; a damaged log is kept under another
-//! name; each step is in the error log.
+//! System databases that do not open because of damage that can be undone without loss: a page of
+//! which one bit has changed, a log that is damaged and not needed. Databases of users are left to
+//! their administrators. Guarantees: nothing is guessed, what does not follow from what is there is
+//! left as it is; a damaged log is kept under another name; each step is in the error log.
 
 use std::path::{Path, PathBuf};
 
@@ -92,7 +92,8 @@ impl Instance {
         !mended.is_empty()
     }
 
-    /// Gives a database that was closed cleanly a new log and keeps the old one, if it is there. `None`: the log would be needed.
+    /// Gives a database that was closed cleanly a new log and keeps the old one, if it is there.
+    /// `None`: the log would be needed.
     fn open_with_new_log(&self, entry: &DbEntry, there: bool) -> Option<Result<Opened, OpenError>> {
         let primary = entry.files.iter().find(|file| file.file_id == 1)?;
         let log = entry.files.iter().find(|file| file.log)?;
@@ -157,7 +158,8 @@ fn is_log_damage(e: &OpenError) -> bool {
         || matches!(e, TxnError::Log(wal::LogError::NotALog { .. }))
 }
 
-/// Whether the log, and nothing else, is not there: a start was interrupted between putting it aside and making a new one.
+/// Whether the log, and nothing else, is not there: a start was interrupted between putting it
+/// aside and making a new one.
 fn is_log_missing(e: &OpenError, entry: &DbEntry) -> bool {
     let OpenError::Txn(e) = e else { return false };
     let log = entry.files.iter().find(|file| file.log);

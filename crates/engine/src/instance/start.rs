@@ -1,6 +1,7 @@
-//! The start of an instance: its folder is locked, what the folder says of itself is read, its databases are opened.
-//! Guarantees: one instance per folder at a time; a small file of which a copy is damaged is used and written anew; where none is
-//! whole it is made again from the databases' own files; what was found and done is in the error log.
+//! The start of an instance: its folder is locked, what the folder says of itself is read, its
+//! databases are opened. Guarantees: one instance per folder at a time; a small file of which a
+//! copy is damaged is used and written anew; where none is whole it is made again from the
+//! databases' own files; what was found and done is in the error log.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -132,7 +133,8 @@ impl Instance {
         self.notices.lock().push(text);
     }
 
-    /// What an administrator should know of the start: what was made again, and which system databases are not to be had.
+    /// What an administrator should know of the start: what was made again, and which system
+    /// databases are not to be had.
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut notices = self.notices.lock().clone();
         for db in self.databases().iter().filter(|db| db.id() < db::FIRST_USER_DB) {

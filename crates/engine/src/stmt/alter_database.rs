@@ -368,6 +368,13 @@ impl StmtCtx<'_> {
             db.set_name(&old);
             return Err(e);
         }
+        // A list of databases that is lost is made again from what the databases say of themselves. One
+        // that cannot be written now says it when it is opened next.
+        let mut settings = db.settings();
+        settings.note_names(&db.entry());
+        if db.check_writable().is_ok() {
+            let _ = save_settings(db, &settings);
+        }
         instance.forget_batches();
         self.inform(5701, 0, format!("The database name '{new}' has been set."))
     }

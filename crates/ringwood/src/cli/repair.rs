@@ -41,7 +41,8 @@ pub struct RepairArgs {
     /// Folder of the instance
     #[arg(long, value_name = "DIR", default_value = "./ringwood-data")]
     data: PathBuf,
-    /// Folder of a drive letter in T-SQL file names, e.g. --volume E=/mnt/data: databases are looked for there, too
+    /// Folder of a drive letter in T-SQL file names, e.g. --volume E=/mnt/data: databases are
+    /// looked for there, too
     #[arg(long = "volume", value_name = "E=DIR", value_parser = parse_volume)]
     volumes: Vec<(char, PathBuf)>,
     /// Tell what is wrong and what would be done, and change nothing

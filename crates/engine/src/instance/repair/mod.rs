@@ -1,11 +1,13 @@
 //! `ringwood repair`: what is damaged of an instance's own files and system databases, and what is done about it.
 //!
-//! What loses nothing is done by every start, too: copies that are written anew, a list of databases that is made from their files, pages
-//! of which one bit has changed, a log that was not needed. What may lose something is done here alone: a system database that
-//! cannot be opened is made anew with what can still be read of the old one.
+//! What loses nothing is done by every start, too: copies that are written anew, a list of
+//! databases that is made from their files, pages of which one bit has changed, a log that was not
+//! needed. What may lose something is done here alone: a system database that cannot be opened is
+//! made anew with what can still be read of the old one.
 //!
-//! Guarantees: nothing is changed while another process has the folder, nor by [`examine`]; no damaged file is deleted; a healthy
-//! instance is not changed; after a power loss it can be done again. Databases of users are opened, and not changed otherwise.
+//! Guarantees: nothing is changed while another process has the folder, nor by [`examine`]; no
+//! damaged file is deleted; a healthy instance is not changed; after a power loss it can be done
+//! again. Databases of users are opened, and not changed otherwise.
 
 mod rebuild;
 mod salvage;
@@ -124,7 +126,8 @@ pub fn examine(options: &InstanceOptions) -> Result<Repair, RepairError> {
     Ok(Examination::of(options)?.repair)
 }
 
-/// Does what [`examine`] says, then opens the instance and closes it. `tell` hears each step as it is begun.
+/// Does what [`examine`] says, then opens the instance and closes it. `tell` hears each step as it
+/// is begun.
 ///
 /// # Errors
 /// As for [`examine`]; what makes the instance fail to open after that.
@@ -158,7 +161,8 @@ pub fn repair(options: &InstanceOptions, tell: &mut dyn FnMut(&str)) -> Result<R
     Ok(done.repair)
 }
 
-/// Opens the instance, which mends what a start mends, and closes it. Gives name and state of each database.
+/// Opens the instance, which mends what a start mends, and closes it. Gives name and state of each
+/// database.
 fn open(options: &InstanceOptions) -> Result<Vec<(String, &'static str)>, RepairError> {
     let mut options = options.clone();
     options.trace_flags.push(NOTHING_AT_START);

@@ -1,8 +1,10 @@
-//! What can still be read of a damaged master: rows of its system tables, page by page, without its trees and maps.
+//! What can still be read of a damaged master: rows of its system tables, page by page, without its
+//! trees and maps.
 //!
-//! Guarantees: a row counts only if its bytes are a row of its table and its key is the one that its values have; of two versions
-//! of a row the one on the page that changed last counts. Permissions and members of roles come from whole pages alone; a login that
-//! was on a damaged page comes disabled, so that no damage lets anybody in.
+//! Guarantees: a row counts only if its bytes are a row of its table and its key is the one that
+//! its values have; of two versions of a row the one on the page that changed last counts.
+//! Permissions and members of roles come from whole pages alone; a login that was on a damaged page
+//! comes disabled, so that no damage lets anybody in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
