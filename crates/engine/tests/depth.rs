@@ -133,10 +133,9 @@ fn doubled_names_are_refused() {
     bench.fails(&chain(29, |i| format!("SELECT p.a FROM c{i} p, c{i} q")), 8623);
     bench.fails(&chain(29, |i| format!("SELECT a FROM c{i} UNION ALL SELECT a FROM c{i}")), 8623);
     bench.run("CREATE VIEW v0 AS SELECT 1 a");
-    for i in 1..24 {
-        bench.run(&format!("CREATE VIEW v{i} AS SELECT p.a FROM v{0} p, v{0} q", i - 1));
-    }
-    bench.fails("SELECT COUNT(*) FROM v23", 8623);
+    let view = |i: usize| format!("CREATE VIEW v{i} AS SELECT p.a FROM v{0} p, v{0} q", i - 1);
+    let refused = (1..24).map(|i| bench.run(&view(i))).find(|said| !said.is_empty());
+    assert!(refused.is_some_and(|said| said.contains("Msg 8623")));
     let nested = (0..40).fold("a".to_owned(), |inner, _| format!("NULLIF({inner}, 7)"));
     bench.fails(&format!("SELECT {nested} FROM (VALUES (1)) v (a)"), 8623);
     let cases = (0..40).fold("NEWID()".to_owned(), |inner, _| {

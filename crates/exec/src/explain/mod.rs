@@ -184,6 +184,25 @@ pub fn columns(all: bool) -> Vec<ColumnInfo> {
     columns
 }
 
+/// Levels of a plan that are drawn in front of a line: beyond, lines would be longer than the plan is.
+const DRAWN_LEVELS: usize = 200;
+
+impl Step {
+    /// `  |--Nested Loops(Inner Join)`, with a bar for each level that goes on below.
+    fn line(&self, goes_on: &[bool]) -> String {
+        let mut line: String = goes_on.iter().map(|on| if *on { "  |  " } else { "     " }).collect();
+        line.push_str("  |--");
+        line.push_str(self.physical);
+        match (self.logical == self.physical, self.argument.is_empty()) {
+            (true, true) => {}
+            (true, false) => line.push_str(&format!("({})", self.argument)),
+            (false, true) => line.push_str(&format!("({})", self.logical)),
+            (false, false) => line.push_str(&format!("({}, {})", self.logical, self.argument)),
+        }
+        line
+    }
+}
+
 impl Shown {
     /// A statement without operators, as utility statements are.
     pub fn of_statement(text: &str) -> Shown {
@@ -219,32 +238,26 @@ impl Shown {
             row
         };
         let mut rows = vec![row(self.statement.clone(), 1, None)];
+        let goes_on = self.going_on();
         for (at, step) in self.steps.iter().enumerate() {
-            rows.push(row(self.line(at), at + 2, Some(step)));
+            rows.push(row(step.line(&goes_on[at]), at + 2, Some(step)));
         }
         rows
     }
 
-    /// `  |--Nested Loops(Inner Join)`, with a bar for each level that goes on below.
-    fn line(&self, at: usize) -> String {
-        let step = &self.steps[at];
-        let goes_on = |depth: usize| {
-            let later = self.steps[at + 1..].iter();
-            later.take_while(|s| s.depth >= depth).any(|s| s.depth == depth)
+    /// Of each step the levels above it, at most [`DRAWN_LEVELS`], and whether they go on below it.
+    fn going_on(&self) -> Vec<Vec<bool>> {
+        // From the last step up: a level goes on until one comes that is above it.
+        let mut open: Vec<bool> = Vec::new();
+        let of_step = |step: &Step| {
+            let own = (0..step.depth.min(DRAWN_LEVELS)).map(|level| open.get(level) == Some(&true)).collect();
+            open.resize(step.depth, false);
+            open.push(true);
+            own
         };
-        let mut line = String::new();
-        for depth in 0..step.depth {
-            line.push_str(if goes_on(depth) { "  |  " } else { "     " });
-        }
-        line.push_str("  |--");
-        line.push_str(step.physical);
-        match (step.logical == step.physical, step.argument.is_empty()) {
-            (true, true) => {}
-            (true, false) => line.push_str(&format!("({})", step.argument)),
-            (false, true) => line.push_str(&format!("({})", step.logical)),
-            (false, false) => line.push_str(&format!("({}, {})", step.logical, step.argument)),
-        }
-        line
+        let mut all: Vec<Vec<bool>> = self.steps.iter().rev().map(of_step).collect();
+        all.reverse();
+        all
     }
 
     fn push(

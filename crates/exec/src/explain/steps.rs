@@ -130,7 +130,7 @@ fn join_name(kind: JoinKind) -> &'static str {
 fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
     match plan.node.own::<DeepPlan>() {
         Some(deep) => stack::with(deep.room(), || add_node(&deep.input, parent, executions, shown)),
-        None => add_node(plan, parent, executions, shown),
+        None => stack::with_room(|| add_node(plan, parent, executions, shown)),
     }
 }
 

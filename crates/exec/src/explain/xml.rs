@@ -116,7 +116,11 @@ impl Shown {
         if !self.steps.is_empty() {
             out.open("QueryPlan", &[]);
             self.missing_indexes(out);
-            self.operator(out, 0, measured);
+            let mut children = vec![Vec::new(); self.steps.len()];
+            for (at, step) in self.steps.iter().enumerate() {
+                step.parent.into_iter().for_each(|parent| children[parent].push(at));
+            }
+            self.operator(out, (0, &children), measured);
             out.close("QueryPlan");
         }
         out.close("StmtSimple");
@@ -158,7 +162,12 @@ impl Shown {
         out.close("MissingIndexes");
     }
 
-    fn operator(&self, out: &mut Document, at: usize, measured: Option<&Measured<'_>>) {
+    fn operator(
+        &self,
+        out: &mut Document,
+        (at, children): (usize, &[Vec<usize>]),
+        measured: Option<&Measured<'_>>,
+    ) {
         let step = &self.steps[at];
         let mut attributes = vec![
             ("NodeId", at.to_string()),
@@ -210,8 +219,8 @@ impl Shown {
             }
             out.empty("Object", &names);
         }
-        for child in (at + 1..self.steps.len()).filter(|child| self.steps[*child].parent == Some(at)) {
-            self.operator(out, child, measured);
+        for child in &children[at] {
+            stack::with_room(|| self.operator(out, (*child, children), measured));
         }
         out.close(element);
         out.close("RelOp");
