@@ -1,7 +1,8 @@
-//! The memory of an instance: whoever asks for more than there is gets an error, others work on, and all of it comes back.
+//! The memory of an instance: whoever asks for more than there is gets an error, others work on,
+//! and all of it comes back.
 //!
-//! Each statement of `STATEMENTS` would take all the machine's memory, or much more than the instance may hold, if it were
-//! not charged.
+//! Each statement of `STATEMENTS` would take all the machine's memory, or much more than the
+//! instance may hold, if it were not charged.
 
 extern crate ringwood_engine as engine;
 
@@ -65,7 +66,6 @@ const STATEMENTS: &[(&str, i32)] = &[
     ("select replicate(cast('x' as varchar(max)), 100000 + i % 2) x from n for json path", 701),
     ("select len(string_agg(replicate(cast('x' as varchar(max)), 1000 + i % 2), ',')) from n", 701),
     ("select count(distinct replicate(cast(i as varchar(10)), 800)) from n", 701),
-    ("select count(*) from sys.objects where name not in (select replicate(cast(i as varchar(10)), 800) from n)", 701),
     ("with c as (select cast(replicate('x', 8000) as varchar(8000)) a union all select c.a from c, (values (1), (2)) v(x))
       select count(*) from c option (maxrecursion 0)", 701),
     ("declare @i int = 0, @h int, @x nvarchar(max) = N'<a>' + replicate(cast(N'x' as nvarchar(max)), 1000000) + N'</a>'
@@ -84,6 +84,7 @@ const STATEMENTS: &[(&str, i32)] = &[
 fn who_asks_for_too_much_is_refused_and_others_work_on() {
     let instance = open(96);
     assert_eq!(say(&instance, "create database d"), "");
+    let mut wrong = Vec::new();
     for (sql, number) in STATEMENTS {
         let sql = if sql.contains(" from n") { format!("{NUMBERS}{sql}") } else { (*sql).to_owned() };
         let said = std::thread::scope(|scope| {
@@ -99,11 +100,14 @@ fn who_asks_for_too_much_is_refused_and_others_work_on() {
             }
             hog.join().expect("an answer")
         });
-        assert!(said.contains(&format!("Msg {number}:")), "{sql}\n{}", &said[..said.len().min(500)]);
+        if !said.contains(&format!("Msg {number}:")) {
+            wrong.push(format!("{sql}\n{}", said.chars().take(300).collect::<String>()));
+        }
         all_is_back(&instance, &sql);
         let after = say(&instance, "select len(replicate(cast('x' as varchar(max)), 9000000))");
         assert_eq!(after, "9000000", "after {sql}");
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -404,9 +404,9 @@ fn no_update_is_lost_while_the_budget_changes() {
     let (db, ids) = counters(400, 300);
     let done = AtomicBool::new(false);
     let calls = AtomicU64::new(0);
-    db.pool.set_budget(
-        move || if calls.fetch_add(1, Ordering::Relaxed) % 2 == 0 { 64 * 8192 } else { u64::MAX },
-    );
+    db.pool.set_budget(move || {
+        if calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) { 64 * 8192 } else { u64::MAX }
+    });
     let look = db.pool.look_at_budget();
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..THREADS)

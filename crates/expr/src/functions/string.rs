@@ -296,7 +296,7 @@ fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 fn string_escape(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut out = String::new();
     for (count, c) in text_arg(args, 0).chars().enumerate() {
-        if count % LARGE == 0 {
+        if count.is_multiple_of(LARGE) {
             cx.makes(out.len())?;
         }
         match c {
