@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use catalog::registry::{self, Registry, RegistryError};
-use catalog::{Db, MASTER, TEMPDB, db};
+use catalog::{MASTER, TEMPDB, db};
 use disk::mirrored::{self, Damaged};
 use disk::{Disk, DiskError, DiskLock};
 use pages::{Home, InstanceId};

@@ -92,6 +92,7 @@ fn may_make_large(e: &Expr, rt: &Rt<'_, '_>) -> bool {
             may_make_large(&c.otherwise, rt) || c.branches.iter().any(|(_, then)| may_make_large(then, rt))
         }
         Expr::Coalesce(list) => list.iter().any(|e| may_make_large(e, rt)),
+        Expr::Deep(e) => stack::with_room(|| may_make_large(e, rt)),
         Expr::Param(_) | Expr::Routine(_) | Expr::Subquery(_) => true,
     }
 }

@@ -46,10 +46,11 @@ impl Paths {
         named.or_else(|| ('A'..='Z').find_map(|letter| on(letter, &self.volume(letter))))
     }
 
-    /// The place that a statement's path names. Only what decides about it calls this.
+    /// The place that a written path names. For paths of statements only what decides about them
+    /// calls this; what the instance itself has kept needs no decision.
     ///
     /// Errors: 5105 for an empty path, a path that climbs with `..`, or one with a NUL.
-    pub(super) fn resolve(&self, written: &str) -> Result<PathBuf, SqlError> {
+    pub(in crate::instance) fn resolve(&self, written: &str) -> Result<PathBuf, SqlError> {
         let text = written.trim();
         if text.is_empty() || text.contains('\0') {
             return Err(bad_path(written));
