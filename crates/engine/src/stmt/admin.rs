@@ -57,7 +57,7 @@ impl CommandRun for Kill {
     fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
         let value = ctx.value(&self.session)?;
         if let Some(unit) = value.as_str().and_then(GlobalId::parse) {
-            return self.decide(ctx, unit);
+            return decide(ctx, unit, self.commit);
         }
         if let Some(commit) = self.commit {
             return Err(errors::syntax_near(if commit { "COMMIT" } else { "ROLLBACK" }));
@@ -91,33 +91,27 @@ impl CommandRun for Kill {
     }
 }
 
-/// A transaction over several databases that one of them cannot learn the outcome of.
-trait Decide {
-    fn decide(&self, ctx: &mut StmtCtx<'_>, unit: GlobalId) -> Result<(), SqlError>;
-}
-
-impl Decide for Kill {
-    /// Notes what the administrator says, and opens the databases that wait for it.
-    fn decide(&self, ctx: &mut StmtCtx<'_>, unit: GlobalId) -> Result<(), SqlError> {
-        let instance = ctx.core.instance().clone();
-        let there = instance.outcomes.in_doubt().into_iter().any(|doubt| doubt.prepared.id == unit);
-        let doubts = match self.commit.filter(|_| there) {
-            Some(commit) => instance.outcomes.tell(unit, commit),
-            None if there => return Err(errors::not_supported("KILL UOW")),
-            None => Vec::new(),
-        };
-        if doubts.is_empty() {
-            let text = format!("The distributed transaction with UOW {{{unit}}} does not exist.");
-            return Err(SqlError::new(6110, 16, 1, text));
-        }
-        let how = if self.commit == Some(true) { "committed" } else { "rolled back" };
-        let text = format!("The transaction with UOW {{{unit}}} is {how} by the word of an administrator.");
-        instance.error_log().write(&format!("spid{}", ctx.core.spid()), &text);
-        // One that is being restored or attached goes by it in the next attempt.
-        let waiting = doubts.iter().filter_map(|doubt| instance.db_by_id(i32::from(doubt.number)));
-        for db in waiting.filter(|db| db.status() == DbStatus::RecoveryPending) {
-            instance.reopen(&db)?;
-        }
-        Ok(())
+/// Notes what an administrator says of a transaction over several databases that some of them cannot learn the outcome of, and opens
+/// the databases that wait for it.
+fn decide(ctx: &mut StmtCtx<'_>, unit: GlobalId, commit: Option<bool>) -> Result<(), SqlError> {
+    let instance = ctx.core.instance().clone();
+    let there = instance.outcomes.in_doubt().into_iter().any(|doubt| doubt.prepared.id == unit);
+    let doubts = match commit.filter(|_| there) {
+        Some(how) => instance.outcomes.tell(unit, how),
+        None if there => return Err(errors::not_supported("KILL UOW")),
+        None => Vec::new(),
+    };
+    if doubts.is_empty() {
+        let text = format!("The distributed transaction with UOW {{{unit}}} does not exist.");
+        return Err(SqlError::new(6110, 16, 1, text));
     }
+    let how = if commit == Some(true) { "committed" } else { "rolled back" };
+    let text = format!("The transaction with UOW {{{unit}}} is {how} by the word of an administrator.");
+    instance.error_log().write(&format!("spid{}", ctx.core.spid()), &text);
+    // One that is being restored or attached goes by it in the next attempt.
+    let waiting = doubts.iter().filter_map(|doubt| instance.db_by_id(i32::from(doubt.number)));
+    for db in waiting.filter(|db| db.status() == DbStatus::RecoveryPending) {
+        instance.reopen(&db)?;
+    }
+    Ok(())
 }

@@ -71,7 +71,7 @@ fn pages_that_are_refused_for_long_stay_dirty() {
         for _ in 0..load.rng.usize(1..400) {
             match load.step(&db) {
                 Ok(()) => {}
-                Err(e) if matches!(e, PageError::Unwritten { .. }) => refused += 1,
+                Err(PageError::Unwritten { .. }) => refused += 1,
                 Err(e) => panic!("seed {seed}: {e}"),
             }
         }
