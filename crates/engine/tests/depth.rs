@@ -139,7 +139,7 @@ fn doubled_names_are_refused() {
     let nested = (0..40).fold("a".to_owned(), |inner, _| format!("NULLIF({inner}, 7)"));
     bench.fails(&format!("SELECT {nested} FROM (VALUES (1)) v (a)"), 8623);
     let cases = (0..40).fold("NEWID()".to_owned(), |inner, _| {
-        format!("CASE {inner} WHEN NEWID() THEN NEWID() ELSE NEWID() END")
+        format!("CASE {inner} WHEN NEWID() THEN NEWID() WHEN NEWID() THEN NEWID() END")
     });
     bench.fails(&format!("SELECT {cases}"), 8623);
     bench.check("SELECT NULLIF(NULLIF(NULLIF(a, 7), 8), 9) FROM (VALUES (1), (9)) v (a)", "1\nNULL");
