@@ -69,16 +69,16 @@ fn step(byte: u32) -> u32 {
     (0..8).fold(byte, |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x82f6_3b78 } else { crc >> 1 })
 }
 
+/// What [`walk`] calls for each page.
+pub type Visit<'a> = dyn FnMut(PageId, PageState, &[u8; PAGE_SIZE]) -> Result<(), PageError> + 'a;
+
 /// Reads all pages of a file that were ever written and hands each over with its place and its
 /// state. The doublewrite area and images of pages of other places, which lie in extents that it
 /// has borrowed, are left out.
 ///
 /// # Errors
 /// What `each` says. A page that cannot be read is one that was not written.
-pub fn walk(
-    file: &dyn BlockFile,
-    each: &mut dyn FnMut(PageId, PageState, &[u8; PAGE_SIZE]) -> Result<(), PageError>,
-) -> Result<(), PageError> {
+pub fn walk(file: &dyn BlockFile, each: &mut Visit<'_>) -> Result<(), PageError> {
     let pages = usize::try_from(file.len()? / PAGE_SIZE as u64).unwrap_or(usize::MAX);
     let mut buf = AlignedBuf::new(BATCH * PAGE_SIZE);
     let mut number = None;
