@@ -14,13 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use engine::session::CancelHandle;
+use engine::session::{CancelHandle, SessionWatcher};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tds::{Message, PacketType};
 
 use crate::admission::{Share, Slot, Ticket};
 use crate::client::Client;
-use crate::turns::Watcher;
 use crate::wire::{Got, Wire, WireError};
 
 /// A connection.
@@ -51,7 +50,7 @@ pub struct Connection {
     /// The thread that its request holds.
     slot: Mutex<Option<Slot>>,
     /// What its session tells of itself goes there.
-    watcher: OnceLock<Arc<Watcher>>,
+    watcher: OnceLock<Arc<dyn SessionWatcher>>,
 }
 
 struct Gate {
@@ -167,7 +166,7 @@ impl Connection {
     }
 
     /// Its login is done; `handle` stops the session, `watcher` hears of it.
-    pub fn set_logged_in(&self, handle: CancelHandle, watcher: Arc<Watcher>) {
+    pub fn set_logged_in(&self, handle: CancelHandle, watcher: Arc<dyn SessionWatcher>) {
         // A connection logs in once.
         let _ = self.handle.set(handle);
         let _ = self.watcher.set(watcher);

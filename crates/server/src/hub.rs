@@ -260,7 +260,8 @@ impl Hub {
         let all = listeners.iter().all(|listener| poller::accept_all(listener, self, false).is_ok());
         drop(listeners);
         let dedicated = self.dedicated.as_ref().is_none_or(|dedicated| dedicated.accept_all(self));
-        if !(all && dedicated) && !self.again.swap(true, Ordering::Relaxed) {
+        let failed = !all || !dedicated;
+        if failed && !self.again.swap(true, Ordering::Relaxed) {
             self.timers.add(Instant::now() + REST, Due::Accept);
         }
     }

@@ -176,7 +176,10 @@ impl Server {
         let end = Instant::now() + AFTER_DEADLINE;
         let dedicated = self.hub.dedicated.as_ref().and_then(Dedicated::pool);
         let pools = [self.hub.pool(), dedicated];
-        let ended = pools.into_iter().flatten().fold(true, |ended, pool| pool.stop(end) && ended);
+        let mut ended = true;
+        for pool in pools.into_iter().flatten() {
+            ended &= pool.stop(end);
+        }
         self.hub.end_threads();
         drop(self.metrics.take());
         for thread in self.threads.drain(..) {

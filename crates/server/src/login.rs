@@ -1,10 +1,10 @@
 //! From the first byte to a session: PRELOGIN, LOGIN7, the answer to it.
 //! Guarantees: a login tells the client no more than that it failed; why is in the error log; a password is never logged.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::session::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
+use engine::session::{DEDICATED_ENDPOINT, NetworkConnection, TCP_ENDPOINT};
 use engine::{ClientInfo, LoginToken, Session, Sink, SqlError};
 use tds::login::{Login7, feature};
 use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
@@ -370,7 +370,7 @@ fn accept(
     connection.wire().logged_in(hub.options.max_message, size, hub.instance.memory());
     // Closed meanwhile: nobody waits for the answer.
     let Some(watcher) = hub.watcher_of(connection) else { return Ok(After::Close) };
-    session.set_watcher(Arc::downgrade(&watcher) as Weak<dyn SessionWatcher>);
+    session.set_watcher(Arc::downgrade(&watcher));
     connection.set_logged_in(session.cancel_handle(), watcher);
     client.stage = Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size }));
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;

@@ -41,7 +41,7 @@ impl Load for Held {
 }
 
 /// Hears of waits and of the end of a connection's session.
-pub struct Watcher {
+struct Watcher {
     hub: Weak<Hub>,
     connection: Weak<Connection>,
 }
@@ -151,7 +151,7 @@ impl Hub {
     }
 
     /// What the session of a connection tells of itself goes there.
-    pub fn watcher_of(&self, connection: &Connection) -> Option<Arc<Watcher>> {
+    pub fn watcher_of(&self, connection: &Connection) -> Option<Arc<dyn SessionWatcher>> {
         let connection = Arc::downgrade(&self.find(connection.id)?);
         Some(Arc::new(Watcher { hub: self.own.clone(), connection }))
     }
