@@ -201,7 +201,7 @@ impl<'a> Arena<'a> {
             Part { session, priority: 0, hold: None, want: None }
         };
         Arena {
-            rng: fastrand::Rng::with_seed(seed ^ number as u64 * 7919),
+            rng: fastrand::Rng::with_seed(seed ^ (number as u64 * 7919)),
             first_key: 100 + number * MOST,
             parts: (0..MOST).map(|_| part()).collect(),
             outcome,
