@@ -306,7 +306,7 @@ fn a_master_that_cannot_be_opened_is_made_anew_with_its_logins() {
     let expected = contents(&open(&disk.crash(1)));
     // The IAM page of the objects: the tables of logins are whole.
     spoil(&disk, "master.mdf", page_of(&disk, IAM_PAGE, 1));
-    let error = Instance::open(text::options(&disk, 8 << 20)).err().expect("master is damaged");
+    let error = Instance::open(text::options(&disk, 8 << 20)).expect_err("master is damaged");
     assert!(error.to_string().contains("ringwood repair"), "{error}");
     let options = text::options(&disk, 8 << 20);
     let before = files(&disk);
