@@ -82,7 +82,7 @@ impl Wait {
         match self {
             Wait::Delay => "waitfor delay '01:00:00'",
             Wait::Lock => "update app..t set n = n + 1 where id = 1",
-            Wait::Client => "select replicate(cast('x' as varchar(max)), 8000000) from app..t",
+            Wait::Client => "select replicate('x', 8000) from generate_series(1, 5000)",
         }
     }
 }

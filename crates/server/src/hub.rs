@@ -392,6 +392,8 @@ impl Hub {
 
     /// Ends all connections; what runs is stopped.
     pub fn end_all(&self) {
+        // Before the first one ends: what would begin in its place is ended as well.
+        self.admission.close();
         for connection in self.all() {
             if connection.end() {
                 self.withdraw(&connection);

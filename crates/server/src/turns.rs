@@ -73,7 +73,8 @@ impl Hub {
     /// Whether a request may run on the worker that asks: it holds a thread then until
     /// [`Hub::release`].
     pub fn may_begin(&self, connection: &Connection, class: Class) -> bool {
-        if connection.dedicated {
+        // While all connections are ended nothing runs any more but their ends.
+        if connection.dedicated || self.admission.is_closed() {
             return true;
         }
         let mut held = connection.slot();

@@ -13,7 +13,7 @@ mod queue;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
@@ -90,6 +90,8 @@ pub struct Admission<T> {
     queues: Mutex<Queues<T>>,
     /// Requests in the queues, also those that are on their way into one.
     queued: AtomicUsize,
+    /// Nothing that is queued begins any more.
+    closed: AtomicBool,
 }
 
 impl<T: Queued> Admission<T> {
@@ -108,6 +110,7 @@ impl<T: Queued> Admission<T> {
             strangers: Arc::new(Share::new(0, lanes)),
             queues: Mutex::new(Queues::new()),
             queued: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
         }
     }
 
@@ -188,7 +191,7 @@ impl<T: Queued> Admission<T> {
             return (Entry::Admitted(slot), self.begin_from(&mut queues));
         }
         let ticket = queues.ticket(share.login, class, lane);
-        if !begin(ticket) {
+        if self.is_closed() || !begin(ticket) {
             self.queued.fetch_sub(1, Ordering::SeqCst);
             return (Entry::Refused, self.begin_from(&mut queues));
         }
@@ -201,6 +204,19 @@ impl<T: Queued> Admission<T> {
         if self.queues.lock().remove(ticket) {
             self.queued.fetch_sub(1, Ordering::SeqCst);
         }
+    }
+
+    /// What is queued does not begin any more, and nothing more is queued: the server ends all
+    /// connections.
+    pub fn close(&self) {
+        // Under the lock: what is being queued is in the queue before, or is refused.
+        let _queues = self.queues.lock();
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether all connections are being ended.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     /// A request has ended; those that may begin now, with their threads.
@@ -227,6 +243,9 @@ impl<T: Queued> Admission<T> {
 
     fn begin_from(&self, queues: &mut Queues<T>) -> Vec<(Arc<T>, Slot)> {
         let mut begun = Vec::new();
+        if self.is_closed() {
+            return begun;
+        }
         for (login, class) in queues.in_turn() {
             while let Some((ticket, share, item)) = queues.first(login, class) {
                 let Some(slot) = self.take(&share, class, ticket.lane, usize::MAX) else { break };

@@ -110,6 +110,18 @@ fn a_login_with_fewer_threads_goes_first() {
 }
 
 #[test]
+fn nothing_begins_when_all_is_ended() {
+    let admission = admission(4);
+    let one = admission.share_of(300, false);
+    let held = fill(&admission, &one, Class::Ordinary);
+    let (_, ticket) = queued(&admission, &one, Class::Ordinary);
+    admission.close();
+    held.into_iter().for_each(|slot| assert!(admission.leave(slot).is_empty()));
+    admission.withdraw(ticket);
+    assert_eq!((admission.queued(), admission.held()), (0, 0));
+}
+
+#[test]
 fn a_request_that_has_heard_of_its_end_is_not_queued() {
     let admission = admission(4);
     let one = admission.share_of(300, false);
