@@ -162,7 +162,7 @@ impl Running {
 
     /// The batch says that its session is a deadlock's victim, and nothing else.
     #[track_caller]
-    fn is_victim(self) -> Other {
+    fn ends_as_victim(self) -> Other {
         let (mut other, said) = self.end();
         let session = other.run("SELECT @@SPID");
         let expected = format!(
@@ -396,7 +396,7 @@ fn serializable_prevents_write_skew() {
     b.check("SET DEADLOCK_PRIORITY HIGH", "");
     let second = s.blocked("UPDATE a SET n = n - 2 WHERE id = 20");
     b.check("UPDATE a SET n = n - 2 WHERE id = 10; COMMIT", "(1)");
-    let mut s = second.is_victim();
+    let mut s = second.ends_as_victim();
     s.check("SELECT @@TRANCOUNT; SELECT SUM(n) FROM a WHERE id <= 20", "0\n1");
 }
 
@@ -408,7 +408,7 @@ fn a_deadlock_has_one_victim() {
     s.check("BEGIN TRAN; SELECT n FROM a WITH (UPDLOCK) WHERE id = 20", "2");
     let second = s.blocked("SELECT n FROM a WITH (REPEATABLEREAD) WHERE id = 10; SELECT 'not reached'");
     b.check("UPDATE a SET n = 7 WHERE id = 20; COMMIT", "(1)");
-    second.is_victim().check("SELECT n FROM a WHERE id = 20", "7");
+    second.ends_as_victim().check("SELECT n FROM a WHERE id = 20", "7");
     // In an expression, inside TRY: the victim's locks are free before it says ROLLBACK.
     b.check("BEGIN TRAN; SELECT n FROM a WITH (XLOCK) WHERE id = 10", "1");
     let mut s = Other::new(&b);

@@ -38,6 +38,12 @@ const TRACE_ALIGN_4K: i32 = 1800;
 const CLOSE_WAIT: Duration = Duration::from_secs(2);
 pub(super) type Opened = (Open, Catalog, DbSettings);
 
+/// A database that could not be opened, and why.
+struct NotOpened {
+    entry: DbEntry,
+    error: OpenError,
+}
+
 impl Instance {
     pub(super) fn env(&self, entry: &DbEntry) -> Env {
         let id = entry.id;
@@ -87,20 +93,19 @@ impl Instance {
 
     /// Opens a database of the registry; one that cannot be opened comes back as such.
     pub(super) fn open_entry(&self, entry: DbEntry) -> Arc<Db> {
-        self.try_entry(entry).unwrap_or_else(|(entry, e)| self.not_opened(entry, &e))
+        self.try_entry(entry).unwrap_or_else(|failed| self.not_opened(*failed))
     }
 
     /// As [`open_entry`](Self::open_entry), where all databases are opened at the same time: one that has to ask another for the
     /// outcome of a transaction comes back to be opened when the others have been.
     pub(super) fn open_or_wait(&self, entry: DbEntry) -> Result<Arc<Db>, DbEntry> {
-        match self.try_entry(entry) {
-            Ok(db) => Ok(db),
-            Err((entry, OpenError::Txn(TxnError::InDoubt(_)))) => Err(entry),
-            Err((entry, e)) => Ok(self.not_opened(entry, &e)),
-        }
+        self.try_entry(entry).or_else(|failed| match failed.error {
+            OpenError::Txn(TxnError::InDoubt(_)) => Err(failed.entry),
+            _ => Ok(self.not_opened(*failed)),
+        })
     }
 
-    fn try_entry(&self, mut entry: DbEntry) -> Result<Arc<Db>, (DbEntry, OpenError)> {
+    fn try_entry(&self, mut entry: DbEntry) -> Result<Arc<Db>, Box<NotOpened>> {
         entry.take_next_places();
         let errors = self.error_log().clone();
         if entry.restoring {
@@ -111,11 +116,12 @@ impl Instance {
         }
         match self.open_files(&entry).or_else(|e| self.open_mended(&entry, e)) {
             Ok((open, catalog, settings)) => Ok(Db::online(entry, open, catalog, settings)),
-            Err(e) => Err((entry, e)),
+            Err(error) => Err(Box::new(NotOpened { entry, error })),
         }
     }
 
-    fn not_opened(&self, entry: DbEntry, e: &OpenError) -> Arc<Db> {
+    fn not_opened(&self, failed: NotOpened) -> Arc<Db> {
+        let NotOpened { entry, error: e } = failed;
         let cause = e.explain(&entry);
         let text = format!("Database '{}' cannot be opened: {cause}", entry.name);
         self.error_log().write("Server", &text);

@@ -205,10 +205,15 @@ const LISTS: &[&[Function]] = &[
     choice::FUNCTIONS,
 ];
 
+/// All functions of this crate.
+pub fn all() -> impl Iterator<Item = &'static Function> {
+    LISTS.iter().copied().flatten()
+}
+
 /// The function of a lower-case name.
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| LISTS.iter().copied().flatten().map(|f| (f.name, f)).collect());
+    let table = TABLE.get_or_init(|| all().map(|f| (f.name, f)).collect());
     table.get(name).copied()
 }
 
