@@ -82,15 +82,17 @@ impl Memory {
             .is_ok()
     }
 
-    /// Gives a part (in bytes, whole system pages) back to the system: its bytes are zero afterwards, and the memory is had
-    /// anew at the next use. False where the system does not support that: then nothing has changed.
+    /// Gives a part (in bytes, whole system pages) back to the system: its bytes are zero
+    /// afterwards, and the memory is had anew at the next use. False where the system does not
+    /// support that: then nothing has changed.
     ///
     /// The caller must be the only one who uses the part.
     pub fn give_back(&self, part: Range<usize>) -> bool {
         assert!(part.start <= part.end && part.end <= self.len, "memory out of range");
         debug_assert!(part.start.is_multiple_of(4096) && part.len().is_multiple_of(4096), "parts of pages");
-        // SAFETY: in bounds by the assertion; the mapping is private and anonymous, so its bytes become zeros, which are as valid
-        // as any others for who uses them next; nobody uses them now.
+        // SAFETY: in bounds by the assertion; the mapping is private and anonymous, so its bytes
+        // become zeros, which are as valid as any others for who uses them next; nobody uses them
+        // now.
         unsafe { madvise(self.base.as_ptr().add(part.start).cast(), part.len(), Advice::LinuxDontNeed) }
             .is_ok()
     }
@@ -114,8 +116,9 @@ impl Drop for Memory {
     }
 }
 
-/// Has the allocator give back to the system what it keeps for allocations to come. Takes milliseconds, and holds up others that
-/// allocate meanwhile: for a process that is short of memory.
+/// Has the allocator give back to the system what it keeps for allocations to come. Takes
+/// milliseconds, and holds up others that allocate meanwhile: for a process that is short of
+/// memory.
 pub fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: may be called at any time by any thread; it changes no memory that is in use.

@@ -135,7 +135,8 @@ impl Host {
 
     /// All databases by id.
     pub fn databases(&self) -> Vec<Arc<Db>> {
-        // The account asks too, wherever its caller may be: a writer that waits must not stand between two reads of a thread.
+        // The account asks too, wherever its caller may be: a writer that waits must not stand
+        // between two reads of a thread.
         self.databases.read_recursive().values().cloned().collect()
     }
 

@@ -61,7 +61,8 @@ pub trait Env {
     /// 701.
     fn reserve(&mut self, bytes: usize) -> Result<(), SqlError>;
 
-    /// Charges a large value that is there or about to be made, until it is released or the statement ends.
+    /// Charges a large value that is there or about to be made, until it is released or the
+    /// statement ends.
     ///
     /// # Errors
     /// 701; for a constant, when it is better computed when the statement runs.

@@ -190,8 +190,8 @@ fn widened(value: &Value, to: DataType) -> Option<Value> {
 }
 
 impl BinaryExpr {
-    /// A concatenation whose result is of a (max) type. A variable on the left is not copied before: text that grows by
-    /// `@text = @text + ...` is written once for each piece.
+    /// A concatenation whose result is of a (max) type. A variable on the left is not copied
+    /// before: text that grows by `@text = @text + ...` is written once for each piece.
     fn join(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         let mut held = Held::default();
         let joined = self.joined(row, rt, &mut held);
@@ -251,7 +251,8 @@ impl ConvertExpr {
         types::convert_with(value, self.from, self.to, self.style, self.mode, dialect, page)
     }
 
-    /// A conversion of a large value: a text stays about as long, bytes as text become twice as long.
+    /// A conversion of a large value: a text stays about as long, bytes as text become twice as
+    /// long.
     #[cold]
     fn large(
         &self,

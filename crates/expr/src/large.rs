@@ -1,5 +1,6 @@
 //! Large values: how long one may be, and what a statement must have for making one.
-//! Guarantees: a value of a (max) type has at most 2^31-1 bytes as SQL Server counts them; what is not large asks nobody.
+//! Guarantees: a value of a (max) type has at most 2^31-1 bytes as SQL Server counts them; what is
+//! not large asks nobody.
 
 use types::{CodePage, DataType, SqlError, Value};
 
@@ -55,7 +56,8 @@ pub fn check_length(value: &Value, ty: DataType, page: CodePage) -> Result<(), S
     if fits { Ok(()) } else { Err(too_long()) }
 }
 
-/// Follows a text that grows, so that it is looked at once however often it is asked whether it is too long.
+/// Follows a text that grows, so that it is looked at once however often it is asked whether it is
+/// too long.
 #[derive(Clone, Copy, Debug)]
 pub struct GrowingText {
     /// Most UTF-16 units.
@@ -92,8 +94,8 @@ impl GrowingText {
     }
 }
 
-/// What an expression holds while it works with large values: goes back when [`Held::release`] is called, at the
-/// end of the statement otherwise (after an error).
+/// What an expression holds while it works with large values: goes back when [`Held::release`] is
+/// called, at the end of the statement otherwise (after an error).
 #[derive(Debug, Default)]
 pub struct Held(usize);
 

@@ -1,6 +1,7 @@
 //! The account: what is held by whom, and whether more may be had.
-//! Guarantees: a charge is one addition to each of two counters; looking at those that tell how much they hold themselves, and at
-//! the process, happens at most a hundred times a second however many ask.
+//! Guarantees: a charge is one addition to each of two counters; looking at those that tell how
+//! much they hold themselves, and at the process, happens at most a hundred times a second however
+//! many ask.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -31,9 +32,11 @@ type CacheRef = Box<dyn Fn() -> Option<std::sync::Arc<dyn Cache>> + Send + Sync>
 const LOOK_MILLIS: u64 = 10;
 /// A change of this much lets the pool know.
 const TELL: usize = 4 << 20;
-/// Most that is set aside for the program itself, its threads' stacks and what is too small to be charged.
+/// Most that is set aside for the program itself, its threads' stacks and what is too small to be
+/// charged.
 const PROGRAM_MOST: usize = 128 << 20;
-/// The process may be at least so much beyond the target: the program and its threads need some of it.
+/// The process may be at least so much beyond the target: the program and its threads need some of
+/// it.
 const CEILING_LEAST: usize = 192 << 20;
 /// A charge of this much is a large one.
 const LARGE: usize = 1 << 20;
@@ -67,8 +70,8 @@ pub struct MemoryAccount {
     caches: Mutex<Vec<CacheRef>>,
     /// The process, where all of it is the instance's.
     process_memory: OnceLock<Process>,
-    /// When the allocator was last asked to give back what it keeps, in milliseconds since `born`; how long it need not be
-    /// asked again.
+    /// When the allocator was last asked to give back what it keeps, in milliseconds since `born`;
+    /// how long it need not be asked again.
     trimmed: AtomicU64,
     trim_pause: AtomicU64,
     /// `total` then.
@@ -126,8 +129,8 @@ impl MemoryAccount {
 
     // ---- what is made known ----
 
-    /// The process is the instance's alone: `resident` tells its memory, `trim` has the allocator give back what it keeps for
-    /// allocations to come.
+    /// The process is the instance's alone: `resident` tells its memory, `trim` has the allocator
+    /// give back what it keeps for allocations to come.
     pub fn measure(
         &self,
         resident: impl Fn() -> Option<usize> + Send + Sync + 'static,
@@ -172,8 +175,8 @@ impl MemoryAccount {
         self.charged[clerk as usize].0.load(Relaxed).saturating_add(told.sum())
     }
 
-    /// Resident memory of the process beyond what is charged or told, where it is measured: the program, its threads'
-    /// stacks, and what is too small to be charged.
+    /// Resident memory of the process beyond what is charged or told, where it is measured: the
+    /// program, its threads' stacks, and what is too small to be charged.
     pub fn program_holds(&self) -> Option<usize> {
         self.process_memory.get()?;
         self.look();
@@ -243,7 +246,8 @@ impl MemoryAccount {
         Ok(())
     }
 
-    /// Adds to the total in one step, so that many who ask at once get no more together than there is. The new total.
+    /// Adds to the total in one step, so that many who ask at once get no more together than there
+    /// is. The new total.
     fn add_if_it_fits(&self, bytes: usize, own: usize) -> Option<usize> {
         let add = |total: usize| self.fits(total, bytes, own).then(|| total + bytes);
         self.total.0.fetch_update(Relaxed, Relaxed, add).ok().map(|before| before + bytes)
@@ -255,8 +259,9 @@ impl MemoryAccount {
         all <= limit && own <= limit - all && (bytes < LARGE || self.process_has_room(bytes))
     }
 
-    /// What the process has come to, for whatever reason, leaves room for a large charge: charges are estimates, and memory that
-    /// was given back can stay with the allocator for a while. Small charges of others never fail for it.
+    /// What the process has come to, for whatever reason, leaves room for a large charge: charges
+    /// are estimates, and memory that was given back can stay with the allocator for a while. Small
+    /// charges of others never fail for it.
     fn process_has_room(&self, bytes: usize) -> bool {
         let ceiling = self.target.saturating_add((self.target / 2).max(CEILING_LEAST));
         self.process.load(Relaxed).saturating_add(bytes) <= ceiling
@@ -304,7 +309,8 @@ impl MemoryAccount {
         wanted < bytes
     }
 
-    /// Has the allocator give back what it keeps, when the process is near its target or beyond and it may help; whether it did.
+    /// Has the allocator give back what it keeps, when the process is near its target or beyond and
+    /// it may help; whether it did.
     fn trim(&self) -> bool {
         let Some(process) = self.process_memory.get() else { return false };
         let (resident, unknown) = (self.process.load(Relaxed), self.unknown.load(Relaxed));
@@ -328,8 +334,9 @@ impl MemoryAccount {
         helped
     }
 
-    /// Looks at all that there is; when the process is near its target, the allocator gives back what it keeps. Plans are let go
-    /// by those that need the memory: their own threads have the stacks for it.
+    /// Looks at all that there is; when the process is near its target, the allocator gives back
+    /// what it keeps. Plans are let go by those that need the memory: their own threads have the
+    /// stacks for it.
     pub fn balance(&self) {
         self.look();
         self.trim();

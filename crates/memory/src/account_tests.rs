@@ -116,14 +116,14 @@ fn many_threads_leave_the_sum_exact() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..10_000 {
-                    if account.charge(Clerk::Locks, 12 * MB).is_ok() {
-                        account.release(Clerk::Locks, 12 * MB);
+                    if account.charge(Clerk::Sessions, 12 * MB).is_ok() {
+                        account.release(Clerk::Sessions, 12 * MB);
                     }
                 }
             });
         }
     });
-    assert_eq!((account.total(), account.held(Clerk::Locks)), (0, 0));
+    assert_eq!((account.total(), account.held(Clerk::Sessions)), (0, 0));
 }
 
 #[test]

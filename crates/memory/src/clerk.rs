@@ -9,37 +9,29 @@ pub enum Clerk {
     QueryReservations,
     /// Values of variables and of expressions while they are computed.
     QueryExecution,
-    /// What sessions keep between their statements: contexts, prepared statements, rows of parameters.
+    /// What sessions keep between their statements: contexts, prepared statements, rows of
+    /// parameters.
     Sessions,
     /// Plans of batches and of statements that clients send.
     Plans,
     /// Plans of procedures, functions and triggers.
     ModulePlans,
-    /// What the Query Store has noted.
-    QueryStore,
     /// Buffers of the databases' logs, and blocks of them that are kept for reading.
     Log,
-    /// Entries of the lock manager.
-    Locks,
-    /// Maps of what tables and indexes occupy, and work that is left for the background.
-    Storage,
     /// Messages that come from clients and go to them.
     Packets,
 }
 
 impl Clerk {
     /// All of them.
-    pub const ALL: [Clerk; 11] = [
+    pub const ALL: [Clerk; 8] = [
         Clerk::BufferPool,
         Clerk::QueryReservations,
         Clerk::QueryExecution,
         Clerk::Sessions,
         Clerk::Plans,
         Clerk::ModulePlans,
-        Clerk::QueryStore,
         Clerk::Log,
-        Clerk::Locks,
-        Clerk::Storage,
         Clerk::Packets,
     ];
 
@@ -55,10 +47,7 @@ impl Clerk {
             Clerk::Sessions => "MEMORYCLERK_SQLGENERAL",
             Clerk::Plans => "CACHESTORE_SQLCP",
             Clerk::ModulePlans => "CACHESTORE_OBJCP",
-            Clerk::QueryStore => "MEMORYCLERK_QUERYDISKSTORE",
             Clerk::Log => "MEMORYCLERK_SQLLOGPOOL",
-            Clerk::Locks => "OBJECTSTORE_LOCK_MANAGER",
-            Clerk::Storage => "MEMORYCLERK_SQLSTORENG",
             Clerk::Packets => "OBJECTSTORE_SNI_PACKET",
         }
     }
@@ -68,7 +57,6 @@ impl Clerk {
         match self {
             Clerk::Plans => "SQL Plans",
             Clerk::ModulePlans => "Object Plans",
-            Clerk::Locks => "Lock Manager",
             Clerk::Packets => "SNI Packet",
             _ => "Default",
         }

@@ -37,7 +37,8 @@ impl Reservation {
         self.used
     }
 
-    /// Takes bytes. The owner must leave as much free as it then holds, so that no owner alone takes what others need.
+    /// Takes bytes. The owner must leave as much free as it then holds, so that no owner alone
+    /// takes what others need.
     ///
     /// # Errors
     /// [`OutOfMemory`]: nothing was taken.

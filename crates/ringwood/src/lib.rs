@@ -45,8 +45,8 @@ impl Options {
         Options { folder: folder.into(), ..Options::default() }
     }
 
-    /// Bytes that the instance may hold: pages, queries, values, plans, logs; pages get what the others leave. Half of the
-    /// machine's memory unless set.
+    /// Bytes that the instance may hold: pages, queries, values, plans, logs; pages get what the
+    /// others leave. Half of the machine's memory unless set.
     pub fn memory(mut self, bytes: u64) -> Options {
         self.memory = Some(bytes);
         self

@@ -131,7 +131,8 @@ impl<'a> Answer<'a> {
             .with_if(self.in_transaction, DoneStatus::IN_TRANSACTION)
     }
 
-    /// Charges a large row while it is written and sent: a text of UTF-8 is up to twice as long in UTF-16.
+    /// Charges a large row while it is written and sent: a text of UTF-8 is up to twice as long in
+    /// UTF-16.
     fn room_for(&self, bytes: usize) -> Result<Reservation, SqlError> {
         let mut charged = Reservation::new(self.hub.instance.memory(), Clerk::Packets);
         match charged.take(bytes.saturating_mul(2)) {

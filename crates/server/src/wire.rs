@@ -115,7 +115,8 @@ impl Wire {
         !matches!(self.layer, Layer::Plain)
     }
 
-    /// The next messages may be as large as this, in packets of up to that size, as far as the account has memory for them.
+    /// The next messages may be as large as this, in packets of up to that size, as far as the
+    /// account has memory for them.
     pub fn logged_in(&mut self, max_message: usize, max_packet: usize, account: &Arc<MemoryAccount>) {
         self.memory = Some(Reservation::new(account, Clerk::Packets));
         self.reader.set_limit(max_message);

@@ -388,7 +388,8 @@ impl Log {
         self.file.sectors()
     }
 
-    /// Bytes of memory that its blocks take: those that are not written yet, and those that are kept for reading.
+    /// Bytes of memory that its blocks take: those that are not written yet, and those that are
+    /// kept for reading.
     pub fn memory(&self) -> usize {
         self.cache.memory()
     }

@@ -5,6 +5,8 @@
 //! Whoever runs one text again and again keeps what it found ([`Found`]) and asks neither the lock nor the text, as long as
 //! the cache has not been cleared and nothing has changed that gives a text another meaning.
 
+mod memory_use;
+
 use std::any::Any;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
@@ -14,8 +16,7 @@ use std::sync::atomic::{
 };
 use std::sync::{Arc, Weak};
 
-use exec::operators::memory::out_of_memory;
-use memory::{Cache, Clerk, MemoryAccount, Reservation};
+use memory::{Clerk, MemoryAccount};
 use parking_lot::{Mutex, RwLock};
 use syntax::ParseSettings;
 use types::SqlError;
@@ -36,16 +37,7 @@ const PARTS: usize = 8;
 /// Longest text that is kept, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
-/// Least bytes that plans of texts may take, and what a compiled batch takes: for itself, and for each byte of its text (measured:
-/// `docs/internals/memory.md`).
-const LEAST_BYTES: usize = 4 << 20;
-const BATCH_BYTES: usize = 4 << 10;
-const BYTES_PER_BYTE: usize = 32;
-
-/// Memory of the compiled batch of a text of so many bytes, about.
-pub(super) fn plan_bytes(text: usize) -> usize {
-    BATCH_BYTES + BYTES_PER_BYTE * text
-}
+pub(in crate::batch) use memory_use::plan_bytes;
 
 /// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
 /// database, and the database its definitions.
@@ -211,11 +203,6 @@ impl BatchCache {
         }
     }
 
-    /// Bytes that the plans of one part may take.
-    fn most_of_part(&self) -> usize {
-        (self.account.target() / 8).max(LEAST_BYTES) / PARTS
-    }
-
     /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the same at each call.
     pub fn get_again(
         &self,
@@ -349,20 +336,6 @@ impl BatchCache {
         }
     }
 
-    /// Compiles what its text's memory can be had for; it is charged as long as somebody has it.
-    fn charged(
-        &self,
-        clerk: Clerk,
-        text: &str,
-        compile: impl FnOnce() -> Result<Compiled, SqlError>,
-    ) -> Result<Compiled, SqlError> {
-        let mut charge = Reservation::in_steps(&self.account, clerk, BATCH_BYTES);
-        charge.take(plan_bytes(text.len())).map_err(|_| out_of_memory())?;
-        let mut compiled = compile()?;
-        compiled.charge = Some(charge);
-        Ok(compiled)
-    }
-
     /// Whether this text was here a moment ago; now it was.
     pub fn was_seen(&self, place: &Place<'_>) -> bool {
         self.sightings.was_seen(place.hash)
@@ -415,7 +388,7 @@ impl BatchCache {
             return Ok(code.clone());
         }
         self.compiled.fetch_add(1, Relaxed);
-        let code = Arc::new(compile(module, &db.catalog())?);
+        let code = Arc::new(self.charged_module(compile(module, &db.catalog())?)?);
         let mut modules = self.modules.write();
         if modules.len() >= CAPACITY {
             modules.retain(|_, (of, _)| of.strong_count() > 0);
@@ -487,22 +460,6 @@ impl BatchTexts for BatchCache {
             part.bytes = 0;
         }
         self.modules.write().clear();
-    }
-}
-
-/// Plans that have not been used for long go when others need the memory.
-impl Cache for BatchCache {
-    fn give_back(&self, bytes: usize) -> usize {
-        let mut given = 0;
-        for part in &self.parts {
-            let mut part = part.lock();
-            let before = part.bytes;
-            while before - part.bytes < bytes.div_ceil(PARTS) && !part.entries.is_empty() {
-                part.evict();
-            }
-            given += before - part.bytes;
-        }
-        given
     }
 }
 

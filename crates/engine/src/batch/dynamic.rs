@@ -76,7 +76,8 @@ pub(super) struct PreparedText {
 }
 
 impl PreparedText {
-    /// Memory that it takes while it is kept: it holds what it was compiled to, whatever the cache of plans does.
+    /// Memory that it takes while it is kept: it holds what it was compiled to, whatever the cache
+    /// of plans does.
     fn bytes(&self) -> usize {
         plan_bytes(self.text.len())
     }

@@ -1,6 +1,7 @@
-//! How an instance's memory is divided: its target, the most that pages get, the most that queries get.
-//! Guarantees: what is not said follows from the machine's memory; with a target for the whole process no part is larger than
-//! it leaves room for.
+//! How an instance's memory is divided: its target, the most that pages get, the most that queries
+//! get.
+//! Guarantees: what is not said follows from the machine's memory; with a target for the whole
+//! process no part is larger than it leaves room for.
 
 use std::sync::Arc;
 
@@ -80,11 +81,13 @@ pub(super) fn connect(account: &Arc<MemoryAccount>, pool: &BufferPool) {
     });
 }
 
-/// Bytes of written log blocks that a database keeps for rollback and row versions: at most, and at least.
+/// Bytes of written log blocks that a database keeps for rollback and row versions: at most, and at
+/// least.
 const LOG_MOST: usize = 16 << 20;
 const LOG_LEAST: usize = 256 << 10;
 
-/// The logs' buffers are counted in the account. All databases together keep a sixteenth of it at most for reading again.
+/// The logs' buffers are counted in the account. All databases together keep a sixteenth of it at
+/// most for reading again.
 pub(super) fn count_logs(host: &Arc<Host>) {
     let weak = Arc::downgrade(host);
     host.memory().add_source(Clerk::Log, move || {

@@ -51,12 +51,14 @@ impl PageMemory {
 pub struct InstanceOptions {
     /// Its folder; made when it is not there.
     pub data_dir: PathBuf,
-    /// Memory of all that the instance holds, in bytes: pages get what others leave. Half of the machine's when neither this nor
-    /// `memory_bytes` is given.
+    /// Memory of all that the instance holds, in bytes: pages get what others leave. Half of the
+    /// machine's when neither this nor `memory_bytes` is given.
     pub process_bytes: Option<u64>,
-    /// The process is the instance's alone: its resident memory is looked at, and `process_bytes` is meant for all of it.
+    /// The process is the instance's alone: its resident memory is looked at, and `process_bytes`
+    /// is meant for all of it.
     pub own_process: bool,
-    /// Most memory for pages in bytes, with room for others beside it; `process_bytes` decides when `None`.
+    /// Most memory for pages in bytes, with room for others beside it; `process_bytes` decides when
+    /// `None`.
     pub memory_bytes: Option<u64>,
     /// Memory of all queries' sorts, hashes and kept rows together, in bytes; a quarter of the machine's, at least 1 GB, when
     /// `None`, and never more than three quarters of `process_bytes`.

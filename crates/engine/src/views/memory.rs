@@ -147,8 +147,8 @@ const CLERK_COLUMNS: &[ViewColumn] = &[
     ("host_address", VarBinary(Len::N(8)), false),
 ];
 
-/// sys.dm_os_memory_clerks: what each use of memory holds by the instance's account; MEMORYCLERK_SOSNODE is what the process
-/// has beyond them, where it is the instance's alone.
+/// sys.dm_os_memory_clerks: what each use of memory holds by the instance's account;
+/// MEMORYCLERK_SOSNODE is what the process has beyond them, where it is the instance's alone.
 pub static CLERKS: View = View::sys("dm_os_memory_clerks", CLERK_COLUMNS, |session, _, _| {
     let account = session.instance().memory();
     let held = Clerk::ALL.into_iter().map(|clerk| (clerk.kind(), clerk.name(), account.held(clerk)));

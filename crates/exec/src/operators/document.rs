@@ -38,7 +38,8 @@ impl Document {
         while self.input.next(input, rt, &mut batch)? {
             rt.check_cancel()?;
             for i in 0..batch.len() {
-                // What one row adds is not known before: the most that its large values can come to.
+                // What one row adds is not known before: the most that its large values can come
+                // to.
                 let row = batch.row(i);
                 let large = |value: &&Value| value.heap_bytes() >= LARGE;
                 let most = row.iter().filter(large).map(|value| document.most_bytes(value)).sum();

@@ -1,6 +1,7 @@
 //! Large values in the rows that an operator gives at once.
-//! Guarantees: a batch ends when its large values come to a megabyte; what they take is charged as long as the batch is at hand,
-//! and goes back with the operator. Rows without large values cost a look at each value.
+//! Guarantees: a batch ends when its large values come to a megabyte; what they take is charged as
+//! long as the batch is at hand, and goes back with the operator. Rows without large values cost a
+//! look at each value.
 
 use expr::Expr;
 use expr::large::LARGE;

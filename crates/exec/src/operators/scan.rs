@@ -392,7 +392,8 @@ pub(super) fn base_row(
     Ok(())
 }
 
-/// Columns of a base row; large values among them only if there is memory for them and for the bytes that they are read as.
+/// Columns of a base row; large values among them only if there is memory for them and for the
+/// bytes that they are read as.
 #[inline]
 fn read_columns(
     plan: &ScanPlan,

@@ -25,7 +25,8 @@ impl AppLocks {
         (self.session.len() + self.transaction.len() + 1) * LOCK_BYTES
     }
 
-    /// Forgets what transactions of a database had that have ended: each time that the list has doubled.
+    /// Forgets what transactions of a database had that have ended: each time that the list has
+    /// doubled.
     pub fn tidy(&mut self, db: u16, transaction: u64) {
         let count = self.transaction.len();
         if count >= 64 && count.is_power_of_two() {

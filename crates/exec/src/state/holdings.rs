@@ -1,6 +1,7 @@
-//! What a session keeps from one statement to the next, as far as its users decide how much that is: charged to the
-//! instance's account.
-//! Guarantees: a session that asks for too much gets an error, and what it has stays; all of it goes back with the session.
+//! What a session keeps from one statement to the next, as far as its users decide how much that
+//! is: charged to the instance's account.
+//! Guarantees: a session that asks for too much gets an error, and what it has stays; all of it
+//! goes back with the session.
 
 use std::sync::Arc;
 

@@ -53,7 +53,8 @@ impl Document {
     /// Takes a row.
     ///
     /// # Errors
-    /// Those of conversions; 7119 (JSON), 6365 (XML) when the text becomes longer than a value may be.
+    /// Those of conversions; 7119 (JSON), 6365 (XML) when the text becomes longer than a value may
+    /// be.
     pub fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
         match self {
             Document::Json(json) => json.row(writer, row)?,

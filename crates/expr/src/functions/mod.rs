@@ -38,7 +38,8 @@ pub struct CallCx<'c> {
 }
 
 impl CallCx<'_> {
-    /// The result takes so many bytes, or will: to be said before it does where it can be much longer than the arguments.
+    /// The result takes so many bytes, or will: to be said before it does where it can be much
+    /// longer than the arguments.
     ///
     /// # Errors
     /// 701; 7119 when no value is so long.

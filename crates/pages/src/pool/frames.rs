@@ -176,7 +176,8 @@ impl Frames {
         self.memory.take(frames.start as usize * size_of::<Page>()..frames.end as usize * size_of::<Page>())
     }
 
-    /// Gives the memory of a frame back to the system. The caller holds the frame's latch exclusive, and no page is in it.
+    /// Gives the memory of a frame back to the system. The caller holds the frame's latch
+    /// exclusive, and no page is in it.
     pub fn give_memory(&self, i: u32) -> bool {
         let at = i as usize * size_of::<Page>();
         self.memory.give_back(at..at + size_of::<Page>())

@@ -1,9 +1,12 @@
-//! How many frames may hold memory: the pool gives way to what else the instance needs, and takes it back later.
+//! How many frames may hold memory: the pool gives way to what else the instance needs, and takes
+//! it back later.
 //!
-//! A frame beyond the limit is parked: it holds no page, has no memory of the system's, and is in no other list. The lazy writer
-//! parks frames when the limit falls, and a thread that needs a frame takes a parked one when the limit has risen.
-//! Guarantees: a page that is in use or not written is never given up for the limit; the pool always has some frames; a limit
-//! that does not change costs one look at an atomic number where a frame is taken from the free ones.
+//! A frame beyond the limit is parked: it holds no page, has no memory of the system's, and is in
+//! no other list. The lazy writer parks frames when the limit falls, and a thread that needs a
+//! frame takes a parked one when the limit has risen.
+//! Guarantees: a page that is in use or not written is never given up for the limit; the pool
+//! always has some frames; a limit that does not change costs one look at an atomic number where a
+//! frame is taken from the free ones.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -100,8 +103,8 @@ impl Inner {
         self.capacity().saturating_sub(self.with_memory())
     }
 
-    /// Gives frames up that are beyond the limit, those without a page first. False when pages are in the way that have to be
-    /// written before.
+    /// Gives frames up that are beyond the limit, those without a page first. False when pages are
+    /// in the way that have to be written before.
     pub(super) fn park(&self) -> bool {
         for _ in 0..ROUND {
             if self.with_memory() <= self.limit.frames.load(Ordering::Relaxed) {

@@ -167,8 +167,8 @@ impl BufferPool {
         self.inner.frames.len()
     }
 
-    /// The pool may hold as much as `budget` says: it is asked five times a second, and when [`BufferPool::look_at_budget`] is
-    /// called.
+    /// The pool may hold as much as `budget` says: it is asked five times a second, and when
+    /// [`BufferPool::look_at_budget`] is called.
     pub fn set_budget(&self, budget: impl Fn() -> u64 + Send + Sync + 'static) {
         self.inner.limit.set_budget(Box::new(budget));
     }

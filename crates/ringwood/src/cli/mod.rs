@@ -77,10 +77,12 @@ struct InstanceArgs {
     /// Change nothing in the folder, which may be one that cannot be written; databases that were stopped cleanly can be read
     #[arg(long)]
     read_only: bool,
-    /// Memory of the process, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; half of memory unless given
+    /// Memory of the process, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; half of
+    /// memory unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
-    /// Memory of all queries' sorts, joins and kept rows together, at least 4MB; more goes through files; a quarter of the machine's memory, at most three quarters of --memory, unless given
+    /// Memory of all queries' sorts, joins and kept rows together, at least 4MB; more goes through
+    /// files; a quarter of the machine's memory, at most three quarters of --memory, unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_query_memory)]
     query_memory: Option<usize>,
     /// Memory that one statement may hold of it, at least 1MB: what needs more and cannot go through files gets error 701

@@ -229,7 +229,8 @@ impl<'a> Run<'a> {
         Ok(End::Finished(0))
     }
 
-    /// Charges what the variables have come to: whoever made a large value has asked for its memory already.
+    /// Charges what the variables have come to: whoever made a large value has asked for its memory
+    /// already.
     fn charge_variables(&mut self) {
         let bytes = self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= LARGE).sum::<usize>();
         let charged = self.variables.as_ref().map_or(0, Reservation::used);
