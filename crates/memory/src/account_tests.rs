@@ -138,7 +138,12 @@ fn the_allocator_gives_back_before_somebody_is_refused() {
     let times = Arc::new(AtomicUsize::new(0));
     let counted = times.clone();
     let account = MemoryAccount::new(256 * MB);
-    account.measure(|| Some(500 * MB), move || drop(counted.fetch_add(1, Relaxed)));
+    account.measure(
+        || Some(500 * MB),
+        move || {
+            counted.fetch_add(1, Relaxed);
+        },
+    );
     for _ in 0..100 {
         assert_eq!(account.charge(Clerk::QueryExecution, MB), Err(OutOfMemory));
     }

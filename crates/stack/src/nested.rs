@@ -81,6 +81,7 @@ mod tests {
             }
             let copy = chain.clone();
             drop(chain);
+            assert_eq!(copy.1, [1; 64]);
             let (mut at, mut levels) = (&copy, 0);
             while let Some(below) = &at.0 {
                 (at, levels) = (below, levels + 1);
