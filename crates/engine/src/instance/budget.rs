@@ -30,6 +30,9 @@ pub(super) struct Budget {
     pub operator: usize,
 }
 
+/// Least bytes of the account: with less no statement could run. Pages get no more for it.
+const LEAST_TARGET: u64 = 48 << 20;
+
 impl Budget {
     /// What the options say; `pool`: memory for pages that was had before.
     pub fn new(options: &InstanceOptions, pool: Option<u64>) -> Budget {
@@ -39,7 +42,7 @@ impl Budget {
         let operator_of_machine = (machine / 8).clamp(OPERATOR_MIN, OPERATOR_MAX);
         let wanted_pool = pool.or(options.memory_bytes);
         let target = match (options.process_bytes, wanted_pool) {
-            (Some(target), _) => target,
+            (Some(target), _) => target.max(LEAST_TARGET),
             // What others need comes on top of the pages.
             (None, Some(pool)) => pool + own_query.unwrap_or(query_of_machine) + machine / 4,
             (None, None) => (machine / 2).max(2 * QUERY_MIN),
@@ -51,7 +54,7 @@ impl Budget {
         let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         Budget {
             target,
-            pool: wanted_pool.unwrap_or(target / 8 * 7),
+            pool: wanted_pool.unwrap_or(options.process_bytes.unwrap_or(target) / 8 * 7),
             query: options.query_bytes.unwrap_or(bytes(query)),
             operator: options.operator_bytes.unwrap_or(bytes(operator)),
         }

@@ -35,7 +35,8 @@ const LIST: &str = ".registry";
 /// Endings of the files of databases.
 const OF_DATABASES: [&str; 3] = [".mdf", ".ndf", ".ldf"];
 /// Folders: the error log, certificates of storage, and what was put aside.
-const FOLDERS: [&str; 3] = ["log", "ca-certificates", REPAIR];
+const FOLDERS: [&str; 3] = [ERROR_LOG, "ca-certificates", REPAIR];
+const ERROR_LOG: &str = "log";
 /// Part of the names of run files, which lie beside tempdb's primary file.
 const RUN_FILE: &str = ".mdf.sort-";
 
@@ -44,8 +45,11 @@ pub(super) fn keeps(below: &Path) -> bool {
     let mut parts = below.components();
     let Some(Component::Normal(first)) = parts.next() else { return false };
     let first = first.to_string_lossy().to_ascii_lowercase();
-    let of_database = OF_DATABASES.iter().any(|ending| first.ends_with(ending));
-    FOLDERS.contains(&first.as_str())
+    let is_of_database = |name: &str| OF_DATABASES.iter().any(|ending| name.ends_with(ending));
+    let of_database = is_of_database(&first);
+    let last = below.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    // The folder of the error log may be a volume, too: files of databases are no reports.
+    FOLDERS.contains(&first.as_str()) && !(first == ERROR_LOG && is_of_database(&last))
         || (!of_database && (FILES.iter().any(|file| first.starts_with(file)) || first.contains(LIST)))
         || is_run_file(below.file_name().unwrap_or_default())
 }
@@ -110,6 +114,7 @@ mod tests {
             "backup/log/a.bak",
             "a.sort-x",
             "logs/a",
+            "log/app_log.ldf",
             "a.registry.mdf",
         ] {
             assert!(!keeps(Path::new(other)), "{other}");

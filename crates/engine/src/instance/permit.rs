@@ -215,7 +215,11 @@ impl Instance {
         {
             return true;
         }
-        real.ancestors().skip(1).any(|folder| {
+        // Where an instance lies within the folder of another one (a master that is made again), its
+        // own files are not that one's.
+        let outside =
+            |folder: &&Path| !(real.starts_with(root) && root != *folder && root.starts_with(folder));
+        real.ancestors().skip(1).filter(outside).any(|folder| {
             real.strip_prefix(folder).is_ok_and(own_files::keeps)
                 && self.disk.exists(&folder.join(registry::FILE_NAME)).unwrap_or(false)
         })
