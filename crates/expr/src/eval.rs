@@ -2,6 +2,7 @@
 //! Guarantees: columns and constants are compared in place, without a copy; no allocation for numbers.
 
 use crate::functions::CallCx;
+use crate::functions::string_search::check_search_length;
 use crate::large::{Held, LARGE, check_length};
 use crate::{
     BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred,
@@ -439,7 +440,7 @@ impl LikeExpr {
         let text = self.operand.eval_ref(row, rt, &mut scratch)?;
         let Some(text) = text.as_str() else { return Ok(None) };
         if let Some(pattern) = &self.compiled {
-            return Ok(Some(pattern.matches(text, self.collation, self.unicode) != self.negated));
+            return self.decide(pattern, text, rt);
         }
         let mut scratch = Value::Null;
         let pattern = self.pattern.eval_ref(row, rt, &mut scratch)?;
@@ -451,8 +452,20 @@ impl LikeExpr {
         if self.escape.is_some() && escape.is_null() {
             return Ok(None);
         }
+        check_search_length(pattern, self.unicode)?;
         let pattern = LikePattern::new(pattern, escape.as_str())?;
-        Ok(Some(pattern.matches(text, self.collation, self.unicode) != self.negated))
+        self.decide(&pattern, text, rt)
+    }
+
+    #[inline]
+    fn decide(&self, pattern: &LikePattern, text: &str, rt: &dyn Env) -> Result<Option<bool>, SqlError> {
+        let (collation, unicode) = (self.collation, self.unicode);
+        let matches = if text.len() < LARGE {
+            pattern.matches(text, collation, unicode)
+        } else {
+            pattern.matches_or_stop(text, collation, unicode, || rt.check_cancel())?
+        };
+        Ok(Some(matches != self.negated))
     }
 }
 

@@ -2,10 +2,15 @@
 //! length steps, whatever the pattern; characters compare by the collation. A text of ASCII is matched byte by byte where the
 //! pattern is of ASCII too and has no sets, and what follows a % is looked for by `memchr`.
 
+use std::convert::Infallible;
+
 use smallvec::SmallVec;
 
 use crate::collation::Collation;
 use crate::error::SqlError;
+
+/// Steps of a search between two looks whether it is to stop: some milliseconds.
+const LOOK: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Item {
@@ -47,7 +52,7 @@ impl LikePattern {
             None => None,
             Some(text) => Some(one_char(text)?),
         };
-        let mut items = Vec::with_capacity(pattern.len());
+        let mut items = Vec::new();
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
             let item = match c {
@@ -67,7 +72,13 @@ impl LikePattern {
                 },
                 _ => Item::Char(c),
             };
+            let never = item == Item::Never;
             items.push(item);
+            // Nothing matches whatever follows. To look for the end of each further bracket would
+            // take the square of the pattern's length.
+            if never {
+                break;
+            }
         }
         let literal = |item: &Item| if let Item::Char(c) = item { Some(*c) } else { None };
         let prefix = items.iter().map_while(literal).collect();
@@ -87,21 +98,48 @@ impl LikePattern {
 
     /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against it.
     pub fn matches(&self, text: &str, collation: Collation, unicode: bool) -> bool {
+        let Ok(matches) = self.matches_or_stop(text, collation, unicode, || Ok::<(), Infallible>(()));
+        matches
+    }
+
+    /// As [`LikePattern::matches`] for a text that may be long: `look` is called after each million
+    /// steps, and its error ends the search.
+    ///
+    /// # Errors
+    /// That of `look`.
+    pub fn matches_or_stop<E>(
+        &self,
+        text: &str,
+        collation: Collation,
+        unicode: bool,
+        look: impl FnMut() -> Result<(), E>,
+    ) -> Result<bool, E> {
         match &self.bytes {
             Some(items) if text.is_ascii() && collation.is_plain_for_ascii() => {
                 let fold = collation.is_case_insensitive();
-                matches_ascii(items, text.as_bytes(), fold, unicode)
+                matches_ascii(items, text.as_bytes(), fold, unicode, look)
             }
-            _ => self.matches_chars(text, collation, unicode),
+            _ => self.matches_chars(text, collation, unicode, look),
         }
     }
 
-    fn matches_chars(&self, text: &str, collation: Collation, unicode: bool) -> bool {
+    fn matches_chars<E>(
+        &self,
+        text: &str,
+        collation: Collation,
+        unicode: bool,
+        mut look: impl FnMut() -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let mut steps = 0usize;
         let mut text = text.chars();
         let mut item = 0;
         // Where to go on when what follows the last % does not match: one character later.
         let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(LOOK) {
+                look()?;
+            }
             let mut ahead = text.clone();
             let advanced = match self.items.get(item) {
                 Some(Item::Any) => {
@@ -110,8 +148,8 @@ impl LikePattern {
                     continue;
                 }
                 Some(single) => ahead.next().is_some_and(|c| single.accepts(c, collation)),
-                None if text.as_str().is_empty() => return true,
-                None if !unicode && text.as_str().bytes().all(|b| b == b' ') => return true,
+                None if text.as_str().is_empty() => return Ok(true),
+                None if !unicode && text.as_str().bytes().all(|b| b == b' ') => return Ok(true),
                 None => false,
             };
             if advanced {
@@ -121,18 +159,25 @@ impl LikePattern {
             match &mut retry {
                 Some((after, from)) => {
                     if from.next().is_none() {
-                        return false;
+                        return Ok(false);
                     }
                     (text, item) = (from.clone(), *after);
                 }
-                None => return false,
+                None => return Ok(false),
             }
         }
     }
 }
 
 /// [`LikePattern::matches`] for a text of ASCII, of which two characters are the same only as upper and lower case of a letter.
-fn matches_ascii(items: &[Byte], text: &[u8], fold: bool, unicode: bool) -> bool {
+fn matches_ascii<E>(
+    items: &[Byte],
+    text: &[u8],
+    fold: bool,
+    unicode: bool,
+    mut look: impl FnMut() -> Result<(), E>,
+) -> Result<bool, E> {
+    let mut steps = 0usize;
     let other = |c: u8, other: u8| if fold { other } else { c };
     // Where an item may match first from `at` on.
     let next = |item: usize, at: usize| match items.get(item) {
@@ -143,29 +188,33 @@ fn matches_ascii(items: &[Byte], text: &[u8], fold: bool, unicode: bool) -> bool
     // The item after the last % and where it was tried last.
     let mut retry: Option<(usize, usize)> = None;
     loop {
+        steps = steps.wrapping_add(1);
+        if steps.is_multiple_of(LOOK) {
+            look()?;
+        }
         let advanced = match items.get(item) {
             Some(Byte::Any) => {
                 item += 1;
-                let Some(place) = next(item, at) else { return false };
+                let Some(place) = next(item, at) else { return Ok(false) };
                 at = place;
                 retry = Some((item, at));
                 continue;
             }
             Some(Byte::One) => at < text.len(),
             Some(Byte::Is(c, o)) => text.get(at).is_some_and(|b| b == c || *b == other(*c, *o)),
-            None if at == text.len() => return true,
-            None if !unicode && text[at..].iter().all(|b| *b == b' ') => return true,
+            None if at == text.len() => return Ok(true),
+            None if !unicode && text[at..].iter().all(|b| *b == b' ') => return Ok(true),
             None => false,
         };
         if advanced {
             (at, item) = (at + 1, item + 1);
             continue;
         }
-        let Some((after, from)) = retry else { return false };
+        let Some((after, from)) = retry else { return Ok(false) };
         if after == items.len() {
-            return true;
+            return Ok(true);
         }
-        let Some(place) = next(after, from + 1) else { return false };
+        let Some(place) = next(after, from + 1) else { return Ok(false) };
         (at, item, retry) = (place, after, Some((after, place)));
     }
 }
@@ -255,6 +304,22 @@ mod tests {
     }
 
     #[test]
+    fn brackets_without_an_end_are_read_once() {
+        // Minutes if each of them looked for its end.
+        assert!(!like("[", &"[".repeat(2_000_000)));
+        assert_eq!(LikePattern::new("ab[c", None).unwrap().prefix(), "ab");
+    }
+
+    #[test]
+    fn a_long_search_stops_when_it_is_told() {
+        for (text, pattern) in [("a".repeat(1 << 22), "%aab"), ("ä".repeat(1 << 22), "%ääb")] {
+            let pattern = LikePattern::new(pattern, None).unwrap();
+            let stopped = pattern.matches_or_stop(&text, Collation::DEFAULT, true, || Err("stop"));
+            assert_eq!(stopped, Err("stop"));
+        }
+    }
+
+    #[test]
     fn patterns() {
         for (text, pattern) in [
             ("Hello", "h%O"),
@@ -306,7 +371,8 @@ mod tests {
         fn bytes_match_as_characters_do(pattern in "[aAbB%_ \\[!]{0,9}", text in "[aAbB \\[!]{0,12}", unicode: bool) {
             let pattern = LikePattern::new(&pattern, None).unwrap();
             for collation in [Collation::DEFAULT, Collation::BIN2] {
-                let expected = pattern.matches_chars(&text, collation, unicode);
+                let Ok(expected) =
+                    pattern.matches_chars(&text, collation, unicode, || Ok::<(), Infallible>(()));
                 prop_assert_eq!(pattern.matches(&text, collation, unicode), expected);
             }
         }

@@ -24,12 +24,10 @@ pub enum Holding {
     Prepared,
     /// Application locks.
     ApplicationLocks,
-    /// Definitions of temporary tables and procedures.
-    Temporary,
 }
 
 /// How many kinds there are.
-const KINDS: usize = 5;
+const KINDS: usize = 4;
 
 /// What a session keeps.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ pub mod json;
 pub mod math;
 pub mod string;
 mod string_parts;
-mod string_search;
+pub(crate) mod string_search;
 pub mod xml;
 pub mod zones;
 

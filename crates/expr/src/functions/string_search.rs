@@ -29,7 +29,6 @@ fn find(
     from: usize,
     cx: &CallCx<'_>,
 ) -> Result<Option<std::ops::Range<usize>>, SqlError> {
-    const LOOK: usize = 1 << 16;
     for (count, (at, _)) in text[from..].char_indices().enumerate() {
         if count % LOOK == LOOK - 1 {
             cx.rt.check_cancel()?;
@@ -42,12 +41,32 @@ fn find(
     Ok(None)
 }
 
+/// Places of a text between two looks whether the session was told to stop.
+const LOOK: usize = 1 << 10;
+/// Bytes of what is looked for, as the type stores them.
+const LONGEST: usize = 8_000;
+
+/// 8152 for a search text or pattern that is too long, as SQL Server has it.
+pub(crate) fn check_search_length(pattern: &str, unicode: bool) -> Result<(), SqlError> {
+    // A unit of UTF-16 is one to three bytes here.
+    let fits = pattern.len() <= LONGEST / 2
+        || match unicode {
+            true => pattern.encode_utf16().take(LONGEST / 2 + 1).count() <= LONGEST / 2,
+            false => pattern.chars().take(LONGEST + 1).count() <= LONGEST,
+        };
+    if fits {
+        return Ok(());
+    }
+    Err(SqlError::new(8152, 16, 10, "String or binary data would be truncated."))
+}
+
 pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (needle, haystack) = (text_arg(args, 0), text_arg(args, 1));
     let from = if args.len() > 2 { usize::try_from(int_arg(args, 2) - 1).unwrap_or(0) } else { 0 };
     if needle.is_empty() {
         return Ok(Value::Int(0));
     }
+    check_search_length(needle, cx.types.first().is_some_and(|ty| ty.is_unicode()))?;
     let found = find(haystack, needle, byte_of_unit(haystack, from, cx.collation), cx)?;
     Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start], cx.collation) as i32 + 1)))
 }
@@ -55,18 +74,26 @@ pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sq
 pub(super) fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (pattern, text) = (text_arg(args, 0), text_arg(args, 1));
     let unicode = cx.types.iter().any(|ty| ty.is_unicode());
+    check_search_length(pattern, cx.types.first().is_some_and(|ty| ty.is_unicode()))?;
+    let (collation, rt) = (cx.collation, &*cx.rt);
+    let fits = |pattern: &LikePattern, text: &str| {
+        pattern.matches_or_stop(text, collation, unicode, || rt.check_cancel())
+    };
     let Some(inner) = pattern.strip_prefix('%') else {
-        let whole = LikePattern::new(pattern, None)?.matches(text, cx.collation, unicode);
+        let whole = fits(&LikePattern::new(pattern, None)?, text)?;
         return Ok(Value::Int(i32::from(whole)));
     };
     // The first place where the rest of the pattern fits.
     let inner = LikePattern::new(inner, None)?;
     let mut position = 0;
     for (at, c) in text.char_indices() {
-        if inner.matches(&text[at..], cx.collation, unicode) {
+        if at % LOOK == LOOK - 1 {
+            rt.check_cancel()?;
+        }
+        if fits(&inner, &text[at..])? {
             return Ok(Value::Int(position + 1));
         }
-        position += width(c, cx.collation) as i32;
+        position += width(c, collation) as i32;
     }
     Ok(Value::Int(0))
 }
