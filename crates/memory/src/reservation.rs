@@ -44,19 +44,30 @@ impl Reservation {
     /// [`OutOfMemory`]: nothing was taken.
     #[inline]
     pub fn take(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
+        self.take_beside(bytes, 0)
+    }
+
+    /// The same for an owner who holds `elsewhere` more in other reservations: it must leave as
+    /// much free as it holds in all of them.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]: nothing was taken.
+    #[inline]
+    pub fn take_beside(&mut self, bytes: usize, elsewhere: usize) -> Result<(), OutOfMemory> {
         let wanted = self.used.checked_add(bytes).ok_or(OutOfMemory)?;
         if wanted > self.held {
-            self.grow(wanted)?;
+            self.grow(wanted, elsewhere)?;
         }
         self.used = wanted;
         Ok(())
     }
 
     #[cold]
-    fn grow(&mut self, wanted: usize) -> Result<(), OutOfMemory> {
+    fn grow(&mut self, wanted: usize, elsewhere: usize) -> Result<(), OutOfMemory> {
         let need = wanted - self.held;
         for step in [need.checked_next_multiple_of(self.step).unwrap_or(need), need] {
-            if self.account.charge_fairly(self.clerk, step, self.held + step).is_ok() {
+            let own = self.held.saturating_add(step).saturating_add(elsewhere);
+            if self.account.charge_fairly(self.clerk, step, own).is_ok() {
                 self.held += step;
                 return Ok(());
             }
@@ -102,6 +113,24 @@ impl Drop for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_reservations_of_one_owner_leave_as_much_as_they_hold() {
+        let account = Arc::new(MemoryAccount::new(64 << 20));
+        let clerk = Clerk::Sessions;
+        let mut all = Vec::new();
+        loop {
+            let mut one = Reservation::in_steps(&account, clerk, 4 << 10);
+            if one.take_beside(8 << 10, all.len() * (8 << 10)).is_err() {
+                break;
+            }
+            all.push(one);
+        }
+        let held = account.held(clerk);
+        assert!(held > 8 << 20 && account.limit() - held >= held - (16 << 10), "{held}");
+        // Somebody else finds room.
+        Reservation::new(&account, clerk).take(1 << 20).expect("half is free");
+    }
 
     #[test]
     fn it_is_taken_in_steps_and_given_back_whole() {

@@ -53,7 +53,10 @@ impl NewCursor<'_> {
     /// 701.
     pub fn make(self, core: &mut SessionCore) -> Result<Arc<Cursor>, SqlError> {
         let mut memory = Reservation::in_steps(core.host().memory(), Clerk::Sessions, CURSOR_BYTES);
-        memory.take(plan_bytes(self.text.len())).map_err(|_| out_of_memory())?;
+        // Each cursor of the session has its own charge, and keeps its batch, which has another.
+        let bytes = plan_bytes(self.text.len());
+        let others = core.shared.cursors.lock().len();
+        memory.take_beside(bytes, others.saturating_mul(2 * bytes)).map_err(|_| out_of_memory())?;
         let model = self.plan.model;
         let fixed = matches!(model, Model::Static | Model::FastForward) || self.plan.dirty;
         let concurrency = if fixed { Concurrency::ReadOnly } else { self.concurrency };
