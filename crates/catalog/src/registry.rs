@@ -84,7 +84,7 @@ pub struct Registry {
     pub pending: Vec<Pending>,
     /// The folder of a list of version 1, when it was written.
     pub folder_before: Option<PathBuf>,
-    /// Copies of the file that are to be written anew, and why.
+    /// Copies of the file that are to be rewritten, and why.
     pub stale: Vec<(PathBuf, String)>,
     /// The file is of the time before there were two copies.
     pub single: bool,

@@ -105,7 +105,7 @@ fn a_changed_bit_of_a_small_file_changes_nothing() {
                 let said = error_log(&instance);
                 assert!(said.contains(&file.display().to_string()), "{what} is not told: {said}");
                 drop(instance);
-                // It was written anew: the other copy may go now.
+                // It was rewritten: the other copy may go now.
                 let other = if file == path(name) { second_copy(&file) } else { path(name) };
                 bad.remove(&other).expect("the other copy");
                 assert_eq!(contents(&open(&bad)), expected, "{what}, then the other copy is lost");

@@ -112,7 +112,7 @@ fn in_area(id: PageId) -> bool {
     id.file == 1 && (DWB_DIRECTORY..DWB_FIRST + DWB_PAGES).contains(&id.page)
 }
 
-/// What was wrong with a page that [`mend_file`] has written anew, or would.
+/// What was wrong with a page that [`mend_file`] has rewritten, or would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MendedPage {
     pub id: PageId,
@@ -141,7 +141,7 @@ impl FileState {
     }
 }
 
-/// Looks at all pages of a data file, and writes those anew of which one bit has changed if `write`
+/// Looks at all pages of a data file, and rewrites those of which one bit has changed if `write`
 /// says so. Durable on return.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ mod batch;
 mod unwritten;
 
 use crate::alloc::LEAST_RUNS;
-use crate::dwb::{BATCH_IMAGES, For};
+use crate::dwb::{BATCH_IMAGES, BatchPurpose};
 use crate::error::PageError;
 use crate::id::{DWB_PAGES, PageId};
 use crate::lists::{InTurn, Lists};
@@ -32,7 +32,7 @@ const _: () = assert!(BORROWING_WRITERS <= LEAST_RUNS);
 /// What batches a list of frames is written in.
 #[derive(Clone, Copy)]
 struct Batches<'a> {
-    whom: For,
+    purpose: BatchPurpose,
     /// Most images that go to the doublewrite area.
     images: usize,
     /// When the homes of the list's batch may be put in flight; `None`: at once.
@@ -42,13 +42,13 @@ struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    fn of(whom: For, images: usize, refused: &'a Refused) -> Batches<'a> {
-        Batches { whom, images, turn: None, refused }
+    fn of(purpose: BatchPurpose, images: usize, refused: &'a Refused) -> Batches<'a> {
+        Batches { purpose, images, turn: None, refused }
     }
 
     /// Most pages of one batch.
     fn pages(self) -> usize {
-        if self.whom == For::Borrower { self.images } else { BATCH }
+        if self.purpose == BatchPurpose::Borrower { self.images } else { BATCH }
     }
 }
 
@@ -74,9 +74,14 @@ impl Store {
         let refused = Refused::default();
         let dirty = self.dirty_frames(up_to);
         let Some(loan) = self.lend_extents(dirty.len())? else {
-            return self.write_frames_of(dirty, up_to, Batches::of(For::Checkpoint, BATCH_IMAGES, &refused));
+            return self.write_frames_of(
+                dirty,
+                up_to,
+                Batches::of(BatchPurpose::Checkpoint, BATCH_IMAGES, &refused),
+            );
         };
-        let result = self.write_frames_of(dirty, up_to, Batches::of(For::Borrower, loan.images, &refused));
+        let result =
+            self.write_frames_of(dirty, up_to, Batches::of(BatchPurpose::Borrower, loan.images, &refused));
         if result.is_err() {
             if self.check_online().is_err() {
                 // Opening the database again repairs what is torn from the borrowed extents, and ends the loan.
@@ -126,7 +131,7 @@ impl Store {
 
     /// Writes the frames; those that were latched come back with the number of written ones.
     fn write_all(&self, todo: &[Place], batches: Batches<'_>) -> Result<(usize, Vec<Place>), PageError> {
-        let borrows = batches.whom == For::Borrower;
+        let borrows = batches.purpose == BatchPurpose::Borrower;
         // Full batches: a list's last one would be small otherwise.
         let lists = Lists::new(todo, batches.pages() / batches.images * batches.images, borrows);
         let write = |staging: &mut AlignedBuf| {
@@ -182,7 +187,7 @@ impl Store {
     fn write_one(&self, at: Place, refused: &Refused, staging: &mut AlignedBuf) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
-            let alone = Batches::of(For::Checkpoint, 1, refused);
+            let alone = Batches::of(BatchPurpose::Checkpoint, 1, refused);
             let (written, _) = self.write_batch(&[at], alone, true, staging, &mut again)?;
             if again.is_empty() {
                 return Ok(written);
@@ -330,7 +335,7 @@ impl crate::pool::PageIo for Store {
         self.check_online()?;
         // Latched pages are in use and no candidates for eviction anyway.
         let refused = Refused::default();
-        let batches = Batches::of(For::Eviction, BATCH_IMAGES, &refused);
+        let batches = Batches::of(BatchPurpose::Eviction, BATCH_IMAGES, &refused);
         let mut staging = self.take_staging(batches.pages());
         let result = self.write_list(frames, batches, &mut staging, &mut Vec::new());
         self.give_staging(staging);

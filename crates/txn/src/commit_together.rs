@@ -24,7 +24,7 @@ use crate::txns::TxnLog;
 use pages::{RecordView, TxnId};
 
 /// Commits transactions of different databases as one, durably. The first database decides; `name` is what it is called. Each has
-/// written, and none is in a database that is made anew at each start.
+/// written, and none is in a database that is rebuilt at each start.
 ///
 /// # Errors
 /// The place of the transaction that failed, and why. Those that have not ended then ([`Txn::is_over`]) are to be rolled back; all

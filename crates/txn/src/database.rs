@@ -47,7 +47,7 @@ pub struct Env {
     pub pace: Pace,
     /// The instance, and where the database's files are.
     pub home: Home,
-    /// The database is made anew at each start: nobody waits for its log to be durable.
+    /// The database is rebuilt at each start: nobody waits for its log to be durable.
     pub scratch: bool,
     /// What became of transactions over several databases of the instance.
     pub outcomes: Arc<Outcomes>,

@@ -29,7 +29,7 @@ pub use property::USER_ACCESS;
 
 /// database_id of master.
 pub const MASTER: i32 = 1;
-/// database_id of tempdb, which is made anew at each start.
+/// database_id of tempdb, which is rebuilt at each start.
 pub const TEMPDB: i32 = 2;
 /// Number of the handle through which table variables are reached; no database_id.
 pub const VARIABLES: i32 = 32_766;

@@ -28,7 +28,7 @@ pub(crate) struct Attach<'a> {
     /// As they were written: the primary file first, others whose place is not the one that they had, the log.
     pub files: Vec<CompactString>,
     pub log: Option<CompactString>,
-    /// A log that is not there is made anew, whatever was said.
+    /// A log that is not there is rebuilt, whatever was said.
     pub rebuild: bool,
     /// Of who attaches it.
     pub reach: Reach,

@@ -23,7 +23,7 @@ use exec::run_files::remove_left_over;
 impl Instance {
     pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {
         if self.is_read_only() {
-            // Only tempdb comes and goes, which is made anew at each start.
+            // Only tempdb comes and goes, which is rebuilt at each start.
             return Ok(());
         }
         let pending = self.pending.lock().clone();
@@ -71,7 +71,7 @@ impl Instance {
         }
     }
 
-    /// tempdb begins empty: its files and the run files of sorts go before it is made anew. Returns where it goes; `None`: to the
+    /// tempdb begins empty: its files and the run files of sorts go before it is rebuilt. Returns where it goes; `None`: to the
     /// usual place, because it had none or because what is there is not this instance's.
     pub(super) fn forget_tempdb(&self, entry: Option<DbEntry>, others: &[DbEntry]) -> Option<DbEntry> {
         let Some(entry) = entry.filter(|_| !self.is_read_only()) else {

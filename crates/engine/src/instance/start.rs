@@ -149,7 +149,7 @@ impl Instance {
         notices
     }
 
-    /// Says which copies of the list were damaged; the list is written anew afterwards.
+    /// Says which copies of the list were damaged; the list is rewritten afterwards.
     fn mend_list(&self, stale: &[(PathBuf, String)], single: bool) {
         for (path, reason) in stale.iter().filter(|(_, reason)| !single || reason != mirrored::MISSING) {
             let path = path.display();

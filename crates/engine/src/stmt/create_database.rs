@@ -156,7 +156,7 @@ fn check_free_name(instance: &Instance, name: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Attaches a database. Returns the log that was made anew; the error, and the reason that goes before it.
+/// Attaches a database. Returns the log that was rebuilt; the error, and the reason that goes before it.
 pub(crate) fn attach(
     instance: &Arc<Instance>,
     what: &Attach<'_>,
@@ -167,7 +167,7 @@ pub(crate) fn attach(
     instance.attach(what).map_err(|(last, reason)| (last, Some(reason)))
 }
 
-/// The message for a log that was made anew.
+/// The message for a log that was rebuilt.
 pub(crate) fn new_log(shown: &str) -> SqlError {
     let text = format!("File activation failure. New log file '{shown}' was created.");
     SqlError::new(5105, 10, 1, text)

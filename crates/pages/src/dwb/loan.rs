@@ -19,7 +19,7 @@ use std::ops::Range;
 pub(crate) const LOAN_RUNS: usize = 6;
 
 impl Doublewrite {
-    /// Takes runs of pages of file 1 (first page, number) into use for batches of [`For::Borrower`](super::For::Borrower). The
+    /// Takes runs of pages of file 1 (first page, number) into use for batches of [`BatchPurpose::Borrower`](super::BatchPurpose::Borrower). The
     /// caller holds `borrower`, and sees to it that nothing else is written there.
     ///
     /// # Errors

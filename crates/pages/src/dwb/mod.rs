@@ -65,9 +65,9 @@ const MARK: u16 = u16::MAX;
 /// Stands there in the page that names borrowed extents.
 const LOAN: u16 = u16::MAX - 1;
 
-/// For whom a batch is written.
+/// For purpose a batch is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum For {
+pub(crate) enum BatchPurpose {
     Checkpoint,
     /// The same, into the extents that it has borrowed.
     Borrower,
@@ -181,13 +181,13 @@ impl Doublewrite {
         primary: &DataFile,
         images: &[(PageId, &[u8; PAGE_SIZE])],
         homes: Vec<Arc<DataFile>>,
-        whom: For,
+        purpose: BatchPurpose,
         online: &dyn Fn() -> Result<(), PageError>,
     ) -> Result<Protected, PageError> {
-        let most = if whom == For::Borrower { LOAN_IMAGES } else { BATCH_IMAGES };
+        let most = if purpose == BatchPurpose::Borrower { LOAN_IMAGES } else { BATCH_IMAGES };
         debug_assert!(!images.is_empty() && images.len() <= most);
         let ids = images.iter().map(|(id, _)| *id).collect();
-        let place = self.reserve(ids, homes, whom, online)?;
+        let place = self.reserve(ids, homes, purpose, online)?;
         let directory = directory(&place, images);
         let mut parts: Vec<&[u8]> = Vec::with_capacity(images.len() + 1);
         parts.push(&directory);
@@ -218,18 +218,18 @@ impl Doublewrite {
         &self,
         pages: Vec<PageId>,
         homes: Vec<Arc<DataFile>>,
-        whom: For,
+        purpose: BatchPurpose,
         online: &dyn Fn() -> Result<(), PageError>,
     ) -> Result<Place, PageError> {
         let need = pages.len() + 1;
         let mut area = self.area.lock();
         loop {
-            if let Some(slot) = area.place(need, whom) {
+            if let Some(slot) = area.place(need, purpose) {
                 return Ok(area.take(slot..slot + need, pages, homes));
             }
             if area.batches.iter().any(|batch| batch.stage == Stage::Home) {
                 area = self.free(area)?;
-            } else if whom == For::Stuck {
+            } else if purpose == BatchPurpose::Stuck {
                 // Its batch has the images too. Others may wait for room like this, each with a batch that stays.
                 return Err(no_room(&pages, &homes));
             } else if let Some(e) = area.is_stuck() {
@@ -294,15 +294,15 @@ impl Area {
     }
 
     /// The first slot of a place for so many, if there is one.
-    fn place(&self, need: usize, whom: For) -> Option<usize> {
-        if whom == For::Stuck {
+    fn place(&self, need: usize, purpose: BatchPurpose) -> Option<usize> {
+        if purpose == BatchPurpose::Stuck {
             return self.place_at_end(need);
         }
         let free = |slot: usize| {
             let wanted = slot..slot + need;
             self.live().all(|b| b.slots.end <= wanted.start || wanted.end <= b.slots.start)
         };
-        if whom == For::Borrower {
+        if purpose == BatchPurpose::Borrower {
             let fits = self.lent.iter().filter(|run| need <= run.len());
             return fits.map(|run| run.start).find(|&slot| free(slot));
         }
@@ -310,7 +310,7 @@ impl Area {
         let mut starts = [self.next, 0].into_iter().chain(here().map(|slots| slots.end));
         starts.find(|&slot| {
             let fits = slot + need <= LOAN_SLOT && free(slot);
-            fits && (whom != For::Checkpoint
+            fits && (purpose != BatchPurpose::Checkpoint
                 || has_gap(here().cloned().chain(std::iter::once(slot..slot + need))))
         })
     }

@@ -134,7 +134,7 @@ impl Recovered {
         transfer(&mut requests, &mut |i, request, result| {
             let Data::Read(bufs) = &request.data else { return };
             let now = bufs.first().and_then(|buf| buf.as_chunks().0.first());
-            // What cannot be read is written anew too.
+            // What cannot be read is rewritten too.
             if result.is_err() || now.is_none_or(|now| file.verify(own[i].0.page, now).is_err()) {
                 torn.push(i);
             }

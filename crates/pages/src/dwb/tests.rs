@@ -53,10 +53,10 @@ fn try_protect(
     primary: &Arc<DataFile>,
     images: &BTreeMap<PageId, AlignedBuf>,
     homes: &[Arc<DataFile>],
-    whom: For,
+    purpose: BatchPurpose,
 ) -> Result<Protected, PageError> {
     let named: Vec<_> = images.iter().map(|(id, image)| (*id, &image.as_chunks().0[0])).collect();
-    area.protect(primary, &named, homes.to_vec(), whom, &no_room)
+    area.protect(primary, &named, homes.to_vec(), purpose, &no_room)
 }
 
 fn protect(
@@ -67,7 +67,7 @@ fn protect(
 ) -> Result<Protected, PageError> {
     let ids = pages.map(|page| PageId::new(1, 1000 + page));
     let images = ids.map(|id| (id, image(id, mark))).collect();
-    try_protect(area, file, &images, std::slice::from_ref(file), For::Eviction)
+    try_protect(area, file, &images, std::slice::from_ref(file), BatchPurpose::Eviction)
 }
 
 #[test]
@@ -100,17 +100,20 @@ fn a_checkpoint_leaves_room_for_eviction() {
     let disk = SimDisk::new(1);
     let file = primary(&disk);
     let area = new_area();
-    let batch = |n: u32, whom| {
+    let batch = |n: u32, purpose| {
         let ids = (n * 100..n * 100 + 63).map(|page| PageId::new(1, page));
         let images = ids.map(|id| (id, image(id, 1))).collect();
-        try_protect(&area, &file, &images, std::slice::from_ref(&file), whom)
+        try_protect(&area, &file, &images, std::slice::from_ref(&file), purpose)
     };
-    let checkpoint: Vec<Protected> = (0..3).map(|n| batch(n, For::Checkpoint).expect("room")).collect();
-    assert!(batch(3, For::Checkpoint).is_err());
-    let eviction = batch(4, For::Eviction).expect("room");
-    assert!(batch(5, For::Eviction).is_err());
+    let checkpoint: Vec<Protected> =
+        (0..3).map(|n| batch(n, BatchPurpose::Checkpoint).expect("room")).collect();
+    assert!(batch(3, BatchPurpose::Checkpoint).is_err());
+    let eviction = batch(4, BatchPurpose::Eviction).expect("room");
+    assert!(batch(5, BatchPurpose::Eviction).is_err());
     area.written(eviction);
-    area.written(batch(5, For::Eviction).expect("room again, though the checkpoint's homes are not written"));
+    area.written(
+        batch(5, BatchPurpose::Eviction).expect("room again, though the checkpoint's homes are not written"),
+    );
     drop(checkpoint);
 }
 
@@ -127,7 +130,7 @@ fn a_batch_waits_for_room() {
             let id = PageId::new(1, 700);
             let page = image(id, 5);
             let named = [(id, &page.as_chunks().0[0])];
-            area.protect(&file, &named, vec![file.clone()], For::Checkpoint, &|| Ok(()))
+            area.protect(&file, &named, vec![file.clone()], BatchPurpose::Checkpoint, &|| Ok(()))
                 .map(|b| area.written(b))
         });
         std::thread::sleep(Duration::from_millis(30));
@@ -234,7 +237,7 @@ fn a_sync_covers_every_file_that_had_the_number() {
     let id = PageId::new(2, 500);
     for file in [&old, &new] {
         let images = BTreeMap::from([(id, image(id, 7))]);
-        let batch = try_protect(&area, &first, &images, std::slice::from_ref(file), For::Eviction);
+        let batch = try_protect(&area, &first, &images, std::slice::from_ref(file), BatchPurpose::Eviction);
         file.file.write_at(500 * PAGE_SIZE as u64, &images[&id]).expect("a write");
         file.written(wal::Lsn::MAX);
         area.written(batch.expect("protected"));
@@ -251,7 +254,7 @@ fn a_sync_covers_every_file_that_had_the_number() {
     assert_eq!(now[..], image(id, 7)[..]);
 }
 
-/// What cannot be read is written anew if the area has it, and left to the readers that want it if not.
+/// What cannot be read is rewritten if the area has it, and left to the readers that want it if not.
 #[test]
 fn unreadable_pages_do_not_keep_the_database_down() {
     let disk = SimDisk::new(4);
@@ -259,8 +262,8 @@ fn unreadable_pages_do_not_keep_the_database_down() {
     let area = new_area();
     let images: BTreeMap<_, _> =
         [700, 704].map(|page| (PageId::new(1, page), image(PageId::new(1, page), 9))).into();
-    let _open =
-        try_protect(&area, &file, &images, std::slice::from_ref(&file), For::Eviction).expect("protected");
+    let _open = try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Eviction)
+        .expect("protected");
     let recovered = recovered(&file);
     disk.fail_on(Path::new("/a.mdf"), sim::OpKind::Read, 1, sim::Fault::Io);
     recovered.repair(&file).expect("repaired");
@@ -314,7 +317,7 @@ struct Load<'a> {
     files: &'a [Arc<DataFile>; 2],
     rng: &'a mut fastrand::Rng,
     version: u32,
-    open: Vec<(For, Open)>,
+    open: Vec<(BatchPurpose, Open)>,
     lent: bool,
     /// Versions whose homes are written, and are durable.
     written: BTreeMap<PageId, u32>,
@@ -382,7 +385,7 @@ impl Load<'_> {
             self.lent = true;
             return self.area.lend(&self.files[0], &RUNS);
         }
-        if self.open.iter().any(|(whom, _)| *whom == For::Borrower) {
+        if self.open.iter().any(|(purpose, _)| *purpose == BatchPurpose::Borrower) {
             return Ok(());
         }
         self.sync()?;
@@ -416,24 +419,24 @@ impl Load<'_> {
     }
 
     fn protect(&mut self) -> Result<(), PageError> {
-        let open = |of: For| self.open.iter().filter(|(whom, _)| *whom == of).count();
-        let whom = match () {
-            () if self.lent && open(For::Borrower) < 3 && self.rng.bool() => For::Borrower,
-            () if open(For::Checkpoint) < 3 => For::Checkpoint,
-            () if open(For::Eviction) == 0 => For::Eviction,
+        let open = |of: BatchPurpose| self.open.iter().filter(|(purpose, _)| *purpose == of).count();
+        let purpose = match () {
+            () if self.lent && open(BatchPurpose::Borrower) < 3 && self.rng.bool() => BatchPurpose::Borrower,
+            () if open(BatchPurpose::Checkpoint) < 3 => BatchPurpose::Checkpoint,
+            () if open(BatchPurpose::Eviction) == 0 => BatchPurpose::Eviction,
             () => return Ok(()),
         };
-        let most = match whom {
+        let most = match purpose {
             _ if self.rng.bool() => 8,
-            For::Borrower => 23,
+            BatchPurpose::Borrower => 23,
             _ => BATCH_IMAGES,
         };
         let images = self.pages(most);
         if !images.is_empty() {
-            match try_protect(self.area, &self.files[0], &images, self.files, whom) {
-                Ok(batch) => self.open.push((whom, (batch, images))),
+            match try_protect(self.area, &self.files[0], &images, self.files, purpose) {
+                Ok(batch) => self.open.push((purpose, (batch, images))),
                 // It would wait; eviction must not.
-                Err(PageError::Invalid { .. }) if whom == For::Checkpoint => {}
+                Err(PageError::Invalid { .. }) if purpose == BatchPurpose::Checkpoint => {}
                 Err(e) => return Err(e),
             }
         }
@@ -520,7 +523,7 @@ fn borrowed_runs_count_while_they_are_lent() {
     let batch = |page: u32, mark: u8| {
         let images = (page..page + 23).map(|page| PageId::new(1, page));
         let images = images.map(|id| (id, image(id, mark))).collect();
-        try_protect(&area, &file, &images, std::slice::from_ref(&file), For::Borrower)
+        try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Borrower)
     };
     assert!(batch(500, 1).is_err(), "nothing is lent");
     area.lend(&file, &RUNS).expect("lent");
@@ -559,8 +562,8 @@ fn borrowed_runs_are_found_in_any_order() {
     for (page, mark) in [(500, 1), (530, 2)] {
         let ids = (page..page + 20).map(|page| PageId::new(1, page));
         let images = ids.map(|id| (id, image(id, mark))).collect();
-        let _open =
-            try_protect(&area, &file, &images, std::slice::from_ref(&file), For::Borrower).expect("room");
+        let _open = try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Borrower)
+            .expect("room");
     }
     let wanted: Vec<(u32, u8)> =
         (500..520).map(|page| (page, 1)).chain((530..550).map(|page| (page, 2))).collect();
@@ -579,7 +582,7 @@ fn the_largest_borrowed_batch_is_found_whole() {
         .map(|page| PageId::new(1, page))
         .map(|id| (id, image(id, 9)))
         .collect();
-    let batch = try_protect(&area, &file, &images, std::slice::from_ref(&file), For::Borrower);
+    let batch = try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Borrower);
     let all: Vec<(u32, u8)> = images.keys().map(|id| (id.page, 9)).collect();
     assert_eq!(found(&file), all);
     area.written(batch.expect("room"));

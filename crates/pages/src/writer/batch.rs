@@ -5,7 +5,7 @@
 
 use super::unwritten::{is_refusal, write_singly};
 use super::{Batches, Place};
-use crate::dwb::{For, Protected, StuckPage};
+use crate::dwb::{BatchPurpose, Protected, StuckPage};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{PAGE_SIZE, PageId};
@@ -185,7 +185,7 @@ impl Store {
         } else {
             let primary = self.file(PageId::new(1, 0))?;
             let online = || self.check_online();
-            let done = self.dwb().protect(&primary, &protect, files.clone(), batches.whom, &online);
+            let done = self.dwb().protect(&primary, &protect, files.clone(), batches.purpose, &online);
             Some(done.inspect_err(|e| {
                 if !self.goes_on_after(e) {
                     self.fail(e)
@@ -228,7 +228,7 @@ impl Store {
         let small = if alone.len() <= FEW_STUCK {
             let homes = pages.iter().map(|page| Arc::clone(&page.home)).collect();
             let primary = self.file(PageId::new(1, 0))?;
-            match self.dwb().protect(&primary, &alone, homes, For::Stuck, &|| self.check_online()) {
+            match self.dwb().protect(&primary, &alone, homes, BatchPurpose::Stuck, &|| self.check_online()) {
                 Ok(small) => Some(small),
                 Err(e) if self.goes_on_after(&e) => None,
                 Err(e) => {

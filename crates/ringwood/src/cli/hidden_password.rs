@@ -2,7 +2,7 @@
 //!
 //! What the environment of a process says can be read in `/proc/PID/environ` for as long as the
 //! process runs, whatever it does to its own copy. So a server whose environment has the password
-//! starts its program anew in the same process, without the variable, and gives itself the password
+//! starts its program again in the same process, without the variable, and gives itself the password
 //! through a pipe, as its standard input. Guarantee: once the server listens, neither the
 //! environment nor the pipe has the password.
 
@@ -16,7 +16,7 @@ use super::say::say;
 /// The variables that have the password, in two spellings.
 pub const PASSWORD: &str = "MSSQL_SA_PASSWORD";
 const OLD_PASSWORD: &str = "SA_PASSWORD";
-/// Says to the program that was started anew in the process of this number that the password is its
+/// Says to the program that was started again in the process of this number that the password is its
 /// standard input.
 const ON_INPUT: &str = "RINGWOOD_PASSWORD_ON_INPUT";
 /// What a pipe takes without a reader.
@@ -46,7 +46,7 @@ pub fn take() -> Result<Option<String>, String> {
     Ok(Some(password))
 }
 
-/// Starts the program anew in this process, with the password as its standard input.
+/// Starts the program again in this process, with the password as its standard input.
 fn start_anew(password: &str) -> std::io::Error {
     let begin = || -> std::io::Result<std::io::Error> {
         let program = std::env::current_exe()?;

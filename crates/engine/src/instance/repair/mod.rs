@@ -1,6 +1,6 @@
 //! `ringwood repair`: what is damaged of an instance's own files and system databases, and what is done about it.
 //!
-//! What loses nothing is done by every start, too: copies that are written anew, a list of
+//! What loses nothing is done by every start, too: copies that are rewritten, a list of
 //! databases that is made from their files, pages of which one bit has changed, a log that was not
 //! needed. What may lose something is done here alone: a system database that cannot be opened is
 //! made anew with what can still be read of the old one.
@@ -57,7 +57,7 @@ impl From<SqlError> for RepairError {
 /// Something that is done, or would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// A copy of a small file is written anew from the other one.
+    /// A copy of a small file is rewritten from the other one.
     WriteCopy,
     /// The list of databases, or the identity, is made again from the databases' files.
     MakeAgain,
@@ -67,7 +67,7 @@ pub enum Act {
     MendLog,
     /// A database that was closed cleanly gets a new log.
     NewLog,
-    /// A system database is made anew.
+    /// A system database is rebuilt.
     Rebuild,
     /// The renames of a rebuild that was interrupted are made.
     FinishRebuild,
@@ -178,7 +178,7 @@ struct Examination {
     interrupted: Option<PathBuf>,
     /// System databases.
     entries: Vec<DbEntry>,
-    /// Numbers of those that are to be made anew, and of those that were.
+    /// Numbers of those that are to be rebuilt, and of those that were.
     to_rebuild: Vec<i32>,
     rebuilt: Vec<i32>,
     salvaged: Salvaged,

@@ -1,4 +1,4 @@
-//! A system database that is made anew: the damaged one is put aside, never deleted.
+//! A system database that is rebuilt: the damaged one is put aside, never deleted.
 //!
 //! The new database is made whole in a folder of its own, with what was salvaged, and closed; then
 //! a list of renames is written, and the renames are made. A power loss before the list leaves the
@@ -74,7 +74,7 @@ fn free_folder(disk: &dyn Disk, root: &Path) -> PathBuf {
     names.find(free).unwrap_or_else(|| root.join(own_files::REPAIR))
 }
 
-/// Makes system databases anew and puts them in the place of the damaged ones. Returns where those
+/// Rebuilds system databases and puts them in the place of the damaged ones. Returns where those
 /// are.
 pub(super) fn rebuild(
     options: &InstanceOptions,
