@@ -36,6 +36,12 @@ pub fn cancelled() -> SqlError {
     SqlError::new(3617, 16, 1, "Operation cancelled by user.")
 }
 
+/// 701: the memory that a statement needs cannot be had.
+pub fn out_of_memory() -> SqlError {
+    let text = "There is insufficient system memory in resource pool 'default' to run this query.";
+    SqlError::new(701, 17, 123, text)
+}
+
 /// 8631: a statement nests so deeply that no stack suffices.
 pub fn stack_limit() -> SqlError {
     let text = "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try \

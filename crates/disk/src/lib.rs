@@ -18,6 +18,7 @@
 //! # Not here: page formats, log blocks, caching.
 #![allow(unsafe_code)]
 
+mod allocator;
 mod buf;
 mod error;
 mod kernel;
@@ -43,6 +44,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use allocator::{CountingAllocator, thread_holds};
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
 pub use memory::{Memory, trim_heap};

@@ -10,6 +10,7 @@ use std::time::Instant;
 use parking_lot::{Mutex, RwLock};
 
 use crate::clerk::Clerk;
+use crate::meter;
 
 /// The memory cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -232,6 +233,13 @@ impl MemoryAccount {
     /// # Errors
     /// [`OutOfMemory`]: nothing was charged.
     pub fn charge_fairly(&self, clerk: Clerk, bytes: usize, own: usize) -> Result<(), OutOfMemory> {
+        self.charge_metered(clerk, bytes, own)?;
+        meter::charged_here(bytes as isize);
+        Ok(())
+    }
+
+    /// The same for what the meter of the thread has found.
+    pub(crate) fn charge_metered(&self, clerk: Clerk, bytes: usize, own: usize) -> Result<(), OutOfMemory> {
         self.look_sometimes();
         let mut charged = self.add_if_it_fits(bytes, own);
         if charged.is_none() && (self.reclaim(bytes) | self.trim()) {
@@ -269,12 +277,19 @@ impl MemoryAccount {
 
     /// Charges bytes that are in use already.
     pub fn force(&self, clerk: Clerk, bytes: usize) {
+        meter::charged_here(bytes as isize);
         self.charged[clerk as usize].0.fetch_add(bytes, Relaxed);
         self.tell(self.total.0.fetch_add(bytes, Relaxed).saturating_add(bytes));
     }
 
     /// Gives bytes back.
     pub fn release(&self, clerk: Clerk, bytes: usize) {
+        meter::charged_here((bytes as isize).wrapping_neg());
+        self.release_metered(clerk, bytes);
+    }
+
+    /// The same for what the meter of the thread has found.
+    pub(crate) fn release_metered(&self, clerk: Clerk, bytes: usize) {
         let before = self.charged[clerk as usize].0.fetch_sub(bytes, Relaxed);
         debug_assert!(before >= bytes, "more given back than charged: {clerk:?}");
         self.tell(self.total.0.fetch_sub(bytes, Relaxed).saturating_sub(bytes));

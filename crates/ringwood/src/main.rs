@@ -8,6 +8,10 @@ mod cli;
 
 use std::process::ExitCode;
 
+/// What the thread of a request allocates is charged to the request.
+#[global_allocator]
+static ALLOCATOR: disk::CountingAllocator = disk::CountingAllocator;
+
 fn main() -> ExitCode {
     cli::run()
 }

@@ -63,6 +63,7 @@ impl Budget {
     /// The account of it.
     pub fn account(&self, own_process: bool) -> Arc<MemoryAccount> {
         let account = Arc::new(MemoryAccount::new(usize::try_from(self.target).unwrap_or(usize::MAX)));
+        memory::meter::count_with(disk::thread_holds);
         if own_process {
             account.measure(|| Some(resident()), disk::trim_heap);
         }

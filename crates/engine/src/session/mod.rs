@@ -32,6 +32,7 @@ use catalog::Db;
 use exec::output::Sink;
 use exec::state::activity::Told;
 use exec::state::core::{SessionCore, SessionShared};
+use memory::meter::Metered;
 use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
 
@@ -216,6 +217,7 @@ impl Session {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let core = &self.core;
+        let _metered = Metered::begin(core.host().memory());
         let cache = BatchCache::of(core.instance())?;
         let found = cache.found(core.db(), &core.options, text, &params)?;
         let options = core.options.changes();

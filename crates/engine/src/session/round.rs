@@ -9,6 +9,7 @@ use crate::instance::OfInstance;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
+use memory::meter::Metered;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(super) fn request(
         let _ = sink.error(&error);
         return Outcome { ok: false, status: -1 };
     }
+    let _metered = Metered::begin(core.host().memory());
     let _here = Here::enter(shared);
     shared.begins();
     core.nest_level = 0;

@@ -393,15 +393,7 @@ impl Drop for StatementMemory {
     }
 }
 
-/// 701.
-pub fn out_of_memory() -> SqlError {
-    SqlError::new(
-        701,
-        17,
-        123,
-        "There is insufficient system memory in resource pool 'default' to run this query.",
-    )
-}
+pub use catalog::errors::out_of_memory;
 
 /// Bytes that a kept row takes.
 pub fn row_bytes(row: &[types::Value]) -> usize {

@@ -570,10 +570,17 @@ impl SessionCore {
             && !self.options.xact_abort
     }
 
-    /// Error 3617 when cancelled.
+    /// Whether the statement may go on: it was not told to stop, and what it has allocated fits in the
+    /// instance's memory.
+    ///
+    /// # Errors
+    /// 3617 when cancelled; 701.
     #[inline]
     pub fn check_cancel(&self) -> Result<(), SqlError> {
-        if self.cancelled() { Err(catalog::errors::cancelled()) } else { Ok(()) }
+        if self.cancelled() {
+            return Err(catalog::errors::cancelled());
+        }
+        memory::meter::check().map_err(|_| catalog::errors::out_of_memory())
     }
 
     /// A statement ended well.

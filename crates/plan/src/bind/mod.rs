@@ -258,9 +258,16 @@ impl<'a> Binder<'a> {
         Ok(())
     }
 
-    /// Error 3617 when the session was told to stop.
+    /// Whether compiling may go on: the session was not told to stop, and what compiling has allocated fits in the
+    /// instance's memory.
+    ///
+    /// # Errors
+    /// 3617 when cancelled; 701.
     pub fn check_cancel(&self) -> Result<(), SqlError> {
-        if self.env.cancel.load(Ordering::Relaxed) { Err(catalog::errors::cancelled()) } else { Ok(()) }
+        if self.env.cancel.load(Ordering::Relaxed) {
+            return Err(catalog::errors::cancelled());
+        }
+        memory::meter::check().map_err(|_| catalog::errors::out_of_memory())
     }
 
     /// Another row is bound: it has values of sequences of its own.
