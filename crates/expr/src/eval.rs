@@ -193,6 +193,7 @@ fn widened(value: &Value, to: DataType) -> Option<Value> {
 impl BinaryExpr {
     /// A concatenation whose result is of a (max) type. A variable on the left is not copied
     /// before: text that grows by `@text = @text + ...` is written once for each piece.
+    #[inline(never)]
     fn join(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
         let mut held = Held::default();
         let joined = self.joined(row, rt, &mut held);
