@@ -321,11 +321,12 @@ impl Database {
         &self.counters
     }
 
-    /// Memory of what is known of units, of pages with ghosts and of work after commits: about.
+    /// Memory of what is known of units, of pages with ghosts and of work after commits: about. The account of memory
+    /// asks, wherever its caller may be.
     pub fn bookkeeping_memory(&self) -> usize {
         const OPEN_UNIT: usize = 64;
         self.store.unit_memory()
-            + self.units.read().open.len() * OPEN_UNIT
+            + self.units.read_recursive().open.len() * OPEN_UNIT
             + self.ghosts.memory()
             + self.deferred.memory()
     }

@@ -1,4 +1,5 @@
-//! What the definitions and statistics of temporary tables and of table variables take of the instance's memory.
+//! What the definitions and statistics of temporary tables and of table variables take of the
+//! instance's memory.
 //! Guarantees: the session that makes a table is charged before the table is to be seen; the charge
 //! lasts as long as a catalog or a plan has a definition of the table; the tables of one session
 //! leave as much memory free as they hold.
