@@ -156,6 +156,20 @@ impl DdlChange {
         self.db.is_autonomous()
     }
 
+    /// Bytes that it keeps until its transaction ends: with what was there before.
+    pub fn held(&self) -> usize {
+        Self::held_for(match &self.what {
+            What::Table { before, .. } => before.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// Bytes that a change of this table will keep.
+    pub fn held_for(before: Option<&TableDef>) -> usize {
+        const CHANGE: usize = 256;
+        CHANGE + before.map_or(0, TableDef::memory)
+    }
+
     /// Changes the catalog back.
     pub fn undo(&self, spid: i32) {
         match &self.what {
@@ -199,6 +213,7 @@ impl DdlChange {
         }
         if let What::Table { before: Some(table), after: None } = &self.what {
             self.db.end_drop(table.object_id, spid);
+            self.db.forget_ddl(table.object_id);
         }
     }
 

@@ -14,6 +14,9 @@ use parking_lot::Mutex;
 /// Lines kept; older ones are dropped from memory and file.
 const KEPT: usize = 4000;
 
+/// Bytes of lines kept: the oldest go for a long one.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// Earlier files kept.
 const ARCHIVES: usize = 6;
 
@@ -49,8 +52,20 @@ pub struct ErrorLog {
 #[derive(Debug, Default)]
 struct State {
     lines: VecDeque<String>,
+    /// Of all lines.
+    bytes: usize,
     unsaved: bool,
     rotated: bool,
+}
+
+impl State {
+    fn push(&mut self, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+        while self.lines.len() > KEPT || (self.bytes > KEPT_BYTES && self.lines.len() > 1) {
+            self.bytes -= self.lines.pop_front().map_or(0, |gone| gone.len());
+        }
+    }
 }
 
 impl ErrorLog {
@@ -73,10 +88,7 @@ impl ErrorLog {
             echo(&Line { at, source, text });
         }
         let mut state = self.state.lock();
-        if state.lines.len() == KEPT {
-            state.lines.pop_front();
-        }
-        state.lines.push_back(line);
+        state.push(line);
         state.unsaved = true;
     }
 
@@ -123,6 +135,7 @@ impl ErrorLog {
         {
             let mut state = self.state.lock();
             state.lines.clear();
+            state.bytes = 0;
             state.rotated = false;
         }
         self.write("Server", "The error log has been reinitialized. See the previous log for older entries.");

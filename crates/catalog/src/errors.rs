@@ -263,6 +263,11 @@ pub const FILES_BUSY: &str = "Backup, file manipulation operations (such as ALTE
      on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is \
      completed.";
 
+/// Error 1204.
+const NO_LOCK_MEMORY: &str = "The instance of the SQL Server Database Engine cannot obtain a LOCK resource at this time. Rerun \
+     your statement when there are fewer active users. Ask the database administrator to check the lock and memory \
+     configuration for this instance, or to check for long-running transactions.";
+
 fn deadlock(e: &TxnError) -> String {
     let session = match e {
         TxnError::Lock(LockError::Deadlock { session, .. }) => *session,
@@ -283,6 +288,7 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     let sql = match kind {
         ErrorKind::Deadlock => error(13, 51, deadlock(e)),
         ErrorKind::LockTimeout => error(16, 51, "Lock request time out period exceeded.".into()),
+        ErrorKind::NoLockMemory => error(19, 4, NO_LOCK_MEMORY.into()),
         ErrorKind::Cancelled => cancelled(),
         ErrorKind::Doomed => doomed(),
         ErrorKind::LogFull => {

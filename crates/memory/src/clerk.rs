@@ -20,11 +20,21 @@ pub enum Clerk {
     Log,
     /// Messages that come from clients and go to them.
     Packets,
+    /// Locks of owners that have many.
+    Locks,
+    /// Definitions of temporary tables and of table variables.
+    TemporaryTables,
+    /// Definitions of all other tables and of modules.
+    Definitions,
+    /// What storage knows of its units, of pages with ghosts, of work after commits.
+    Storage,
+    /// What is noted of queries.
+    QueryStore,
 }
 
 impl Clerk {
     /// All of them.
-    pub const ALL: [Clerk; 8] = [
+    pub const ALL: [Clerk; 13] = [
         Clerk::BufferPool,
         Clerk::QueryReservations,
         Clerk::QueryExecution,
@@ -33,6 +43,11 @@ impl Clerk {
         Clerk::ModulePlans,
         Clerk::Log,
         Clerk::Packets,
+        Clerk::Locks,
+        Clerk::TemporaryTables,
+        Clerk::Definitions,
+        Clerk::Storage,
+        Clerk::QueryStore,
     ];
 
     /// How many there are.
@@ -49,6 +64,11 @@ impl Clerk {
             Clerk::ModulePlans => "CACHESTORE_OBJCP",
             Clerk::Log => "MEMORYCLERK_SQLLOGPOOL",
             Clerk::Packets => "OBJECTSTORE_SNI_PACKET",
+            Clerk::Locks => "OBJECTSTORE_LOCK_MANAGER",
+            Clerk::TemporaryTables => "CACHESTORE_TEMPTABLES",
+            Clerk::Definitions => "USERSTORE_SCHEMAMGR",
+            Clerk::Storage => "MEMORYCLERK_SQLSTORENG",
+            Clerk::QueryStore => "MEMORYCLERK_QUERYDISKSTORE",
         }
     }
 
@@ -58,6 +78,9 @@ impl Clerk {
             Clerk::Plans => "SQL Plans",
             Clerk::ModulePlans => "Object Plans",
             Clerk::Packets => "SNI Packet",
+            Clerk::Locks => "Lock Manager",
+            Clerk::TemporaryTables => "Temporary Tables & Table Variables",
+            Clerk::Definitions => "SchemaMgr Store",
             _ => "Default",
         }
     }

@@ -1,9 +1,16 @@
 //! What the owner of a connection knows of its client: how far the login is, and the session.
+//! Guarantee: a session is charged as long as it is open; the sessions of one login leave as much
+//! memory free as they take.
+
+use std::sync::Arc;
 
 use engine::{LoginToken, Session};
+use memory::{Clerk, MemoryAccount, OutOfMemory, Reservation};
 use tds::TdsVersion;
 use tds::login::Login7;
 use tds::prelogin::AfterPrelogin;
+
+use crate::admission::Share;
 
 /// A client.
 pub struct Client {
@@ -41,6 +48,46 @@ pub struct Active {
     pub version: TdsVersion,
     /// Bytes of a packet.
     pub packet_size: usize,
+    /// What it takes of memory.
+    #[expect(dead_code, reason = "it is charged as long as the session is open")]
+    pub memory: SessionMemory,
+}
+
+/// What a session and its connection take of memory before they have done anything.
+const SESSION: usize = 12 << 10;
+
+/// The charge for an open session.
+pub struct SessionMemory {
+    charged: Reservation,
+    share: Arc<Share>,
+}
+
+impl SessionMemory {
+    /// For one more session of a login. Whoever `must_enter` does, whatever memory there is.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn take(
+        account: &Arc<MemoryAccount>,
+        share: &Arc<Share>,
+        must_enter: bool,
+    ) -> Result<SessionMemory, OutOfMemory> {
+        let mut charged = Reservation::in_steps(account, Clerk::Sessions, SESSION);
+        if must_enter {
+            charged.force(SESSION);
+        } else {
+            charged.take_beside(SESSION, share.sessions() * SESSION)?;
+        }
+        share.session_opened();
+        Ok(SessionMemory { charged, share: share.clone() })
+    }
+}
+
+impl Drop for SessionMemory {
+    fn drop(&mut self) {
+        debug_assert_eq!(self.charged.used(), SESSION, "a session is charged once");
+        self.share.session_closed();
+    }
 }
 
 impl Client {
@@ -52,5 +99,26 @@ impl Client {
     /// Ends its session, which rolls back what is open.
     pub fn end(&mut self) {
         self.stage = Stage::Ended;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_of_one_login_leave_as_much_as_they_take() {
+        let account = Arc::new(MemoryAccount::new(64 << 20));
+        let (many, other) = (Arc::new(Share::new(1, 1)), Arc::new(Share::new(2, 1)));
+        let mut open = Vec::new();
+        while let Ok(memory) = SessionMemory::take(&account, &many, false) {
+            open.push(memory);
+        }
+        assert_eq!(many.sessions(), open.len());
+        assert!(open.len() > 1000 && account.total() <= account.limit() / 2, "{}", open.len());
+        let more = SessionMemory::take(&account, &other, false).expect("another login finds room");
+        let administrator = SessionMemory::take(&account, &many, true).expect("who must enter");
+        drop((open, more, administrator));
+        assert_eq!((account.total(), many.sessions(), other.sessions()), (0, 0, 0));
     }
 }

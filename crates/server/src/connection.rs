@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use engine::session::{CancelHandle, SessionWatcher};
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use tds::{Message, PacketType};
+use tds::PacketType;
 
 use crate::admission::{Share, Slot, Ticket};
 use crate::client::Client;
-use crate::wire::{Got, Wire, WireError};
+use crate::wire::{Got, Received, Wire, WireError};
 
 /// A connection.
 pub struct Connection {
@@ -69,7 +69,7 @@ struct Gate {
     /// The client wants the request stopped; to be answered.
     attention: bool,
     /// The listener has read a request while one runs.
-    early: Option<Message>,
+    early: Option<Received>,
     /// Its place in the queue of requests for which there is no thread yet.
     queued: Option<Ticket>,
     /// The request that is queued.

@@ -1,8 +1,9 @@
 //! Bulk loads: rows that a client sends after INSERT BULK, in pieces, while they are loaded.
-//! Guarantees: no more than some pieces and one row are in memory; a load that fails reads what the client still sends
+//! Guarantees: no more than some pieces and one row are in memory, and a large row is charged; a load that fails reads what the client still sends
 //! before it answers, because clients read no answer earlier.
 
 use engine::{BulkRows, SqlError, Value};
+use memory::{Clerk, Reservation};
 use tds::request::{BulkEvent, BulkReader};
 use tds::{Limits, TdsError};
 
@@ -11,8 +12,9 @@ use crate::connection::{Connection, Next};
 use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::Answer;
+use crate::request::out_of_memory;
 use crate::serve::After;
-use crate::wire::{Got, WireError};
+use crate::wire::{Got, LARGE, WireError};
 
 /// The error of a load that the client has withdrawn.
 const CANCELLED: i32 = 3617;
@@ -23,6 +25,8 @@ struct Rows<'a> {
     connection: &'a Connection,
     reader: BulkReader,
     row: Vec<Value>,
+    /// Charged for a large row.
+    memory: Reservation,
     /// The client sends nothing more of it.
     ended: bool,
     /// Why the connection cannot go on.
@@ -39,7 +43,8 @@ pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) ->
     let mut answer = Answer::new(hub, connection, active);
     let limits = Limits { memory: hub.options.max_message };
     let reader = BulkReader::new(active.version, limits);
-    let mut rows = Rows { hub, connection, reader, row: Vec::new(), ended: false, broken: None };
+    let memory = Reservation::new(hub.instance.memory(), Clerk::Packets);
+    let mut rows = Rows { hub, connection, reader, row: Vec::new(), memory, ended: false, broken: None };
     if rows.take(got).is_ok() {
         active.session.load_bulk(&mut rows, &mut answer);
     }
@@ -80,6 +85,17 @@ impl Rows<'_> {
         }
     }
 
+    /// Charges a large row: its bytes, and the values that they become.
+    fn charge(&mut self) -> Result<(), SqlError> {
+        let held = self.reader.held();
+        let (wanted, charged) = (if held < LARGE { 0 } else { 2 * held }, self.memory.used());
+        if wanted > charged {
+            return self.memory.take(wanted - charged).map_err(|_| out_of_memory());
+        }
+        self.memory.give(charged - wanted);
+        Ok(())
+    }
+
     fn take(&mut self, got: Got) -> Result<(), SqlError> {
         let Got::Bulk { bytes, last, ignored } = got else {
             self.broken = Some(TdsError::Packet("another message within a bulk load").into());
@@ -91,6 +107,7 @@ impl Rows<'_> {
             self.reader.end();
             self.ended = true;
         }
+        self.charge()?;
         // The attention that follows is answered.
         if ignored { Err(cancelled()) } else { Ok(()) }
     }

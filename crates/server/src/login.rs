@@ -11,12 +11,13 @@ use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
 
-use crate::client::{Active, Authenticated, Client, Stage};
+use crate::client::{Active, Authenticated, Client, SessionMemory, Stage};
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
 use crate::options::Encryption;
 use crate::output::server_name;
+use crate::request::out_of_memory;
 use crate::serve::After;
 use crate::wire::WireError;
 
@@ -138,14 +139,24 @@ pub fn open(hub: &Hub, connection: &Connection, client: &mut Client) -> Result<A
     let stage = std::mem::replace(&mut client.stage, Stage::Ended);
     let Stage::Authenticated(known) = stage else { return Ok(After::Close) };
     let Authenticated { login, token } = *known;
-    match open_session(hub, connection, &login, &token) {
-        Ok((session, told)) => {
+    let opened = session_memory(hub, connection)
+        .and_then(|memory| Ok((open_session(hub, connection, &login, &token)?, memory)));
+    match opened {
+        Ok(((session, told), memory)) => {
             hub.throttle.succeeded(connection.peer.ip());
             hub.counters.add(Count::LoginsSucceeded, 1);
-            accept(hub, connection, client, &login, session, &told)
+            accept(hub, connection, client, &login, (session, memory), &told)
         }
         Err(refusal) => fail(hub, connection, client, &login, &refusal),
     }
+}
+
+/// Charges a session that is about to be opened. Administrators get in without.
+fn session_memory(hub: &Hub, connection: &Connection) -> Result<SessionMemory, Refusal> {
+    let share = connection.share().unwrap_or(hub.admission.strangers());
+    let must_enter = connection.dedicated || share.is_administrator();
+    let taken = SessionMemory::take(hub.instance.memory(), share, must_enter);
+    taken.map_err(|_| Refusal::from(out_of_memory()))
 }
 
 /// Answers a login that has failed, now or a little later.
@@ -333,7 +344,7 @@ fn accept(
     connection: &Connection,
     client: &mut Client,
     login: &Login7,
-    session: Session,
+    (session, memory): (Session, SessionMemory),
     told: &[SqlError],
 ) -> Result<After, WireError> {
     let size = login.negotiated_packet_size(packet::DEFAULT_PACKET_SIZE);
@@ -367,12 +378,13 @@ fn accept(
     tokens.done(DoneKind::Done, DoneStatus::FINAL, 0, None);
     let mut bytes = Vec::new();
     buffer.finish(&mut bytes);
-    connection.wire().logged_in(hub.options.max_message, size, hub.instance.memory());
+    connection.wire().logged_in(hub.options.max_message, size);
     // Closed meanwhile: nobody waits for the answer.
     let Some(watcher) = hub.watcher_of(connection) else { return Ok(After::Close) };
     session.set_watcher(Arc::downgrade(&watcher));
     connection.set_logged_in(session.cancel_handle(), watcher);
-    client.stage = Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size }));
+    client.stage =
+        Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size, memory }));
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
     Ok(After::Continue)
 }

@@ -198,7 +198,14 @@ impl<'a> Answer<'a> {
     fn send(&mut self) -> std::io::Result<()> {
         let (hub, connection) = (self.hub, self.connection);
         let timeout = hub.options.send_timeout;
-        let result = connection.send(&self.packets, timeout, &|wait| hub.stalled(connection, wait));
+        let room = self.packets.capacity() + self.buffer.payload().capacity();
+        let stalled = |wait: &mut dyn FnMut()| {
+            // What a client that does not read leaves here: a few packets, which are there already.
+            let mut queued = Reservation::new(hub.instance.memory(), Clerk::Packets);
+            queued.force(room);
+            hub.stalled(connection, wait);
+        };
+        let result = connection.send(&self.packets, timeout, &stalled);
         self.packets.clear();
         self.sent = Instant::now();
         result

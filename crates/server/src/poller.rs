@@ -178,7 +178,7 @@ pub fn accept_all(listener: &TcpListener, hub: &Hub, dedicated: bool) -> io::Res
         let _ = socket.set_nodelay(true);
         let _ = rustix::net::sockopt::set_socket_keepalive(&socket, true);
         hub.counters.add(Count::Connections, 1);
-        let wire = Wire::new(hub.tls.clone(), hub.counters.clone());
+        let wire = Wire::new(hub.tls.clone(), hub.counters.clone(), hub.instance.memory());
         // Where this fails the client has gone away again.
         if let Ok(connection) = Connection::new(id, socket, peer, surplus, dedicated, wire) {
             let _ = hub.enter(connection);

@@ -1,6 +1,6 @@
 //! The requests of a client that has logged in: batches, calls, transaction requests, attentions.
-//! Guarantees: each request is answered by one message, an attention by one more; a request that cannot be understood is an
-//! error of that request, and ends the connection only where what follows it cannot be found.
+//! Guarantees: each request is answered by one message, an attention by one more; a request that cannot be understood, or for
+//! which there is no memory, is an error of that request, and ends the connection only where what follows it cannot be found.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
 use tds::request::{Begin, Headers, SqlBatch, TableValue, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
 use tds::{
-    AfterError, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TdsVersion, TokenWriter,
+    AfterError, Grant, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TdsVersion, TokenWriter,
 };
 
 use crate::client::Active;
@@ -20,7 +20,7 @@ use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::Answer;
 use crate::serve::After;
-use crate::wire::{LARGE, WireError};
+use crate::wire::{LARGE, Received, WireError};
 
 /// Answers an attention that came while nothing ran.
 ///
@@ -43,8 +43,9 @@ pub fn run(
     hub: &Hub,
     connection: &Connection,
     active: &mut Active,
-    message: Message,
+    received: Received,
 ) -> Result<After, WireError> {
+    let Received { message, memory } = received;
     match message.kind {
         PacketType::Attention => return acknowledge(hub, connection, active),
         PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager => {}
@@ -57,10 +58,7 @@ pub fn run(
     hub.counters.add(Count::Requests, 1);
     connection.begin_request(false);
     let mut answer = Answer::new(hub, connection, active);
-    let result = match charge(hub, &message) {
-        Ok(_charged) => carry_out(hub, active, &message, &mut answer),
-        Err(error) => Err(error.into()),
-    };
+    let result = carry_out(hub, active, &message, memory, &mut answer);
     drop(message);
     let stopped = connection.end_request();
     if stopped {
@@ -116,15 +114,29 @@ fn is_end_of_transaction(text: &str) -> bool {
     words.next().is_none_or(|word| named && is_name(word)) && words.next().is_none()
 }
 
-/// Charges a large message while it is worked on: itself, and what it says as texts and values.
-fn charge(hub: &Hub, message: &Message) -> Result<Option<Reservation>, SqlError> {
+/// Charges a large message while it is worked on: what it says as a text, beside what is charged
+/// for itself. Calls charge their values as these are read.
+fn charge_text(message: &Message, memory: &mut Option<Reservation>) -> Result<(), SqlError> {
     let bytes = message.payload.len();
-    if bytes < LARGE {
-        return Ok(None);
+    match memory {
+        Some(memory) if bytes >= LARGE && message.kind == PacketType::SqlBatch => {
+            memory.take(bytes).map_err(|_| out_of_memory())
+        }
+        _ => Ok(()),
     }
-    let mut charged = Reservation::new(hub.instance.memory(), Clerk::Packets);
-    charged.take(bytes.saturating_mul(2)).map_err(|_| out_of_memory())?;
-    Ok(Some(charged))
+}
+
+/// What the values of a call hold while they are read and the call runs.
+struct CallMemory(Reservation);
+
+impl Grant for CallMemory {
+    fn take(&mut self, bytes: usize) -> bool {
+        self.0.take(bytes).is_ok()
+    }
+
+    fn give_all(&mut self) {
+        self.0.give(self.0.used());
+    }
 }
 
 /// 701.
@@ -168,6 +180,7 @@ fn carry_out(
     hub: &Hub,
     active: &mut Active,
     message: &Message,
+    mut memory: Option<Reservation>,
     answer: &mut Answer<'_>,
 ) -> Result<(), Failure> {
     if message.resets() {
@@ -177,6 +190,10 @@ fn carry_out(
         answer.reset_done();
         active.session.reset(answer)?;
     }
+    if message.refused {
+        return Err(out_of_memory().into());
+    }
+    charge_text(message, &mut memory)?;
     let headers = Headers::read(&mut Reader::new(&message.payload, "request"), active.version)?;
     if headers.wants_notification {
         return Err(TdsError::Unsupported("a query notification").into());
@@ -215,7 +232,9 @@ fn batch(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Res
 
 fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
     let limits = Limits { memory: hub.options.max_message };
+    let mut memory = CallMemory(Reservation::new(hub.instance.memory(), Clerk::Packets));
     let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
+    reader.set_grant(&mut memory);
     while let Some(call) = reader.next_call()? {
         // Whoever fetches knows the columns since the cursor was opened.
         let fetches = call.procedure.name().is_some_and(|name| name.eq_ignore_ascii_case("sp_cursorfetch"));

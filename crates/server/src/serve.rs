@@ -148,11 +148,13 @@ fn step(hub: &Hub, connection: &Connection, client: &mut Client, next: Next) -> 
     match (&mut client.stage, next) {
         (Stage::Ended | Stage::Refused(_) | Stage::Authenticated(_), _) | (_, Next::Gone) => Ok(After::Close),
         (Stage::Ready(active), Next::Attention) => request::acknowledge(hub, connection, active),
-        (Stage::Ready(active), Next::Got(Got::Message(message))) => {
-            request::run(hub, connection, active, message)
+        (Stage::Ready(active), Next::Got(Got::Message(received))) => {
+            request::run(hub, connection, active, received)
         }
         (Stage::Ready(active), Next::Got(got @ Got::Bulk { .. })) => load::run(hub, connection, active, got),
-        (Stage::New(_), Next::Got(Got::Message(message))) => login::message(hub, connection, client, message),
+        (Stage::New(_), Next::Got(Got::Message(received))) => {
+            login::message(hub, connection, client, received.message)
+        }
         (Stage::New(_), _) => Ok(After::Close),
         (Stage::Ready(_), Next::Got(Got::Blocked | Got::Closed)) => Ok(After::Close),
     }

@@ -1,10 +1,12 @@
 //! One connection's bytes: the socket, TLS in its three forms, and messages. Nothing here blocks.
 //! Guarantees: between messages it keeps no buffers; bytes that came with a message are kept for the next call; what a
-//! client may send before its login is bounded.
+//! client may send before its login is bounded; what is held of messages is charged, before the login too, and a
+//! message that finds no memory is read to its end and handed over as refused.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use memory::{Clerk, MemoryAccount, OutOfMemory, Reservation};
@@ -44,11 +46,27 @@ pub enum WireError {
     Tls(#[from] rustls::Error),
 }
 
+/// A whole message, and what is charged for it as long as it is there.
+#[derive(Debug)]
+pub struct Received {
+    pub message: Message,
+    /// `None` for a small one.
+    pub memory: Option<Reservation>,
+}
+
+impl Deref for Received {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.message
+    }
+}
+
 /// What was received.
 #[derive(Debug)]
 pub enum Got {
     /// A whole message.
-    Message(Message),
+    Message(Received),
     /// A piece of a bulk load.
     Bulk {
         /// The rows' bytes.
@@ -86,16 +104,28 @@ pub struct Wire {
     at: usize,
     configs: Option<TlsConfigs>,
     counters: Arc<Counters>,
-    /// Charged for a message that is coming, when it is a large one.
-    memory: Option<Reservation>,
+    account: Arc<MemoryAccount>,
+    /// Charged for what is held of a message that is coming.
+    memory: Reservation,
+    /// A message that finds no memory is refused, and the connection goes on.
+    logged_in: bool,
 }
 
-/// A message is charged from so many bytes on.
+/// What is held of messages is charged from so many bytes on, and in steps of as many: connections
+/// are many, and most hold nothing.
+const CHARGED: usize = 4 << 10;
+
+/// The work on a message is charged from so many bytes on.
 pub const LARGE: usize = 64 << 10;
+
+/// Nothing yet, of what a connection holds of messages.
+fn nothing_held(account: &Arc<MemoryAccount>) -> Reservation {
+    Reservation::in_steps(account, Clerk::Packets, CHARGED)
+}
 
 impl Wire {
     /// The state of a new connection; without configurations there is no TLS.
-    pub fn new(configs: Option<TlsConfigs>, counters: Arc<Counters>) -> Wire {
+    pub fn new(configs: Option<TlsConfigs>, counters: Arc<Counters>, account: &Arc<MemoryAccount>) -> Wire {
         Wire {
             layer: Layer::Plain,
             fresh: true,
@@ -106,7 +136,9 @@ impl Wire {
             at: 0,
             configs,
             counters,
-            memory: None,
+            account: account.clone(),
+            memory: nothing_held(account),
+            logged_in: false,
         }
     }
 
@@ -116,9 +148,9 @@ impl Wire {
     }
 
     /// The next messages may be as large as this, in packets of up to that size, as far as the
-    /// account has memory for them.
-    pub fn logged_in(&mut self, max_message: usize, max_packet: usize, account: &Arc<MemoryAccount>) {
-        self.memory = Some(Reservation::new(account, Clerk::Packets));
+    /// account has memory for them; others are refused.
+    pub fn logged_in(&mut self, max_message: usize, max_packet: usize) {
+        self.logged_in = true;
         self.reader.set_limit(max_message);
         self.reader.set_max_packet(max_packet);
     }
@@ -192,30 +224,58 @@ impl Wire {
         let mut input = &self.pending[self.at..];
         let read = self.reader.read(&mut input);
         self.counters.add(Count::PacketsReceived, self.reader.take_packets());
-        let got = match read.inspect_err(|_| self.counters.add(Count::PacketErrors, 1))? {
+        let mut got = match read.inspect_err(|_| self.counters.add(Count::PacketErrors, 1))? {
             None => None,
-            Some(Event::Message(message)) => Some(Got::Message(message)),
+            Some(Event::Message(message)) => Some(Got::Message(Received { message, memory: None })),
             Some(Event::Bulk { bytes, last, ignored, .. }) => {
                 Some(Got::Bulk { bytes: bytes.to_vec(), last, ignored })
             }
         };
         self.at = self.pending.len() - input.len();
-        self.charge()?;
         if self.at == self.pending.len() {
             self.pending = Vec::new();
             self.at = 0;
         }
+        if let Some(Got::Message(received)) = &mut got {
+            self.charge_whole(received);
+        }
+        self.charge()?;
         Ok(got)
     }
 
-    /// Charges what has come of a large message. What is complete is charged by who works on it.
+    /// Charges a message that is complete: what was charged for its parts goes along with it.
+    fn charge_whole(&mut self, received: &mut Received) {
+        let held = received.message.payload.len();
+        if held < CHARGED {
+            return;
+        }
+        let mut memory = std::mem::replace(&mut self.memory, nothing_held(&self.account));
+        memory.give(memory.used().saturating_sub(held));
+        if memory.take(held - memory.used()).is_ok() {
+            received.memory = Some(memory);
+        } else {
+            received.message.refused = true;
+            received.message.payload = Vec::new();
+        }
+    }
+
+    /// Charges what has come of a message that is not complete, and of those behind one that is.
+    /// Where there is no memory for it the message is refused; what was read already of the next
+    /// ones, no more than two reads of the socket, is kept.
     fn charge(&mut self) -> Result<(), OutOfMemory> {
-        let Some(memory) = &mut self.memory else { return Ok(()) };
-        let (held, charged) = (self.reader.held(), memory.used());
-        if held < LARGE {
-            memory.give(charged);
-        } else if held > charged {
-            memory.take(held - charged)?;
+        let held = self.reader.held() + self.pending.len();
+        let charged = self.memory.used();
+        if held < CHARGED {
+            self.memory.give(charged);
+        } else if held <= charged {
+            self.memory.give(charged - held);
+        } else if self.memory.take(held - charged).is_err() {
+            if !self.logged_in {
+                return Err(OutOfMemory);
+            }
+            self.reader.refuse();
+            self.memory.give(charged);
+            self.memory.force(self.pending.len());
         }
         Ok(())
     }

@@ -21,6 +21,9 @@ pub enum TdsError {
     /// A message, row or value needs more memory than the server gives one: error 701 or 17803.
     #[error("{what} is larger than the limit of {limit} bytes")]
     TooLarge { what: &'static str, limit: usize },
+    /// The memory for a request's values was not granted: error 701.
+    #[error("there is insufficient system memory in resource pool 'default' to run this query")]
+    OutOfMemory,
     /// A login packet that cannot be used: error 17832 in the log, the connection closes.
     #[error("the login packet is structurally invalid: {0}")]
     Login(&'static str),
@@ -149,7 +152,7 @@ impl TdsError {
         match self {
             TdsError::Packet(_) => (17836, 20),
             TdsError::Truncated { .. } | TdsError::Malformed { .. } => (4002, 16),
-            TdsError::TooLarge { .. } => (701, 17),
+            TdsError::TooLarge { .. } | TdsError::OutOfMemory => (701, 17),
             TdsError::Login(_) => (17832, 20),
             TdsError::IntegratedLogin => (18452, 14),
             TdsError::Unsupported(_) => (40510, 16),
@@ -221,6 +224,9 @@ impl TdsError {
                 )
             }
             TdsError::ProcedureName => format!("{RPC} The RPC name is invalid."),
+            TdsError::OutOfMemory => {
+                "There is insufficient system memory in resource pool 'default' to run this query.".to_owned()
+            }
             other => {
                 let mut text = other.to_string();
                 if let Some(first) = text.get(..1) {

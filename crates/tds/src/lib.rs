@@ -30,7 +30,7 @@ pub use column::{Column, ColumnFlags};
 pub use decode::{Place, decode_value};
 pub use encode::encode_value;
 pub use error::{AfterError, TdsError};
-pub use limits::{Budget, Limits};
+pub use limits::{Budget, Grant, Limits};
 pub use packet::{Event, Message, MessageBuffer, MessageReader, PacketType};
 pub use reader::Reader;
 pub use text::WireCollation;

@@ -1,5 +1,5 @@
 //! Packets: the eight-byte header and the messages that they carry. Guarantees: a reader keeps at most its limit of
-//! payload and nothing between messages; a writer's packets are full except the last, and only the last says so.
+//! payload, nothing of a message that is refused, and nothing between messages; a writer's packets are full except the last, and only the last says so.
 
 use crate::error::TdsError;
 
@@ -88,6 +88,8 @@ pub struct Message {
     pub status: u8,
     /// The sender withdrew it: carry out nothing (an attention follows and is answered).
     pub ignored: bool,
+    /// There was no room for it: it was read to its end and not kept ([`MessageReader::refuse`]).
+    pub refused: bool,
     /// Session id in the first packet's header: 0 from clients.
     pub spid: u16,
     pub payload: Vec<u8>,
@@ -135,6 +137,8 @@ struct Current {
     status: u8,
     spid: u16,
     payload: Vec<u8>,
+    /// It is read to its end and not kept.
+    refused: bool,
     /// Status of the packet at hand, and how many of its bytes are still to come.
     packet_status: u8,
     left: usize,
@@ -144,6 +148,8 @@ struct Current {
 #[derive(Debug)]
 pub struct MessageReader {
     limit: usize,
+    /// What is larger is refused as a message; otherwise it is an error of the stream.
+    reads_on: bool,
     max_packet: usize,
     streams: Option<PacketType>,
     header: [u8; HEADER],
@@ -168,6 +174,7 @@ impl MessageReader {
     fn streaming(limit: usize, streams: Option<PacketType>) -> MessageReader {
         MessageReader {
             limit,
+            reads_on: false,
             max_packet: MAX_PACKET_SIZE,
             streams,
             header: [0; HEADER],
@@ -177,14 +184,25 @@ impl MessageReader {
         }
     }
 
-    /// Bytes that have come of a message that is not complete.
+    /// Bytes that are held of a message that is not complete.
     pub fn held(&self) -> usize {
         self.current.as_ref().map_or(0, |current| current.payload.len())
     }
 
-    /// Changes the limit of a message: a login needs less than a request.
+    /// Changes the limit of a message: a login needs less than a request. From now on larger messages are refused,
+    /// and the stream goes on behind them.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
+        self.reads_on = true;
+    }
+
+    /// Lets go of the message that is not complete: what is still to come of it is read and not kept, and its event
+    /// says so.
+    pub fn refuse(&mut self) {
+        if let Some(current) = &mut self.current {
+            current.refused = true;
+            current.payload = Vec::new();
+        }
     }
 
     /// Largest packet to accept: what the login agreed on. It is never taken below the size before login.
@@ -251,15 +269,21 @@ impl MessageReader {
             return Ok(Some(Step::Piece { status: first, bytes, last, ignored }));
         }
         if current.payload.len() + bytes.len() > self.limit {
-            return Err(TdsError::TooLarge { what: "a message", limit: self.limit });
+            if !self.reads_on {
+                return Err(TdsError::TooLarge { what: "a message", limit: self.limit });
+            }
+            current.refused = true;
+            current.payload = Vec::new();
         }
-        current.payload.extend_from_slice(bytes);
+        if !current.refused {
+            current.payload.extend_from_slice(bytes);
+        }
         if !last {
             return Ok(None);
         }
         Ok(self.current.take().map(|c| {
-            let Current { kind, status, spid, payload, .. } = c;
-            Step::Message(Message { kind, status, ignored, spid, payload })
+            let Current { kind, status, spid, payload, refused, .. } = c;
+            Step::Message(Message { kind, status, ignored, refused, spid, payload })
         }))
     }
 
@@ -292,8 +316,15 @@ impl MessageReader {
                 }
                 let spid = u16::from_be_bytes([spid_high, spid_low]);
                 let left = len - HEADER;
-                *current =
-                    Some(Current { kind, status, spid, payload: Vec::new(), packet_status: status, left });
+                *current = Some(Current {
+                    kind,
+                    status,
+                    spid,
+                    payload: Vec::new(),
+                    refused: false,
+                    packet_status: status,
+                    left,
+                });
             }
         }
         self.header_len = 0;

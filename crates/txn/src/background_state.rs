@@ -74,6 +74,11 @@ impl GhostQueue {
         out
     }
 
+    /// Memory of the queue.
+    pub(crate) fn memory(&self) -> usize {
+        self.pages.lock().capacity() * size_of::<(TxnId, UnitId, PageId)>()
+    }
+
     /// Totals.
     pub fn counts(&self) -> GhostCounts {
         GhostCounts {
@@ -83,6 +88,9 @@ impl GhostQueue {
         }
     }
 }
+
+/// A piece of deferred work with its lists of units.
+const DEFERRED_BYTES: usize = 256;
 
 /// Deferred work waiting for its thread.
 #[derive(Default)]
@@ -99,6 +107,11 @@ impl DeferredQueue {
 
     pub fn next(&self) -> Option<Deferred> {
         self.work.lock().pop_front()
+    }
+
+    /// Memory of the work that waits.
+    pub fn memory(&self) -> usize {
+        self.work.lock().len() * DEFERRED_BYTES
     }
 }
 

@@ -321,6 +321,16 @@ impl Database {
         &self.counters
     }
 
+    /// Memory of what is known of units, of pages with ghosts and of work after commits: about. The account of memory
+    /// asks, wherever its caller may be.
+    pub fn bookkeeping_memory(&self) -> usize {
+        const OPEN_UNIT: usize = 64;
+        self.store.unit_memory()
+            + self.units.read_recursive().open.len() * OPEN_UNIT
+            + self.ghosts.memory()
+            + self.deferred.memory()
+    }
+
     /// Pages that wait for ghost cleanup.
     pub fn ghosts(&self) -> &GhostQueue {
         &self.ghosts

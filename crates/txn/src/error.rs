@@ -99,6 +99,8 @@ pub enum ErrorKind {
     Deadlock,
     /// LOCK_TIMEOUT passed (1222).
     LockTimeout,
+    /// There is no memory for more locks (1204).
+    NoLockMemory,
     /// The wait was cancelled (3617 to the engine: attention).
     Cancelled,
     /// Recovery failed, the database is suspect (3414).
@@ -134,6 +136,7 @@ impl ErrorKind {
             ErrorKind::DiskFull => 5149,
             ErrorKind::Deadlock => 1205,
             ErrorKind::LockTimeout => 1222,
+            ErrorKind::NoLockMemory => 1204,
             ErrorKind::Cancelled => 3617,
             ErrorKind::RecoveryFailed => 3414,
             ErrorKind::InDoubt => 3437,
@@ -158,6 +161,7 @@ impl TxnError {
             TxnError::Lock(LockError::Timeout { .. }) => ErrorKind::LockTimeout,
             TxnError::Lock(LockError::Deadlock { .. }) => ErrorKind::Deadlock,
             TxnError::Lock(LockError::Cancelled { .. }) => ErrorKind::Cancelled,
+            TxnError::Lock(LockError::NoMemory { .. }) => ErrorKind::NoLockMemory,
             TxnError::LogFull { .. } => ErrorKind::LogFull,
             TxnError::Recovery { .. } => ErrorKind::RecoveryFailed,
             TxnError::InDoubt(_) => ErrorKind::InDoubt,

@@ -12,6 +12,9 @@ use crate::other::OtherObject;
 use crate::security::Security;
 use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
 
+/// Of a table whose last change is remembered.
+const DDL_BYTES: usize = 32;
+
 impl Db {
     /// The catalog of this moment.
     pub fn catalog(&self) -> Arc<Catalog> {
@@ -193,6 +196,23 @@ impl Db {
             let mut ddl = self.ddl.lock();
             ddl.extend(objects.map(|object| (object, txn)));
         }
+    }
+
+    /// A table was dropped: nobody asks for its definition any more.
+    pub fn forget_ddl(&self, object_id: i32) {
+        let mut ddl = self.ddl.lock();
+        ddl.remove(&object_id);
+        if ddl.capacity() > 64 && ddl.len() < ddl.capacity() / 4 {
+            ddl.shrink_to_fit();
+        }
+    }
+
+    /// Memory of the definitions but for those that sessions pay for, and of what is remembered of
+    /// their changes.
+    pub fn definition_memory(&self) -> usize {
+        // The account of memory asks, wherever its caller may be.
+        let bytes = self.catalog.read_recursive().bytes;
+        bytes + self.ddl.lock().len() * DDL_BYTES
     }
 
     /// The transaction that changed a table's definition last; `TxnId(0)` when none has since the start.

@@ -55,8 +55,15 @@ pub struct Catalog {
     pub schema_names: ById<CompactString>,
     /// Principals, permissions and owners, as committed. Their changes do not raise the version.
     pub security: Arc<Security>,
+    /// Bytes of the definitions of tables and modules; temporary tables are charged to who makes them.
+    pub bytes: usize,
     /// What is made of the tables when it is asked for.
     pub lookups: Lookups,
+}
+
+/// What a table adds to [`Catalog::bytes`].
+fn bytes_of(table: &TableDef) -> usize {
+    if table.is_temporary() { 0 } else { table.memory() }
 }
 
 impl Catalog {
@@ -77,6 +84,7 @@ impl Catalog {
             let name = fold_name(name_of(&table, kind));
             self.constraint_names.insert_mut((schema.clone(), name), id);
         }
+        self.bytes += bytes_of(&table);
         self.by_id.insert_mut(table.object_id, table);
     }
 
@@ -86,6 +94,7 @@ impl Catalog {
         let Some(table) = self.by_id.get(&object_id).cloned() else { return };
         let schema = fold_name(&table.schema);
         self.by_id.remove_mut(&object_id);
+        self.bytes = self.bytes.saturating_sub(bytes_of(&table));
         match table.of_view {
             Some(view) => drop(self.view_rows.remove_mut(&view)),
             None => drop(self.tables.remove_mut(&(schema.clone(), fold_name(&table.name)))),
@@ -122,6 +131,10 @@ impl Catalog {
             let name = (fold_name(&module.schema), fold_name(&module.name));
             self.module_names.insert_mut(name, module.object_id);
         }
+        self.bytes += module.memory();
+        if let Some(before) = self.modules.get(&module.object_id) {
+            self.bytes = self.bytes.saturating_sub(before.memory());
+        }
         self.modules.insert_mut(module.object_id, module);
     }
 
@@ -130,6 +143,7 @@ impl Catalog {
         self.ddl_triggers.retain(|id| *id != object_id);
         let Some(module) = self.modules.get(&object_id).cloned() else { return };
         self.modules.remove_mut(&object_id);
+        self.bytes = self.bytes.saturating_sub(module.memory());
         if !module.is_ddl_trigger() {
             self.module_names.remove_mut(&(fold_name(&module.schema), fold_name(&module.name)));
         }

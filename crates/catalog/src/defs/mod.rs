@@ -5,6 +5,7 @@
 mod catalog;
 mod column;
 mod index;
+mod memory;
 mod state;
 mod table;
 

@@ -28,6 +28,9 @@ pub struct TableState {
     pub usage: Arc<TableUsage>,
     /// Open storage handles by unit and root page (heap, trees), made on first use.
     pub handles: Mutex<HashMap<(UnitId, PageId), Arc<dyn std::any::Any + Send + Sync>>>,
+    /// What is charged for the definition of a temporary table: as long as a catalog or a plan has
+    /// it.
+    pub charged: Mutex<Option<Box<dyn std::any::Any + Send + Sync>>>,
 }
 
 impl TableState {

@@ -7,7 +7,7 @@ mod options;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -145,6 +145,8 @@ pub struct QueryStore {
     /// A [`StoreState`], so that nobody asks for the settings who has nothing to tell.
     state: AtomicU8,
     kept: Mutex<Kept>,
+    /// Bytes of what was kept when somebody asked last.
+    bytes: AtomicU64,
 }
 
 impl QueryStore {
@@ -165,6 +167,14 @@ impl QueryStore {
     /// What is kept, while nobody else looks at it.
     pub fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock()
+    }
+
+    /// Memory of what is kept. Never waits: whoever has it may be the one that asks.
+    pub fn memory(&self) -> usize {
+        if let Some(kept) = self.kept.try_lock() {
+            self.bytes.store(kept.bytes, Relaxed);
+        }
+        usize::try_from(self.bytes.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
     /// Forgets everything.

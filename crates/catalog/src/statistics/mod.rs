@@ -81,6 +81,13 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        const VALUE: usize = 32;
+        let steps = self.histogram.steps.iter().map(|step| size_of::<Step>() + VALUE + step.key.len());
+        size_of::<Measured>() + steps.sum::<usize>()
+    }
+
     /// Different values of the first columns, as far as known.
     pub fn distinct(&self, columns: usize) -> Option<f64> {
         let density = *self.densities.get(columns.checked_sub(1)?)?;
@@ -198,6 +205,13 @@ impl TableStatistics {
     /// All of them, by id.
     pub fn list(&self) -> Vec<Arc<Statistics>> {
         self.list.read().clone()
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        const ONE: usize = 256;
+        let of = |one: &Arc<Statistics>| ONE + one.measured.as_ref().map_or(0, |measured| measured.memory());
+        self.list.read().iter().map(of).sum()
     }
 
     /// What was measured of a column and is known best: of the newest statistics whose first column it is.

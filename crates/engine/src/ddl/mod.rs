@@ -21,6 +21,7 @@ pub mod schemabinding;
 pub mod switch;
 pub mod table_types;
 pub mod tables;
+pub mod temp_memory;
 pub mod temporal;
 pub mod temps;
 pub mod work;

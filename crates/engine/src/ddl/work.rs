@@ -336,6 +336,10 @@ impl Work<'_> {
         before: Option<Arc<TableDef>>,
         after: Option<Arc<TableDef>>,
     ) -> Result<(), SqlError> {
+        if let Some(after) = &after {
+            super::temp_memory::charge(self.core, after)?;
+        }
+        self.core.charge_ddl(before.as_deref())?;
         if let Some(before) = &before {
             crate::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
         }

@@ -9,6 +9,8 @@ use catalog::Db;
 use exec::host::Host;
 use memory::{Clerk, MemoryAccount};
 use pages::BufferPool;
+use txn::LockManager;
+use txn::locks::LockMemory;
 
 use super::options::{InstanceOptions, machine_memory};
 
@@ -105,6 +107,38 @@ pub(super) fn count_logs(host: &Arc<Host>) {
         };
         Some(databases.into_iter().filter_map(of).sum())
     });
+}
+
+/// Locks take memory of the account.
+struct LocksOf(Arc<MemoryAccount>);
+
+impl LockMemory for LocksOf {
+    fn take(&self, bytes: usize, own: usize) -> bool {
+        self.0.charge_fairly(Clerk::Locks, bytes, own).is_ok()
+    }
+
+    fn give(&self, bytes: usize) {
+        self.0.release(Clerk::Locks, bytes);
+    }
+}
+
+/// Owners of many locks take memory of the account.
+pub(super) fn charge_locks(account: &Arc<MemoryAccount>, locks: &LockManager) {
+    locks.set_memory(Box::new(LocksOf(account.clone())));
+}
+
+/// What databases hold that grows with their objects is counted in the account.
+pub(super) fn count_databases(host: &Arc<Host>) {
+    let count = |clerk, of: fn(&Db) -> usize| {
+        let weak = Arc::downgrade(host);
+        host.memory().add_source(clerk, move || {
+            let databases = weak.upgrade()?.databases();
+            Some(databases.iter().map(|db| of(db)).sum())
+        });
+    };
+    count(Clerk::Definitions, Db::definition_memory);
+    count(Clerk::QueryStore, |db| db.query_store().memory());
+    count(Clerk::Storage, |db| db.storage_if_open().map_or(0, |storage| storage.bookkeeping_memory()));
 }
 
 /// What the process has of the machine's memory, in bytes.

@@ -154,8 +154,9 @@ pub(crate) trait BatchTexts: Any + Send + Sync {
 }
 
 /// Locks whose waits end, or do not begin, when the session of their thread is to stop.
-fn lock_manager() -> Arc<LockManager> {
+fn lock_manager(memory: &Arc<MemoryAccount>) -> Arc<LockManager> {
     let locks = LockManager::new();
+    budget::charge_locks(memory, &locks);
     locks.set_interrupted(activity::interrupted);
     locks
 }
@@ -214,6 +215,8 @@ impl Instance {
         let host = Arc::new(Host::new(above, disk.clone(), error_log, query_memory));
         budget::connect(host.memory(), &memory.pool);
         budget::count_logs(&host);
+        budget::count_databases(&host);
+        let locks = lock_manager(host.memory());
         let instance = Arc::new(Instance {
             host,
             disk,
@@ -223,7 +226,7 @@ impl Instance {
             folder_before,
             read_only,
             pool: Arc::new(memory.pool),
-            locks: lock_manager(),
+            locks,
             deadlocks: deadlocks::Deadlocks::default(),
             outcomes: Arc::default(),
             log_waits: Arc::default(),

@@ -264,7 +264,9 @@ fn renew(
     if columns.clone().any(|at| !can_be_measured(table.columns[at].ty)) {
         return Ok(());
     }
-    let measured = Some(Arc::new(sample::measure(db, table, statistics, amount)?));
+    let measured = sample::measure(db, table, statistics, amount)?;
+    crate::ddl::temp_memory::grow(table, measured.memory())?;
+    let measured = Some(Arc::new(measured));
     let renewed = Statistics { measured, no_recompute: options.no_recompute, ..statistics.clone() };
     table.state.statistics.put(renewed);
     Ok(())

@@ -10,7 +10,7 @@ use super::hash::key::{Key, KeyParts, Keys};
 use super::hash::rows::{Place, unpack};
 use super::memory::Share;
 use super::partition::{LEVELS, Part, PartReader, Partitions};
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::aggregate::{Accumulator, AggKind, Aggregate};
 use plan::nodes::{AggregatePlan, Node, Plan};
@@ -61,7 +61,7 @@ impl Source<'_> {
             Source::Part(reader, width) => {
                 batch.reset(*width);
                 keys.clear();
-                while batch.len() < BATCH && reader.advance()? {
+                while !batch.is_full() && reader.advance()? {
                     let (key, row) = reader.row();
                     keys.push(key);
                     unpack(row, batch.push_row())?;
@@ -275,7 +275,7 @@ impl Operator for HashAggregate {
                 self.pass((input, plan), None, rt)?;
             }
         }
-        while out.len() < BATCH {
+        while !out.is_full() {
             if self.finished.next(keys, &plan.aggregates, out.push_row())? {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Apply: the right plan runs once per left row, with parameters set from it. CROSS and OUTER APPLY, and index
 //! nested loop joins, whose inner plan is a seek on the parameters.
 
-use super::{BATCH, Open, Operator, RowSet, other_node};
+use super::{Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::logical::JoinKind;
 use plan::nodes::{ApplyPlan, Node, Plan};
@@ -57,7 +57,7 @@ impl Apply {
         let Some(inner) = &mut self.inner else { return Ok(true) };
         'rows: loop {
             while self.inner_at < self.inner_rows.len() {
-                if out.len() >= BATCH {
+                if out.is_full() {
                     return Ok(false);
                 }
                 let right = self.inner_rows.row(self.inner_at);
@@ -99,7 +99,7 @@ impl Operator for Apply {
         let Node::Apply { left, plan } = &plan.node else { return Err(other_node()) };
         let half = matches!(plan.kind, JoinKind::Semi | JoinKind::Anti);
         out.reset(plan.left_width + if half { 0 } else { plan.right.width() });
-        while out.len() < BATCH {
+        while !out.is_full() {
             if self.at < self.batch.len() {
                 if self.left_row(plan, rt, out)? {
                     self.at += 1;

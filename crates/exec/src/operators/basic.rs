@@ -1,7 +1,7 @@
 //! The small operators: one row, VALUES, system views, filter, projection, concatenation.
 
 use super::large::{LargeRows, may_be_large};
-use super::{BATCH, Open, Operator, RowSet, other_node};
+use super::{Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::{ColId, Expr};
 use plan::nodes::{Node, Plan};
@@ -45,7 +45,7 @@ impl Operator for Values {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let Node::Values(rows) = &plan.node else { return Err(other_node()) };
         out.reset(rows.first().map_or(0, Vec::len));
-        while out.len() < BATCH && self.at < rows.len() {
+        while !out.is_full() && self.at < rows.len() {
             let filled = fill(out.push_row(), &rows[self.at], &[], rt);
             out.or_pop(filled)?;
             self.at += 1;
@@ -266,9 +266,13 @@ impl Operator for Project {
             let row = self.batch.row_mut(i);
             let new = out.push_row();
             let filled = if let Some(large) = &mut self.large {
-                let mut places = new.iter_mut().zip(exprs);
-                places.try_for_each(|(place, e)| {
-                    *place = e.eval(row, rt)?;
+                let ways = &mut self.ways;
+                let mut places = new.iter_mut().zip(exprs).enumerate();
+                places.try_for_each(|(at, (place, e))| {
+                    *place = match ways.get_mut(at) {
+                        Some(way) => way.value(e, row, rt)?,
+                        None => e.eval(row, rt)?,
+                    };
                     large.add_value(place, rt)
                 })
             } else if self.ways.is_empty() {
@@ -281,7 +285,7 @@ impl Operator for Project {
                 })
             };
             out.or_pop(filled)?;
-            if self.large.as_ref().is_some_and(LargeRows::is_enough) {
+            if out.is_full() || self.large.as_ref().is_some_and(LargeRows::is_enough) {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
 use super::memory::Share;
 use super::partition::{Part, PartReader, Partitions};
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{Node, Plan};
 use types::{SqlError, pack_row};
@@ -62,7 +62,7 @@ impl Distinct {
         };
         self.batch.reset(input.width());
         self.keys.clear();
-        while self.batch.len() < BATCH && reader.advance()? {
+        while !self.batch.is_full() && reader.advance()? {
             let (key, row) = reader.row();
             self.keys.push(key);
             unpack(row, self.batch.push_row())?;

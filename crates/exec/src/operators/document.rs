@@ -1,6 +1,6 @@
 //! FOR JSON and FOR XML: all rows become one text, which goes on as one value or, as the result of a statement, in pieces.
 
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use compact_str::CompactString;
 use expr::large::{Held, LARGE};
@@ -87,7 +87,7 @@ impl Operator for Document {
                 self.rest.insert(text)
             }
         };
-        while out.len() < BATCH
+        while !out.is_full()
             && let Some(value) = rest.next()
         {
             out.push_row()[0] = value;

@@ -10,7 +10,7 @@ use super::join_parts::{JoinParts, Joined};
 use super::join_probe::{Probe, Shape};
 use super::memory::Share;
 use super::partition::{Part, Partitions};
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::logical::JoinKind;
 use plan::nodes::{Node, Plan};
@@ -159,7 +159,7 @@ impl HashJoin {
 
     /// Probe rows pass by the table; false when there are no more of them.
     fn pass(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        while out.len() < BATCH {
+        while !out.is_full() {
             if !self.probe.batch.is_empty() {
                 self.probe.run(sides.shape, &mut self.table, rt, out)?;
                 continue;
@@ -246,7 +246,7 @@ impl Operator for HashJoin {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let sides = &Sides::of(plan)?;
         out.reset(sides.shape.width());
-        while out.len() < BATCH {
+        while !out.is_full() {
             let stage = std::mem::replace(&mut self.stage, Stage::Done);
             self.stage = self.step(sides, stage, rt, out)?;
             if matches!(self.stage, Stage::Done) {

@@ -238,7 +238,7 @@ impl Running {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
-        while out.len() < BATCH {
+        while !out.is_full() {
             if !probe.batch.is_empty() {
                 probe.run(shape, table, rt, out)?;
                 continue;
@@ -255,7 +255,7 @@ impl Running {
     fn read_probes(&mut self, width: usize, probe: &mut Probe) -> Result<bool, SqlError> {
         probe.batch.reset(width);
         probe.keys.clear();
-        while probe.batch.len() < BATCH && self.probes.advance()? {
+        while !probe.batch.is_full() && self.probes.advance()? {
             let (key, row) = self.probes.row();
             probe.keys.push(key);
             unpack(row, probe.batch.push_row())?;

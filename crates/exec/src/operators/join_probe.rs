@@ -3,10 +3,10 @@
 //! Guarantees: the rows are the same whichever side is built, and whether the table holds all build rows that a probe row
 //! can meet or a stretch of them after another.
 
+use super::RowSet;
 use super::hash::key::Keys;
 use super::hash::rows::{Place, Rows};
 use super::hash::table::HashTable;
-use super::{BATCH, RowSet};
 use crate::operators::rt::Rt;
 use expr::Pred;
 use plan::logical::JoinKind;
@@ -90,7 +90,7 @@ impl Shape<'_> {
     /// When the probe rows have passed: build rows from a place on that have met none of them, until the result is full.
     /// Gives the place to go on from.
     pub fn lone_builds(&self, rows: &Rows, mut at: Place, out: &mut RowSet) -> Result<Place, SqlError> {
-        while at != Place::NONE && out.len() < BATCH {
+        while at != Place::NONE && !out.is_full() {
             if !rows.is_marked(at) {
                 let (rest, values) = self.sides(out.push_row());
                 rest.fill(Value::Null);
@@ -164,7 +164,7 @@ impl Probe {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         while self.at < self.batch.len() {
-            if out.len() >= BATCH || !self.probe_row(shape, table, rt, out)? {
+            if out.is_full() || !self.probe_row(shape, table, rt, out)? {
                 return Ok(false);
             }
             self.at += 1;
@@ -226,7 +226,7 @@ impl Probe {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         while self.chain != Place::NONE {
-            if out.len() >= BATCH {
+            if out.is_full() {
                 return Ok(false);
             }
             let place = self.chain;
@@ -271,7 +271,7 @@ impl Probe {
     ) -> Result<bool, SqlError> {
         let Some(key) = self.keys.get(self.at) else { return Ok(true) };
         while self.chain != Place::NONE {
-            if out.len() >= BATCH {
+            if out.is_full() {
                 return Ok(false);
             }
             let place = self.chain;

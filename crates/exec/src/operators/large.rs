@@ -1,20 +1,19 @@
 //! Large values in the rows that an operator gives at once.
-//! Guarantees: a batch ends when its large values come to a megabyte; what they take is charged as
-//! long as the batch is at hand, and goes back with the operator. Rows without large values cost a
-//! look at each value.
+//! Guarantees: a batch ends when its values come to 128 KB, so that a statement whose client does not
+//! read keeps no more; a value that is larger is charged as long as its batch is at hand, and goes
+//! back with the operator. Rows without long values cost a look at each value.
 
 use expr::Expr;
-use expr::large::LARGE;
 use memory::{Clerk, Reservation};
 use types::{SqlError, Value};
 
 use super::memory::out_of_memory;
 use super::rt::Rt;
 
-/// Bytes of large values after which a batch ends.
-const MOST: usize = 1 << 20;
+/// Bytes of values after which a batch ends.
+pub const MOST: usize = 128 << 10;
 /// A value below is not counted: a batch of them is no more than other rows are.
-const COUNTED: usize = 4 << 10;
+const COUNTED: usize = 256;
 
 /// The large values of a batch.
 #[derive(Debug, Default)]
@@ -63,7 +62,7 @@ impl LargeRows {
     #[cold]
     fn count(&mut self, bytes: usize, rt: &Rt<'_, '_>) -> Result<bool, SqlError> {
         self.bytes += bytes;
-        if self.bytes >= LARGE {
+        if self.bytes > MOST {
             let account = rt.ctx.session.host().memory();
             let held = self.held.get_or_insert_with(|| Reservation::new(account, Clerk::QueryExecution));
             held.take(self.bytes.saturating_sub(held.used())).map_err(|_| out_of_memory())?;
@@ -99,5 +98,7 @@ fn may_make_large(e: &Expr, rt: &Rt<'_, '_>) -> bool {
 }
 
 fn is_long(ty: types::DataType) -> bool {
-    ty.is_lob() || ty == types::DataType::Xml || ty == types::DataType::SqlVariant
+    // A character takes up to three bytes in UTF-8.
+    let takes_much = ty.length().is_some_and(|length| length.saturating_mul(3) >= COUNTED);
+    ty.is_lob() || ty == types::DataType::Xml || ty == types::DataType::SqlVariant || takes_much
 }

@@ -1,9 +1,9 @@
 //! Lookup: the base rows of locators, in the order in which the input gives those; conditions are tested on the row.
 //! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
 
-use super::large::LargeRows;
+use super::large::{LargeRows, MOST};
 use super::scan::{base_row, read_mode};
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use access::RowBatch;
 use plan::nodes::{Node, Plan};
@@ -43,11 +43,11 @@ impl Operator for Lookup {
         debug_assert!(scan.mode != TableMode::Current && scan.locks.is_none(), "rows of several moments");
         out.reset(scan.width());
         self.large.begin();
-        let mut enough = false;
+        let (mut enough, mut bytes) = (false, 0);
         if self.guard.is_none() && (scan.mode == TableMode::Snapshot || scan.store.lob.is_some()) {
             self.guard = Some(rt.snapshot(&scan.db)?);
         }
-        while out.len() < BATCH && !enough {
+        while !out.is_full() && !enough {
             if self.at >= self.locators.len() {
                 rt.check_cancel()?;
                 self.at = 0;
@@ -62,8 +62,12 @@ impl Operator for Lookup {
             let before = out.len();
             if storage::fetch(&scan.db, &scan.store, locator, mode, &mut self.row)? {
                 base_row(scan, self.row.row(0), scan.locator.then(|| locator.clone()), rt, out)?;
-                if scan.store.lob.is_some() && out.len() > before {
-                    enough = self.large.add(out.row(out.len() - 1), rt)?;
+                if out.len() > before {
+                    bytes += self.row.row(0).len();
+                    enough = bytes >= MOST;
+                    if scan.store.lob.is_some() {
+                        enough |= self.large.add(out.row(out.len() - 1), rt)?;
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::memory::row_bytes;
 use super::outer::{self, Pairs};
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{LoopJoinPlan, Node, Plan};
 use types::{SqlError, Value};
@@ -58,7 +58,7 @@ impl LoopJoin {
         let Some(rows) = &self.rows else { return Ok(true) };
         let left = self.batch.row(self.at);
         while let Some(right) = rows.get(self.inner) {
-            if out.len() >= BATCH {
+            if out.is_full() {
                 return Ok(false);
             }
             let at = self.inner;
@@ -79,7 +79,7 @@ impl Operator for LoopJoin {
         if self.rows.is_none() {
             self.keep(right, rt)?;
         }
-        while out.len() < BATCH && !self.pairs.lefts_ended() {
+        while !out.is_full() && !self.pairs.lefts_ended() {
             if self.at < self.batch.len() {
                 if self.left_row(join, rt, out)? {
                     self.at += 1;

@@ -3,7 +3,7 @@
 
 use super::rows_first::RowsFirst;
 use super::sort::compare_rows;
-use super::{BATCH, Open, Operator, RowSet, other_node};
+use super::{Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{Plan, SortSlot};
 use plan::planner::concat::MergeConcat as Node;
@@ -73,7 +73,7 @@ impl Operator for MergeConcat {
                 }
             }
         }
-        while out.len() < BATCH
+        while !out.is_full()
             && let Some(at) = self.waiting.pop()
         {
             let input = &mut self.inputs[at];

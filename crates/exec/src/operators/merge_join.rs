@@ -272,7 +272,7 @@ impl MergeJoin {
                         shape.lone_right(self.right.batch.row_mut(self.right.at), out);
                     }
                     self.advance_right(shape, rt)?;
-                    if out.len() >= BATCH {
+                    if out.is_full() {
                         return Ok(Stage::Next);
                     }
                 }
@@ -314,7 +314,7 @@ impl MergeJoin {
     ) -> Result<Stage, SqlError> {
         let left_width = shape.join.left_width;
         while self.inner < self.group.len {
-            if out.len() >= BATCH {
+            if out.is_full() {
                 return Ok(Stage::Group);
             }
             let at = self.inner;
@@ -375,7 +375,7 @@ impl MergeJoin {
                 if self.group.is_marked(at) {
                     continue;
                 }
-                if out.len() >= BATCH {
+                if out.is_full() {
                     return Ok(false);
                 }
                 self.group.mark(at);
@@ -395,7 +395,7 @@ impl MergeJoin {
             return Ok(Stage::Rest);
         }
         while self.right.there {
-            if out.len() >= BATCH {
+            if out.is_full() {
                 return Ok(Stage::Rest);
             }
             shape.lone_right(self.right.batch.row_mut(self.right.at), out);
@@ -410,7 +410,7 @@ impl Operator for MergeJoin {
         let Node::MergeJoin { left, right, plan: join } = &plan.node else { return Err(other_node()) };
         let shape = &Shape { left, right, join };
         out.reset(shape.width());
-        while out.len() < BATCH {
+        while !out.is_full() {
             self.stage = match self.stage {
                 Stage::Next => self.next_left(shape, rt, out)?,
                 Stage::Group => self.join_group(shape, rt, out)?,

@@ -54,6 +54,9 @@ use types::{SqlError, Value};
 /// Rows that an operator aims to put in a batch.
 pub const BATCH: usize = 128;
 
+/// Values of a batch: wide rows are given a few at a time.
+const VALUES: usize = 16 << 10;
+
 /// An operator that runs.
 pub trait Operator: Send {
     /// Replaces `out` by the next rows; false when there are none. `plan` is the node that it was started for, at every
@@ -130,6 +133,12 @@ impl RowSet {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// Whether it has as many rows as an operator gives at once.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.rows >= BATCH || self.rows * self.width >= VALUES
     }
 
     /// Values per row.

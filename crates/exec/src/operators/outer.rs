@@ -1,7 +1,7 @@
 //! What becomes of the rows of a join, whatever finds the pairs: residual conditions, semi and anti joins, rows without a
 //! partner on either side. Guarantee: all join operators treat the kinds of joins alike.
 
-use super::{BATCH, RowSet};
+use super::RowSet;
 use crate::operators::rt::Rt;
 use plan::logical::JoinKind;
 use plan::nodes::LoopJoinPlan;
@@ -89,7 +89,7 @@ impl Pairs {
     /// FULL JOIN, when the left rows have passed: right rows that met none of them. Their values are taken.
     pub fn unmatched(&mut self, join: &LoopJoinPlan, rights: &mut [Box<[Value]>], out: &mut RowSet) {
         let (JoinKind::Full, Some(at)) = (join.kind, &mut self.rest) else { return };
-        while out.len() < BATCH && *at < rights.len() {
+        while !out.is_full() && *at < rights.len() {
             if !self.matched[*at] {
                 let row = out.push_row();
                 row[..join.left_width].fill(Value::Null);

@@ -4,7 +4,7 @@
 use super::memory::Share;
 use super::row_store::{Cursor, RowStore};
 use super::rt::Rt;
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::output::Sink;
 use plan::nodes::{Node, Plan};
 use types::{SqlError, Value, pack_row};
@@ -66,7 +66,7 @@ impl Operator for Routine {
                 none.insert(kept.rows)
             }
         };
-        while out.len() < BATCH && self.at < rows.len() {
+        while !out.is_full() && self.at < rows.len() {
             rows.read(self.at, &mut self.cursor, out.push_row())?;
             self.at += 1;
         }

@@ -1,7 +1,7 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
-use super::large::LargeRows;
+use super::large::{LargeRows, MOST};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
@@ -453,7 +453,7 @@ impl Operator for Scan {
             self.look(plan, rt)?;
             self.source = Some(self.start(plan, rt)?);
         }
-        let mut enough = false;
+        let (mut enough, mut bytes) = (false, 0);
         while out.len() < self.most && !enough {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
@@ -468,8 +468,13 @@ impl Operator for Scan {
                 if !waited && !self.batch.is_ghost(i) {
                     self.row(plan, i, rt, out)?;
                 }
-                if plan.store.lob.is_some() && out.len() > before {
-                    enough = self.large.add(out.row(out.len() - 1), rt)?;
+                if out.len() > before {
+                    let base = (!self.lookup.is_empty()).then(|| self.lookup.row(0));
+                    bytes += base.unwrap_or_else(|| self.batch.row(i)).len();
+                    enough = out.is_full() || bytes >= MOST;
+                    if plan.store.lob.is_some() {
+                        enough |= self.large.add(out.row(out.len() - 1), rt)?;
+                    }
                 }
             }
         }

@@ -137,7 +137,7 @@ impl Operator for Sort {
             }
             Some(Rows::All(sorted, left)) => {
                 rt.check_cancel()?;
-                while *left > 0 && out.len() < BATCH {
+                while *left > 0 && !out.is_full() {
                     let Some((_, packed)) = sorted.next_record()? else { break };
                     *left -= 1;
                     unpack_row(packed, out.push_row())

@@ -3,7 +3,7 @@
 //! groups come out in the order of the input.
 
 use super::hash::key::{Key, KeyParts, Keys};
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::aggregate::{Accumulator, Aggregate};
 use plan::nodes::{AggregatePlan, Node, Plan};
@@ -127,7 +127,7 @@ impl Operator for StreamAggregate {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let Node::Aggregate { input, plan } = &plan.node else { return Err(other_node()) };
         out.reset(plan.keys.len() + plan.aggregates.len());
-        while out.len() < BATCH && !self.ended {
+        while !out.is_full() && !self.ended {
             if self.take(plan, rt)? {
                 self.end(plan, rt, out)?;
                 self.begin(plan, rt)?;

@@ -2,7 +2,7 @@
 
 use super::row_store::{Cursor, RowStore};
 use super::sort::compare_rows;
-use super::{BATCH, Operator, RowSet, other_node};
+use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{Node, Plan, TopPlan};
 use types::{SqlError, Value, pack_row};
@@ -107,7 +107,7 @@ impl TopState {
     ) -> Result<bool, SqlError> {
         let Some(kept) = &mut self.kept else { return input.next(plan, rt, out) };
         out.reset(kept.width);
-        while out.len() < BATCH && kept.at < kept.rows.len() {
+        while !out.is_full() && kept.at < kept.rows.len() {
             kept.rows.read(kept.at, &mut kept.cursor, out.push_row())?;
             kept.at += 1;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::memory::row_bytes;
 use super::rt::Rt;
-use super::{BATCH, Open, Operator, RowSet, other_node};
+use super::{Open, Operator, RowSet, other_node};
 use crate::state::changes::KeptRows;
 use plan::nodes::{Node, Plan};
 use types::{SqlError, Value};
@@ -26,7 +26,7 @@ impl Operator for Work {
             Some(rows) => rows,
             none => none.insert(rt.kept_rows(*source)?),
         };
-        while out.len() < BATCH && self.at < rows.len() {
+        while !out.is_full() && self.at < rows.len() {
             let row = rows.row(self.at);
             for (place, at) in out.push_row().iter_mut().zip(keep) {
                 *place = row.get(*at).cloned().unwrap_or(Value::BigInt(self.at as i64));

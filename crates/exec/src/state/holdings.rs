@@ -4,6 +4,7 @@
 //! goes back with the session.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use memory::{Clerk, MemoryAccount, Reservation};
 use types::SqlError;
@@ -24,22 +25,27 @@ pub enum Holding {
     Prepared,
     /// Application locks.
     ApplicationLocks,
+    /// Savepoints, and what definitions were before the transaction changed them.
+    Transaction,
 }
 
 /// How many kinds there are.
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 
 /// What a session keeps.
 #[derive(Debug)]
 pub struct Holdings {
     charged: Reservation,
     by_kind: [usize; KINDS],
+    /// Bytes of the definitions of its temporary tables, which are charged with these.
+    pub temporary: Arc<AtomicUsize>,
 }
 
 impl Holdings {
     /// Nothing.
     pub fn new(account: &Arc<MemoryAccount>) -> Holdings {
-        Holdings { charged: Reservation::in_steps(account, Clerk::Sessions, STEP), by_kind: [0; KINDS] }
+        let charged = Reservation::in_steps(account, Clerk::Sessions, STEP);
+        Holdings { charged, by_kind: [0; KINDS], temporary: Arc::default() }
     }
 
     /// Bytes of a kind.

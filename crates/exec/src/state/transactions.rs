@@ -55,6 +55,12 @@ pub struct NamedSavepoint {
     counts: usize,
 }
 
+impl NamedSavepoint {
+    fn held(&self) -> usize {
+        size_of::<NamedSavepoint>() + self.places.capacity() * size_of::<(i32, Savepoint)>()
+    }
+}
+
 /// Everything transactional that a session keeps.
 #[derive(Default)]
 pub struct Transactions {

@@ -87,7 +87,7 @@ impl Store {
     }
 
     fn free_now(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
-        self.alloc.units.lock().retain(|_, open| open.id != unit);
+        self.alloc.units.lock().remove(unit);
         // Freed before, and then its file was cut or given up: there may be no map page that says so.
         if !self.file(first_iam).is_ok_and(|file| first_iam.page < file.pages()) {
             return Ok(());

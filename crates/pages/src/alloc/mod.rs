@@ -10,6 +10,7 @@ mod free;
 mod lend;
 mod maps;
 mod name;
+mod open_units;
 mod release;
 mod reserve;
 mod space;
@@ -99,7 +100,9 @@ impl Run {
 pub(crate) struct AllocState {
     space: Mutex<HashMap<u16, Arc<Mutex<FreeExtents>>>>,
     fill: Mutex<HashMap<u16, Fill>>,
-    units: Mutex<HashMap<PageId, Arc<unit::UnitInner>>>,
+    units: Mutex<open_units::OpenUnits>,
+    /// Extents that open units know of.
+    mapped: unit::Mapped,
     bars: Bars,
     /// One growth at a time.
     grow: Mutex<()>,

@@ -49,7 +49,6 @@ impl Store {
     pub fn rename_unit(&self, unit: &Unit, name: PageId) -> Result<(), PageError> {
         iam_of(&*self.read(name)?, name, Some(unit.id()))?;
         let mut units = self.alloc.units.lock();
-        units.retain(|_, open| open.id != unit.id());
         units.insert(name, Arc::clone(&unit.0));
         unit.0.name.lock().0 = name;
         Ok(())

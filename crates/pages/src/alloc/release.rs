@@ -155,6 +155,7 @@ fn take_idle(unit: &Unit, wanted: Wanted<'_>) -> Vec<ExtentId> {
     let idle = |e: &ExtentId| free.contains_key(e) && !own.contains(e);
     let mut gone: Vec<ExtentId> = state.extents.extract_if(.., |e| idle(e)).collect();
     state.free.retain(|page| !idle(&page.extent()));
+    unit.0.tell_extents(&state);
     gone.sort_unstable();
     gone
 }
@@ -171,6 +172,7 @@ fn take_last(unit: &Unit, iam: Iam) -> bool {
     }
     state.extents.retain(|e| *e != own);
     state.free.retain(|page| page.extent() != own);
+    unit.0.tell_extents(&state);
     true
 }
 
@@ -181,4 +183,5 @@ fn put_back(unit: &Unit, extents: impl Iterator<Item = ExtentId>, skip: usize) {
         state.extents.push(extent);
         state.free.extend(extent.pages().skip(skip));
     }
+    unit.0.tell_extents(&state);
 }

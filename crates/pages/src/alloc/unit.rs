@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Offset in an IAM page's body of: file u16, interval u32.
 const AT_META: usize = 8000;
@@ -29,6 +29,13 @@ pub(super) struct Iam {
     pub file: u16,
     pub interval: u32,
 }
+
+/// How many extents all open units of a store know of.
+pub(super) type Mapped = Arc<AtomicUsize>;
+
+/// Bytes of an open unit, and of each of its extents with the pages there that have room.
+const UNIT_BYTES: usize = 1 << 10;
+const EXTENT_BYTES: usize = 24;
 
 #[derive(Debug, Default)]
 pub(super) struct UnitState {
@@ -59,6 +66,24 @@ pub(crate) struct UnitInner {
     pub(super) turn: Mutex<()>,
     /// There are `touched` extents.
     pub(super) may_release: AtomicBool,
+    /// What it adds to the extents that all units know of, told at the last change.
+    told: AtomicUsize,
+    mapped: Mapped,
+}
+
+impl UnitInner {
+    /// The extents of `state`, this unit's, have changed.
+    pub(super) fn tell_extents(&self, state: &UnitState) {
+        let now = state.extents.len();
+        let before = self.told.swap(now, Ordering::Relaxed);
+        self.mapped.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
+    }
+}
+
+impl Drop for UnitInner {
+    fn drop(&mut self) {
+        self.mapped.fetch_sub(self.told.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
 }
 
 /// Handle of an allocation unit; clones share one state.
@@ -235,11 +260,21 @@ impl Store {
         let (state, turn) = (Mutex::new(state), Mutex::new(()));
         let name_root = Mutex::new((name, PageId::NONE));
         let flag = || AtomicBool::new(false);
-        let inner =
-            UnitInner { id, filegroup, name: name_root, moving: flag(), state, turn, may_release: flag() };
+        let inner = UnitInner {
+            id,
+            filegroup,
+            name: name_root,
+            moving: flag(),
+            state,
+            turn,
+            may_release: flag(),
+            told: AtomicUsize::new(0),
+            mapped: Arc::clone(&self.alloc.mapped),
+        };
+        inner.tell_extents(&inner.state.lock());
         // Two threads may open a unit at once, perhaps by different names: the first one's handle counts.
         let mut units = self.alloc.units.lock();
-        if let Some(open) = units.values().find(|u| u.id == id) {
+        if let Some(open) = units.numbered(id) {
             return Unit(Arc::clone(open));
         }
         let inner = Arc::new(inner);
@@ -303,7 +338,7 @@ impl Store {
         if self.pfs_byte(first_iam)? & PFS_ALLOCATED == 0 {
             return Err(PageError::NoSuchPage { page: first_iam });
         }
-        if let Some(open) = self.alloc.units.lock().get(&first_iam).filter(|u| u.id == unit) {
+        if let Some(open) = self.alloc.units.lock().named(first_iam).filter(|u| u.id == unit) {
             return Ok(Unit(Arc::clone(open)));
         }
         let mut state = UnitState::default();
@@ -316,10 +351,17 @@ impl Store {
         Ok(self.register_unit(unit, filegroup, state, first_iam))
     }
 
+    /// Memory of what is known of the open units: about, and without asking each of them.
+    #[must_use]
+    pub fn unit_memory(&self) -> usize {
+        let units = self.alloc.units.lock().len();
+        units * UNIT_BYTES + self.alloc.mapped.load(Ordering::Relaxed) * EXTENT_BYTES
+    }
+
     /// An open unit by its number.
     #[must_use]
     pub fn known_unit(&self, id: UnitId) -> Option<Unit> {
-        self.alloc.units.lock().values().find(|u| u.id == id).map(|u| Unit(Arc::clone(u)))
+        self.alloc.units.lock().numbered(id).map(|u| Unit(Arc::clone(u)))
     }
 
     /// Looks a unit up by its number: among the open ones, else through the allocation maps of all files (its first IAM

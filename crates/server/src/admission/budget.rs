@@ -81,6 +81,8 @@ pub struct Share {
     /// The login's number; 0 stands for all clients that have not said yet who they are.
     pub login: i32,
     administrator: AtomicBool,
+    /// Its open sessions.
+    sessions: AtomicUsize,
     held: [Count; Purpose::ALL.len()],
 }
 
@@ -88,7 +90,7 @@ impl Share {
     /// Nothing, for so many lanes.
     pub fn new(login: i32, lanes: usize) -> Share {
         let held = std::array::from_fn(|_| Count::new(lanes));
-        Share { login, administrator: AtomicBool::new(false), held }
+        Share { login, administrator: AtomicBool::new(false), sessions: AtomicUsize::new(0), held }
     }
 
     /// Whether its login is a sysadmin.
@@ -99,6 +101,22 @@ impl Share {
     /// Its login is a sysadmin, or is none.
     pub fn set_administrator(&self, is: bool) {
         self.administrator.store(is, Ordering::Relaxed);
+    }
+
+    /// Its open sessions.
+    pub fn sessions(&self) -> usize {
+        self.sessions.load(Ordering::Relaxed)
+    }
+
+    /// It has one more.
+    pub fn session_opened(&self) {
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has one less.
+    pub fn session_closed(&self) {
+        let before = self.sessions.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(before > 0, "a session is closed that was not open");
     }
 
     /// Worker threads that it holds.

@@ -33,12 +33,19 @@ impl TestServer {
     }
 
     pub fn with(change: impl FnOnce(&mut ServerOptions)) -> TestServer {
+        TestServer::open(|o| o.memory_bytes = Some(64 << 20), change)
+    }
+
+    /// With so much memory for everything.
+    pub fn of_memory(bytes: u64) -> TestServer {
+        TestServer::open(|o| o.process_bytes = Some(bytes), |_| {})
+    }
+
+    fn open(of: impl FnOnce(&mut InstanceOptions), change: impl FnOnce(&mut ServerOptions)) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
-        let instance = Instance::open(InstanceOptions {
-            memory_bytes: Some(64 << 20),
-            ..InstanceOptions::new(folder.path())
-        })
-        .unwrap();
+        let mut instance = InstanceOptions::new(folder.path());
+        of(&mut instance);
+        let instance = Instance::open(instance).unwrap();
         let mut options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), folder.path());
         change(&mut options);
         instance.set_sa_password(PASSWORD).unwrap();

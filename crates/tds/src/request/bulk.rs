@@ -12,6 +12,9 @@ use crate::tokens::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
 
+/// Room that the buffer keeps behind a large row.
+const KEEP: usize = 64 << 10;
+
 /// What the reader has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BulkEvent {
@@ -63,8 +66,16 @@ impl BulkReader {
         if self.used > 0 {
             self.buffer.drain(..self.used);
             self.used = 0;
+            if self.buffer.len() < KEEP {
+                self.buffer.shrink_to(KEEP);
+            }
         }
         self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Memory that is held by bytes that are not used up.
+    pub fn held(&self) -> usize {
+        self.buffer.capacity()
     }
 
     /// Says that no more bytes come.

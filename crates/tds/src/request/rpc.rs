@@ -7,7 +7,7 @@ use crate::column::push_b_varchar;
 use crate::decode::{Place, decode_value};
 use crate::encode::encode_at;
 use crate::error::TdsError;
-use crate::limits::{Budget, Limits, MAX_PARAMETERS};
+use crate::limits::{Budget, Grant, Limits, MAX_PARAMETERS};
 use crate::reader::Reader;
 use crate::request::Headers;
 use crate::request::tvp::TableValue;
@@ -159,7 +159,7 @@ pub struct RpcReader<'a> {
     reader: Reader<'a>,
     version: TdsVersion,
     headers: Headers,
-    budget: Budget,
+    budget: Budget<'a>,
     started: bool,
     failed: bool,
 }
@@ -171,6 +171,11 @@ impl<'a> RpcReader<'a> {
         let headers = Headers::read(&mut reader, version)?;
         let budget = Budget::new(limits);
         Ok(RpcReader { reader, version, headers, budget, started: false, failed: false })
+    }
+
+    /// What is decoded of a call is taken from somebody until the next call is read.
+    pub fn set_grant(&mut self, grant: &'a mut dyn Grant) {
+        self.budget.set_grant(grant);
     }
 
     /// What stood in front.

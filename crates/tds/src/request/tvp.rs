@@ -54,7 +54,7 @@ impl TableValue {
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         version: TdsVersion,
-        budget: &mut Budget,
+        budget: &mut Budget<'_>,
     ) -> Result<TableValue, TdsError> {
         if !reader.b_varchar()?.is_empty() {
             return Err(wrong(8047, "has a non-zero length database name specified"));
@@ -112,7 +112,7 @@ impl TableValue {
         }
     }
 
-    fn read_rows(&mut self, reader: &mut Reader<'_>, budget: &mut Budget) -> Result<(), TdsError> {
+    fn read_rows(&mut self, reader: &mut Reader<'_>, budget: &mut Budget<'_>) -> Result<(), TdsError> {
         loop {
             match reader.u8()? {
                 END => return Ok(()),

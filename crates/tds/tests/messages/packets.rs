@@ -132,3 +132,39 @@ fn bulk_data_is_streamed_beyond_the_limit() {
     assert_eq!((got, ends), (payload, 1));
     assert!(!reader.is_mid_message());
 }
+
+#[test]
+fn a_refused_message_is_read_to_its_end() {
+    let mut reader = MessageReader::new(100, true);
+    reader.set_limit(1000);
+    let mut bytes = message(PacketType::SqlBatch, &[1; 5000], 512, 0);
+    bytes.extend(message(PacketType::SqlBatch, &[2; 1000], 512, 0));
+    let mut seen = Vec::new();
+    for piece in bytes.chunks(77) {
+        let mut input = piece;
+        while let Some(event) = reader.read(&mut input).unwrap() {
+            let Event::Message(message) = event else { panic!("{event:?}") };
+            seen.push((message.payload.len(), message.refused));
+        }
+        assert!(reader.held() <= 1000);
+    }
+    assert_eq!(seen, [(0, true), (1000, false)], "beyond the limit");
+
+    // Where there is no memory for what comes of it.
+    let bytes = message(PacketType::SqlBatch, &[1; 900], 512, 0);
+    let (mut first, mut rest) = bytes.split_at(600);
+    assert_eq!(reader.read(&mut first), Ok(None));
+    assert!(reader.held() > 500);
+    reader.refuse();
+    assert_eq!(reader.held(), 0);
+    let Ok(Some(Event::Message(refused))) = reader.read(&mut rest) else { panic!("no message") };
+    assert!(refused.refused && refused.payload.is_empty());
+
+    // An attention ends one that is refused.
+    let mut bytes = message(PacketType::SqlBatch, &[1; 5000], 512, 0);
+    bytes.truncate(4 * 512);
+    bytes.extend(message(PacketType::Attention, &[], 512, 0));
+    let mut input = &bytes[..];
+    let Ok(Some(Event::Message(attention))) = reader.read(&mut input) else { panic!("no message") };
+    assert_eq!((attention.kind, attention.refused), (PacketType::Attention, false));
+}

@@ -146,6 +146,45 @@ fn errors_name_the_parameter() {
     assert_eq!(reader.next_call().unwrap_err().to_sql_error().number, 701);
 }
 
+/// So many bytes, and the most that were taken at once.
+struct Bytes {
+    left: usize,
+    taken: usize,
+    most: usize,
+}
+
+impl tds::Grant for Bytes {
+    fn take(&mut self, bytes: usize) -> bool {
+        let enough = bytes <= self.left - self.taken;
+        if enough {
+            self.taken += bytes;
+            self.most = self.most.max(self.taken);
+        }
+        enough
+    }
+
+    fn give_all(&mut self) {
+        self.taken = 0;
+    }
+}
+
+#[test]
+fn values_of_a_call_are_granted_until_the_next_one() {
+    let ty = tds::encode::type_of(types::DataType::VarChar(types::Len::Max));
+    let long = || RpcParam::new("@s", ty, Value::str("x".repeat(100_000)));
+    let call = |params: usize| RpcRequest::new(Procedure::Name("p".into()), vec![long(); params]);
+    let payload = one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call(3), call(3), call(9)]).unwrap());
+    let mut memory = Bytes { left: 500_000, taken: 0, most: 0 };
+    let mut reader = RpcReader::new(&payload.payload, TdsVersion::V7_4, Limits::default()).unwrap();
+    reader.set_grant(&mut memory);
+    assert_eq!(reader.next_call().unwrap().unwrap().params.len(), 3);
+    assert_eq!(reader.next_call().unwrap().unwrap().params.len(), 3, "the first call's values are gone");
+    let refused = reader.next_call().unwrap_err();
+    assert_eq!((refused.to_sql_error().number, refused.after()), (701, tds::AfterError::Continue));
+    drop(reader);
+    assert!(memory.most > 300_000 && memory.most <= 500_000, "{}", memory.most);
+}
+
 #[test]
 fn transaction_requests() {
     let name = || "t\u{e4}".to_owned();

@@ -15,6 +15,7 @@ use super::deadlocks::Deadlock;
 use super::modes::LockMode;
 use super::monitor::Monitor;
 use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
+use super::owner::LockMemory;
 use super::table::{Asked, Bucket};
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
 use pages::TxnId;
@@ -42,6 +43,8 @@ pub struct LockManager {
     pub(super) waits: LockWaits,
     /// Whether what this thread does is to stop.
     interrupted: OnceLock<fn() -> bool>,
+    /// Where owners of many locks take memory.
+    memory: OnceLock<Box<dyn LockMemory>>,
 }
 
 impl std::fmt::Debug for LockManager {
@@ -65,6 +68,7 @@ impl LockManager {
             next_ticket: AtomicU64::new(1),
             waits: LockWaits::default(),
             interrupted: OnceLock::new(),
+            memory: OnceLock::new(),
         })
     }
 
@@ -73,6 +77,16 @@ impl LockManager {
     pub fn set_interrupted(&self, interrupted: fn() -> bool) {
         // A second one would be the same function.
         let _ = self.interrupted.set(interrupted);
+    }
+
+    /// Where owners of many locks take memory; without one there is no bound. The first call holds.
+    pub fn set_memory(&self, memory: Box<dyn LockMemory>) {
+        // A second one would be of the same instance.
+        let _ = self.memory.set(memory);
+    }
+
+    pub(super) fn memory(&self) -> Option<&dyn LockMemory> {
+        self.memory.get().map(|memory| &**memory)
     }
 
     /// What is told of each deadlock, by the thread that broke it. It must not wait for locks. The

@@ -1,5 +1,6 @@
 //! What one transaction or session holds: the cache that makes locking again free.
-//! Guarantees: everything held is released at the latest when the owner is dropped.
+//! Guarantees: everything held is released at the latest when the owner is dropped; an owner of more
+//! than a few hundred locks has taken memory for them ([`LockMemory`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,19 @@ use super::waits::{LockError, WaitArgs};
 
 /// Beyond this many locks a hash index finds them.
 const LINEAR: usize = 16;
+
+/// Bytes of a lock: with its owner, in the index there, in the lock table.
+const LOCK_BYTES: usize = 320;
+/// Locks for which memory is taken at once. An owner of fewer asks nobody.
+const STEP: usize = 256;
+
+/// Whose memory locks take.
+pub trait LockMemory: Send + Sync {
+    /// Takes bytes for an owner that then holds `own`; false when there are not so many.
+    fn take(&self, bytes: usize, own: usize) -> bool;
+    /// Gives bytes back.
+    fn give(&self, bytes: usize);
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Held {
@@ -30,6 +44,8 @@ pub struct LockOwner {
     held: SmallVec<[Held; 4]>,
     index: HashMap<Resource, usize, FastBuild>,
     statement_locks: usize,
+    /// Locks for which memory is taken.
+    paid: usize,
 }
 
 impl LockOwner {
@@ -37,7 +53,14 @@ impl LockOwner {
     /// waited for as one.
     pub fn new(manager: Arc<LockManager>, session: u32) -> Self {
         let who = Who { id: manager.new_owner(), session };
-        LockOwner { manager, who, held: SmallVec::new(), index: HashMap::default(), statement_locks: 0 }
+        LockOwner {
+            manager,
+            who,
+            held: SmallVec::new(),
+            index: HashMap::default(),
+            statement_locks: 0,
+            paid: 0,
+        }
     }
 
     /// Its identity.
@@ -71,8 +94,31 @@ impl LockOwner {
         }
     }
 
+    /// Takes memory for the next locks.
+    #[cold]
+    fn pay(&mut self, resource: Resource) -> Result<(), LockError> {
+        let Some(memory) = self.manager.memory() else { return Ok(()) };
+        if !memory.take(STEP * LOCK_BYTES, (self.paid + STEP) * LOCK_BYTES) {
+            return Err(LockError::NoMemory { resource });
+        }
+        self.paid += STEP;
+        Ok(())
+    }
+
+    /// Gives the memory of so many locks back.
+    #[cold]
+    fn give(&mut self, locks: usize) {
+        self.paid -= locks;
+        if let Some(memory) = self.manager.memory() {
+            memory.give(locks * LOCK_BYTES);
+        }
+    }
+
     fn forget(&mut self, i: usize) -> Held {
         let gone = self.held.swap_remove(i);
+        if self.paid > 0 && self.held.len() + STEP <= self.paid {
+            self.give(STEP);
+        }
         // At LINEAR or below the index is not consulted; it is rebuilt when the list grows past that again.
         if self.held.len() > LINEAR {
             self.index.remove(&gone.resource);
@@ -101,6 +147,9 @@ impl LockOwner {
         statement: bool,
     ) -> Result<(), LockError> {
         let Some(i) = self.find(&r) else {
+            if self.held.len() >= self.paid + STEP {
+                self.pay(r)?;
+            }
             let mode = self.manager.lock(self.who, r, mode, args)?;
             self.statement_locks += usize::from(statement);
             self.remember(Held { resource: r, mode, statement });
@@ -168,6 +217,11 @@ impl LockOwner {
     pub fn release_all(&mut self) {
         for h in self.held.drain(..) {
             self.manager.unlock(self.who.id, h.resource);
+        }
+        if self.paid > 0 {
+            // It had very many.
+            (self.held, self.index) = (SmallVec::new(), HashMap::default());
+            self.give(self.paid);
         }
         self.index.clear();
         self.statement_locks = 0;

@@ -241,6 +241,9 @@ impl Entry {
     }
 }
 
+/// Resources for which a bucket keeps room.
+const ROOM: usize = 32;
+
 /// The locked resources of one hash bucket. The last one that became idle stays, so that a lock
 /// that is taken and given back again and again moves nothing.
 #[derive(Debug, Default)]
@@ -289,6 +292,10 @@ impl Bucket {
     pub fn tidy(&mut self, i: usize) {
         if self.0.len() > 1 && self.0[i].1.is_idle() {
             self.0.swap_remove(i);
+            // What many locks have taken goes back when they are gone.
+            if self.0.capacity() > ROOM && self.0.len() < self.0.capacity() / 4 {
+                self.0.shrink_to(self.0.len() * 2);
+            }
         }
     }
 }

@@ -285,3 +285,61 @@ fn many_holders_agree_with_a_plain_list() {
         }
     }
 }
+
+/// Memory for so many bytes of locks.
+struct Few(AtomicI64);
+
+impl LockMemory for Few {
+    fn take(&self, bytes: usize, own: usize) -> bool {
+        assert!(own >= bytes, "what is asked for is part of what is then held");
+        let enough = self.0.load(Ordering::SeqCst) >= bytes as i64;
+        if enough {
+            self.0.fetch_sub(bytes as i64, Ordering::SeqCst);
+        }
+        enough
+    }
+
+    fn give(&self, bytes: usize) {
+        self.0.fetch_add(bytes as i64, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn many_locks_take_memory_and_few_do_not() {
+    const MEMORY: i64 = 1 << 20;
+    let (m, mut o) = owners(2);
+    let memory: &'static Few = Box::leak(Box::new(Few(AtomicI64::new(MEMORY))));
+    struct Shared(&'static Few);
+    impl LockMemory for Shared {
+        fn take(&self, bytes: usize, own: usize) -> bool {
+            self.0.take(bytes, own)
+        }
+        fn give(&self, bytes: usize) {
+            self.0.give(bytes);
+        }
+    }
+    m.set_memory(Box::new(Shared(memory)));
+    let key = |hash| Resource { db: 1, what: What::Key { unit: 1, hash } };
+    let mut taken = 0;
+    let refused = loop {
+        match o[0].lock(key(taken), S, now()) {
+            Ok(()) => taken += 1,
+            Err(e) => break e,
+        }
+    };
+    assert_eq!(refused, LockError::NoMemory { resource: key(taken) });
+    assert!(taken > 2000 && taken < 20_000, "{taken}");
+    // What it has it can lock again; others have a few locks in any case.
+    o[0].lock(key(0), X, now()).unwrap();
+    (0..200).for_each(|id| o[1].lock(table(id), S, now()).unwrap());
+    assert!(o[1].lock(key(1), X, now()).is_err(), "what was granted is held");
+    for hash in 0..taken / 2 {
+        assert!(o[0].unlock(&key(hash)));
+    }
+    let left = memory.0.load(Ordering::SeqCst);
+    assert!(left > MEMORY / 3, "half of it is back: {left}");
+    (0..100).for_each(|hash| o[0].lock(key(hash), S, now()).unwrap());
+    o[0].release_all();
+    assert_eq!(memory.0.load(Ordering::SeqCst), MEMORY);
+    assert!(o[0].is_empty() && m.list(None).len() == 200);
+}

@@ -22,6 +22,9 @@ pub enum LockError {
     /// The wait was ended from outside (KILL, attention).
     #[error("lock wait on {resource:?} cancelled")]
     Cancelled { resource: Resource },
+    /// There is no memory for more locks of this owner (1204).
+    #[error("no memory for a lock on {resource:?}")]
+    NoMemory { resource: Resource },
 }
 
 /// How a request waits when it must.

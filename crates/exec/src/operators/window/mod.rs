@@ -123,7 +123,7 @@ impl Operator for Window {
         if let Some(operator) = self.input.take() {
             self.partition = Some(Partition::new(operator, on, rt)?);
         }
-        while out.len() < BATCH {
+        while !out.is_full() {
             let filled = self.row(on, rt, out.push_row());
             if !out.or_pop(filled)? {
                 out.pop_row();

@@ -5,8 +5,10 @@
 
 use super::{NamedSavepoint, OpenTxn, Transactions};
 use crate::state::core::SessionCore;
+use crate::state::holdings::Holding;
+use catalog::change::DdlChange;
 use catalog::errors::{self, db_error};
-use catalog::fold_name;
+use catalog::{TableDef, fold_name};
 use std::sync::atomic::Ordering;
 use txn::{Durability, Txn, TxnError};
 use types::SqlError;
@@ -105,8 +107,8 @@ impl SessionCore {
             }
             self.transactions.open.push(open);
         }
-        self.after_ddl_undo();
         self.transactions.savepoints.truncate(at + 1);
+        self.after_ddl_undo();
         result
     }
 
@@ -129,7 +131,15 @@ impl SessionCore {
             places.push((open.db.id(), place));
         }
         let (ddl, counts) = (self.transactions.ddl.len(), self.transactions.counts.save());
-        self.transactions.savepoints.push(NamedSavepoint { name: name.into(), places, ddl, counts });
+        let saved = NamedSavepoint { name: name.into(), places, ddl, counts };
+        let list = &mut self.transactions.savepoints;
+        // Nobody can go back to an older one of the name with none between: a loop keeps one.
+        if list.last().is_some_and(|last| fold_name(&last.name) == fold_name(name)) {
+            list.pop();
+        } else {
+            self.holdings.add(Holding::Transaction, saved.held())?;
+        }
+        self.transactions.savepoints.push(saved);
         Ok(())
     }
 
@@ -153,6 +163,7 @@ impl SessionCore {
         self.transaction_ended(false);
         self.doomed = false;
         self.transactions.savepoints.clear();
+        self.release_transaction_memory();
     }
 
     pub(super) fn undo_all_open(&mut self) {
@@ -173,6 +184,7 @@ impl SessionCore {
     pub(super) fn commit_open(&mut self, durability: Durability) -> Result<(), SqlError> {
         self.transactions.counts.clear();
         self.transactions.savepoints.clear();
+        self.release_transaction_memory();
         self.transactions.began = None;
         if self.transactions.open.is_empty() {
             return Ok(());
@@ -209,6 +221,7 @@ impl SessionCore {
             change.committed(self.spid());
         }
         self.transactions.ddl_mark = 0;
+        self.release_transaction_memory();
         // Keeps its memory for the next transaction.
         if self.transactions.open.is_empty() {
             self.transactions.open = list;
@@ -234,6 +247,26 @@ impl SessionCore {
     pub(super) fn after_ddl_undo(&mut self) {
         for change in self.transactions.undone.drain(..) {
             change.free_created();
+        }
+        self.release_transaction_memory();
+    }
+
+    /// Charges a change of schema that is about to be made of a table, until the transaction ends.
+    ///
+    /// # Errors
+    /// 701.
+    pub fn charge_ddl(&mut self, before: Option<&TableDef>) -> Result<(), SqlError> {
+        self.holdings.add(Holding::Transaction, DdlChange::held_for(before))
+    }
+
+    /// Savepoints and changes of schema may have gone.
+    fn release_transaction_memory(&mut self) {
+        let charged = self.holdings.of(Holding::Transaction);
+        if charged > 0 {
+            let Transactions { ddl, savepoints, .. } = &self.transactions;
+            let left = ddl.iter().map(DdlChange::held).sum::<usize>()
+                + savepoints.iter().map(NamedSavepoint::held).sum::<usize>();
+            self.holdings.remove(Holding::Transaction, charged.saturating_sub(left));
         }
     }
 }

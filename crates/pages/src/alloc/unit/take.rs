@@ -153,6 +153,7 @@ impl Store {
             state.iams.push(iam);
         }
         state.extents.extend(run.extents());
+        unit.0.tell_extents(&state);
         let skip = usize::from(known.is_none());
         state.free.extend(run.extents().flat_map(ExtentId::pages).skip(skip));
         Ok(())
