@@ -58,6 +58,16 @@ pub fn too_complex() -> SqlError {
     SqlError::new(8623, 16, 1, text)
 }
 
+/// 8618: the keys of a GROUP BY or ORDER BY do not fit into a row.
+pub fn wide_worktable() -> SqlError {
+    let text = "The query processor could not produce a query plan because a worktable is required, and its minimum row size exceeds \
+                the maximum allowable of 8060 bytes. A typical reason why a worktable is required is a GROUP BY or ORDER BY clause \
+                in the query. If the query has a GROUP BY or ORDER BY clause, consider reducing the number and/or size of the \
+                fields in these clauses. Consider using prefix (LEFT()) or hashing (CHECKSUM()) of fields for grouping or prefix \
+                for ordering. Note however that this will change the behavior of the query.";
+    SqlError::new(8618, 16, 2, text)
+}
+
 /// 208: no such table or view.
 pub fn invalid_object(name: &str) -> SqlError {
     SqlError::new(208, 16, 1, format!("Invalid object name '{name}'."))

@@ -4,7 +4,7 @@
 
 use crate::eval::compare_values;
 use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Label, Pred, Typed};
-use syntax::ast::{self, BinaryOp, CompareOp, ExprKind, Literal, OdbcKind, UnaryOp};
+use syntax::ast::{BinaryOp, CompareOp, Literal, OdbcKind, UnaryOp};
 use types::convert::Mode;
 use types::datatype::{Conversion, conversion};
 use types::ops::{self, BinaryOp as ArithOp};
@@ -444,58 +444,4 @@ pub fn folded(mut typed: Typed) -> Typed {
         typed.expr = Expr::Const(value);
     }
     typed
-}
-
-/// Whether two expressions are written the same way: spans and the case of names apart.
-pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
-    use ExprKind as K;
-    let all = |a: &[ast::Expr], b: &[ast::Expr]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_syntax(a, b))
-    };
-    let option = |a: &Option<Box<ast::Expr>>, b: &Option<Box<ast::Expr>>| match (a, b) {
-        (None, None) => true,
-        (Some(a), Some(b)) => same_syntax(a, b),
-        _ => false,
-    };
-    match (&a.kind, &b.kind) {
-        (K::Literal(a), K::Literal(b)) => a == b,
-        (K::Column(a), K::Column(b)) => {
-            // One of them may leave out whose column it is.
-            let other = |a: &ast::ObjectName, b: &ast::ObjectName| !a.name.is(&b.name.value);
-            let others = a.qualifier.as_deref().zip(b.qualifier.as_deref());
-            a.name.value.eq_ignore_ascii_case(&b.name.value) && !others.is_some_and(|(a, b)| other(a, b))
-        }
-        (K::Variable(a), K::Variable(b)) => a.eq_ignore_ascii_case(b),
-        (K::Unary { op: o, operand: a }, K::Unary { op: p, operand: b }) => o == p && same_syntax(a, b),
-        (K::Binary { op: o, left: l, right: r }, K::Binary { op: p, left: m, right: s }) => {
-            o == p && same_syntax(l, m) && same_syntax(r, s)
-        }
-        (K::Compare { op: o, left: l, right: r }, K::Compare { op: p, left: m, right: s }) => {
-            o == p && same_syntax(l, m) && same_syntax(r, s)
-        }
-        (K::Cast { operand: a, target: t, .. }, K::Cast { operand: b, target: u, .. }) => {
-            same_syntax(a, b) && t.name.name.is(&u.name.name.value) && t.params == u.params
-        }
-        (
-            K::Convert { target: t, operand: a, style: s, .. },
-            K::Convert { target: u, operand: b, style: z, .. },
-        ) => same_syntax(a, b) && t.name.name.is(&u.name.name.value) && t.params == u.params && option(s, z),
-        (K::Function(a), K::Function(b)) => {
-            a.name.name.is(&b.name.name.value) && a.distinct == b.distinct && all(&a.args, &b.args)
-        }
-        (
-            K::Case { operand: a, branches: v, otherwise: x },
-            K::Case { operand: b, branches: w, otherwise: y },
-        ) => {
-            let branches =
-                v.iter().zip(w).all(|(v, w)| same_syntax(&v.when, &w.when) && same_syntax(&v.then, &w.then));
-            option(a, b) && option(x, y) && v.len() == w.len() && branches
-        }
-        (K::IsNull { operand: a, negated: m }, K::IsNull { operand: b, negated: n }) => {
-            m == n && same_syntax(a, b)
-        }
-        (K::And(a), K::And(b)) | (K::Or(a), K::Or(b)) => all(a, b),
-        (K::Not(a), K::Not(b)) => same_syntax(a, b),
-        _ => false,
-    }
 }

@@ -20,6 +20,7 @@ pub mod large;
 pub mod mask;
 mod pred;
 pub mod random;
+pub mod same_syntax;
 mod typed;
 pub mod zones;
 

@@ -46,52 +46,54 @@ pub struct Cost {
 
 /// What a plan costs.
 pub fn of(plan: &Plan) -> Cost {
-    stack::with_room(|| {
-        let total = |input: &Plan| of(input).total;
-        let (own, below) = match &plan.node {
-            Node::One | Node::Values(_) | Node::Work { .. } => (plan.rows * GIVEN, 0.0),
-            Node::Scan(scan) => (of_scan(scan, plan.rows), 0.0),
-            Node::View { .. } | Node::Routine { .. } => (plan.rows, 0.0),
-            Node::Recursive { anchor, steps, .. } => {
-                (plan.rows * GIVEN, total(anchor) + ROUNDS * steps.iter().map(total).sum::<f64>())
-            }
-            Node::Filter { input, .. } => (input.rows * COMPUTED, total(input)),
-            Node::Lookup { input, .. } => (input.rows * LOOKUP, total(input)),
-            Node::Project { input, exprs } => (input.rows * COMPUTED * exprs.len() as f64, total(input)),
-            Node::HashJoin { left, right, plan: join } => {
-                let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
-                (build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
-            }
-            Node::MergeJoin { left, right, .. } => {
-                ((left.rows + right.rows) * MERGED + plan.rows * GIVEN, total(left) + total(right))
-            }
-            Node::LoopJoin { left, right, .. } => {
-                (left.rows * right.rows * PAIR + plan.rows * GIVEN, total(left) + total(right))
-            }
-            Node::Apply { left, plan: apply } => {
-                (plan.rows * GIVEN, total(left) + left.rows.max(1.0) * total(&apply.right))
-            }
-            Node::Aggregate { input, plan } => {
-                (input.rows * if plan.streams { STREAMED } else { GROUPED }, total(input))
-            }
-            Node::Distinct { input, streams, .. } => {
-                (input.rows * if *streams { STREAMED } else { GROUPED }, total(input))
-            }
-            Node::Sort { input, .. } => (sorted(input.rows), total(input)),
-            Node::Document { input, .. } => (input.rows * COMPUTED, total(input)),
-            Node::Top { input, .. } => (plan.rows * COMPUTED, total(input)),
-            Node::Window { input, calls, streams } => {
-                let sort = if *streams { 0.0 } else { sorted(input.rows) };
-                (sort + input.rows * calls.len() as f64, total(input))
-            }
-            Node::Concat(inputs) => (plan.rows * COMPUTED, inputs.iter().map(total).sum()),
-            Node::Own(node) => (node.cost(plan.rows), node.inputs().into_iter().map(total).sum()),
-            Node::SetOp { left, right, .. } => {
-                (right.rows * BUILD + left.rows * PROBE, total(left) + total(right))
-            }
-        };
-        Cost { own, total: own + below }
-    })
+    stack::with_room(|| over(plan, |input| of(input).total))
+}
+
+/// What a plan costs whose inputs cost in total what they are asked for, in the order of [`Plan::inputs`].
+pub fn over(plan: &Plan, mut total: impl FnMut(&Plan) -> f64) -> Cost {
+    let (own, below) = match &plan.node {
+        Node::One | Node::Values(_) | Node::Work { .. } => (plan.rows * GIVEN, 0.0),
+        Node::Scan(scan) => (of_scan(scan, plan.rows), 0.0),
+        Node::View { .. } | Node::Routine { .. } => (plan.rows, 0.0),
+        Node::Recursive { anchor, steps, .. } => {
+            (plan.rows * GIVEN, total(anchor) + ROUNDS * steps.iter().map(&mut total).sum::<f64>())
+        }
+        Node::Filter { input, .. } => (input.rows * COMPUTED, total(input)),
+        Node::Lookup { input, .. } => (input.rows * LOOKUP, total(input)),
+        Node::Project { input, exprs } => (input.rows * COMPUTED * exprs.len() as f64, total(input)),
+        Node::HashJoin { left, right, plan: join } => {
+            let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
+            (build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
+        }
+        Node::MergeJoin { left, right, .. } => {
+            ((left.rows + right.rows) * MERGED + plan.rows * GIVEN, total(left) + total(right))
+        }
+        Node::LoopJoin { left, right, .. } => {
+            (left.rows * right.rows * PAIR + plan.rows * GIVEN, total(left) + total(right))
+        }
+        Node::Apply { left, plan: apply } => {
+            (plan.rows * GIVEN, total(left) + left.rows.max(1.0) * total(&apply.right))
+        }
+        Node::Aggregate { input, plan } => {
+            (input.rows * if plan.streams { STREAMED } else { GROUPED }, total(input))
+        }
+        Node::Distinct { input, streams, .. } => {
+            (input.rows * if *streams { STREAMED } else { GROUPED }, total(input))
+        }
+        Node::Sort { input, .. } => (sorted(input.rows), total(input)),
+        Node::Document { input, .. } => (input.rows * COMPUTED, total(input)),
+        Node::Top { input, .. } => (plan.rows * COMPUTED, total(input)),
+        Node::Window { input, calls, streams } => {
+            let sort = if *streams { 0.0 } else { sorted(input.rows) };
+            (sort + input.rows * calls.len() as f64, total(input))
+        }
+        Node::Concat(inputs) => (plan.rows * COMPUTED, inputs.iter().map(&mut total).sum()),
+        Node::Own(node) => (node.cost(plan.rows), node.inputs().into_iter().map(&mut total).sum()),
+        Node::SetOp { left, right, .. } => {
+            (right.rows * BUILD + left.rows * PROBE, total(left) + total(right))
+        }
+    };
+    Cost { own, total: own + below }
 }
 
 fn sorted(rows: f64) -> f64 {

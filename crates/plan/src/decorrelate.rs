@@ -1,10 +1,10 @@
 //! EXISTS and IN with subqueries as semi and anti joins, where the subquery is simple enough: its outer references
 //! stand only in the conditions of its WHERE. Everything else runs once per row, or once per statement.
 
+use crate::input::Input;
 use super::logical::{JoinKind, Logical};
 use crate::nodes::Subquery;
 use expr::{Expr, Pred, SubRef};
-use stack::Nested;
 
 /// The join that a condition of WHERE is, or the condition back.
 pub fn semi_join(pred: Pred, subqueries: &[Subquery]) -> Result<(JoinKind, Logical, Vec<Pred>), Box<Pred>> {
@@ -60,7 +60,7 @@ fn exists(
     }
     let mut right = input.clone();
     if !inside.is_empty() {
-        right = Logical::Filter { input: Nested::new(right), preds: inside };
+        right = Logical::Filter { input: Input::new(right), preds: inside };
     }
     Ok((kind, right, on))
 }

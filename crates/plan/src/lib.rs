@@ -6,8 +6,11 @@
 pub mod access_hints;
 pub mod access_path;
 pub mod applied;
+#[cfg(debug_assertions)]
+pub mod asks;
 pub mod bind;
 mod chance;
+pub mod columns;
 pub mod cost;
 pub mod counters;
 pub mod cursor;
@@ -15,6 +18,7 @@ mod decorrelate;
 pub mod deep_plan;
 pub mod estimate;
 pub mod hints;
+pub mod input;
 mod joins;
 pub mod logical;
 mod needs;

@@ -1,6 +1,7 @@
 //! The logical plan: what a query means, without how. Columns are statement-wide ids.
 
 use super::hints::{Hints, RowLocks};
+use super::input::{Input, Offers};
 use crate::bind::scope::ScopeColumn;
 use crate::view::ViewDef;
 use catalog::Db;
@@ -44,56 +45,56 @@ pub enum Logical {
         cols: Vec<ColId>,
     },
     Filter {
-        input: Nested<Logical>,
+        input: Input,
         preds: Vec<Pred>,
     },
     Join {
         kind: JoinKind,
-        left: Nested<Logical>,
-        right: Nested<Logical>,
+        left: Input,
+        right: Input,
         on: Vec<Pred>,
         hint: Option<JoinHint>,
     },
     /// The right side runs once per left row, with these parameters set from it.
     Apply {
         outer: bool,
-        left: Nested<Logical>,
-        right: Nested<Logical>,
+        left: Input,
+        right: Input,
         args: Vec<(usize, Expr)>,
     },
     /// New columns; those of the input stay visible.
     Project {
-        input: Nested<Logical>,
+        input: Input,
         exprs: Vec<(ColId, Expr)>,
     },
     /// Groups; without keys one row always comes out when `scalar`. Of no input there is also a row for each of `totals`, the
     /// numbers of the grouping sets without keys: that number in the last key, all other keys NULL.
     Aggregate {
-        input: Nested<Logical>,
+        input: Input,
         keys: Vec<GroupCol>,
         aggregates: Vec<Aggregate>,
         scalar: bool,
         totals: Vec<i32>,
     },
     Window {
-        input: Nested<Logical>,
+        input: Input,
         calls: Vec<WindowCall>,
     },
     Distinct {
-        input: Nested<Logical>,
+        input: Input,
         cols: Vec<(ColId, Collation)>,
     },
     Sort {
-        input: Nested<Logical>,
+        input: Input,
         keys: Vec<SortKey>,
     },
     Top {
-        input: Nested<Logical>,
+        input: Input,
         top: TopSpec,
     },
     /// FOR JSON, FOR XML: all rows of the input, with `cols`, become one text; with `pieces` it goes out as rows of some length.
     Document {
-        input: Nested<Logical>,
+        input: Input,
         cols: Vec<ColId>,
         document: Arc<Document>,
         pieces: bool,
@@ -119,7 +120,7 @@ impl Logical {
     pub fn filtered(self, preds: Vec<Pred>) -> Logical {
         match preds.is_empty() {
             true => self,
-            false => Logical::Filter { input: Nested::new(self), preds },
+            false => Logical::Filter { input: Input::new(self), preds },
         }
     }
 
@@ -376,40 +377,41 @@ pub struct CteDef {
 }
 
 impl Logical {
-    /// The column ids that the node offers to what is above it.
-    pub fn offers(&self, out: &mut Vec<ColId>) {
+    /// Gathers the columns that the node offers to what is above it.
+    pub fn offers(&self, out: &mut Offers) {
+        let listed = |out: &mut Offers, ids: &[ColId]| ids.iter().for_each(|id| out.add(*id, id + 1));
         stack::with_room(|| match self {
             Logical::One => {}
-            Logical::Get(get) => out.extend(get.first..=get.locator()),
-            Logical::View(v) => out.extend(v.first..v.first + v.view.columns().len() as ColId),
-            Logical::Work(work) => out.extend(work.first..work.first + work.width as ColId),
-            Logical::Routine(scan) => out.extend(scan.first..scan.first + scan.width as ColId),
+            Logical::Get(get) => out.add(get.first, get.locator() + 1),
+            Logical::View(v) => out.add(v.first, v.first + v.view.columns().len() as ColId),
+            Logical::Work(work) => out.add(work.first, work.first + work.width as ColId),
+            Logical::Routine(scan) => out.add(scan.first, scan.first + scan.width as ColId),
             Logical::Values { cols, .. } | Logical::Concat { cols, .. } | Logical::Recursive { cols, .. } => {
-                out.extend(cols)
+                listed(out, cols);
             }
             Logical::Filter { input, .. }
             | Logical::Sort { input, .. }
             | Logical::Distinct { input, .. }
-            | Logical::Top { input, .. } => input.offers(out),
-            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => left.offers(out),
+            | Logical::Top { input, .. } => out.add_input(input),
+            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => out.add_input(left),
             Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-                left.offers(out);
-                right.offers(out);
+                out.add_input(left);
+                out.add_input(right);
             }
             Logical::Project { input, exprs } => {
-                input.offers(out);
-                out.extend(exprs.iter().map(|(id, _)| *id));
+                out.add_input(input);
+                exprs.iter().for_each(|(id, _)| out.add(*id, id + 1));
             }
             Logical::Aggregate { keys, aggregates, .. } => {
-                out.extend(keys.iter().map(|k| k.output));
-                out.extend(aggregates.iter().map(|a| a.output));
+                keys.iter().for_each(|k| out.add(k.output, k.output + 1));
+                aggregates.iter().for_each(|a| out.add(a.output, a.output + 1));
             }
             Logical::Window { input, calls } => {
-                input.offers(out);
-                out.extend(calls.iter().map(|c| c.output));
+                out.add_input(input);
+                calls.iter().for_each(|c| out.add(c.output, c.output + 1));
             }
-            Logical::Document { output, .. } => out.push(*output),
-            Logical::SetOp { cols, .. } => out.extend(cols.iter().map(|(id, _)| *id)),
+            Logical::Document { output, .. } => out.add(*output, *output + 1),
+            Logical::SetOp { cols, .. } => cols.iter().for_each(|(id, _)| out.add(*id, id + 1)),
         })
     }
 }

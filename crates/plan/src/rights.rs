@@ -54,6 +54,7 @@ struct Read {
 pub struct Rights {
     pub chain: Chain,
     list: Vec<Right>,
+    /// In the order of their first columns.
     reads: Vec<Read>,
 }
 
@@ -143,14 +144,17 @@ impl Rights {
     pub fn reads(&mut self, db: &Arc<Db>, table: &Arc<TableDef>, first: ColId) {
         let schema = db.catalog().schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
         if !self.is_exempt(db, &table.name, table.object_id, schema) {
-            self.reads.push(Read { first, db: db.clone(), table: table.clone() });
+            let at = self.reads.partition_point(|known| known.first < first);
+            self.reads.insert(at, Read { first, db: db.clone(), table: table.clone() });
         }
     }
 
     /// A column is mentioned.
     pub fn mentions(&mut self, id: ColId) {
-        let within = |r: &&Read| (r.first..r.first + r.table.columns.len() as ColId).contains(&id);
-        if let Some(Read { first, db, table }) = self.reads.iter().find(within).cloned() {
+        let behind = self.reads.partition_point(|read| read.first <= id);
+        let within = |r: &&Read| id < r.first + r.table.columns.len() as ColId;
+        let read = behind.checked_sub(1).and_then(|at| self.reads.get(at));
+        if let Some(Read { first, db, table }) = read.filter(within).cloned() {
             self.need_table(&db, &table, Permission::Select, &[(id - first) as usize]);
         }
     }

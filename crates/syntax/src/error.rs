@@ -17,6 +17,15 @@ pub struct SyntaxError {
     pub message: String,
 }
 
+/// Why there are no statements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// The text has an error.
+    Syntax(SyntaxError),
+    /// Who asked for them does not want them any more.
+    Stopped,
+}
+
 impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -44,6 +53,11 @@ fn cut(text: &str) -> &str {
 impl SyntaxError {
     pub(crate) fn new(number: u32, line: u32, message: String) -> Self {
         Self { number, severity: 15, state: 1, line, message }
+    }
+
+    /// Takes the place of the error of a text that is not read to its end.
+    pub(crate) fn stopped() -> Self {
+        Self::new(0, 1, String::new())
     }
 
     pub(crate) fn near(line: u32, text: &str) -> Self {

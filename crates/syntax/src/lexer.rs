@@ -13,6 +13,12 @@ use crate::error::SyntaxError;
 /// Longest batch, in bytes: positions are 32 bits wide and a line may be counted per byte.
 pub const MAX_BATCH: usize = (1 << 31) - 1;
 
+/// Tokens between two questions whether they are still wanted.
+const TOKENS_BETWEEN: usize = 1_000;
+
+/// Tokens for which there is room from the start.
+const MOST_RESERVED: usize = 16_384;
+
 /// Longest identifier, in characters.
 pub const MAX_IDENTIFIER: usize = 128;
 
@@ -133,22 +139,38 @@ pub fn tokenize(text: &str) -> Tokens {
 /// Splits `text` into tokens, with the settings that hold where it begins.
 #[must_use]
 pub fn tokenize_with(text: &str, settings: ParseSettings) -> Tokens {
+    match tokenize_while(text, settings, &|| true) {
+        Some(tokens) => tokens,
+        None => unreachable!("nobody stops it"),
+    }
+}
+
+/// As [`tokenize_with`], as long as `wanted` says so; none when the tokens are not wanted any more.
+pub(crate) fn tokenize_while(
+    text: &str,
+    settings: ParseSettings,
+    wanted: &dyn Fn() -> bool,
+) -> Option<Tokens> {
     let only_parsed = settings.parse_only;
     let mut tokens = Tokens { list: Vec::new(), error: None, settings, only_parsed };
     if text.len() > MAX_BATCH {
         tokens.list.push(Token { kind: Tok::Bad, span: Span { start: 0, end: 0, line: 1 } });
         tokens.error = Some(SyntaxError::too_long(1));
-        return tokens;
+        return Some(tokens);
     }
     let quoted_identifier = settings.quoted_identifier;
     let mut lexer = Lexer { text, bytes: text.as_bytes(), pos: 0, line: 1, quoted_identifier };
-    tokens.list.reserve(text.len() / 5 + 2);
+    // A long text may be one string, or all comment.
+    tokens.list.reserve((text.len() / 5 + 2).min(MOST_RESERVED));
     loop {
+        if tokens.list.len() % TOKENS_BETWEEN == TOKENS_BETWEEN - 1 && !wanted() {
+            return None;
+        }
         match lexer.next() {
             Ok(token) => {
                 tokens.list.push(token);
                 if token.kind == Tok::Eof {
-                    return tokens;
+                    return Some(tokens);
                 }
                 if token.kind == Tok::Reserved && token.span.end - token.span.start <= 3 {
                     tokens.apply_switch(text);
@@ -158,7 +180,7 @@ pub fn tokenize_with(text: &str, settings: ParseSettings) -> Tokens {
             Err(error) => {
                 tokens.list.push(Token { kind: Tok::Bad, span: lexer.span_from(lexer.pos, lexer.line) });
                 tokens.error = Some(error);
-                return tokens;
+                return Some(tokens);
             }
         }
     }

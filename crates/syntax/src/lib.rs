@@ -16,7 +16,7 @@ mod parser;
 mod words;
 
 pub use batch::{Batch, Scanner, split_batches};
-pub use error::SyntaxError;
+pub use error::{ParseError, SyntaxError};
 pub use lexer::ParseSettings;
 pub use parser::{Parsed, commands};
 pub use words::is_reserved;
@@ -42,5 +42,22 @@ pub fn parse(text: &str) -> Result<Vec<ast::Stmt>, SyntaxError> {
 /// # Errors
 /// As [`parse`].
 pub fn parse_with(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError> {
-    stack::with_room(|| parser::parse(text, settings))
+    match parse_while(text, settings, &|| true) {
+        Ok(parsed) => Ok(parsed),
+        Err(ParseError::Syntax(error)) => Err(error),
+        Err(ParseError::Stopped) => unreachable!("nobody stops it"),
+    }
+}
+
+/// Parses one batch as [`parse_with`] does, as long as `wanted` says so: it is asked again and again, at least once for some thousand
+/// bytes of text.
+///
+/// # Errors
+/// As [`parse`]; the caller does not want the statements any more.
+pub fn parse_while(
+    text: &str,
+    settings: ParseSettings,
+    wanted: &dyn Fn() -> bool,
+) -> Result<Parsed, ParseError> {
+    stack::with_room(|| parser::parse(text, settings, wanted))
 }

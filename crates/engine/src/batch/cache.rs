@@ -28,6 +28,7 @@ use super::sightings::Sightings;
 use super::{BatchParam, Compiled};
 use crate::instance::{BatchTexts, Instance};
 use catalog::{Db, ModuleDef};
+use exec::state::SessionCore;
 use plan::bind::set_options::SessionOptions;
 
 /// Batches kept.
@@ -189,6 +190,13 @@ pub struct BatchCache {
     account: Arc<MemoryAccount>,
 }
 
+/// Error 3617 when the session was told to stop. What is compiled between requests, no cancel is meant for.
+fn go_on(core: &SessionCore) -> Result<(), SqlError> {
+    let shared = &core.shared;
+    let requested = shared.running.load(Relaxed) || shared.expected.load(Relaxed);
+    if requested { core.check_cancel() } else { Ok(()) }
+}
+
 impl BatchCache {
     /// An empty one, whose plans are charged to an account.
     pub fn new(account: Arc<MemoryAccount>) -> BatchCache {
@@ -207,17 +215,16 @@ impl BatchCache {
     pub fn get_again(
         &self,
         last: &LastFound,
-        db: &Db,
-        options: &SessionOptions,
+        core: &SessionCore,
         text: &str,
         params: &[BatchParam],
     ) -> Result<Arc<Compiled>, SqlError> {
         if let Some(found) = &*last.lock()
-            && self.is_same(found, db, options, false)
+            && self.is_same(found, core.db(), &core.options, false)
         {
             return Ok(found.batch.clone());
         }
-        let found = self.found(db, options, text, params)?;
+        let found = self.found(core, text, params)?;
         let batch = found.batch.clone();
         *last.lock() = Some(found);
         Ok(batch)
@@ -227,18 +234,12 @@ impl BatchCache {
     ///
     /// # Errors
     /// Those of compiling the text.
-    pub fn found(
-        &self,
-        db: &Db,
-        options: &SessionOptions,
-        text: &str,
-        params: &[BatchParam],
-    ) -> Result<Found, SqlError> {
+    pub fn found(&self, core: &SessionCore, text: &str, params: &[BatchParam]) -> Result<Found, SqlError> {
         // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer one.
         let generation = self.generation();
-        let batch = self.get(db, options, text, params)?;
-        let (options, settings) = (options.bits(), options.parse_settings());
-        Ok(Found { generation, db: db.id(), options, settings, batch })
+        let batch = self.get(core, text, params)?;
+        let (options, settings) = (core.options.bits(), core.options.parse_settings());
+        Ok(Found { generation, db: core.db().id(), options, settings, batch })
     }
 
     /// Whether what was found for a text is what would be found now.
@@ -257,17 +258,11 @@ impl BatchCache {
     }
 
     /// The compiled batch for a text, compiled now when it is not there.
-    pub fn get(
-        &self,
-        db: &Db,
-        options: &SessionOptions,
-        text: &str,
-        params: &Params,
-    ) -> Result<Arc<Compiled>, SqlError> {
-        let place = self.place(db, options, text, params);
+    pub fn get(&self, core: &SessionCore, text: &str, params: &Params) -> Result<Arc<Compiled>, SqlError> {
+        let place = self.place(core.db(), &core.options, text, params);
         match self.find(&place) {
             Some(Kept::Own(batch)) => Ok(batch),
-            _ => self.compile(db, &place),
+            _ => self.compile(core, &place),
         }
     }
 
@@ -345,10 +340,11 @@ impl BatchCache {
     ///
     /// # Errors
     /// Those of compiling it.
-    pub fn compile(&self, db: &Db, place: &Place<'_>) -> Result<Arc<Compiled>, SqlError> {
+    pub fn compile(&self, core: &SessionCore, place: &Place<'_>) -> Result<Arc<Compiled>, SqlError> {
         self.compiled.fetch_add(1, Relaxed);
         let batch = self.charged(Clerk::Plans, place.text, || {
-            Compiled::new(place.text, place.params, place.context.settings, &db.catalog())
+            let go_on = || go_on(core);
+            Compiled::new(place.text, place.params, place.context.settings, &core.db().catalog(), &go_on)
         })?;
         let batch = Arc::new(batch);
         self.keep(place, Kept::Own(batch.clone()));
@@ -361,7 +357,7 @@ impl BatchCache {
     /// Those of compiling it.
     pub fn compile_shape(
         &self,
-        db: &Db,
+        core: &SessionCore,
         place: &Place<'_>,
         literals: &Literals,
     ) -> Result<Arc<Shape>, SqlError> {
@@ -369,7 +365,9 @@ impl BatchCache {
         self.compiled.fetch_add(1, Relaxed);
         let text = text_of(place.text);
         let batch = self.charged(Clerk::Plans, text, || {
-            Compiled::new(text, &literals.params(), place.context.settings, &db.catalog())
+            let go_on = || go_on(core);
+            let catalog = core.db().catalog();
+            Compiled::new(text, &literals.params(), place.context.settings, &catalog, &go_on)
         })?;
         let shape = Arc::new(Shape::new(Arc::new(batch)));
         self.keep(place, Kept::Shape(shape.clone()));

@@ -84,7 +84,7 @@ impl PreparedText {
 
     fn compiled(&self, core: &SessionCore) -> Result<Arc<Compiled>, SqlError> {
         let cache = BatchCache::of(core.instance())?;
-        cache.get_again(&self.last, core.db(), &core.options, &self.text, &self.declared.typed)
+        cache.get_again(&self.last, core, &self.text, &self.declared.typed)
     }
 }
 
@@ -145,7 +145,7 @@ impl Run<'_> {
         let declared = self.declared(args.next())?;
         let instance = self.core.instance().clone();
         let cache = BatchCache::of(&instance)?;
-        let batch = cache.get(self.core.db(), &self.core.options, &text, &declared.typed)?;
+        let batch = cache.get(self.core, &text, &declared.typed)?;
         self.run_text(&declared, &batch, args)
     }
 

@@ -421,7 +421,7 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let cache = self.core.instance().clone();
-        let inner = BatchCache::of(&cache)?.get(self.core.db(), &self.core.options, text, params)?;
+        let inner = BatchCache::of(&cache)?.get(self.core, text, params)?;
         self.nested_batch(&inner, vars)
     }
 

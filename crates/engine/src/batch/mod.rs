@@ -38,6 +38,7 @@ pub mod undeclared;
 mod unrun;
 pub mod usage;
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -265,14 +266,16 @@ impl Compiled {
     /// Parses a text and flattens it. `params` are the variables that exist before it starts, `settings` what holds where
     /// it begins.
     ///
-    /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types.
+    /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types; those of `go_on`,
+    /// which is asked while the text is read.
     pub fn new(
         text: &str,
         params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
+        go_on: &dyn Fn() -> Result<(), SqlError>,
     ) -> Result<Compiled, SqlError> {
-        let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
+        let parsed = parsed(text, settings, go_on)?;
         if parsed.only_parsed {
             let program = Program { vars: variables(params)?, ..Program::default() };
             return Ok(Compiled::with(text, program, params.len(), parsed.settings));
@@ -400,6 +403,28 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
         }
         _ => Ok(()),
     }
+}
+
+/// The statements of a text; `go_on` is asked while it is read.
+///
+/// Errors: of syntax, and those of `go_on`.
+fn parsed(
+    text: &str,
+    settings: ParseSettings,
+    go_on: &dyn Fn() -> Result<(), SqlError>,
+) -> Result<syntax::Parsed, SqlError> {
+    let failed = Cell::new(None);
+    let wanted = || match go_on() {
+        Ok(()) => true,
+        Err(error) => {
+            failed.set(Some(error));
+            false
+        }
+    };
+    syntax::parse_while(text, settings, &wanted).map_err(|error| match error {
+        syntax::ParseError::Syntax(error) => catalog::errors::syntax_error(error),
+        syntax::ParseError::Stopped => failed.take().unwrap_or_else(catalog::errors::cancelled),
+    })
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub fn find(core: &SessionCore, text: &str, key: &mut String) -> Result<ToRun, S
     {
         return Ok(found);
     }
-    cache.compile(core.db(), &place).map(ToRun::own)
+    cache.compile(core, &place).map(ToRun::own)
 }
 
 /// Under these options a variable means what a literal does, `"x"` is a name, and plans are not shown.
@@ -101,7 +101,7 @@ fn by_shape(core: &SessionCore, cache: &BatchCache, place: &Place<'_>, key: &mut
     let of_shape = cache.place_of_shape(place, key);
     let shape = match cache.find(&of_shape) {
         Some(Kept::Shape(shape)) => shape,
-        _ if cache.was_seen(&of_shape) => cache.compile_shape(core.db(), &of_shape, &literals).ok()?,
+        _ if cache.was_seen(&of_shape) => cache.compile_shape(core, &of_shape, &literals).ok()?,
         _ => return None,
     };
     if !shape.may_run(core) || cache.was_seen(place) {

@@ -219,7 +219,7 @@ impl Session {
         let core = &self.core;
         let _metered = Metered::begin(core.host().memory());
         let cache = BatchCache::of(core.instance())?;
-        let found = cache.found(core.db(), &core.options, text, &params)?;
+        let found = cache.found(core, text, &params)?;
         let options = core.options.changes();
         self.keep_ready(Ready::new(number, options, found));
         Ok(Prepared { text: text.to_string(), params, number })
@@ -267,7 +267,7 @@ impl Session {
                     at
                 }
                 old => {
-                    let found = cache.found(core.db(), &core.options, &prepared.text, &prepared.params)?;
+                    let found = cache.found(core, &prepared.text, &prepared.params)?;
                     put_ready(ready, old, Ready::new(prepared.number, options, found))
                 }
             };

@@ -45,7 +45,7 @@ pub fn first_columns(
     core.options.fmtonly = true;
     let mut first = First::default();
     let cache = core.instance().clone();
-    let compiled = BatchCache::of(&cache).and_then(|c| c.get(core.db(), &core.options, text, &params));
+    let compiled = BatchCache::of(&cache).and_then(|c| c.get(core, text, &params));
     let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
     *core.options = before;
     match (first.columns, first.error) {

@@ -43,7 +43,7 @@ pub fn compile(
     delete: &ast::Delete,
     compile_cascade: CompileCascade,
 ) -> Result<DeletePlan, SqlError> {
-    binder.push_ctes(&delete.ctes);
+    binder.push_ctes(&delete.ctes)?;
     let rows = Rows {
         target: &delete.target,
         from: &delete.from,

@@ -76,7 +76,7 @@ pub fn compile(
     insert: &ast::Insert,
     compile_cascade: CompileCascade,
 ) -> Result<InsertPlan, SqlError> {
-    binder.push_ctes(&insert.ctes);
+    binder.push_ctes(&insert.ctes)?;
     let target = insert_target(binder, &insert.target, &insert.columns)?;
     let (db, table) = (target.db.clone(), target.table.clone());
     let from_file = loads_file(&insert.source);

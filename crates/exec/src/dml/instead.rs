@@ -2,7 +2,6 @@
 //! nothing else happens. (A table's INSTEAD OF trigger is a step of the table's own changes.)
 //! Guarantee: any view will do, for only its rows are read.
 
-use stack::Nested;
 use std::sync::Arc;
 
 use super::change::{CompileCascade, Kept, stands_instead};
@@ -26,6 +25,7 @@ use plan::bind::resolve::Named;
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source as Names};
 use plan::bind::{Binder, unsupported};
 use plan::hints::Hints;
+use plan::input::Input;
 use plan::logical::{Get, Logical, TopSpec};
 use plan::nodes::Plan;
 use plan::physical;
@@ -182,7 +182,7 @@ fn inserted(
     found: Found,
     compile_cascade: CompileCascade,
 ) -> Result<InsteadPlan, SqlError> {
-    binder.push_ctes(&insert.ctes);
+    binder.push_ctes(&insert.ctes)?;
     need(binder, &found, Permission::Insert);
     let (tables, subqueries) = (binder.tables.len(), binder.subqueries.len());
     let (_, columns) = binder.view_query(&found.db, &found.view)?;
@@ -224,7 +224,7 @@ fn changed(
     found: Found,
     compile_cascade: CompileCascade,
 ) -> Result<InsteadPlan, SqlError> {
-    binder.push_ctes(read.ctes);
+    binder.push_ctes(read.ctes)?;
     need(binder, &found, if sets.is_some() { Permission::Update } else { Permission::Delete });
     let ast::Target::Name(name) = read.target else {
         return Err(SqlError::internal("a view without a name"));
@@ -236,7 +236,7 @@ fn changed(
         _ => return Err(in_a_join(&found, sets.is_some())),
     };
     let scope = binder.scope()?;
-    let [source] = scope.sources.as_mut_slice() else { return Err(in_a_join(&found, sets.is_some())) };
+    let [source] = &mut scope.sources[..] else { return Err(in_a_join(&found, sets.is_some())) };
     if !source.is_named(name) {
         return Err(in_a_join(&found, sets.is_some()));
     }
@@ -267,7 +267,7 @@ fn changed(
     let cols: Vec<ColId> = (get.first..get.first + table.columns.len() as ColId).collect();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
     let plan =
-        physical::plan_query(binder, Logical::Filter { input: Nested::new(logical), preds }, &cols, None)?;
+        physical::plan_query(binder, Logical::Filter { input: Input::new(logical), preds }, &cols, None)?;
     set.plan(&cols)?;
     let rows = if sets.is_some() { Rows::Update { plan, set } } else { Rows::Delete { plan } };
     finish(binder, found, table, (rows, top), output)
@@ -292,7 +292,7 @@ fn numbered(
     let (db, table) = (db.clone(), table.clone());
     let get =
         Get { db, table, first, mode: TableMode::Snapshot, locks: None, hints: Hints::default(), values };
-    Ok((Logical::Project { input: Nested::new(logical), exprs }, get))
+    Ok((Logical::Project { input: Input::new(logical), exprs }, get))
 }
 
 fn finish(

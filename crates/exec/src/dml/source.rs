@@ -18,10 +18,10 @@ use plan::bind::scope::{Clause, Scope, Source};
 use plan::bind::updatable::{conditions, find_table};
 use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
+use plan::input::Input;
 use plan::logical::{Get, Logical};
 use plan::nodes::{Node, Path};
 use plan::physical::{self, pred_slots};
-use stack::Nested;
 use std::sync::Arc;
 use storage::TableMode;
 use syntax::ast::{self, Assignment};
@@ -239,7 +239,7 @@ pub fn plan_target(
     if simple {
         let mut ids: Vec<ColId> = needed.to_vec();
         preds.iter().for_each(|p| p.columns(&mut ids));
-        let node = Logical::Filter { input: Nested::new(logical.clone()), preds: preds.clone() };
+        let node = Logical::Filter { input: Input::new(logical.clone()), preds: preds.clone() };
         let plan = plan::planner::Planner { binder }.plan(node, &ids, None)?;
         if let Node::Scan(scan) = plan.node
             && !matches!(scan.path, Path::Index { .. })
@@ -276,7 +276,7 @@ pub fn plan_target(
             }
         }
     }
-    let node = Logical::Filter { input: Nested::new(logical), preds };
+    let node = Logical::Filter { input: Input::new(logical), preds };
     let plan = physical::plan_query(binder, node, &ids, None)?;
     let mut recheck = Pred::from_conjuncts(again);
     if let Some(pred) = &mut recheck {

@@ -62,7 +62,7 @@ pub fn compile(
     update: &ast::Update,
     compile_cascade: CompileCascade,
 ) -> Result<UpdatePlan, SqlError> {
-    binder.push_ctes(&update.ctes);
+    binder.push_ctes(&update.ctes)?;
     let rows = Rows {
         target: &update.target,
         from: &update.from,

@@ -103,8 +103,11 @@ struct Estimate {
 }
 
 impl Estimate {
-    fn of(plan: &Plan, executions: f64) -> Estimate {
-        Estimate { rows: plan.rows, cost: cost::of(plan), width: plan.width(), executions }
+    /// Of an operator whose inputs cost so much in total, each.
+    fn over(plan: &Plan, inputs: &[f64], executions: f64) -> Estimate {
+        let mut totals = inputs.iter().copied();
+        let cost = cost::over(plan, |_| totals.next().unwrap_or_default());
+        Estimate { rows: plan.rows, cost, width: plan.width(), executions }
     }
 
     /// Bytes of a row: eight for each column, and its head.
@@ -149,6 +152,8 @@ pub struct Shown {
     steps: Vec<Step>,
     /// Plans of the subqueries in its expressions.
     subqueries: Vec<Arc<Plan>>,
+    /// Which of them are among the steps: expressions may have copies, and each shows its subqueries at its first place.
+    placed: Vec<bool>,
     /// Indexes that would make it better.
     missing: Vec<uses::Missing>,
 }
@@ -207,8 +212,8 @@ impl Shown {
     /// A statement without operators, as utility statements are.
     pub fn of_statement(text: &str) -> Shown {
         let statement = text.trim().to_string();
-        let (subqueries, steps, missing) = (Vec::new(), Vec::new(), Vec::new());
-        Shown { statement, kind: "WITHOUT QUERY PLAN", subqueries, steps, missing }
+        let (subqueries, placed, steps, missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Shown { statement, kind: "WITHOUT QUERY PLAN", subqueries, placed, steps, missing }
     }
 
     /// The rows of [`columns`]; `id` tells the batch's statements apart.
@@ -258,6 +263,18 @@ impl Shown {
         let mut all: Vec<Vec<bool>> = self.steps.iter().rev().map(of_step).collect();
         all.reverse();
         all
+    }
+
+    /// The subqueries that the expressions of the next steps name.
+    fn set_subqueries(&mut self, subqueries: &[Arc<Plan>]) {
+        self.subqueries = subqueries.to_vec();
+        self.placed = vec![false; subqueries.len()];
+    }
+
+    /// A subquery that is not among the steps yet; from now on it is.
+    fn place(&mut self, subquery: usize) -> Option<Arc<Plan>> {
+        let plan = self.subqueries.get(subquery)?.clone();
+        (!std::mem::replace(&mut self.placed[subquery], true)).then_some(plan)
     }
 
     fn push(

@@ -18,7 +18,7 @@ use super::{Counted, Estimate, Object, Shown, Source};
 /// Adds the operators of a query.
 pub fn query(plan: &QueryPlan, shown: &mut Shown) {
     shown.kind = "SELECT";
-    shown.subqueries.clone_from(&plan.needs().subqueries);
+    shown.set_subqueries(&plan.needs().subqueries);
     shown.missing = Uses::of_query(plan).missing;
     add(plan.plan(), None, 1.0, shown);
 }
@@ -31,7 +31,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
 
 /// A change, and below it one that it takes its rows from.
 fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown) {
-    shown.subqueries.clone_from(&plan.needs().subqueries);
+    shown.set_subqueries(&plan.needs().subqueries);
     let nested = match plan {
         DmlPlan::Insert(insert) => insert.nested(),
         _ => None,
@@ -62,19 +62,23 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown) {
             };
             let at = shown.push(parent, ("Table Insert", verb), format!("OBJECT:([{name}])"), None);
             shown.steps[at].counted = Counted::Changes;
-            return match source {
-                Some(source) => add(source, Some(at), 1.0, shown),
+            match source {
+                Some(source) => {
+                    add(source, Some(at), 1.0, shown);
+                }
                 None => {
                     shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
                 }
-            };
+            }
+            return;
         }
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";
             let at = shown.push(parent, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
             shown.steps[at].counted = Counted::Changes;
-            return add(source, Some(at), 1.0, shown);
+            add(source, Some(at), 1.0, shown);
+            return;
         }
     };
     shown.kind = match verb {
@@ -90,9 +94,13 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown) {
         Source::Constant => {
             shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
         }
-        Source::Plan(plan) => add(plan, Some(at), 1.0, shown),
+        Source::Plan(plan) => {
+            add(plan, Some(at), 1.0, shown);
+        }
         Source::Scan(scan) => {
-            add_scan(scan, None, Some(at), shown);
+            let mut subqueries = Vec::new();
+            let read = add_scan(scan, Some(at), &mut subqueries, shown);
+            add_subqueries(&subqueries, read, shown);
         }
     }
     if let Some(nested) = nested {
@@ -127,29 +135,49 @@ fn join_name(kind: JoinKind) -> &'static str {
     }
 }
 
-fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
+/// Adds a plan's operators; what they cost in total.
+fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) -> f64 {
     match plan.node.own::<DeepPlan>() {
         Some(deep) => stack::with(deep.room(), || add_node(&deep.input, parent, executions, shown)),
         None => stack::with_room(|| add_node(plan, parent, executions, shown)),
     }
 }
 
-fn add_node(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) {
-    let estimate = Some(Estimate::of(plan, executions));
-    let mut step = |names, argument: String| shown.push(parent, names, argument, estimate);
-    let same = |name| (name, name);
+fn add_node(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) -> f64 {
     let mut subqueries = Vec::new();
-    let at = match &plan.node {
+    let at = add_operator(plan, parent, &mut subqueries, shown);
+    shown.steps[at].counted = Counted::Node(NodeId::of(plan));
+    let mut totals = Vec::new();
+    for (number, input) in plan.inputs().into_iter().enumerate() {
+        // The right side of an apply runs for each row of the left one.
+        let times = match &plan.node {
+            Node::Apply { left, .. } if number == 1 => left.rows.max(1.0),
+            _ => 1.0,
+        };
+        totals.push(add(input, Some(at), executions * times, shown));
+    }
+    let estimate = Estimate::over(plan, &totals, executions);
+    shown.steps[at].estimate = Some(estimate);
+    add_subqueries(&subqueries, at, shown);
+    estimate.cost.total
+}
+
+/// Adds one operator, without what is below it; gives its place, and the subqueries in its expressions.
+fn add_operator<'p>(
+    plan: &'p Plan,
+    parent: Option<usize>,
+    subqueries: &mut Vec<&'p SubRef>,
+    shown: &mut Shown,
+) -> usize {
+    let mut step = |names, argument: String| shown.push(parent, names, argument, None);
+    let same = |name| (name, name);
+    match &plan.node {
         Node::One => step(same("Constant Scan"), String::new()),
         Node::Values(values) => {
-            values.iter().flatten().for_each(|e| in_expr(e, &mut subqueries));
+            values.iter().flatten().for_each(|e| in_expr(e, subqueries));
             step(same("Constant Scan"), format!("VALUES:({} rows)", values.len()))
         }
-        Node::Scan(scan) => {
-            let at = add_scan(scan, estimate, parent, shown);
-            shown.steps[at].counted = Counted::Node(NodeId::of(plan));
-            return;
-        }
+        Node::Scan(scan) => add_scan(scan, parent, subqueries, shown),
         Node::View { scan, .. } => {
             step(same("Table-valued function"), format!("OBJECT:([sys].[{}])", scan.view.name()))
         }
@@ -171,15 +199,15 @@ fn add_node(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Sho
             let tree = matches!(scan.store.base, Base::Tree(_));
             let name = if tree { "Key Lookup" } else { "RID Lookup" };
             let object = Object::of(&scan.db, &scan.store.table, &scan.store.table.storage);
-            let argument = tested(scan, &mut subqueries);
-            shown.push_on(parent, same(name), object, &argument, estimate)
+            let argument = tested(scan, subqueries);
+            shown.push_on(parent, same(name), object, &argument, None)
         }
         Node::Filter { pred, .. } => {
-            in_pred(pred, &mut subqueries);
+            in_pred(pred, subqueries);
             step(same("Filter"), String::new())
         }
         Node::Project { exprs, .. } => {
-            exprs.iter().for_each(|e| in_expr(e, &mut subqueries));
+            exprs.iter().for_each(|e| in_expr(e, subqueries));
             step(same("Compute Scalar"), String::new())
         }
         Node::HashJoin { plan: join, .. } => {
@@ -219,26 +247,21 @@ fn add_node(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Sho
         }
         Node::Concat(_) => step(same("Concatenation"), String::new()),
         Node::Own(node) => {
-            node.exprs().into_iter().for_each(|e| in_expr(e, &mut subqueries));
+            node.exprs().into_iter().for_each(|e| in_expr(e, subqueries));
             let (physical, logical, argument) = node.shown();
             step((physical, logical), argument)
         }
         Node::SetOp { except: true, .. } => step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into()),
         Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),
-    };
-    shown.steps[at].counted = Counted::Node(NodeId::of(plan));
-    for (number, input) in plan.inputs().into_iter().enumerate() {
-        // The right side of an apply runs for each row of the left one.
-        let times = match &plan.node {
-            Node::Apply { left, .. } if number == 1 => left.rows.max(1.0),
-            _ => 1.0,
-        };
-        add(input, Some(at), executions * times, shown);
     }
-    add_subqueries(&subqueries, at, shown);
 }
 
-fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, shown: &mut Shown) -> usize {
+fn add_scan<'p>(
+    scan: &'p ScanPlan,
+    parent: Option<usize>,
+    subqueries: &mut Vec<&'p SubRef>,
+    shown: &mut Shown,
+) -> usize {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
         let length =
@@ -255,11 +278,10 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
         let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };
         format!(", SEEK:({}{ranges})", names.join(", "))
     };
-    let mut subqueries = Vec::new();
     if let Path::Clustered(seek) | Path::Point(seek) | Path::Index { seek, .. } = &scan.path {
         for range in seek.ranges() {
             let ends = range.lower.iter().chain(&range.upper).map(|(e, _)| e);
-            range.equal.iter().chain(ends).for_each(|e| in_expr(e, &mut subqueries));
+            range.equal.iter().chain(ends).for_each(|e| in_expr(e, subqueries));
         }
     }
     let tree = matches!(store.base, Base::Tree(_));
@@ -283,13 +305,11 @@ fn add_scan(scan: &ScanPlan, estimate: Option<Estimate>, parent: Option<usize>, 
             (name, Object::of(&scan.db, &store.table, def), text)
         }
     };
-    argument += &tested(scan, &mut subqueries);
+    argument += &tested(scan, subqueries);
     if scan.backward {
         argument += ", ORDERED BACKWARD";
     }
-    let at = shown.push_on(parent, (name, name), object, &argument, estimate);
-    add_subqueries(&subqueries, at, shown);
-    at
+    shown.push_on(parent, (name, name), object, &argument, None)
 }
 
 /// The condition that is tested on a row.
@@ -305,11 +325,14 @@ fn tested<'p>(scan: &'p ScanPlan, subqueries: &mut Vec<&'p SubRef>) -> String {
 fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {
     for sub in subqueries {
         let kind = if sub.args.is_empty() { "Subquery" } else { "Correlated Subquery" };
-        let Some(plan) = shown.subqueries.get(sub.id).cloned() else { continue };
-        let estimate = Some(Estimate::of(&plan, 1.0));
-        let at = shown.push(Some(parent), ("Subquery", kind), String::new(), estimate);
+        let Some(plan) = shown.place(sub.id) else { continue };
+        let at = shown.push(Some(parent), ("Subquery", kind), String::new(), None);
         shown.steps[at].counted = Counted::Node(NodeId::of(&plan));
-        add(&plan, Some(at), 1.0, shown);
+        stack::with_room(|| {
+            add(&plan, Some(at), 1.0, shown);
+        });
+        // It has the estimate of its first operator.
+        shown.steps[at].estimate = shown.steps.get(at + 1).and_then(|first| first.estimate);
     }
 }
 

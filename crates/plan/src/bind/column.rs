@@ -4,6 +4,7 @@
 
 use super::Binder;
 use super::scope::Clause;
+use super::sources::ColumnPlaces;
 use super::xml;
 use catalog::fold_name;
 use expr::{ColId, Expr, Typed};
@@ -69,25 +70,34 @@ impl Binder<'_> {
         column: &ast::ColumnRef,
         folded: &str,
     ) -> Result<Option<Typed>, SqlError> {
-        let scope = &self.scopes[depth];
-        let mut found: Option<(ColId, Typed, String)> = None;
-        let unnamed = if column.qualifier.is_none() { scope.prefixed } else { 0 };
-        for source in scope.sources.iter().skip(unnamed) {
-            if column.qualifier.as_ref().is_some_and(|q| !source.is_named(q)) {
-                continue;
-            }
-            for candidate in source.columns.iter().filter(|c| c.folded == folded) {
-                if found.is_some() {
-                    let text = format!("Ambiguous column name '{}'.", column.name.value);
-                    return Err(SqlError::new(209, 16, 1, text));
-                }
-                found =
-                    Some((candidate.id, candidate.typed(), format!("{}.{}", source.name, candidate.name)));
-            }
+        let places = self.places_at(depth, column, folded);
+        let Some((source, at)) = places.first().copied() else { return Ok(None) };
+        if places.len() > 1 {
+            let text = format!("Ambiguous column name '{}'.", column.name.value);
+            return Err(SqlError::new(209, 16, 1, text));
         }
-        let Some((id, typed, full)) = found else { return Ok(None) };
+        let source = &self.scopes[depth].sources[source];
+        let found = &source.columns[at];
+        let (id, typed, full) = (found.id, found.typed(), format!("{}.{}", source.name, found.name));
         self.rights.mentions(id);
         self.grouped_column(depth, typed, &full).map(Some)
+    }
+
+    /// The columns of a block that a name means.
+    fn places_at(&mut self, depth: usize, column: &ast::ColumnRef, folded: &str) -> ColumnPlaces {
+        let scope = &mut self.scopes[depth];
+        let Some(qualifier) = &column.qualifier else {
+            let mut places = scope.sources.by_column(folded);
+            places.retain(|(source, _)| *source >= scope.prefixed);
+            return places;
+        };
+        let named = scope.sources.by_name(&fold_name(&qualifier.name.value));
+        let named = named.into_iter().filter(|at| scope.sources[*at].is_named(qualifier));
+        let columns = |at: usize| {
+            let all = scope.sources[at].columns.iter().enumerate();
+            all.filter(|(_, c)| c.folded == folded).map(move |(column, _)| (at, column))
+        };
+        named.flat_map(columns).collect()
     }
 
     /// What is made of columns of an outer block becomes one of parameters of the block below it.

@@ -118,7 +118,7 @@ impl Binder<'_> {
         let rights = std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted));
         let may_inline = std::mem::replace(&mut self.may_inline, false);
         let block =
-            Scope { sources: vec![source], visible: true, clause: Clause::Definition, ..Scope::default() };
+            Scope { sources: vec![source].into(), visible: true, clause: Clause::Definition, ..Scope::default() };
         self.scopes.push(block);
         let bound = self.expr(e);
         self.may_inline = may_inline;

@@ -6,6 +6,7 @@ use super::scope::{ScopeColumn, Source};
 use crate::logical::{Logical, OutColumn};
 use catalog::fold_name;
 use expr::{Expr, Typed, bind_ops};
+use std::collections::HashSet;
 use syntax::ast;
 use types::SqlError;
 
@@ -21,6 +22,7 @@ impl Binder<'_> {
             return Err(column_list_error(alias, names.len(), columns.len()));
         }
         let mut offered: Vec<ScopeColumn> = Vec::with_capacity(columns.len());
+        let mut known = HashSet::with_capacity(columns.len());
         for (i, column) in columns.iter().enumerate() {
             let mut c = column.scope_column();
             if let Some(name) = names.get(i) {
@@ -30,7 +32,7 @@ impl Binder<'_> {
                 let text = format!("No column name was specified for column {} of '{alias}'.", i + 1);
                 return Err(SqlError::new(8155, 16, 2, text));
             }
-            if offered.iter().any(|o| o.folded == c.folded) {
+            if !known.insert(c.folded.clone()) {
                 let text = format!("The column '{}' was specified multiple times for '{alias}'.", c.name);
                 return Err(SqlError::new(8156, 16, 1, text));
             }
@@ -51,9 +53,10 @@ impl Binder<'_> {
 
     /// Gives the columns of the source that was added last the names of `AS alias (a, b)`.
     pub(super) fn rename_columns(&mut self, names: &[ast::Ident]) -> Result<(), SqlError> {
-        let Some(source) = self.scope()?.sources.last_mut().filter(|_| !names.is_empty()) else {
+        if names.is_empty() {
             return Ok(());
-        };
+        }
+        let Some(source) = self.scope()?.sources.last_mut() else { return Ok(()) };
         if names.len() != source.columns.len() {
             return Err(column_list_error(&source.name, names.len(), source.columns.len()));
         }

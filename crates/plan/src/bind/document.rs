@@ -4,6 +4,7 @@
 use super::explicit;
 use super::json::is_json;
 use super::{Binder, unsupported};
+use crate::input::Input;
 use crate::logical::{BoundQuery, Logical, OutColumn};
 use catalog::fold_name;
 use compact_str::CompactString;
@@ -11,8 +12,8 @@ use expr::document::{
     Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
     XmlPath, declarations, xml_name,
 };
-use expr::{Expr, Typed, bind_ops};
-use stack::Nested;
+use expr::{ColId, Expr, Typed, bind_ops};
+use std::collections::HashMap;
 use std::sync::Arc;
 use syntax::ast::{
     self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
@@ -135,7 +136,7 @@ impl Binder<'_> {
         };
         let cols = bound.columns.iter().map(|c| c.id).collect();
         let logical = Logical::Document {
-            input: Nested::new(bound.logical),
+            input: Input::new(bound.logical),
             cols,
             document: Arc::new(document),
             pieces,
@@ -148,7 +149,7 @@ impl Binder<'_> {
                 // Any text may stand in it, also such as no document can have.
                 let xml = bind_ops::explicit(text, DataType::Xml, KEEP_SPACE, false)?.expr;
                 let id = self.new_col();
-                (Logical::Project { input: Nested::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
+                (Logical::Project { input: Input::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
             }
         };
         let column = OutColumn::new(name, id, ty, true, Collation::DEFAULT);
@@ -176,6 +177,12 @@ impl Binder<'_> {
             }
         }
         let sources = &self.scope()?.sources;
+        let mut of_ids: HashMap<ColId, usize> = HashMap::new();
+        for (at, source) in sources.iter().enumerate() {
+            for column in &source.columns {
+                of_ids.entry(column.id).or_insert(at);
+            }
+        }
         let mut items = Vec::with_capacity(columns.len());
         for (at, column) in columns.iter().enumerate() {
             let expr = written.get(at).copied().flatten();
@@ -190,7 +197,7 @@ impl Binder<'_> {
                 }
                 _ => None,
             };
-            let of_id = sources.iter().find(|s| s.columns.iter().any(|c| c.id == column.id));
+            let of_id = of_ids.get(&column.id).map(|at| &sources[*at]);
             let source = of_id.or_else(|| expr.and_then(of_name)).map(|s| s.name.clone());
             items.push(Item { column, document: DocumentColumn { at, ty: column.ty, raw }, source });
         }

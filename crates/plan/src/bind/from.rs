@@ -7,16 +7,15 @@ use crate::bind::nested_change::{Place, check_none};
 use crate::bind::resolve::Named;
 use crate::bind::resolve::variable_name;
 use crate::bind::sample::sampled;
-use crate::bind::scope::{Clause, Scope, Source};
+use crate::bind::scope::{Clash, Clause, Scope};
 use crate::bind::system_time::{Mention, not_versioned};
 use crate::bind::updatable::Origin;
 use crate::bind::view_rows::{NOEXPAND, keeps_no_rows};
 use crate::bind::xml::columns_of_list;
+use crate::input::Input;
 use crate::logical::{JoinHint, JoinKind, Logical};
 use catalog::errors;
 use catalog::fold_name;
-use stack::Nested;
-use std::collections::HashMap;
 use syntax::ast::{self, RowSchema, TableRefKind};
 use types::SqlError;
 
@@ -37,30 +36,21 @@ impl Binder<'_> {
 
     /// 1011, 1013: two sources of one name.
     fn check_names(&mut self) -> Result<(), SqlError> {
-        let scope = self.scope()?;
-        let mut known: HashMap<&str, Vec<&Source>> = HashMap::new();
-        for b in scope.sources.iter().filter(|source| !source.name.is_empty()) {
-            let same = known.entry(b.name.as_str()).or_default();
-            for a in same.iter() {
-                if a.aliased && b.aliased {
-                    let text = format!(
-                        "The correlation name '{}' is specified multiple times in a FROM clause.",
-                        a.name
-                    );
-                    return Err(SqlError::new(1011, 16, 1, text));
-                }
-                if a.schema == b.schema && a.database == b.database && a.aliased == b.aliased {
-                    let text = format!(
-                        "The objects \"{}\" and \"{}\" in the FROM clause have the same exposed names. Use \
-                         correlation names to distinguish them.",
-                        a.name, b.name
-                    );
-                    return Err(SqlError::new(1013, 16, 1, text));
-                }
+        match self.scope()?.sources.clash() {
+            None => Ok(()),
+            Some(Clash::Alias(name)) => {
+                let text =
+                    format!("The correlation name '{name}' is specified multiple times in a FROM clause.");
+                Err(SqlError::new(1011, 16, 1, text))
             }
-            same.push(b);
+            Some(Clash::Exposed(first, second)) => {
+                let text = format!(
+                    "The objects \"{first}\" and \"{second}\" in the FROM clause have the same exposed names. Use \
+                     correlation names to distinguish them."
+                );
+                Err(SqlError::new(1013, 16, 1, text))
+            }
         }
-        Ok(())
     }
 
     pub(super) fn table_ref(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
@@ -241,14 +231,12 @@ impl Binder<'_> {
             }
         };
         let scope = self.scope()?;
-        let nullable = |sources: &mut [Source]| {
-            sources.iter_mut().flat_map(|s| &mut s.columns).for_each(|c| c.nullable = true);
-        };
-        if matches!(kind, ast::JoinKind::Left | ast::JoinKind::Full) {
-            nullable(&mut scope.sources[middle..]);
-        }
+        let end = scope.sources.len();
         if matches!(kind, ast::JoinKind::Right | ast::JoinKind::Full) {
-            nullable(&mut scope.sources[before..middle]);
+            scope.sources.make_nullable(before..middle);
+        }
+        if matches!(kind, ast::JoinKind::Left | ast::JoinKind::Full) {
+            scope.sources.make_nullable(middle..end);
         }
         self.join_hints += u64::from(hint.is_some());
         let hint = match hint {
@@ -264,7 +252,7 @@ impl Binder<'_> {
             ast::JoinKind::Right => (JoinKind::Left, right_node, left_node),
             ast::JoinKind::Full => (JoinKind::Full, left_node, right_node),
         };
-        Ok(Logical::Join { kind, left: Nested::new(left), right: Nested::new(right), on, hint })
+        Ok(Logical::Join { kind, left: Input::new(left), right: Input::new(right), on, hint })
     }
 
     fn on_clause(&mut self, e: &ast::Expr) -> Result<Vec<expr::Pred>, SqlError> {
@@ -295,11 +283,12 @@ impl Binder<'_> {
         self.scope()?.visible = was;
         let (right, mut inner) = bound?;
         if outer {
-            inner.sources.iter_mut().flat_map(|s| &mut s.columns).for_each(|c| c.nullable = true);
+            let end = inner.sources.len();
+            inner.sources.make_nullable(0..end);
         }
         let scope = self.scope()?;
-        scope.sources.append(&mut inner.sources);
-        Ok(Logical::Apply { outer, left: Nested::new(left), right: Nested::new(right), args: inner.outer })
+        scope.sources.append(inner.sources);
+        Ok(Logical::Apply { outer, left: Input::new(left), right: Input::new(right), args: inner.outer })
     }
 }
 
@@ -307,8 +296,8 @@ impl Binder<'_> {
 pub fn inner(left: Logical, right: Logical) -> Logical {
     Logical::Join {
         kind: JoinKind::Inner,
-        left: Nested::new(left),
-        right: Nested::new(right),
+        left: Input::new(left),
+        right: Input::new(right),
         on: Vec::new(),
         hint: None,
     }

@@ -12,6 +12,7 @@ use super::Binder;
 use super::combine::case_of;
 use super::scope::{Clause, ScopeColumn, Source};
 use super::type_names::{data_type, type_of};
+use crate::input::Input;
 use crate::logical::{Logical, OutColumn, RoutineScan};
 use crate::rights::Chain;
 use catalog::other::OtherObject;
@@ -459,7 +460,7 @@ impl Binder<'_> {
         if once.is_empty() {
             return Ok((bound.logical, columns));
         }
-        let (left, right) = (Nested::new(Logical::One), Nested::new(bound.logical));
+        let (left, right) = (Input::new(Logical::One), Input::new(bound.logical));
         Ok((Logical::Apply { outer: false, left, right, args: once }, columns))
     }
 

@@ -3,6 +3,7 @@
 
 use super::Binder;
 use super::scope::Clause;
+use expr::same_syntax::same_syntax;
 use expr::{Expr, Typed};
 use syntax::ast::{self};
 use types::SqlError;
@@ -58,11 +59,11 @@ impl Binder<'_> {
         if !matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy) {
             return Ok(None);
         }
-        let key = grouping.keys.iter().position(|key| {
-            !matches!(key.source.expr, Expr::Col(_))
-                && std::mem::discriminant(&key.ast.kind) == std::mem::discriminant(&e.kind)
-                && expr::bind_ops::same_syntax(&key.ast, e)
-        });
+        let same = |key: &&usize| {
+            let key = &grouping.keys[**key];
+            !matches!(key.source.expr, Expr::Col(_)) && same_syntax(&key.ast, e)
+        };
+        let key = grouping.written.candidates(e).iter().find(same).copied();
         Ok(key.map(|at| {
             let key = &grouping.keys[at];
             let nullable = key.source.nullable || grouping.leaves_out(at);

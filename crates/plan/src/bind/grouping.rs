@@ -8,11 +8,13 @@
 use super::Binder;
 use super::combine::{case_of, conjunction};
 use crate::bind::scope::{Clause, GroupKey, Grouping, GroupingSets};
+use crate::input::Input;
 use crate::logical::{GroupCol, JoinKind, Logical};
+use catalog::errors;
 use expr::aggregate::Aggregate;
 use expr::bind_ops;
 use expr::{CaseExpr, Expr, Pred, Typed};
-use stack::Nested;
+use std::collections::BTreeMap;
 use syntax::ast::{self, CompareOp, GroupItem};
 use types::{Collation, DataType, SqlError, Value};
 
@@ -21,8 +23,8 @@ const MAX_SETS: usize = 4096;
 /// Most keys where there is more than one set.
 const MAX_KEYS: usize = 32;
 
-/// Keys of one set, as they are written.
-type Set<'a> = Vec<&'a ast::Expr>;
+/// Most keys of a GROUP BY or ORDER BY: a row that is kept for it has at least a byte for each, and no more than that in all.
+pub(super) const MOST_KEYS: usize = 8060;
 
 impl Binder<'_> {
     /// Binds GROUP BY's keys and sets.
@@ -33,24 +35,10 @@ impl Binder<'_> {
             let text = "The CUBE and ROLLUP options are not allowed in a GROUP BY ALL clause.";
             return Err(SqlError::new(1028, 15, 1, text));
         }
-        let sets = sets_of(group)?;
-        let mut masks = Vec::with_capacity(sets.len());
-        for set in &sets {
-            let mut mask = 0u64;
-            for e in set {
-                let key = self.key_of(&mut grouping, e)?;
-                if sets.len() > 1 && key >= MAX_KEYS {
-                    let text = format!(
-                        "Too many expressions are specified in the GROUP BY clause. The maximum number is {MAX_KEYS} when \
-                         grouping sets are supplied."
-                    );
-                    return Err(SqlError::new(10706, 15, 1, text));
-                }
-                mask |= 1u64.checked_shl(key as u32).unwrap_or(0);
-            }
-            masks.push(mask);
-        }
-        if masks.len() > 1 {
+        // Before one of the sets is made: a short text may mean any number of them.
+        let several = count_sets(group)? > 1;
+        let masks = Sets { binder: self, grouping: &mut grouping, several }.of(group)?;
+        if several {
             let number = self.new_col();
             let flags = self.new_cols(grouping.keys.len());
             grouping.sets = Some(GroupingSets { masks, number, flags, output: self.new_col() });
@@ -61,9 +49,11 @@ impl Binder<'_> {
     /// The number of a key, which is bound when it is met first.
     fn key_of(&mut self, grouping: &mut Grouping, e: &ast::Expr) -> Result<usize, SqlError> {
         self.check_cancel()?;
-        let known = grouping.keys.iter().position(|key| bind_ops::same_syntax(&key.ast, e));
-        if let Some(known) = known {
+        if let Some(known) = grouping.key_written(e) {
             return Ok(known);
+        }
+        if grouping.keys.len() >= MOST_KEYS {
+            return Err(errors::wide_worktable());
         }
         let source = self.expr(e)?;
         source.ty.check_comparable()?;
@@ -80,7 +70,7 @@ impl Binder<'_> {
                 return Ok(same);
             }
         }
-        grouping.keys.push(GroupKey { ast: e.clone(), source, output: self.new_col() });
+        grouping.add_key(GroupKey { ast: e.clone(), source, output: self.new_col() });
         Ok(grouping.keys.len() - 1)
     }
 
@@ -113,21 +103,20 @@ impl Binder<'_> {
         };
         let bits =
             |mask: u64| keys.iter().fold(0i32, |bits, key| (bits << 1) | i32::from(mask >> key & 1 == 0));
-        let mut answers: Vec<(i32, Vec<usize>)> = Vec::new();
+        let mut answers: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
         for (number, mask) in sets.masks.iter().enumerate() {
-            let bits = bits(*mask);
-            match answers.iter_mut().find(|(known, _)| *known == bits) {
-                Some((_, numbers)) => numbers.push(number),
-                None => answers.push((bits, vec![number])),
-            }
+            answers.entry(bits(*mask)).or_default().push(number);
         }
         let output = sets.output;
-        let Some((last, _)) = answers.pop() else { return Ok(constant(0)) };
+        let Some((last, _)) = answers.pop_last() else { return Ok(constant(0)) };
         let branches = answers
             .into_iter()
             .map(|(bits, numbers)| Ok((is_one_of(output, numbers)?, constant(bits))))
             .collect::<Result<Vec<_>, SqlError>>()?;
-        if branches.is_empty() { Ok(constant(last)) } else { case_of(branches, constant(last)) }
+        let answer = if branches.is_empty() { constant(last) } else { case_of(branches, constant(last))? };
+        // It has a part for each set.
+        self.count_copy(&answer)?;
+        Ok(answer)
     }
 
     /// The key of the block's GROUP BY that an expression is.
@@ -137,7 +126,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let Some(grouping) = self.scope()?.grouping.as_ref() else { return Ok(None) };
-        let written = grouping.keys.iter().position(|key| bind_ops::same_syntax(&key.ast, e));
+        let written = grouping.key_written(e);
         if written.is_some() || !matches!(e.kind, ast::ExprKind::Column(_)) {
             return Ok(written);
         }
@@ -166,12 +155,12 @@ pub fn count_only(
         aggregate.arg =
             Some(Expr::Case(Box::new(CaseExpr { branches, otherwise: Expr::Const(Value::Null) })));
     }
-    Ok(Logical::Project { input: Nested::new(input), exprs: vec![(flag, counts)] })
+    Ok(Logical::Project { input: Input::new(input), exprs: vec![(flag, counts)] })
 }
 
 /// The aggregation of a block over its sources.
 pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlError> {
-    let Grouping { keys, aggregates, sets } = grouping;
+    let Grouping { keys, aggregates, sets, .. } = grouping;
     let Some(sets) = sets else {
         let scalar = keys.is_empty();
         let keys = keys.into_iter().map(|key| GroupCol {
@@ -179,7 +168,7 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
             collation: key.source.collation,
             expr: key.source.expr,
         });
-        let (input, keys) = (Nested::new(input), keys.collect());
+        let (input, keys) = (Input::new(input), keys.collect());
         return Ok(Logical::Aggregate { input, keys, aggregates, scalar, totals: Vec::new() });
     };
     let int = |n: usize| Expr::Const(Value::Int(n as i32));
@@ -193,8 +182,8 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
     };
     let input = Logical::Join {
         kind: JoinKind::Inner,
-        left: Nested::new(input),
-        right: Nested::new(list),
+        left: Input::new(input),
+        right: Input::new(list),
         on: Vec::new(),
         hint: None,
     };
@@ -216,7 +205,7 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
     });
     let totals =
         sets.masks.iter().enumerate().filter(|(_, mask)| **mask == 0).map(|(n, _)| n as i32).collect();
-    Ok(Logical::Aggregate { input: Nested::new(input), keys: columns, aggregates, scalar: false, totals })
+    Ok(Logical::Aggregate { input: Input::new(input), keys: columns, aggregates, scalar: false, totals })
 }
 
 /// Whether a set's number is among these.
@@ -235,74 +224,124 @@ fn is_one_of(column: expr::ColId, numbers: Vec<usize>) -> Result<Pred, SqlError>
     Ok(if any.len() == 1 { any.remove(0) } else { Pred::Or(any) })
 }
 
-/// The sets of a GROUP BY; at least one.
-fn sets_of(group: &ast::GroupBy) -> Result<Vec<Set<'_>>, SqlError> {
-    let plain = |item: &GroupItem| matches!(item, GroupItem::Expr(_));
+/// The number of sets of a GROUP BY; at least one.
+fn count_sets(group: &ast::GroupBy) -> Result<usize, SqlError> {
     if group.with_rollup || group.with_cube {
-        if !group.items.iter().all(plain) {
+        if !group.items.iter().all(|item| matches!(item, GroupItem::Expr(_))) {
             let text = "The CUBE and ROLLUP options are not allowed with ROLLUP, CUBE or GROUPING SETS in the GROUP BY \
                         clause.";
             return Err(SqlError::new(10702, 15, 1, text));
         }
-        let parts = parts_of(&group.items)?;
-        return if group.with_rollup { Ok(rollup(&parts)) } else { cube(&parts) };
+        return check_count(if group.with_rollup { group.items.len() + 1 } else { subsets(&group.items) });
     }
-    let mut all: Vec<Set<'_>> = vec![Vec::new()];
-    for item in &group.items {
-        let own = sets_of_item(item)?;
-        check_count(all.len().saturating_mul(own.len()))?;
-        all = all.iter().flat_map(|left| own.iter().map(|right| [left.as_slice(), right].concat())).collect();
-    }
-    Ok(all)
+    group.items.iter().try_fold(1, |all: usize, item| check_count(all.saturating_mul(count_of_item(item)?)))
 }
 
-fn sets_of_item(item: &GroupItem) -> Result<Vec<Set<'_>>, SqlError> {
-    Ok(match item {
-        GroupItem::Expr(e) => vec![vec![e]],
-        GroupItem::Composite(list) => vec![list.iter().collect()],
-        GroupItem::Rollup(items) => rollup(&parts_of(items)?),
-        GroupItem::Cube(items) => cube(&parts_of(items)?)?,
+fn count_of_item(item: &GroupItem) -> Result<usize, SqlError> {
+    match item {
+        GroupItem::Expr(_) | GroupItem::Composite(_) => Ok(1),
+        GroupItem::Rollup(items) => check_count(items.len() + 1),
+        GroupItem::Cube(items) => check_count(subsets(items)),
         GroupItem::Sets(items) => {
-            let mut all = Vec::new();
-            for item in items {
-                all.extend(sets_of_item(item)?);
-                check_count(all.len())?;
-            }
-            all
-        }
-    })
-}
-
-/// What ROLLUP and CUBE take: keys, each of one or several columns.
-fn parts_of(items: &[GroupItem]) -> Result<Vec<Set<'_>>, SqlError> {
-    fn part(item: &GroupItem) -> Result<Set<'_>, SqlError> {
-        match item {
-            GroupItem::Expr(e) => Ok(vec![e]),
-            GroupItem::Composite(list) if !list.is_empty() => Ok(list.iter().collect()),
-            _ => Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('.")),
+            items.iter().try_fold(0, |all: usize, item| check_count(all + count_of_item(item)?))
         }
     }
-    items.iter().map(part).collect()
+}
+
+fn subsets(items: &[GroupItem]) -> usize {
+    u32::try_from(items.len()).ok().and_then(|n| 1usize.checked_shl(n)).unwrap_or(usize::MAX)
+}
+
+/// Makes the sets of a GROUP BY: of each the keys that it has, as bits. The keys are bound when they are met.
+struct Sets<'b, 'a, 'g> {
+    binder: &'b mut Binder<'a>,
+    grouping: &'g mut Grouping,
+    /// There is more than one: only then the bits are of use, and there may be no more keys than they have room for.
+    several: bool,
+}
+
+impl Sets<'_, '_, '_> {
+    fn of(&mut self, group: &ast::GroupBy) -> Result<Vec<u64>, SqlError> {
+        if group.with_rollup {
+            return Ok(rollup(&self.parts(&group.items)?));
+        }
+        if group.with_cube {
+            return Ok(cube(&self.parts(&group.items)?));
+        }
+        let mut all = vec![0];
+        for item in &group.items {
+            let own = self.of_item(item)?;
+            all = all.iter().flat_map(|left| own.iter().map(move |right| left | right)).collect();
+        }
+        Ok(all)
+    }
+
+    fn of_item(&mut self, item: &GroupItem) -> Result<Vec<u64>, SqlError> {
+        Ok(match item {
+            GroupItem::Expr(e) => vec![self.key(e)?],
+            GroupItem::Composite(list) => vec![self.keys(list)?],
+            GroupItem::Rollup(items) => rollup(&self.parts(items)?),
+            GroupItem::Cube(items) => cube(&self.parts(items)?),
+            GroupItem::Sets(items) => {
+                let mut all = Vec::with_capacity(items.len());
+                for item in items {
+                    all.extend(self.of_item(item)?);
+                }
+                all
+            }
+        })
+    }
+
+    /// What ROLLUP and CUBE take: keys, each of one or several columns.
+    fn parts(&mut self, items: &[GroupItem]) -> Result<Vec<u64>, SqlError> {
+        let part = |item: &GroupItem| match item {
+            GroupItem::Expr(e) => self.key(e),
+            GroupItem::Composite(list) if !list.is_empty() => self.keys(list),
+            _ => Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('.")),
+        };
+        items.iter().map(part).collect()
+    }
+
+    fn keys(&mut self, list: &[ast::Expr]) -> Result<u64, SqlError> {
+        list.iter().try_fold(0, |all, e| Ok(all | self.key(e)?))
+    }
+
+    fn key(&mut self, e: &ast::Expr) -> Result<u64, SqlError> {
+        let key = self.binder.key_of(self.grouping, e)?;
+        if self.several && key >= MAX_KEYS {
+            let text = format!(
+                "Too many expressions are specified in the GROUP BY clause. The maximum number is {MAX_KEYS} when grouping \
+                 sets are supplied."
+            );
+            return Err(SqlError::new(10706, 15, 1, text));
+        }
+        Ok(if self.several { 1 << key } else { 0 })
+    }
 }
 
 /// All keys, then one less from the end each time, down to none.
-fn rollup<'a>(parts: &[Set<'a>]) -> Vec<Set<'a>> {
-    (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect()
+fn rollup(parts: &[u64]) -> Vec<u64> {
+    let mut all = vec![0];
+    for part in parts {
+        all.push(all[all.len() - 1] | part);
+    }
+    all.reverse();
+    all
 }
 
 /// All subsets of the keys.
-fn cube<'a>(parts: &[Set<'a>]) -> Result<Vec<Set<'a>>, SqlError> {
-    check_count(1usize.checked_shl(parts.len() as u32).unwrap_or(usize::MAX))?;
+fn cube(parts: &[u64]) -> Vec<u64> {
     let chosen = |bits: usize| {
-        let part = |(i, part): (usize, &Set<'a>)| (bits >> i & 1 == 1).then(|| part.clone());
-        parts.iter().enumerate().filter_map(part).flatten().collect()
+        let part = |(i, part): (usize, &u64)| if bits >> i & 1 == 1 { *part } else { 0 };
+        parts.iter().enumerate().map(part).fold(0, |all, part| all | part)
     };
-    Ok((0..1usize << parts.len()).rev().map(chosen).collect())
+    (0..1usize << parts.len()).rev().map(chosen).collect()
 }
 
-fn check_count(sets: usize) -> Result<(), SqlError> {
+/// The number again, if there may be so many.
+fn check_count(sets: usize) -> Result<usize, SqlError> {
     if sets <= MAX_SETS {
-        return Ok(());
+        return Ok(sets);
     }
     let text = format!("Too many grouping sets. The maximum number is {MAX_SETS}.");
     Err(SqlError::new(10703, 15, 1, text))

@@ -6,12 +6,12 @@
 use super::call::{apply, wrong_count};
 use super::scope::{ScopeColumn, Source};
 use super::{Binder, cast_type};
+use crate::input::Input;
 use crate::logical::Logical;
 use catalog::{errors, fold_name};
 use expr::bind_ops;
 use expr::functions::required;
 use expr::{Expr, Typed};
-use stack::Nested;
 use syntax::ast::{self, ExprKind, ForKind};
 use types::{Collation, DataType, Len, SqlError, Value};
 
@@ -105,7 +105,7 @@ impl Binder<'_> {
         }
         let source = Source::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
-        Ok(Logical::Project { input: Nested::new(rows), exprs })
+        Ok(Logical::Project { input: Input::new(rows), exprs })
     }
 
     /// The function's rows with the text of each, as a source that nobody can name.

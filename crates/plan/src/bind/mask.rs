@@ -4,13 +4,13 @@
 //! for everyone, who sees the value is asked when it runs; a statement without masked columns pays one look at an empty map.
 
 use super::Binder;
+use crate::input::Input;
 use crate::logical::{BoundQuery, Logical, OutColumn, WindowKind, WorkScan, WorkSource};
 use catalog::temporal::Temporal;
 use catalog::{ComputedDef, Db, TEMPDB, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::{CallExpr, ColId, Expr};
-use stack::Nested;
 use std::collections::HashMap;
 use std::sync::Arc;
 use syntax::ast;
@@ -209,7 +209,7 @@ impl Binder<'_> {
             (column.id, column.base) = (id, false);
         }
         if !exprs.is_empty() {
-            let input = Nested::new(std::mem::replace(logical, Logical::One));
+            let input = Input::new(std::mem::replace(logical, Logical::One));
             *logical = Logical::Project { input, exprs };
         }
     }

@@ -43,6 +43,7 @@ pub mod sequence;
 pub mod set_options;
 mod set_query;
 mod size;
+pub mod sources;
 mod subquery;
 pub mod synonym;
 pub mod system_time;
@@ -264,6 +265,10 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// 3617 when cancelled; 701.
     pub fn check_cancel(&self) -> Result<(), SqlError> {
+        #[cfg(debug_assertions)]
+        if crate::asks::ask() {
+            return Err(catalog::errors::cancelled());
+        }
         if self.env.cancel.load(Ordering::Relaxed) {
             return Err(catalog::errors::cancelled());
         }

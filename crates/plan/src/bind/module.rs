@@ -10,6 +10,7 @@ use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
 use crate::rights::Chain;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef, fold_name};
+use std::collections::HashSet;
 use std::sync::Arc;
 use syntax::ast;
 use types::{Collation, DataType, SqlError};
@@ -268,6 +269,7 @@ pub(super) fn view_names(
         };
         return Err(SqlError::new(number, 16, 1, text));
     }
+    let mut known = HashSet::with_capacity(columns.len());
     let mut out: Vec<compact_str::CompactString> = Vec::with_capacity(columns.len());
     for (i, column) in columns.iter().enumerate() {
         let name = names.get(i).map_or_else(|| column.name.clone(), |n| n.value.clone());
@@ -278,7 +280,7 @@ pub(super) fn view_names(
             );
             return Err(SqlError::new(4511, 16, 1, text));
         }
-        if out.iter().any(|other| fold_name(other) == fold_name(&name)) {
+        if !known.insert(fold_name(&name)) {
             let text = format!(
                 "Column names in each view or function must be unique. Column name '{name}' in view or function '{}' \
                  is specified more than once.",

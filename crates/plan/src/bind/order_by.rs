@@ -2,69 +2,68 @@
 //! Guarantees: a key that stands in the list too is known as that, so that it is computed once.
 
 use super::Binder;
+use super::grouping::MOST_KEYS;
 use super::scope::Clause;
 use crate::bind::select_list::Item;
 use crate::logical::SortKey;
-use catalog::fold_name;
-use expr::Expr;
-use expr::bind_ops;
+use catalog::{errors, fold_name};
+use compact_str::CompactString;
+use expr::same_syntax::{SyntaxIndex, same_syntax};
+use expr::{ColId, Expr};
+use std::collections::HashMap;
 use syntax::ast::{self, ExprKind, SelectItem};
 use types::SqlError;
 
-impl Binder<'_> {
-    /// ORDER BY: a position, an alias or name of the select list, else an expression over the sources.
-    pub(super) fn order_keys(
-        &mut self,
-        select: &ast::Select,
-        query: &ast::Query,
-        items: &[Item],
-    ) -> Result<Vec<(SortKey, Option<usize>)>, SqlError> {
-        let mut keys = Vec::new();
-        for item in &query.order_by {
-            let position = self.order_position(&item.expr, items)?;
-            let (typed, position) = match position {
-                Some(i) => (items[i].typed.clone(), Some(i)),
-                None => {
-                    self.scope()?.clause = Clause::OrderBy;
-                    let typed = self.expr(&item.expr)?;
-                    let same = items.iter().position(|i| match (&i.typed.expr, &typed.expr) {
-                        (Expr::Col(a), Expr::Col(b)) => a == b,
-                        _ => false,
-                    });
-                    (typed, same)
-                }
-            };
-            if position.is_none() && select.distinct && !self.among_items(&item.expr, select) {
-                let text = "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
-                return Err(SqlError::new(145, 15, 1, text));
+/// The items of a list by what a key may name them by.
+struct ListIndex<'l> {
+    items: &'l [Item],
+    names: HashMap<CompactString, Vec<usize>>,
+    columns: HashMap<ColId, usize>,
+    /// Of a list in which no wildcard stands: else places in the text are not those in the list.
+    written: SyntaxIndex,
+}
+
+impl<'l> ListIndex<'l> {
+    fn new(select: &ast::Select, items: &'l [Item]) -> ListIndex<'l> {
+        let mut index = ListIndex {
+            items,
+            names: HashMap::with_capacity(items.len()),
+            columns: HashMap::new(),
+            written: SyntaxIndex::default(),
+        };
+        for (at, item) in items.iter().enumerate() {
+            index.names.entry(fold_name(&item.name)).or_default().push(at);
+            if let Expr::Col(id) = item.typed.expr {
+                index.columns.entry(id).or_insert(at);
             }
-            typed.ty.check_comparable()?;
-            let position = position.or_else(|| self.item_of(&item.expr, select));
-            let key = SortKey { expr: typed.expr, descending: item.descending, collation: typed.collation };
-            keys.push((key, position));
         }
-        Ok(keys)
+        if !select.items.iter().any(|i| matches!(i, SelectItem::Wildcard { .. })) {
+            for (at, item) in select.items.iter().enumerate() {
+                if let SelectItem::Expr { expr, .. } = item {
+                    index.written.add(expr, at);
+                }
+            }
+        }
+        index
     }
 
-    fn item_of(&self, e: &ast::Expr, select: &ast::Select) -> Option<usize> {
-        // Positions agree only while no wildcard has spread the list.
-        if select.items.iter().any(|i| matches!(i, SelectItem::Wildcard { .. })) {
-            return None;
-        }
-        select.items.iter().position(|i| match i {
-            SelectItem::Expr { expr, .. } => bind_ops::same_syntax(expr, e),
+    /// The item that is written like a key.
+    fn written(&self, e: &ast::Expr, select: &ast::Select) -> Option<usize> {
+        let same = |at: &&usize| match &select.items[**at] {
+            SelectItem::Expr { expr, .. } => same_syntax(expr, e),
             _ => false,
-        })
+        };
+        self.written.candidates(e).iter().find(same).copied()
     }
 
-    fn among_items(&self, e: &ast::Expr, select: &ast::Select) -> bool {
-        self.item_of(e, select).is_some()
-    }
-
-    fn order_position(&mut self, e: &ast::Expr, items: &[Item]) -> Result<Option<usize>, SqlError> {
+    /// The item of which a key is the position or the name.
+    ///
+    /// # Errors
+    /// 108, 209, 408.
+    fn named(&self, e: &ast::Expr) -> Result<Option<usize>, SqlError> {
         match &e.kind {
             ExprKind::Literal(ast::Literal::Integer(n)) => {
-                let at = usize::try_from(*n - 1).ok().filter(|at| *at < items.len());
+                let at = usize::try_from(*n - 1).ok().filter(|at| *at < self.items.len());
                 if at.is_none() {
                     let text = format!(
                         "The ORDER BY position number {n} is out of range of the number of items in the select list."
@@ -74,18 +73,18 @@ impl Binder<'_> {
                 Ok(at)
             }
             ExprKind::Column(c) if c.qualifier.is_none() => {
-                let name = fold_name(&c.name.value);
-                let mut found = items.iter().enumerate().filter(|(_, i)| fold_name(&i.name) == name);
-                let first = found.next().map(|(at, _)| at);
-                let differing = found.any(|(at, _)| {
-                    let first = first.unwrap_or(at);
-                    !matches!((&items[at].typed.expr, &items[first].typed.expr), (Expr::Col(a), Expr::Col(b)) if a == b)
-                });
-                if differing {
+                let found = self.names.get(&fold_name(&c.name.value)).map_or(&[][..], Vec::as_slice);
+                let Some((first, others)) = found.split_first() else { return Ok(None) };
+                let column = |at: usize| match self.items[at].typed.expr {
+                    Expr::Col(id) => Some(id),
+                    _ => None,
+                };
+                let same = |at: &usize| column(*at).is_some_and(|id| column(*first) == Some(id));
+                if !others.iter().all(same) {
                     let text = format!("Ambiguous column name '{}'.", c.name.value);
                     return Err(SqlError::new(209, 16, 1, text));
                 }
-                Ok(first)
+                Ok(Some(*first))
             }
             ExprKind::Literal(_) => {
                 let text = "A constant expression was encountered in the ORDER BY list, position 1.";
@@ -93,5 +92,48 @@ impl Binder<'_> {
             }
             _ => Ok(None),
         }
+    }
+}
+
+impl Binder<'_> {
+    /// ORDER BY: a position, an alias or name of the select list, else an expression over the sources.
+    pub(super) fn order_keys(
+        &mut self,
+        select: &ast::Select,
+        query: &ast::Query,
+        items: &[Item],
+    ) -> Result<Vec<(SortKey, Option<usize>)>, SqlError> {
+        if query.order_by.is_empty() {
+            return Ok(Vec::new());
+        }
+        if query.order_by.len() > MOST_KEYS {
+            return Err(errors::wide_worktable());
+        }
+        let index = ListIndex::new(select, items);
+        let mut keys = Vec::with_capacity(query.order_by.len());
+        for item in &query.order_by {
+            self.check_cancel()?;
+            let (typed, position) = match index.named(&item.expr)? {
+                Some(i) => (items[i].typed.clone(), Some(i)),
+                None => {
+                    self.scope()?.clause = Clause::OrderBy;
+                    let typed = self.expr(&item.expr)?;
+                    let same = match &typed.expr {
+                        Expr::Col(id) => index.columns.get(id).copied(),
+                        _ => None,
+                    };
+                    (typed, same)
+                }
+            };
+            let written = index.written(&item.expr, select);
+            if position.is_none() && select.distinct && written.is_none() {
+                let text = "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
+                return Err(SqlError::new(145, 15, 1, text));
+            }
+            typed.ty.check_comparable()?;
+            let key = SortKey { expr: typed.expr, descending: item.descending, collation: typed.collation };
+            keys.push((key, position.or(written)));
+        }
+        Ok(keys)
     }
 }

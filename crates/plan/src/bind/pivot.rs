@@ -4,11 +4,14 @@
 use super::Binder;
 use super::nested_change::{Place, check_none};
 use super::scope::{Clause, ScopeColumn};
+use super::select_list::{MOST_COLUMNS, too_many_columns};
+use crate::input::Input;
+use crate::columns::ColumnSet;
 use crate::logical::{GroupCol, JoinKind, Logical, OutColumn};
 use catalog::fold_name;
 use expr::aggregate::AggKind;
 use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
-use stack::Nested;
+use std::collections::HashSet;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::convert::{Mode, convert_in};
 use types::{Collation, DataType, Dialect, Len, SqlError, Value};
@@ -56,6 +59,9 @@ impl Binder<'_> {
         by.expr.columns(&mut used);
         whole.arg.iter().for_each(|arg| arg.columns(&mut used));
         let groups = self.other_columns(&used)?;
+        if groups.len() + values.len() > MOST_COLUMNS {
+            return Err(too_many_columns());
+        }
         let mut columns = Vec::with_capacity(groups.len() + values.len());
         let mut keys = Vec::with_capacity(groups.len());
         for group in groups {
@@ -65,6 +71,7 @@ impl Binder<'_> {
         }
         let mut aggregates = Vec::with_capacity(values.len());
         for value in values {
+            self.check_cancel()?;
             let pred = bind_ops::compare(
                 CompareOp::Equal,
                 by.clone(),
@@ -80,14 +87,15 @@ impl Binder<'_> {
             aggregates.push(own);
         }
         let scalar = keys.is_empty();
-        let input = Nested::new(logical);
+        let input = Input::new(logical);
         Ok((Logical::Aggregate { input, keys, aggregates, scalar, totals: Vec::new() }, columns))
     }
 
     /// The visible columns of the block that are not among these.
     fn other_columns(&mut self, used: &[ColId]) -> Result<Vec<ScopeColumn>, SqlError> {
+        let used = ColumnSet::of_ids(used);
         let sources = &self.scope()?.sources;
-        let columns = sources.iter().flat_map(|s| &s.columns).filter(|c| !c.hidden && !used.contains(&c.id));
+        let columns = sources.iter().flat_map(|s| &s.columns).filter(|c| !c.hidden && !used.contains(c.id));
         let columns: Vec<ScopeColumn> = columns.cloned().collect();
         columns.iter().for_each(|c| self.rights.mentions(c.id));
         Ok(columns)
@@ -117,7 +125,16 @@ impl Binder<'_> {
         let logical = self.table_ref(input)?;
         self.scope()?.visible = true;
         let mut parts: Vec<Typed> = Vec::with_capacity(columns.len());
+        let mut known = HashSet::with_capacity(columns.len());
         for column in columns {
+            self.check_cancel()?;
+            if !known.insert(fold_name(&column.value)) {
+                let text = format!(
+                    "The column \"{}\" is specified multiple times in the column list of the UNPIVOT operator.",
+                    column.value
+                );
+                return Err(SqlError::new(277, 16, 1, text));
+            }
             let part = self.column(&bare(column))?;
             if parts.first().is_some_and(|first| first.ty != part.ty) {
                 let text = format!(
@@ -140,8 +157,8 @@ impl Binder<'_> {
         let list = Logical::Values { rows: rows.collect(), cols: vec![number, title] };
         let joined = Logical::Join {
             kind: JoinKind::Inner,
-            left: Nested::new(logical),
-            right: Nested::new(list),
+            left: Input::new(logical),
+            right: Input::new(list),
             on: Vec::new(),
             hint: None,
         };
@@ -152,7 +169,7 @@ impl Binder<'_> {
             branches.push((pred, part.expr));
         }
         let case = Expr::Case(Box::new(CaseExpr { branches, otherwise: Expr::Const(Value::Null) }));
-        let projected = Logical::Project { input: Nested::new(joined), exprs: vec![(made, case)] };
+        let projected = Logical::Project { input: Input::new(joined), exprs: vec![(made, case)] };
         let some = Pred::IsNull(Box::new(Expr::Col(made)), true);
         let mut offered: Vec<OutColumn> =
             rest.iter().map(|c| OutColumn::new(&c.name, c.id, c.ty, c.nullable, c.collation)).collect();
@@ -164,7 +181,7 @@ impl Binder<'_> {
             false,
             Collation::DEFAULT,
         ));
-        Ok((Logical::Filter { input: Nested::new(projected), preds: vec![some] }, offered))
+        Ok((Logical::Filter { input: Input::new(projected), preds: vec![some] }, offered))
     }
 }
 

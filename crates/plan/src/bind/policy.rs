@@ -88,7 +88,7 @@ impl Binder<'_> {
         // Who reads the table needs no right to what the policy is made of.
         let rights = policy.bound.then(|| std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted)));
         self.scopes.push(Scope {
-            sources: vec![source.clone()],
+            sources: vec![source.clone()].into(),
             visible: true,
             clause: Clause::Where,
             ..Scope::default()

@@ -2,10 +2,12 @@
 //! Guarantees: a name resolves to one column id or to an error with SQL Server's number (207, 209, 4104, 8120); a
 //! column of an outer block becomes a parameter of the subquery that mentions it.
 
+use super::sources::Sources;
 use crate::logical::WindowCall;
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
+use expr::same_syntax::{SyntaxIndex, same_syntax};
 use expr::{ColId, Expr, Label, Manner, Typed};
 use syntax::ast;
 use types::{Collation, DataType};
@@ -85,6 +87,16 @@ impl Source {
         }
     }
 
+    /// How it clashes with one that goes by the same name.
+    pub fn clash(&self, other: &Source) -> Option<Clash> {
+        if self.aliased && other.aliased {
+            return Some(Clash::Alias(self.name.clone()));
+        }
+        let same = self.schema == other.schema && self.database == other.database;
+        (same && self.aliased == other.aliased)
+            .then(|| Clash::Exposed(self.name.clone(), other.name.clone()))
+    }
+
     /// Whether `qualifier.` means this source.
     pub fn is_named(&self, qualifier: &ast::ObjectName) -> bool {
         if fold_name(&qualifier.name.value) != self.name || qualifier.server.is_some() {
@@ -97,6 +109,15 @@ impl Source {
         };
         fits(&qualifier.schema, &self.schema) && fits(&qualifier.database, &self.database)
     }
+}
+
+/// Two sources whose names do not tell them apart.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Clash {
+    /// Both have it as their alias.
+    Alias(CompactString),
+    /// Names of objects, or one an alias.
+    Exposed(CompactString, CompactString),
 }
 
 /// Where in a SELECT an expression stands; decides which error an ungrouped column gets.
@@ -124,12 +145,25 @@ pub enum Clause {
 pub struct Grouping {
     /// The key's syntax, its expression over the sources, and the column that carries it after grouping.
     pub keys: Vec<GroupKey>,
+    /// The keys as they are written.
+    pub written: SyntaxIndex,
     pub aggregates: Vec<Aggregate>,
     /// Where there is more than one set of keys.
     pub sets: Option<GroupingSets>,
 }
 
 impl Grouping {
+    /// The key that is written like an expression.
+    pub fn key_written(&self, e: &ast::Expr) -> Option<usize> {
+        self.written.candidates(e).iter().copied().find(|key| same_syntax(&self.keys[*key].ast, e))
+    }
+
+    /// Adds a key.
+    pub fn add_key(&mut self, key: GroupKey) {
+        self.written.add(&key.ast, self.keys.len());
+        self.keys.push(key);
+    }
+
     /// Whether rows of some set are without this key, so that it is NULL in them.
     pub fn leaves_out(&self, key: usize) -> bool {
         self.sets.as_ref().is_some_and(|sets| sets.masks.iter().any(|mask| mask >> key & 1 == 0))
@@ -159,7 +193,7 @@ pub struct GroupKey {
 /// One query block while it is bound.
 #[derive(Debug, Default)]
 pub struct Scope {
-    pub sources: Vec<Source>,
+    pub sources: Sources,
     /// So many of them, from the first, have columns that only a name with their prefix means.
     pub prefixed: usize,
     /// False while FROM is bound: siblings are not visible except to APPLY and ON.

@@ -7,11 +7,11 @@ use crate::bind::contains::has_aggregate;
 use crate::bind::grouping::{aggregated, count_only};
 use crate::bind::scope::{Clause, Scope, Source};
 use crate::bind::select_list::{Item, SelectList};
+use crate::input::Input;
 use crate::logical::{BoundQuery, CteDef, Logical, OutColumn, SortKey};
 use catalog::{TableDef, fold_name};
 use expr::bind_ops;
 use expr::{ColId, Expr, Pred, Typed};
-use stack::Nested;
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem};
 use types::{DataType, SqlError};
@@ -55,18 +55,23 @@ impl Binder<'_> {
     /// The query without what FOR makes of it.
     pub(super) fn plain_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let before = self.ctes.len();
-        self.push_ctes(&query.ctes);
-        let bound = match &query.body {
+        let known = self.push_ctes(&query.ctes);
+        let bound = known.and_then(|()| match &query.body {
             QueryBody::Select(select) => self.select(select, query),
             QueryBody::Set { .. } | QueryBody::Ordered(_) => self.set_query(query),
-        };
+        });
         self.ctes.truncate(before);
         bound
     }
 
     /// Brings WITH's names in sight.
-    pub fn push_ctes(&mut self, ctes: &[ast::Cte]) {
+    ///
+    /// # Errors
+    /// 3617; 8623: each mention of a name is looked for among them.
+    pub fn push_ctes(&mut self, ctes: &[ast::Cte]) -> Result<(), SqlError> {
         for cte in ctes {
+            self.check_cancel()?;
+            self.count_node()?;
             let visible = self.ctes.len();
             self.ctes.push(Arc::new(CteDef {
                 name: fold_name(&cte.name.value),
@@ -75,6 +80,7 @@ impl Binder<'_> {
                 visible,
             }));
         }
+        Ok(())
     }
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<BoundQuery, SqlError> {
@@ -88,7 +94,7 @@ impl Binder<'_> {
             if select.group_by.as_ref().is_some_and(|group| group.all) {
                 counted = Some(preds);
             } else {
-                logical = Logical::Filter { input: Nested::new(logical), preds };
+                logical = Logical::Filter { input: Input::new(logical), preds };
             }
         }
         self.group_by(select, query)?;
@@ -148,11 +154,11 @@ impl Binder<'_> {
             logical = aggregated(logical, grouping)?;
         }
         if !having.is_empty() {
-            logical = Logical::Filter { input: Nested::new(logical), preds: having };
+            logical = Logical::Filter { input: Input::new(logical), preds: having };
         }
         let calls = std::mem::take(&mut self.scope()?.windows);
         if !calls.is_empty() {
-            logical = Logical::Window { input: Nested::new(logical), calls };
+            logical = Logical::Window { input: Input::new(logical), calls };
         }
         Ok(logical)
     }
@@ -169,6 +175,7 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(items.len());
         let mut exprs = Vec::new();
         for (at, item) in items.into_iter().enumerate() {
+            self.check_cancel()?;
             bind_ops::check_result_column(&item.typed, at + 1)?;
             let column = self.out_column(item, &mut exprs);
             if select.distinct && column.ty.check_comparable().is_err() {
@@ -189,19 +196,19 @@ impl Binder<'_> {
             sort.push(key);
         }
         if !exprs.is_empty() {
-            logical = Logical::Project { input: Nested::new(logical), exprs };
+            logical = Logical::Project { input: Input::new(logical), exprs };
         }
         if select.distinct {
             let cols = columns.iter().map(|c| (c.id, c.collation)).collect();
-            logical = Logical::Distinct { input: Nested::new(logical), cols };
+            logical = Logical::Distinct { input: Input::new(logical), cols };
         }
         let ties = sort.clone();
         if !sort.is_empty() {
-            logical = Logical::Sort { input: Nested::new(logical), keys: sort };
+            logical = Logical::Sort { input: Input::new(logical), keys: sort };
         }
         if let Some(top) = &select.top {
             let spec = self.top(top, ties)?;
-            logical = Logical::Top { input: Nested::new(logical), top: spec };
+            logical = Logical::Top { input: Input::new(logical), top: spec };
         }
         self.offset_fetch(query, BoundQuery { logical, columns, assignments })
     }
@@ -245,7 +252,8 @@ impl Binder<'_> {
     /// The table of the block that a column is of as it is, and its place there.
     fn base_column(&self, id: ColId) -> Option<(&Source, usize)> {
         let mut tables = self.scopes.last()?.sources.iter().filter(|s| s.object_id != 0);
-        tables.find_map(|s| Some((s, s.columns.iter().position(|c| c.id == id)?)))
+        // A table's columns have ids in their order.
+        tables.find_map(|s| Some((s, s.columns.binary_search_by_key(&id, |c| c.id).ok()?)))
     }
 
     /// The definition of a source that is a table.

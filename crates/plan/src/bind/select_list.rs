@@ -12,10 +12,10 @@ use types::convert::Mode;
 use types::{DataType, SqlError, Value};
 
 /// Most columns of a result.
-const MOST_COLUMNS: usize = 4096;
+pub(super) const MOST_COLUMNS: usize = 4096;
 
 /// 1056.
-fn too_many_columns() -> SqlError {
+pub(super) fn too_many_columns() -> SqlError {
     let text = format!(
         "The number of elements in the select list exceeds the maximum allowed number of {MOST_COLUMNS} elements."
     );
@@ -97,13 +97,19 @@ impl Binder<'_> {
     }
 
     /// A result column is named as the table has it, not as the query wrote it.
-    fn stored_name(&self, typed: &Typed, written: &str) -> CompactString {
+    fn stored_name(&mut self, typed: &Typed, written: &str) -> CompactString {
         let Expr::Col(id) = typed.expr else { return written.into() };
         let folded = fold_name(written);
-        let sources = self.scopes.iter().flat_map(|s| &s.sources);
-        // A query may offer one column under two names.
-        let column = sources.flat_map(|s| &s.columns).find(|c| c.id == id && c.folded == folded);
-        column.map_or_else(|| written.into(), |c| c.name.clone())
+        for scope in &mut self.scopes {
+            // A query may offer one column under two names.
+            for (source, column) in scope.sources.by_column(&folded) {
+                let column = &scope.sources[source].columns[column];
+                if column.id == id {
+                    return column.name.clone();
+                }
+            }
+        }
+        written.into()
     }
 
     /// `@v = x`, `@v += x`: the slot and the value in the variable's type.

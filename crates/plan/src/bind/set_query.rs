@@ -3,10 +3,12 @@
 //! first query.
 
 use super::Binder;
+use super::grouping::MOST_KEYS;
 use super::scope::Scope;
 use crate::bind::nested_change::{Place, check_none};
+use crate::input::Input;
 use crate::logical::{BoundQuery, Logical, OutColumn, SortKey};
-use catalog::fold_name;
+use catalog::{errors, fold_name};
 use expr::bind_ops;
 use expr::{Expr, Typed};
 use stack::Nested;
@@ -16,8 +18,12 @@ use types::{DataType, SqlError, Value};
 impl Binder<'_> {
     pub(super) fn set_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let mut bound = self.set_body(&query.body)?;
+        if query.order_by.len() > MOST_KEYS {
+            return Err(errors::wide_worktable());
+        }
         let mut keys = Vec::new();
         for item in &query.order_by {
+            self.check_cancel()?;
             let named = selected_at(&item.expr, &query.body).and_then(|at| bound.columns.get(at));
             let column = match named {
                 Some(column) => Some(column),
@@ -33,7 +39,7 @@ impl Binder<'_> {
             keys.push(SortKey { expr, descending: item.descending, collation: column.collation });
         }
         if !keys.is_empty() {
-            bound.logical = Logical::Sort { input: Nested::new(bound.logical), keys };
+            bound.logical = Logical::Sort { input: Input::new(bound.logical), keys };
         }
         self.offset_fetch(query, bound)
     }
@@ -122,7 +128,7 @@ impl Binder<'_> {
         let logical = match op {
             SetOp::Union => {
                 let concat = Logical::Concat { inputs: Nested::new(vec![left, right]), cols };
-                if all { concat } else { Logical::Distinct { input: Nested::new(concat), cols: keyed } }
+                if all { concat } else { Logical::Distinct { input: Input::new(concat), cols: keyed } }
             }
             SetOp::Except | SetOp::Intersect => Logical::SetOp {
                 except: op == SetOp::Except,
@@ -157,7 +163,7 @@ impl Binder<'_> {
         let logical = if exprs.is_empty() {
             bound.logical
         } else {
-            Logical::Project { input: Nested::new(bound.logical), exprs }
+            Logical::Project { input: Input::new(bound.logical), exprs }
         };
         Ok((logical, ids))
     }

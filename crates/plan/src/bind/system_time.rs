@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Binder;
 use super::scope::{Scope, Source};
+use crate::input::Input;
 use crate::logical::Logical;
 use catalog::load::parse_expression;
 use catalog::temporal::{Retention, Temporal};
@@ -165,7 +166,7 @@ impl Binder<'_> {
         }
         let mut logical = match preds.is_empty() {
             true => rows,
-            false => Logical::Filter { input: Nested::new(rows), preds },
+            false => Logical::Filter { input: Input::new(rows), preds },
         };
         // What no row has becomes a column.
         let made: Vec<(ColId, Expr)> =
@@ -178,7 +179,7 @@ impl Binder<'_> {
             for (i, (old, _)) in made.iter().enumerate() {
                 cols.iter_mut().filter(|id| *id == old).for_each(|id| *id = first + i as ColId);
             }
-            logical = Logical::Project { input: Nested::new(logical), exprs };
+            logical = Logical::Project { input: Input::new(logical), exprs };
         }
         // Nobody changes a table through its versions.
         (source.object_id, source.db_id) = (0, 0);

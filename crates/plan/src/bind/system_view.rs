@@ -4,13 +4,13 @@
 
 use super::Binder;
 use super::scope::{ScopeColumn, Source};
+use crate::input::Input;
 use crate::logical::{Logical, OutColumn, ViewScan};
 use crate::rights::{Chain, ViewRight};
 use crate::view::ViewDef;
 use catalog::security::Securable;
 use catalog::{Db, fold_name};
 use expr::{ColId, Expr, bind_ops};
-use stack::Nested;
 use std::sync::Arc;
 use syntax::ast;
 use types::SqlError;
@@ -90,7 +90,7 @@ impl Binder<'_> {
         }
         let logical = match exprs.is_empty() {
             true => bound.logical,
-            false => Logical::Project { input: Nested::new(bound.logical), exprs },
+            false => Logical::Project { input: Input::new(bound.logical), exprs },
         };
         Ok((logical, ids))
     }

@@ -4,10 +4,10 @@
 use super::Binder;
 use super::deduce::Wanted;
 use super::scope::Clause;
+use crate::input::Input;
 use crate::logical::{BoundQuery, Logical, SortKey, TopSpec};
 use expr::Expr;
 use expr::bind_ops;
-use stack::Nested;
 use syntax::ast::{self, ExprKind, QueryBody};
 use types::{DataType, SqlError};
 
@@ -78,7 +78,7 @@ impl Binder<'_> {
         if let Some(e) = &query.fetch {
             spec.count = Some(self.row_count(e, (1060, NO_COUNT))?);
         }
-        bound.logical = Logical::Top { input: Nested::new(bound.logical), top: spec };
+        bound.logical = Logical::Top { input: Input::new(bound.logical), top: spec };
         Ok(bound)
     }
 }

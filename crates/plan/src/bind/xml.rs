@@ -6,13 +6,13 @@ use super::call::apply;
 use super::resolve::Named;
 use super::scope::{ScopeColumn, Source};
 use super::{Binder, unsupported};
+use crate::input::Input;
 use crate::logical::Logical;
 use catalog::errors;
 use compact_str::CompactString;
 use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
-use stack::Nested;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem};
 use types::{Collation, DataType, Len, SqlError, Value};
 use xml::{Change, External, Query, QueryError};
@@ -321,7 +321,7 @@ impl Binder<'_> {
         }
         let source = Source::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
-        Ok(Logical::Project { input: Nested::new(rows), exprs })
+        Ok(Logical::Project { input: Input::new(rows), exprs })
     }
 
     /// The columns of a table, as those of OPENXML ... WITH (table). Error: 208 there is no such table.

@@ -5,6 +5,7 @@
 mod filtered;
 mod share;
 
+use crate::input::Input;
 use crate::logical::{Get, JoinKind, Logical};
 use crate::statistics::{self, table_rows};
 use crate::view_seek;
@@ -24,28 +25,30 @@ pub fn rows(logical: &Logical) -> f64 {
             Logical::Routine(scan) => scan.rows,
             Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
             Logical::Values { rows, .. } => rows.len() as f64,
-            Logical::Filter { input, preds } => rows(input) * kept(preds, input),
+            Logical::Filter { input, preds } => input.rows() * kept(preds, input),
             Logical::Join { kind, left, right, on, .. } => {
                 let (left, right) =
-                    (Side { logical: left, rows: rows(left) }, Side { logical: right, rows: rows(right) });
+                    (Side { logical: left, rows: left.rows() }, Side { logical: right, rows: right.rows() });
                 join_rows(*kind, &left, &right, on)
             }
-            Logical::Apply { left, right, .. } => rows(left) * rows(right),
+            Logical::Apply { left, right, .. } => left.rows() * right.rows(),
             Logical::Project { input, .. } | Logical::Window { input, .. } | Logical::Sort { input, .. } => {
-                rows(input)
+                input.rows()
             }
             Logical::Aggregate { scalar: true, .. } => 1.0,
             Logical::Aggregate { input, keys, .. } => groups(
-                input,
+                (input, input.rows()),
                 keys.iter().map(|key| match key.expr {
                     Expr::Col(id) => Some(id),
                     _ => None,
                 }),
             ),
-            Logical::Distinct { input, cols } => groups(input, cols.iter().map(|(id, _)| Some(*id))),
+            Logical::Distinct { input, cols } => {
+                groups((input, input.rows()), cols.iter().map(|(id, _)| Some(*id)))
+            }
             Logical::Top { input, top } => {
                 let count = top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
-                let all = rows(input);
+                let all = input.rows();
                 count.filter(|_| !top.percent).map_or(all, |n| all.min(n as f64))
             }
             Logical::Document { .. } => 1.0,
@@ -105,28 +108,43 @@ pub fn base(logical: &Logical) -> Option<&Get> {
 }
 
 /// The base table that a column comes from, if it comes from one unchanged.
-pub fn source(logical: &Logical, id: ColId) -> Option<&Get> {
-    stack::with_room(|| match logical {
-        Logical::Get(get) => get.position(id).map(|_| &**get),
-        Logical::Filter { input, .. }
-        | Logical::Project { input, .. }
-        | Logical::Window { input, .. }
-        | Logical::Sort { input, .. }
-        | Logical::Distinct { input, .. }
-        | Logical::Top { input, .. } => source(input, id),
-        Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => source(left, id),
-        Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-            source(left, id).or_else(|| source(right, id))
-        }
-        Logical::Aggregate { input, keys, .. } => {
-            let key = keys.iter().find(|key| key.output == id)?;
-            match key.expr {
-                Expr::Col(inner) => source(input, inner),
-                _ => None,
+pub fn source(mut logical: &Logical, mut id: ColId) -> Option<&Get> {
+    loop {
+        logical = match logical {
+            Logical::Get(get) => return get.position(id).map(|_| &**get),
+            Logical::Filter { input, .. }
+            | Logical::Project { input, .. }
+            | Logical::Window { input, .. }
+            | Logical::Sort { input, .. }
+            | Logical::Distinct { input, .. }
+            | Logical::Top { input, .. } => input,
+            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => left,
+            Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
+                side_of(left, right, id, source)
             }
-        }
-        _ => None,
-    })
+            Logical::Aggregate { input, keys, .. } => {
+                let key = keys.iter().find(|key| key.output == id)?;
+                let Expr::Col(inner) = key.expr else { return None };
+                id = inner;
+                input
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// The input that a column comes from: the right one's columns tell where they are few, else the search in it.
+fn side_of<'l, T>(
+    left: &'l Input,
+    right: &'l Input,
+    id: ColId,
+    search: impl Fn(&'l Logical, ColId) -> Option<T>,
+) -> &'l Input {
+    let in_right = match right.few_columns() {
+        Some(columns) => columns.contains(id),
+        None => stack::with_room(|| search(right, id)).is_some(),
+    };
+    if in_right { right } else { left }
 }
 
 /// Different values of a column by which a system view seeks, of all its rows, and these rows.
@@ -141,7 +159,7 @@ fn view_values(logical: &Logical, id: ColId) -> Option<(f64, f64)> {
             view_values(input, id)
         }
         Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-            view_values(left, id).or_else(|| view_values(right, id))
+            view_values(side_of(left, right, id, view_values), id)
         }
         _ => None,
     })
@@ -182,12 +200,14 @@ fn shown(values: f64, table: f64, rows: f64) -> f64 {
     (values * (1.0 - missed)).min(rows).max(1.0)
 }
 
-/// Groups of a plan's rows by columns (`None`: an expression). Each further column counts for a little less: columns depend on
+/// So many columns of groups count: what further ones would add is nothing.
+const MOST_COUNTED: usize = 256;
+
+/// Groups of a plan's rows, which are so many, by columns (`None`: an expression). Each further column counts for a little less: columns depend on
 /// each other.
-pub fn groups(input: &Logical, columns: impl Iterator<Item = Option<ColId>>) -> f64 {
-    let rows = rows(input);
+pub fn groups((input, rows): (&Logical, f64), columns: impl Iterator<Item = Option<ColId>>) -> f64 {
     let mut each: Vec<f64> =
-        columns.map(|id| id.map_or_else(|| rows.sqrt(), |id| distinct(input, rows, id))).collect();
+        columns.take(MOST_COUNTED).map(|id| id.map_or_else(|| rows.sqrt(), |id| distinct(input, rows, id))).collect();
     each.sort_by(|a, b| b.total_cmp(a));
     let mut weight = 1.0;
     let all = each.iter().fold(1.0, |all, values| {
@@ -205,13 +225,12 @@ const LEAST_UNMATCHED: f64 = 0.05;
 
 /// The share of the left rows that have a match: the values of the right side among those that the left's table has.
 fn matched(left: &Logical, right: &Logical, right_rows: f64, on: &[Pred]) -> f64 {
-    let mut left_ids = Vec::new();
-    left.offers(&mut left_ids);
+    let left_ids = left.columns();
     let (mut share, mut others): (f64, i32) = (1.0, 0);
     for pred in on {
         match equality(pred) {
             Some((a, b)) => {
-                let (own, other) = if left_ids.contains(&a) { (a, b) } else { (b, a) };
+                let (own, other) = if left_ids.contains(a) { (a, b) } else { (b, a) };
                 let all = source(left, own).and_then(|get| values_of(get, own));
                 let there = distinct(right, right_rows, other);
                 share = share.min(all.map_or(0.5, |all| there / all.max(there)));
@@ -227,14 +246,12 @@ pub fn joined(l: f64, left: &Logical, r: f64, right: &Logical, on: &[Pred]) -> f
     if on.is_empty() {
         return l * r;
     }
-    let (mut left_ids, mut right_ids) = (Vec::new(), Vec::new());
-    left.offers(&mut left_ids);
-    right.offers(&mut right_ids);
+    let (left_ids, right_ids) = (left.columns(), right.columns());
     let (mut pairs, mut others) = (Vec::new(), 0);
     for pred in on {
         match equality(pred) {
-            Some((a, b)) if left_ids.contains(&a) && right_ids.contains(&b) => pairs.push((a, b)),
-            Some((a, b)) if left_ids.contains(&b) && right_ids.contains(&a) => pairs.push((b, a)),
+            Some((a, b)) if left_ids.contains(a) && right_ids.contains(b) => pairs.push((a, b)),
+            Some((a, b)) if left_ids.contains(b) && right_ids.contains(a) => pairs.push((b, a)),
             _ => others += 1,
         }
     }

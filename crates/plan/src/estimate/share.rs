@@ -20,6 +20,8 @@ const RANGE: f64 = 0.3;
 const LIKE: f64 = 0.1;
 pub(super) const OTHER: f64 = 0.3;
 const NOT_NULL: f64 = 0.9;
+/// So many conditions of a conjunction, or branches of an OR, say what the whole says: each is looked up among the inputs.
+const MOST_LOOKED_AT: usize = 1_000;
 /// Steps of a histogram that tell how many texts a pattern matches.
 const STEPS_FOR_PATTERNS: usize = 20;
 
@@ -30,7 +32,7 @@ pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f
     let mut ranges: Vec<Range> = Vec::new();
     let mut equals: Vec<(ColId, f64)> = Vec::new();
     let mut shares: Vec<f64> = Vec::new();
-    let mut preds: Vec<&Pred> = preds.into_iter().collect();
+    let mut preds: Vec<&Pred> = preds.into_iter().take(MOST_LOOKED_AT).collect();
     while let Some(share) = filtered::taken(&mut preds, input) {
         shares.push(share);
     }
@@ -235,10 +237,11 @@ pub fn share(pred: &Pred, input: &Logical) -> f64 {
         Pred::Const(_) => 0.0,
         Pred::Compare(c) => compared(pred, c, input),
         Pred::And(list) => kept(list, input),
-        Pred::Or(list) => list.iter().fold(0.0, |all, p| {
-            let own = share(p, input);
-            all + own - all * own
-        }),
+        Pred::Or(list) => {
+            let seen = list.iter().take(MOST_LOOKED_AT);
+            let missed: f64 = seen.map(|p| 1.0 - share(p, input)).product();
+            1.0 - missed.powf(list.len() as f64 / list.len().clamp(1, MOST_LOOKED_AT) as f64)
+        }
         Pred::Not(p) => (1.0 - share(p, input)).max(0.05),
         Pred::IsNull(e, negated) => {
             let null = column_of(e).and_then(|id| known(id, input)).map(|known| known.measured.share_null());

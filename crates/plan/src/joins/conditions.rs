@@ -3,9 +3,10 @@
 
 use super::Side;
 use crate::access_path;
+use crate::columns::ColumnSet;
 use crate::estimate::below_filters;
 use crate::logical::{JoinKind, Logical, SortKey};
-use crate::planner::{Context, within};
+use crate::planner::Context;
 use crate::view_seek;
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use syntax::ast::CompareOp;
@@ -25,14 +26,14 @@ impl Parts {
         kind: JoinKind,
         preds: Vec<Pred>,
         on: Vec<Pred>,
-        left: &[ColId],
-        right: &[ColId],
+        left: &ColumnSet,
+        right: &ColumnSet,
     ) -> Parts {
         let mut parts = Parts::default();
         for pred in preds {
             match kind {
-                _ if kind != JoinKind::Full && within(&pred, left) => parts.left.push(pred),
-                JoinKind::Inner if within(&pred, right) => parts.right.push(pred),
+                _ if kind != JoinKind::Full && left.has_all_of(&pred) => parts.left.push(pred),
+                JoinKind::Inner if right.has_all_of(&pred) => parts.right.push(pred),
                 JoinKind::Inner => parts.on.push(pred),
                 _ => parts.above.push(pred),
             }
@@ -45,8 +46,8 @@ impl Parts {
             };
             match kind {
                 _ if row_free => parts.on.push(pred),
-                JoinKind::Inner | JoinKind::Semi if within(&pred, left) => parts.left.push(pred),
-                _ if kind != JoinKind::Full && within(&pred, right) => parts.right.push(pred),
+                JoinKind::Inner | JoinKind::Semi if left.has_all_of(&pred) => parts.left.push(pred),
+                _ if kind != JoinKind::Full && right.has_all_of(&pred) => parts.right.push(pred),
                 _ => parts.on.push(pred),
             }
         }
@@ -64,12 +65,12 @@ pub(super) struct Equalities {
 }
 
 impl Equalities {
-    pub(super) fn split(on: Vec<Pred>, left: &[ColId], right: &[ColId]) -> Equalities {
+    pub(super) fn split(on: Vec<Pred>, left: &ColumnSet, right: &ColumnSet) -> Equalities {
         let mut out = Equalities { pairs: Vec::new(), rest: Vec::new() };
-        let side = |e: &Expr, ids: &[ColId]| {
+        let side = |e: &Expr, ids: &ColumnSet| {
             let mut used = Vec::new();
             e.columns(&mut used);
-            !used.is_empty() && used.iter().all(|id| ids.contains(id)) && !e.is_volatile()
+            !used.is_empty() && used.iter().all(|id| ids.contains(*id)) && !e.is_volatile()
         };
         for pred in on {
             match pred {
@@ -90,7 +91,7 @@ impl Equalities {
     }
 
     /// A condition that gives one end of a range of a column of the right side by a value of the left one.
-    fn range_of(pred: &Pred, right: &Logical, left: &[ColId]) -> Option<Given> {
+    fn range_of(pred: &Pred, right: &Logical, left: &ColumnSet) -> Option<Given> {
         let Pred::Compare(c) = pred else { return None };
         if matches!(c.op, CompareOp::Equal | CompareOp::NotEqual) {
             return None;
@@ -99,7 +100,7 @@ impl Equalities {
         let of = |l: &Expr, op: CompareOp, r: &Expr| {
             let mut used = Vec::new();
             l.columns(&mut used);
-            let from_left = !used.is_empty() && used.iter().all(|id| left.contains(id)) && !l.is_volatile();
+            let from_left = !used.is_empty() && used.iter().all(|id| left.contains(*id)) && !l.is_volatile();
             access_path::sought_column(get, r, c.collation).filter(|_| from_left)?;
             Some((l.clone(), op, r.clone(), c.collation))
         };
@@ -107,7 +108,7 @@ impl Equalities {
     }
 
     /// Takes the ranges of the right side's columns that values of the left side give.
-    pub(super) fn take_ranges(&mut self, right: &Logical, left: &[ColId]) -> Vec<Given> {
+    pub(super) fn take_ranges(&mut self, right: &Logical, left: &ColumnSet) -> Vec<Given> {
         let mut ranges = Vec::new();
         self.rest.retain(|pred| match Equalities::range_of(pred, right, left) {
             Some(range) => {
@@ -146,10 +147,10 @@ impl Equalities {
 
     /// The order that is wanted above, as one of the left side's rows, which loops keep: a right column that equals a left one of an
     /// inner join may stand for it.
-    pub(super) fn order_of_left(&self, kind: JoinKind, cx: &Context, left: &[ColId]) -> Option<Vec<SortKey>> {
+    pub(super) fn order_of_left(&self, kind: JoinKind, cx: &Context, left: &ColumnSet) -> Option<Vec<SortKey>> {
         let key = |key: &SortKey| {
             let Expr::Col(id) = key.expr else { return None };
-            if left.contains(&id) {
+            if left.contains(id) {
                 return Some(key.clone());
             }
             let equal = |(l, r, collation): &(Expr, Expr, Collation)| match (l, r) {

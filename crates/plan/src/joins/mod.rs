@@ -4,11 +4,13 @@
 //! of their left side, so an order or groups that are wanted above may be asked of it.
 
 use crate::access_hints::no_plan;
+use crate::columns::ColumnSet;
 use crate::estimate;
 use crate::logical::{JoinHint, JoinKind, Logical};
 use crate::nodes::Plan;
 use crate::options::JoinMethods;
-use crate::planner::{Context, Planner, offers};
+use crate::physical::exactly;
+use crate::planner::{Context, Planner};
 use expr::{ColId, CompareExpr, Expr, Pred};
 use syntax::ast::CompareOp;
 use types::SqlError;
@@ -21,6 +23,20 @@ use conditions::{Equalities, Given, Parts};
 use merge::MergeKeys;
 pub use plans::apply_plan;
 use plans::{hash_plan, loop_plan};
+
+/// A join gives the columns of both sides, those too that only its own condition needs. So many of them are carried along: to leave one
+/// out costs each row a copy. Of a chain of joins each would carry all of those before it, and keep rows of that width.
+const MOST_UNUSED: usize = 32;
+
+/// The plan without the columns that nobody needs, if there are many.
+fn without_unused(plan: Plan, wanted: &Context) -> Result<Plan, SqlError> {
+    let needed = ColumnSet::of_ids(&wanted.needed);
+    let used: Vec<ColId> = plan.cols.iter().copied().filter(|id| needed.contains(*id)).collect();
+    if plan.cols.len() - used.len() <= MOST_UNUSED {
+        return Ok(plan);
+    }
+    exactly(plan, &used)
+}
 
 /// A join on its way into a plan.
 pub struct Join {
@@ -45,7 +61,7 @@ enum Method {
 struct Side {
     logical: Logical,
     preds: Vec<Pred>,
-    ids: Vec<ColId>,
+    ids: ColumnSet,
     rows: f64,
     needed: Vec<ColId>,
 }
@@ -58,14 +74,14 @@ impl Side {
 
 impl Planner<'_, '_> {
     /// Plans a join under conditions on its rows.
-    pub(super) fn join(&mut self, join: Join, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+    pub(super) fn join(&mut self, join: Join, preds: Vec<Pred>, wanted: &Context) -> Result<Plan, SqlError> {
         let Join { kind, left, right, on, hint } = join;
-        let (left_ids, right_ids) = (offers(&left), offers(&right));
+        let (left_ids, right_ids) = (left.columns(), right.columns());
         let parts = Parts::split(kind, preds, on, &left_ids, &right_ids);
-        let cx = cx.with(&parts.above).with(&parts.on);
-        let side = |logical: Logical, preds: Vec<Pred>, ids: Vec<ColId>| {
+        let cx = wanted.with(&parts.above).with(&parts.on);
+        let side = |logical: Logical, preds: Vec<Pred>, ids: ColumnSet| {
             let rows = (estimate::rows(&logical) * estimate::kept(&preds, &logical)).max(1.0);
-            let needed = cx.needed.iter().filter(|id| ids.contains(id)).copied().collect();
+            let needed = cx.needed.iter().filter(|id| ids.contains(**id)).copied().collect();
             Side { logical, preds, ids, rows, needed }
         };
         let (left, right) = (side(left, parts.left, left_ids), side(right, parts.right, right_ids));
@@ -77,6 +93,9 @@ impl Planner<'_, '_> {
         let keys = Equalities::split(parts.on, &left.ids, &right.ids);
         let mut plan = self.join_op((kind, hint), left, right, keys, &cx)?;
         plan.rows = rows;
+        if plan.cols.len() > MOST_UNUSED {
+            plan = without_unused(plan, &wanted.with(&parts.above))?;
+        }
         self.above(plan, parts.above)
     }
 
@@ -99,7 +118,7 @@ impl Planner<'_, '_> {
         let loops = matches!(method, Method::Seek | Method::Loop) && kind != JoinKind::Full;
         let order = if loops { keys.order_of_left(kind, cx, &left.ids) } else { None };
         let grouped =
-            loops && !cx.grouping.is_empty() && cx.grouping.iter().all(|(id, _)| left.ids.contains(id));
+            loops && !cx.grouping.is_empty() && cx.grouping.iter().all(|(id, _)| left.ids.contains(*id));
         let wishes = order.is_some() || grouped;
         if grouped {
             for_left.grouping.clone_from(&cx.grouping);
@@ -140,7 +159,7 @@ impl Planner<'_, '_> {
         &mut self,
         kind: JoinKind,
         left: Plan,
-        left_ids: &[ColId],
+        left_ids: &ColumnSet,
         mut right: Side,
         mut keys: Equalities,
     ) -> Result<Plan, SqlError> {

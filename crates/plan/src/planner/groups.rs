@@ -2,6 +2,7 @@
 //! Guarantees: a condition goes below only where it holds for all rows of a group or for none.
 
 use super::{Context, Planner};
+use crate::columns::ColumnSet;
 use crate::estimate;
 use crate::logical::{GroupCol, Logical};
 use crate::nodes::{AggregatePlan, Node, Plan};
@@ -19,7 +20,7 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
     ) -> Result<Plan, SqlError> {
         let ids: Vec<ColId> = dedup(cols);
-        let groups = estimate::groups(&input, ids.iter().map(|id| Some(*id)));
+        let groups = estimate::groups((&input, estimate::rows(&input)), ids.iter().map(|id| Some(*id)));
         let grouping = ids.iter().map(|id| (*id, collation_in(cols, *id))).collect();
         let inner = Context { needed: ids.clone(), grouping, ..Context::default() };
         let plan = physical::exactly(self.node(input, preds, &inner)?, &ids)?;
@@ -45,16 +46,17 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let mut below = Vec::new();
         let mut above = Vec::new();
+        let outputs = keys.iter().filter(|k| matches!(k.expr, Expr::Col(_))).map(|k| &k.output);
+        let outputs = ColumnSet::of_ids(outputs);
         for mut pred in preds {
+            self.binder.check_cancel()?;
             // A condition on keys alone holds for all rows of a group or for none.
-            let outputs: Vec<ColId> =
-                keys.iter().filter(|k| matches!(k.expr, Expr::Col(_))).map(|k| k.output).collect();
             let mut used = Vec::new();
             pred.columns(&mut used);
             if !scalar
                 && totals.is_empty()
                 && !used.is_empty()
-                && used.iter().all(|id| outputs.contains(id))
+                && used.iter().all(|id| outputs.contains(*id))
                 && !pred.has_subquery()
             {
                 pred.leaves_mut(&mut |leaf| {
@@ -70,7 +72,8 @@ impl Planner<'_, '_> {
             }
         }
         let cx = cx.with(&above);
-        let aggregates: Vec<_> = aggregates.into_iter().filter(|a| cx.needed.contains(&a.output)).collect();
+        let needed = ColumnSet::of_ids(&cx.needed);
+        let aggregates: Vec<_> = aggregates.into_iter().filter(|a| needed.contains(a.output)).collect();
         let mut inner = Context::default();
         keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         for a in &aggregates {
@@ -81,7 +84,7 @@ impl Planner<'_, '_> {
             Expr::Col(id) => Some(id),
             _ => None,
         };
-        let groups = if scalar { 1.0 } else { estimate::groups(&input, keys.iter().map(plain)) };
+        let groups = if scalar { 1.0 } else { estimate::groups((&input, estimate::rows(&input)), keys.iter().map(plain)) };
         let grouping: Option<Vec<_>> =
             keys.iter().map(|key| plain(key).map(|id| (id, key.collation))).collect();
         inner.grouping = grouping.unwrap_or_default();

@@ -3,14 +3,17 @@
 //! simple rules over row estimates.
 
 use crate::bind::Binder;
+use crate::columns::ColumnSet;
 use crate::decorrelate;
 use crate::joins::{Join, apply_plan};
+use crate::input::Input;
 use crate::logical::{JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
 use crate::physical::{pred_slots, slots};
 use crate::rewrite::rewrite;
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
+use std::collections::{HashMap, HashSet};
 use types::{Collation, SqlError};
 
 pub mod concat;
@@ -21,6 +24,9 @@ mod sources;
 use sources::kept;
 
 pub(super) use order::sort_slots;
+
+/// So many ids are looked through faster than a table of them is made.
+const FEW_IDS: usize = 16;
 
 /// The planner; the binder gives new column and parameter numbers.
 pub struct Planner<'b, 'a> {
@@ -43,6 +49,7 @@ impl Context {
     pub fn with(&self, preds: &[Pred]) -> Context {
         let mut context = self.clone();
         preds.iter().for_each(|p| p.columns(&mut context.needed));
+        only_once(&mut context.needed);
         context
     }
 
@@ -51,16 +58,19 @@ impl Context {
     }
 }
 
-pub(super) fn offers(logical: &Logical) -> Vec<ColId> {
-    let mut ids = Vec::new();
-    logical.offers(&mut ids);
-    ids
-}
-
-pub(super) fn within(pred: &Pred, ids: &[ColId]) -> bool {
-    let mut used = Vec::new();
-    pred.columns(&mut used);
-    used.iter().all(|id| ids.contains(id))
+/// Leaves each id at its first place alone.
+fn only_once(ids: &mut Vec<ColId>) {
+    if ids.len() > FEW_IDS {
+        let mut known = HashSet::with_capacity(ids.len());
+        return ids.retain(|id| known.insert(*id));
+    }
+    let mut at = 0;
+    while at < ids.len() {
+        match ids[..at].contains(&ids[at]) {
+            true => drop(ids.remove(at)),
+            false => at += 1,
+        }
+    }
 }
 
 impl Planner<'_, '_> {
@@ -186,8 +196,8 @@ impl Planner<'_, '_> {
                     let right = rewrite(right, self.binder)?;
                     input = Logical::Join {
                         kind,
-                        left: Nested::new(input),
-                        right: Nested::new(right),
+                        left: Input::new(input),
+                        right: Input::new(right),
                         on,
                         hint: None,
                     };
@@ -205,17 +215,18 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
-        let made: Vec<ColId> = exprs.iter().map(|(id, _)| *id).collect();
+        let made = ColumnSet::of_ids(exprs.iter().map(|(id, _)| id));
         let (above, below): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| {
             let mut used = Vec::new();
             p.columns(&mut used);
-            used.iter().any(|id| made.contains(id))
+            used.iter().any(|id| made.contains(*id))
         });
         let cx = cx.with(&above);
+        let needed = ColumnSet::of_ids(&cx.needed);
         let used: Vec<_> =
-            exprs.into_iter().filter(|(id, e)| cx.needed.contains(id) || e.is_volatile()).collect();
+            exprs.into_iter().filter(|(id, e)| needed.contains(*id) || e.is_volatile()).collect();
         let mut inner = Context { needed: Vec::new(), ..cx.clone() };
-        inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(id)));
+        inner.needed.extend(cx.needed.iter().filter(|id| !made.contains(**id)));
         used.iter().for_each(|(_, e)| e.columns(&mut inner.needed));
         if !above.is_empty() {
             inner.goal = None;
@@ -225,19 +236,20 @@ impl Planner<'_, '_> {
             return self.above(plan, above);
         }
         // In the order in which they are asked for, so that nobody has to put them into another one above.
-        let (mut cols, mut list, mut used) = (Vec::new(), Vec::new(), used);
+        let below = ColumnSet::of_ids(&plan.cols);
+        let places: HashMap<ColId, usize> = used.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
+        let mut used: Vec<Option<(ColId, Expr)>> = used.into_iter().map(Some).collect();
+        let (mut cols, mut list) = (Vec::new(), Vec::new());
         for id in &cx.needed {
-            let computed = used.iter().position(|(made, _)| made == id);
-            if let Some(at) = computed {
-                let (id, e) = used.remove(at);
+            if let Some((id, e)) = places.get(id).and_then(|at| used[*at].take()) {
                 cols.push(id);
                 list.push(e);
-            } else if !cols.contains(id) && !made.contains(id) && plan.cols.contains(id) {
+            } else if !made.contains(*id) && below.contains(*id) {
                 cols.push(*id);
                 list.push(Expr::Col(*id));
             }
         }
-        for (id, e) in used {
+        for (id, e) in used.into_iter().flatten() {
             cols.push(id);
             list.push(e);
         }
@@ -264,14 +276,14 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
-        let left_ids = offers(&left);
-        let (below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| within(p, &left_ids));
+        let left_ids = left.columns();
+        let (below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| left_ids.has_all_of(p));
         let cx = cx.with(&above);
         let mut for_left = Context::default();
-        for_left.needed.extend(cx.needed.iter().filter(|id| left_ids.contains(id)));
+        for_left.needed.extend(cx.needed.iter().filter(|id| left_ids.contains(**id)));
         args.iter().for_each(|(_, e)| e.columns(&mut for_left.needed));
-        let right_ids = offers(&right);
-        let needed: Vec<ColId> = cx.needed.iter().filter(|id| right_ids.contains(id)).copied().collect();
+        let right_ids = right.columns();
+        let needed: Vec<ColId> = cx.needed.iter().filter(|id| right_ids.contains(**id)).copied().collect();
         let left = self.filter(left, below, &for_left)?;
         let right = self.plan(right, &needed, None)?;
         let kind = if outer { JoinKind::Left } else { JoinKind::Inner };

@@ -7,9 +7,9 @@ use super::visit::with_inputs;
 use crate::access_path::{MOST_RANGES, can_seek};
 use crate::bind::Binder;
 use crate::estimate;
+use crate::input::Input;
 use crate::logical::{JoinKind, Logical};
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
-use stack::Nested;
 use syntax::ast::CompareOp;
 
 /// The rewrite.
@@ -63,7 +63,7 @@ fn joined(input: Logical, list: InListExpr, binder: &mut Binder<'_>) -> Logical 
     let value = binder.new_col();
     let rows = list.list.into_iter().map(|e| vec![e]).collect();
     let values = Logical::Values { rows, cols: vec![value] };
-    let different = Logical::Distinct { input: Nested::new(values), cols: vec![(value, list.collation)] };
+    let different = Logical::Distinct { input: Input::new(values), cols: vec![(value, list.collation)] };
     let compare = CompareExpr {
         op: CompareOp::Equal,
         left: Expr::Col(value),
@@ -74,8 +74,8 @@ fn joined(input: Logical, list: InListExpr, binder: &mut Binder<'_>) -> Logical 
     debug_assert!(estimate::rows(&different) >= 1.0);
     Logical::Join {
         kind: JoinKind::Inner,
-        left: Nested::new(different),
-        right: Nested::new(input),
+        left: Input::new(different),
+        right: Input::new(input),
         on,
         hint: None,
     }

@@ -9,11 +9,11 @@ use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::access_path::{fixed_before, with_conditions};
 use crate::estimate;
+use crate::input::Input;
 use crate::logical::{Logical, SortKey, TopSpec};
 use catalog::IndexDef;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr, Pred};
-use stack::Nested;
 use std::sync::Arc;
 use types::Value;
 
@@ -30,7 +30,7 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
                 [one] => first_or_last(input.into_inner(), one, pass),
                 _ => input.into_inner(),
             };
-            Logical::Aggregate { input: Nested::new(input), keys, aggregates, scalar: true, totals }
+            Logical::Aggregate { input: Input::new(input), keys, aggregates, scalar: true, totals }
         }
         other => other,
     }
@@ -53,9 +53,9 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let column = &get.table.columns[at];
     let key = SortKey { expr: Expr::Col(id), descending, collation: column.collation };
     let preds = if column.nullable { vec![Pred::IsNull(Box::new(Expr::Col(id)), true)] } else { Vec::new() };
-    let sorted = Logical::Sort { input: Nested::new(input.filtered(preds)), keys: vec![key] };
+    let sorted = Logical::Sort { input: Input::new(input.filtered(preds)), keys: vec![key] };
     let top = TopSpec { count: Some(Expr::Const(Value::BigInt(1))), ..TopSpec::default() };
-    Logical::Top { input: Nested::new(sorted), top }
+    Logical::Top { input: Input::new(sorted), top }
 }
 
 /// Whether an index has the column behind columns of which the conditions name one value, and the entry is among the first few

@@ -5,6 +5,7 @@ use super::rule::{Pass, Rewrite};
 use super::visit::{is_volatile, with_inputs};
 use crate::logical::Logical;
 use expr::Pred;
+use std::collections::HashSet;
 
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "OrFactors", apply: node };
@@ -23,18 +24,18 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
 }
 
 fn factored(preds: Vec<Pred>, pass: &mut Pass<'_, '_>) -> Vec<Pred> {
-    let (preds, changes) = terms(preds);
+    let (preds, changes) = terms(preds, &|| pass.is_over());
     (0..changes).for_each(|_| pass.changed());
     preds
 }
 
 /// The conditions with common terms of their ORs alone, and how many ORs had some.
-fn terms(preds: Vec<Pred>) -> (Vec<Pred>, usize) {
+fn terms(preds: Vec<Pred>, over: &dyn Fn() -> bool) -> (Vec<Pred>, usize) {
     let mut out = Vec::with_capacity(preds.len());
     let mut changes = 0;
     for pred in preds {
         match pred {
-            Pred::Or(branches) => changes += usize::from(factor(branches, &mut out)),
+            Pred::Or(branches) => changes += usize::from(factor(branches, &mut out, over)),
             other => out.push(other),
         }
     }
@@ -42,28 +43,27 @@ fn terms(preds: Vec<Pred>) -> (Vec<Pred>, usize) {
 }
 
 /// The conjuncts that an OR is; whether they are others than the OR.
-fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>) -> bool {
+fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>, over: &dyn Fn() -> bool) -> bool {
     let mut lists: Vec<Vec<Pred>> = Vec::with_capacity(branches.len());
     for branch in branches {
         let mut list = Vec::new();
         branch.into_conjuncts(&mut list);
         lists.push(list);
     }
-    let Some((first, others)) = lists.split_first_mut() else { return false };
-    let before = out.len();
-    let mut at = 0;
-    while let Some(candidate) = first.get(at) {
-        let places: Option<Vec<usize>> =
-            others.iter().map(|list| list.iter().position(|p| same(p, candidate))).collect();
-        match places {
-            Some(places) if !is_volatile(candidate) => {
-                out.push(first.remove(at));
-                others.iter_mut().zip(places).for_each(|(list, place)| drop(list.remove(place)));
-            }
-            _ => at += 1,
+    let common = common(&lists, over);
+    let mut factors = Vec::new();
+    for (number, list) in lists.iter_mut().enumerate().filter(|_| !common.is_empty()) {
+        // One that stands twice in a branch is common once.
+        let mut left = common.clone();
+        let (own, rest): (Vec<Pred>, Vec<Pred>) =
+            std::mem::take(list).into_iter().partition(|pred| left.remove(&written(pred)));
+        *list = rest;
+        if number == 0 {
+            factors = own;
         }
     }
-    let changed = out.len() > before;
+    let changed = !factors.is_empty();
+    out.extend(factors);
     // A branch of nothing but common terms is true where they are.
     if lists.iter().all(|list| !list.is_empty()) {
         let rest = lists.into_iter().filter_map(Pred::from_conjuncts).collect();
@@ -72,9 +72,23 @@ fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>) -> bool {
     changed
 }
 
-/// Whether two conditions are written the same way.
-fn same(a: &Pred, b: &Pred) -> bool {
-    std::mem::discriminant(a) == std::mem::discriminant(b) && format!("{a:?}") == format!("{b:?}")
+/// How the terms are written that stand in every one of the lists; none when the session was told to stop.
+fn common(lists: &[Vec<Pred>], over: &dyn Fn() -> bool) -> HashSet<String> {
+    let Some((first, others)) = lists.split_first() else { return HashSet::new() };
+    let mut common: HashSet<String> = first.iter().filter(|pred| !is_volatile(pred)).map(written).collect();
+    for list in others {
+        if common.is_empty() || over() {
+            return HashSet::new();
+        }
+        let own: HashSet<String> = list.iter().map(written).collect();
+        common.retain(|term| own.contains(term));
+    }
+    common
+}
+
+/// How a condition is written: the same for two that are.
+fn written(pred: &Pred) -> String {
+    format!("{pred:?}")
 }
 
 #[cfg(test)]
@@ -110,10 +124,10 @@ mod tests {
     fn common_terms_stand_alone() {
         let or = |branches: Vec<Vec<Pred>>| Pred::Or(branches.into_iter().map(Pred::And).collect());
         let pred = or(vec![vec![is(1, 1), is(2, 2)], vec![is(3, 3), is(1, 1)], vec![is(1, 1), is(4, 4)]]);
-        assert_eq!(shown(&terms(vec![pred]).0), "1=1 or(2=2 3=3 4=4)");
+        assert_eq!(shown(&terms(vec![pred], &|| false).0), "1=1 or(2=2 3=3 4=4)");
         let pred = or(vec![vec![is(1, 1)], vec![is(1, 1), is(2, 2)]]);
-        assert_eq!(shown(&terms(vec![pred]).0), "1=1", "the first branch is implied");
+        assert_eq!(shown(&terms(vec![pred], &|| false).0), "1=1", "the first branch is implied");
         let pred = or(vec![vec![is(1, 1), is(2, 2)], vec![is(1, 2), is(2, 1)]]);
-        assert_eq!(shown(&terms(vec![pred]).0), "or(and(1=1 2=2) and(1=2 2=1))");
+        assert_eq!(shown(&terms(vec![pred], &|| false).0), "or(and(1=1 2=2) and(1=2 2=1))");
     }
 }

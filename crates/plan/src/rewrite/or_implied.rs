@@ -5,6 +5,7 @@ use super::rule::{Pass, Rewrite};
 use super::visit::{is_volatile, with_inputs};
 use crate::logical::{JoinKind, Logical};
 use expr::{ColId, Pred};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// Branches of an OR beyond which it is left alone: what follows would be tested for each row.
@@ -19,15 +20,13 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
-            if add_implied(&mut preds, &tables(&input)) {
+            if preds.iter().any(is_candidate) && add_implied(&mut preds, &tables(&[&input]), pass) {
                 pass.changed();
             }
             Logical::Filter { input, preds }
         }
         Logical::Join { kind: JoinKind::Inner, left, right, mut on, hint } => {
-            let mut below = tables(&left);
-            below.extend(tables(&right));
-            if add_implied(&mut on, &below) {
+            if on.iter().any(is_candidate) && add_implied(&mut on, &tables(&[&left, &right]), pass) {
                 pass.changed();
             }
             Logical::Join { kind: JoinKind::Inner, left, right, on, hint }
@@ -36,56 +35,83 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     }
 }
 
-/// The columns of each base table whose rows reach a node as they are.
-fn tables(logical: &Logical) -> Vec<RangeInclusive<ColId>> {
+/// An OR of which something may follow.
+fn is_candidate(pred: &Pred) -> bool {
+    matches!(pred, Pred::Or(branches) if branches.len() <= MOST_BRANCHES)
+}
+
+/// The columns of each base table whose rows reach one of the nodes as they are, in the order of their ids.
+fn tables(nodes: &[&Logical]) -> Vec<RangeInclusive<ColId>> {
+    let mut all = Vec::new();
+    nodes.iter().for_each(|node| add_tables(node, &mut all));
+    all.sort_unstable_by_key(|table| *table.start());
+    all
+}
+
+fn add_tables(logical: &Logical, to: &mut Vec<RangeInclusive<ColId>>) {
     stack::with_room(|| match logical {
-        Logical::Get(get) => vec![get.first..=get.locator()],
-        Logical::Filter { input, .. } => tables(input),
+        Logical::Get(get) => to.push(get.first..=get.locator()),
+        Logical::Filter { input, .. } => add_tables(input, to),
         Logical::Join { kind: JoinKind::Inner, left, right, .. } => {
-            let mut all = tables(left);
-            all.extend(tables(right));
-            all
+            add_tables(left, to);
+            add_tables(right, to);
         }
-        _ => Vec::new(),
+        _ => {}
     })
 }
 
 /// Adds what follows; whether something did.
-fn add_implied(preds: &mut Vec<Pred>, tables: &[RangeInclusive<ColId>]) -> bool {
+fn add_implied(preds: &mut Vec<Pred>, tables: &[RangeInclusive<ColId>], pass: &Pass<'_, '_>) -> bool {
     // With one table there is nothing to test earlier.
     if tables.len() < 2 {
         return false;
     }
     let mut more = Vec::new();
-    for branches in preds.iter().filter_map(|pred| match pred {
-        Pred::Or(branches) if branches.len() <= MOST_BRANCHES => Some(branches),
+    for branches in preds.iter().filter(|pred| is_candidate(pred)).filter_map(|pred| match pred {
+        Pred::Or(branches) => Some(branches),
         _ => None,
     }) {
-        more.extend(tables.iter().filter_map(|table| implied(branches, table)));
+        if pass.is_over() {
+            break;
+        }
+        more.extend(implied(branches, tables));
     }
     let found = !more.is_empty();
     preds.extend(more);
     found
 }
 
-/// The OR of what each branch says of a table; `None` when one says nothing of it.
-fn implied(branches: &[Pred], table: &RangeInclusive<ColId>) -> Option<Pred> {
-    let own = |pred: &Pred| {
-        let mut used = Vec::new();
-        pred.columns(&mut used);
-        !used.is_empty()
-            && used.iter().all(|id| table.contains(id))
-            && !pred.has_subquery()
-            && !is_volatile(pred)
-    };
-    let mut parts = Vec::with_capacity(branches.len());
-    for branch in branches {
+/// The ORs of what each branch says of a table, for the tables of which every one says something.
+fn implied(branches: &[Pred], tables: &[RangeInclusive<ColId>]) -> Vec<Pred> {
+    let mut all: BTreeMap<usize, Vec<Pred>> = BTreeMap::new();
+    for (number, branch) in branches.iter().enumerate() {
         let mut list = Vec::new();
         branch.clone().into_conjuncts(&mut list);
-        list.retain(own);
-        parts.push(Pred::from_conjuncts(list)?);
+        let mut own: BTreeMap<usize, Vec<Pred>> = BTreeMap::new();
+        for pred in list {
+            if let Some(table) = table_of(&pred, tables) {
+                own.entry(table).or_default().push(pred);
+            }
+        }
+        for (table, list) in own {
+            // What the branches before it say nothing of does not follow.
+            let parts = all.entry(table).or_default();
+            if parts.len() == number {
+                parts.extend(Pred::from_conjuncts(list));
+            }
+        }
     }
-    Some(Pred::Or(parts))
+    all.into_values().filter(|parts| parts.len() == branches.len()).map(Pred::Or).collect()
+}
+
+/// The place of the one table that a condition is about.
+fn table_of(pred: &Pred, tables: &[RangeInclusive<ColId>]) -> Option<usize> {
+    let mut used = Vec::new();
+    pred.columns(&mut used);
+    let first = used.first()?;
+    let at = tables.partition_point(|table| table.start() <= first).checked_sub(1)?;
+    let own = used.iter().all(|id| tables[at].contains(id)) && !pred.has_subquery() && !is_volatile(pred);
+    own.then_some(at)
 }
 
 #[cfg(test)]
@@ -110,15 +136,13 @@ mod tests {
             Pred::And(vec![is(1, 1), is(11, 2)]),
             Pred::And(vec![is(1, 3), is(2, 5), is(11, 4)]),
         ]);
-        let mut preds = vec![or.clone()];
-        add_implied(&mut preds, &[0..=9, 10..=19, 20..=29]);
-        let shown: Vec<String> = preds[1..].iter().map(|p| format!("{p:?}")).collect();
+        let Pred::Or(branches) = or else { panic!("an OR") };
+        let shown = implied(&branches, &[0..=9, 10..=19, 20..=29]);
+        let shown: Vec<String> = shown.iter().map(|p| format!("{p:?}")).collect();
         let first = Pred::Or(vec![is(1, 1), Pred::And(vec![is(1, 3), is(2, 5)])]);
         let second = Pred::Or(vec![is(11, 2), is(11, 4)]);
         assert_eq!(shown, [format!("{first:?}"), format!("{second:?}")]);
         // A branch that says nothing of a table takes every row of it.
-        let mut preds = vec![Pred::Or(vec![is(1, 1), is(11, 2)])];
-        add_implied(&mut preds, &[0..=9, 10..=19]);
-        assert_eq!(preds.len(), 1);
+        assert!(implied(&[is(1, 1), is(11, 2)], &[0..=9, 10..=19]).is_empty());
     }
 }

@@ -10,10 +10,10 @@ use super::visit::{mentions, with_inputs};
 use crate::access_path::{can_seek, with_conditions};
 use crate::bind::Binder;
 use crate::estimate;
+use crate::input::Input;
 use crate::logical::{GroupCol, JoinKind, Logical};
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, CompareExpr, Expr, Pred, SubRef};
-use stack::Nested;
 use syntax::ast::CompareOp;
 use types::Collation;
 
@@ -38,8 +38,8 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
         match unnested(&pred, outer_rows, pass.binder) {
             Some((right, on, pred)) => {
                 pass.changed();
-                let (left, right) = (input, Nested::new(right));
-                input = Nested::new(Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None });
+                let (left, right) = (input, Input::new(right));
+                input = Input::new(Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None });
                 plain.push(pred);
             }
             None => plain.push(pred),
@@ -90,9 +90,9 @@ fn unnested(pred: &Pred, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Lo
     }
     let aggregates = aggregates.to_vec();
     let mut right =
-        Logical::Aggregate { input: Nested::new(input), keys, aggregates, scalar: false, totals: Vec::new() };
+        Logical::Aggregate { input: Input::new(input), keys, aggregates, scalar: false, totals: Vec::new() };
     if let Some(exprs) = exprs {
-        right = Logical::Project { input: Nested::new(right), exprs: exprs.to_vec() };
+        right = Logical::Project { input: Input::new(right), exprs: exprs.to_vec() };
     }
     if mentions(&right, &slots) {
         return None;

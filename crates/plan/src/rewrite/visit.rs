@@ -1,5 +1,6 @@
 //! Walks over logical plans: over the inputs of a node, over the expressions of a plan.
 
+use crate::input::Input;
 use crate::logical::{Logical, WindowKind};
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
@@ -7,7 +8,7 @@ use stack::Nested;
 /// The node with each of its inputs replaced by what `f` makes of it.
 pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> Logical {
     let f = &mut |input: Logical| stack::with_room(|| f(input));
-    let mut boxed = |input: Nested<Logical>| Nested::new(f(input.into_inner()));
+    let mut boxed = |input: Input| Input::new(f(input.into_inner()));
     match logical {
         Logical::One
         | Logical::Get(_)
@@ -156,12 +157,11 @@ pub fn is_volatile(pred: &Pred) -> bool {
 pub fn missing_column(logical: &Logical) -> Option<ColId> {
     stack::with_room(|| {
         let below = inputs(logical);
-        let mut offered = Vec::new();
-        below.iter().for_each(|input| input.offers(&mut offered));
+        let offered: Vec<_> = below.iter().map(|input| input.columns()).collect();
         let mut missing = None;
         own_leaves(logical, &mut |leaf| {
             if let Expr::Col(id) = leaf
-                && !offered.contains(id)
+                && !offered.iter().any(|columns| columns.contains(*id))
             {
                 missing = Some(*id);
             }

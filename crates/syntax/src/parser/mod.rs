@@ -28,8 +28,8 @@ mod table;
 mod types;
 
 use crate::ast::{AssignOp, Span, Stmt};
-use crate::error::SyntaxError;
-use crate::lexer::{ParseSettings, Tok, Token, Tokens, tokenize_with, unquote};
+use crate::error::{ParseError, SyntaxError};
+use crate::lexer::{ParseSettings, Tok, Token, Tokens, tokenize_while, unquote};
 use crate::{MAX_DEPTH, MAX_HEIGHT};
 use compact_str::CompactString;
 
@@ -48,8 +48,12 @@ pub struct Parsed {
 }
 
 /// Parses a whole batch.
-pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError> {
-    let tokens = tokenize_with(text, settings);
+pub fn parse(
+    text: &str,
+    settings: ParseSettings,
+    wanted: &dyn Fn() -> bool,
+) -> Result<Parsed, ParseError> {
+    let Some(tokens) = tokenize_while(text, settings, wanted) else { return Err(ParseError::Stopped) };
     let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
     let mut parser = Parser {
         text,
@@ -61,12 +65,20 @@ pub fn parse(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxError>
         namespaces: Vec::new(),
         returns: false,
         foreign: None,
+        wanted,
+        until_asked: TOKENS_BETWEEN,
+        stopped: false,
     };
     match parser.batch() {
+        _ if parser.stopped => Err(ParseError::Stopped),
         Ok(stmts) => Ok(Parsed { stmts, settings, only_parsed }),
-        Err(error) => Err(parser.cause(error)),
+        Err(error) => Err(ParseError::Syntax(parser.cause(error))),
     }
 }
+
+/// Tokens between two questions whether the statements are still wanted.
+const TOKENS_BETWEEN: u32 = 1_000;
+
 
 struct Parser<'a> {
     text: &'a str,
@@ -85,6 +97,11 @@ struct Parser<'a> {
     returns: bool,
     /// A part of the statement at hand that is read and not understood.
     foreign: Option<crate::ast::Foreign>,
+    /// Whether the statements are still wanted.
+    wanted: &'a dyn Fn() -> bool,
+    until_asked: u32,
+    /// They are not: the text ends here.
+    stopped: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -119,8 +136,26 @@ impl<'a> Parser<'a> {
         let token = self.peek();
         if self.pos + 1 < self.tokens.list.len() {
             self.pos += 1;
+            self.until_asked -= 1;
+            if self.until_asked == 0 {
+                self.ask();
+            }
         }
         token
+    }
+
+    /// Asks whether the statements are still wanted. If not, what is left of the text becomes an error, which ends every rule.
+    #[cold]
+    fn ask(&mut self) {
+        self.until_asked = TOKENS_BETWEEN;
+        if !self.stopped && !(self.wanted)() {
+            self.stopped = true;
+            self.tokens.error = Some(SyntaxError::stopped());
+            self.tokens.list.truncate(self.pos + 1);
+            if let Some(last) = self.tokens.list.last_mut() {
+                last.kind = Tok::Bad;
+            }
+        }
     }
 
     fn at_tok(&self, kind: Tok) -> bool {

@@ -74,7 +74,7 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
-        let batch = BatchCache::of(&instance)?.get(self.core.db(), &self.core.options, text, params)?;
+        let batch = BatchCache::of(&instance)?.get(self.core, text, params)?;
         let (flow, status) = self.nested_batch(&batch, vars)?;
         Ok((flow, if status == 0 { self.core.error_number } else { status }))
     }

@@ -108,7 +108,7 @@ impl Run<'_> {
         let declared = if with_parameters { self.declared(args.next())? } else { Arc::default() };
         let instance = self.core.instance().clone();
         let cache = BatchCache::of(&instance)?;
-        let batch = cache.get(self.core.db(), &self.core.options, &text, &declared.typed)?;
+        let batch = cache.get(self.core, &text, &declared.typed)?;
         self.open_server_cursor(&declared, &batch, &outs, args)
     }
 

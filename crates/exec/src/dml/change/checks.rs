@@ -95,7 +95,7 @@ pub fn condition(
         db_id: 0,
     };
     binder.scopes.push(Scope {
-        sources: vec![source],
+        sources: vec![source].into(),
         visible: true,
         clause: Clause::Definition,
         ..Scope::default()

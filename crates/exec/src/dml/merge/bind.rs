@@ -1,6 +1,5 @@
 //! Binding of MERGE: which sides the clauses see, how the two are joined, what the join has to give.
 
-use stack::Nested;
 use std::sync::Arc;
 
 use super::{Action, Case, Clause, MergePlan, clauses};
@@ -22,6 +21,7 @@ use plan::bind::resolve::variable_name;
 use plan::bind::scope::{Clause as Place, Scope, Source};
 use plan::bind::updatable::find_table;
 use plan::hints::{Hints, RowLocks};
+use plan::input::Input;
 use plan::logical::{Get, JoinKind, Logical, TopSpec};
 use plan::physical::{self, pred_slots, slots};
 use storage::{TableMode, TableStore};
@@ -61,7 +61,7 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<MergePlan, SqlError> {
     clauses::check(&merge.clauses)?;
-    binder.push_ctes(&merge.ctes);
+    binder.push_ctes(&merge.ctes)?;
     binder.scopes.push(Scope::default());
     check_none(&[&merge.source], nested_change::Place::Using)?;
     let source = binder.from_clause(std::slice::from_ref(&merge.source))?;
@@ -73,7 +73,7 @@ pub fn compile(
     for clause in &merge.clauses {
         bound.clause(binder, &sides, clause)?;
     }
-    binder.scope()?.sources.clone_from(&sides.sources);
+    binder.scope()?.sources = sides.sources.clone().into();
     let top = merge.top.as_ref().map(|top| binder.top(top, Vec::new())).transpose()?;
     let (db, table) = (sides.get.db.clone(), sides.get.table.clone());
     let names = OutputScope {
@@ -187,7 +187,7 @@ fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::h
         target.name = catalog::fold_name(&name.name.value);
     }
     let scope = binder.scope()?;
-    let sources = std::mem::take(&mut scope.sources);
+    let sources = std::mem::take(&mut scope.sources).into_vec();
     check_names(&sources, &target)?;
     scope.visible = true;
     let conditions = binder.policy_conditions(&get)?;
@@ -213,9 +213,9 @@ fn query_target(
     merge: &ast::Merge,
     name: &ast::ObjectName,
 ) -> Result<(Sides, plan::hints::TableLock), SqlError> {
-    let sources = std::mem::take(&mut binder.scope()?.sources);
+    let sources = std::mem::take(&mut binder.scope()?.sources).into_vec();
     let mut rows = binder.target_query(name)?;
-    let target = std::mem::take(&mut binder.scope()?.sources).into_iter().next();
+    let target = std::mem::take(&mut binder.scope()?.sources).into_vec().into_iter().next();
     let mut target = target.ok_or_else(|| SqlError::internal("a view that is no source"))?;
     let through = Through::of(binder, name.to_string(), target.clone())?;
     let first = changed_table(binder, merge, &through, &mut rows)?;
@@ -280,7 +280,7 @@ fn changed_table(
 
 fn on(binder: &mut Binder<'_>, sides: &Sides, on: &ast::Expr) -> Result<Vec<Pred>, SqlError> {
     let scope = binder.scope()?;
-    scope.sources = sides.of(Case::Both);
+    scope.sources = sides.of(Case::Both).into();
     scope.clause = Place::On;
     let mut preds = Vec::new();
     binder.pred(on)?.into_conjuncts(&mut preds);
@@ -313,7 +313,7 @@ impl Sides {
         case: Case,
         e: &ast::Expr,
     ) -> Result<Option<SqlError>, SqlError> {
-        binder.scope()?.sources = self.of(Case::Both);
+        binder.scope()?.sources = self.of(Case::Both).into();
         let mut used = Vec::new();
         if self.columns_of(binder, e, &mut used).is_err() {
             return Ok(None);
@@ -444,7 +444,7 @@ fn in_clause<T>(
     exprs: &[&ast::Expr],
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {
-    binder.scope()?.sources = sides.of(case);
+    binder.scope()?.sources = sides.of(case).into();
     let error = match bind(binder) {
         Err(error) if matches!(error.number, 207 | 4104) => error,
         result => return result,
@@ -504,7 +504,7 @@ fn join(
     // NULL where a joined row has no source.
     let there = binder.new_col();
     let source =
-        Logical::Project { input: Nested::new(source), exprs: vec![(there, Expr::Const(Value::Int(1)))] };
+        Logical::Project { input: Input::new(source), exprs: vec![(there, Expr::Const(Value::Int(1)))] };
     let target = sides.rows;
     let (kind, left, right) = match (bound.has(Case::SourceOnly), bound.has(Case::TargetOnly)) {
         (true, true) => (JoinKind::Full, source, target),
@@ -512,7 +512,7 @@ fn join(
         (false, true) => (JoinKind::Left, target, source),
         (false, false) => (JoinKind::Inner, source, target),
     };
-    let logical = Logical::Join { kind, left: Nested::new(left), right: Nested::new(right), on, hint: None };
+    let logical = Logical::Join { kind, left: Input::new(left), right: Input::new(right), on, hint: None };
     let mut needed = Vec::new();
     bound.needed(&mut needed);
     needed.iter().for_each(|id| binder.rights.mentions(*id));

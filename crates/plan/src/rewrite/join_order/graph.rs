@@ -15,6 +15,7 @@ use types::Collation;
 use crate::access_path::{
     comes_in_order, is_ordering, read_cost, seek_cost, seeks_elsewhere, sought_column, with_conditions,
 };
+use crate::columns::ColumnSet;
 use crate::estimate;
 use crate::logical::{Get, Logical};
 use expr::{ColId, CompareExpr, Expr, Pred};
@@ -46,7 +47,7 @@ pub fn members(mut set: Set) -> impl Iterator<Item = usize> {
 /// Something that is joined with others.
 pub struct Relation {
     pub logical: Logical,
-    pub offers: Vec<ColId>,
+    pub offers: ColumnSet,
     /// Conditions on it alone.
     pub own: Vec<Pred>,
     /// Rows that satisfy them.
@@ -134,10 +135,7 @@ pub struct Graph {
 impl Graph {
     /// Of relations and the conditions over more than one of them.
     pub fn new(relations: Vec<Relation>, conditions: Vec<Condition>) -> Graph {
-        debug_assert!(relations.len() <= MOST_RELATIONS);
-        let near = vec![0; relations.len()];
-        let (classes, others, pairs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut graph = Graph { relations, classes, others, pairs, near, seeks: RefCell::default() };
+        let mut graph = Graph::as_written(relations, Vec::new());
         for condition in conditions {
             if !graph.join_class(&condition) {
                 graph.others.push(condition);
@@ -149,8 +147,16 @@ impl Graph {
         graph
     }
 
+    /// Of relations that are joined as they are written: nothing follows from the conditions.
+    pub fn as_written(relations: Vec<Relation>, others: Vec<Condition>) -> Graph {
+        debug_assert!(relations.len() <= MOST_RELATIONS);
+        let near = vec![0; relations.len()];
+        let (classes, pairs) = (Vec::new(), Vec::new());
+        Graph { relations, classes, others, pairs, near, seeks: RefCell::default() }
+    }
+
     fn relation_of(&self, column: ColId) -> Option<usize> {
-        self.relations.iter().position(|r| r.offers.contains(&column))
+        self.relations.iter().position(|r| r.offers.contains(column))
     }
 
     /// Adds an equality to the classes; false when it is none, or would put two columns of one relation into a class.

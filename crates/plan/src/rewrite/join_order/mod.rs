@@ -14,12 +14,15 @@ use super::rule::{Pass, Rewrite};
 use super::visit::{is_volatile, with_inputs};
 use crate::bind::Binder;
 use crate::estimate;
+use crate::input::Input;
 use crate::logical::{JoinHint, JoinKind, Logical};
 use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
 use orders::{Orders, Wish};
 use search::{Effort, Tree};
-use stack::Nested;
+
+/// Most conditions between the relations whose order is looked for: each is asked about for each set that is weighed.
+const MOST_CONDITIONS: usize = 1_000;
 
 /// An order has to be so much better than the written one.
 const BETTER: f64 = 0.95;
@@ -39,7 +42,7 @@ fn node(logical: Logical, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logica
     match logical {
         Logical::Filter { input, preds } if is_inner(&input) => {
             tree.take(input.into_inner(), pass);
-            preds.into_iter().for_each(|pred| tree.condition(pred));
+            preds.into_iter().for_each(|pred| tree.condition(pred, pass));
         }
         join if is_inner(&join) => tree.take(join, pass),
         other => {
@@ -85,16 +88,16 @@ impl Parts {
                 Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
                     self.take(left.into_inner(), pass);
                     self.take(right.into_inner(), pass);
-                    on.into_iter().for_each(|pred| self.condition(pred));
+                    on.into_iter().for_each(|pred| self.condition(pred, pass));
                 }
                 Logical::Filter { input, preds } if is_inner(&input) => {
                     self.take(input.into_inner(), pass);
-                    preds.into_iter().for_each(|pred| self.condition(pred));
+                    preds.into_iter().for_each(|pred| self.condition(pred, pass));
                 }
                 // More than can be numbered: the rest is joined as it is written.
                 relation if self.relations.len() >= MOST_RELATIONS => {
                     if let Some(last) = self.relations.last_mut() {
-                        relation.offers(&mut last.offers);
+                        last.offers.add(&relation.columns());
                         let left = std::mem::replace(&mut last.logical, Logical::One);
                         last.logical = joined(left, relation, Vec::new(), None);
                         self.more = true;
@@ -102,8 +105,7 @@ impl Parts {
                 }
                 relation => {
                     let logical = node(relation, None, pass);
-                    let mut offers = Vec::new();
-                    logical.offers(&mut offers);
+                    let offers = logical.columns();
                     let rows = estimate::rows(&logical);
                     self.relations.push(Relation { logical, offers, own: Vec::new(), rows });
                 }
@@ -111,11 +113,14 @@ impl Parts {
         })
     }
 
-    fn condition(&mut self, pred: Pred) {
+    fn condition(&mut self, pred: Pred, pass: &Pass<'_, '_>) {
+        if pass.is_over() {
+            return self.above.push(pred);
+        }
         let mut columns = Vec::new();
         pred.columns(&mut columns);
         let uses: Vec<usize> = (0..self.relations.len())
-            .filter(|at| self.relations[*at].offers.iter().any(|id| columns.contains(id)))
+            .filter(|at| columns.iter().any(|id| self.relations[*at].offers.contains(*id)))
             .collect();
         let with = |e: &Expr, value: &Expr| value.is_fixed() && !e.has_subquery() && !e.is_volatile();
         let fixed = |c: &CompareExpr| with(&c.left, &c.right) || with(&c.right, &c.left);
@@ -136,13 +141,19 @@ impl Parts {
         if let Some(last) = self.relations.last_mut().filter(|_| self.more) {
             last.rows = estimate::rows(&last.logical);
         }
-        for relation in &mut self.relations {
+        for relation in self.relations.iter_mut().filter(|_| !pass.is_over()) {
             relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
         }
         let count = self.relations.len();
-        let mut graph = Graph::new(self.relations, self.conditions);
+        let searched = self.conditions.len() <= MOST_CONDITIONS;
+        let mut graph = match searched {
+            true => Graph::new(self.relations, self.conditions),
+            false => Graph::as_written(self.relations, self.conditions),
+        };
+        let searched = searched && !pass.is_over();
         let tree = match &mut pass.binder.any_plan {
             Some(chance) => search::any(count, chance),
+            None if !searched => Tree::written(count),
             None => best(&mut graph, count, wish, pass.binder),
         };
         if tree != Tree::written(count) {
@@ -158,10 +169,12 @@ impl Parts {
 
 fn best(graph: &mut Graph, count: usize, wish: Option<Wish>, binder: &mut Binder<'_>) -> Tree {
     let written = Tree::written(count);
-    let mut effort = Effort { cancel: binder.env.cancel, steps: 0 };
+    let over = || binder.check_cancel().is_err();
+    let mut effort = Effort { over: &over, steps: 0 };
     let orders = if binder.join_methods.merge { Orders::of(graph, wish) } else { Orders::default() };
     let found = search::search(graph, &orders, &mut effort);
-    binder.applied.steps += effort.steps;
+    let steps = effort.steps;
+    binder.applied.steps += steps;
     // The statement has been cancelled: any order will do.
     let Some((found, cost)) = found else { return written };
     if cost < search::cost(graph, &orders, &written) * BETTER { found } else { written }
@@ -173,7 +186,7 @@ fn built_relation(relation: &mut Relation) -> Logical {
 }
 
 fn joined(left: Logical, right: Logical, on: Vec<Pred>, hint: Option<JoinHint>) -> Logical {
-    Logical::Join { kind: JoinKind::Inner, left: Nested::new(left), right: Nested::new(right), on, hint }
+    Logical::Join { kind: JoinKind::Inner, left: Input::new(left), right: Input::new(right), on, hint }
 }
 
 /// The plan of a tree: each join has the conditions that neither of its sides could have.

@@ -11,7 +11,6 @@ use super::orders::Orders;
 use crate::chance::Chance;
 use crate::cost::{BUILD, GIVEN, MERGED, PAIR, PROBE};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.
 const MOST_EXACT: usize = 12;
@@ -91,8 +90,8 @@ fn side(graph: &Graph, tree: &Tree) -> Side {
 
 /// What a search has done, and what ends it early.
 pub struct Effort<'c> {
-    /// The session was told to stop.
-    pub cancel: &'c AtomicBool,
+    /// Whether the session was told to stop.
+    pub over: &'c dyn Fn() -> bool,
     /// Ways to join two sets that were looked at.
     pub steps: u64,
 }
@@ -100,7 +99,7 @@ pub struct Effort<'c> {
 impl Effort<'_> {
     /// Looked at once for each set: a few thousand steps at most.
     fn is_over(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
+        (self.over)()
     }
 }
 
@@ -319,6 +318,7 @@ fn drop_at(row: &mut Vec<f64>, at: usize) {
 #[cfg(test)]
 mod tests {
     use super::super::graph::Relation;
+    use crate::columns::ColumnSet;
     use super::*;
     use crate::logical::Logical;
 
@@ -326,11 +326,11 @@ mod tests {
     fn a_search_that_is_cancelled_gives_nothing() {
         for count in [3, MOST_EXACT + 1] {
             let relation =
-                |_| Relation { logical: Logical::One, offers: Vec::new(), own: Vec::new(), rows: 5.0 };
+                |_| Relation { logical: Logical::One, offers: ColumnSet::default(), own: Vec::new(), rows: 5.0 };
             let mut graph = Graph::new((0..count).map(relation).collect(), Vec::new());
             let mut found = |on: bool| {
-                let cancel = AtomicBool::new(on);
-                let mut effort = Effort { cancel: &cancel, steps: 0 };
+                let over = || on;
+                let mut effort = Effort { over: &over, steps: 0 };
                 let found = search(&mut graph, &Orders::default(), &mut effort);
                 (found.map(|(tree, _)| tree.set().count_ones()), effort.steps > 0)
             };
