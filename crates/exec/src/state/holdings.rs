@@ -24,10 +24,12 @@ pub enum Holding {
     Prepared,
     /// Application locks.
     ApplicationLocks,
+    /// The tree of the document that a method of xml has read last.
+    ParsedDocument,
 }
 
 /// How many kinds there are.
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 
 /// What a session keeps.
 #[derive(Debug)]
