@@ -65,6 +65,13 @@ fn an_attention_ends_the_batch_and_keeps_the_transaction() {
         "declare @i int = 0 while 1 = 1 set @i = 1",
         "select count_big(*) from sys.all_columns a, sys.all_columns b, sys.all_columns c, sys.all_columns d",
         "begin try waitfor delay '0:1' end try begin catch insert t values (-1) end catch",
+        // Functions that take the square of their arguments' length.
+        "declare @a varchar(max) = replicate(cast('a' as varchar(max)), 4000000)
+         declare @x varchar(max) = replace(@a, 'a', 'x') select translate(@a, @x, @x)",
+        "declare @a varchar(max) = replicate(cast('a' as varchar(max)), 4000000)
+         select replace(@a + @a + 'b', @a + 'c', '')",
+        "declare @x xml = replicate(cast('<a>1</a>' as varchar(max)), 100000)
+         select @x.query('for $a in /a, $b in /a where $a = $b and $a = \"2\" return $a')",
     ];
     for work in works {
         run(&mut session, "begin tran insert t values (1)");

@@ -1,9 +1,11 @@
 //! What the evaluation of an expression needs of the run around it, and the run that has nothing: a constant's.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use types::{Dialect, SqlError, Value};
 
+use crate::functions::xml::Parsed;
 use crate::random::Random;
 use crate::{QuantifiedExpr, Routine, SubRef};
 
@@ -70,6 +72,16 @@ pub trait Env {
 
     /// Ends a charge of [`Env::hold`].
     fn release(&mut self, bytes: usize);
+
+    /// The document that a method of xml has read last and that was kept.
+    fn document(&self) -> Option<&Arc<Parsed>> {
+        None
+    }
+
+    /// Keeps a document for the next call, in the place of the one before, if there is room for it.
+    fn keep_document(&mut self, parsed: &Arc<Parsed>) {
+        let _ = parsed;
+    }
 
     /// The session, for functions of the crate that defines it; none for a constant.
     fn host(&mut self) -> Option<&mut dyn Any>;

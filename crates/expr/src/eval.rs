@@ -3,16 +3,18 @@
 
 use crate::functions::CallCx;
 use crate::functions::string_search::check_search_length;
-use crate::large::{Held, LARGE, check_length};
+use crate::large::{Held, LARGE, Steps, check_length, is_conversion};
 use crate::{
     BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred,
     RoutineCall,
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
+use types::convert::How;
 use types::like::LikePattern;
+use types::look::GO_ON;
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{CodePage, Collation, DataType, Decimal, Dialect, SqlError, Value};
+use types::{CodePage, Collation, DataType, Decimal, Dialect, Look, SqlError, Value};
 
 impl Expr {
     /// The value over a row.
@@ -244,13 +246,14 @@ impl ConvertExpr {
         if bytes >= LARGE {
             return self.large(value, bytes, dialect, rt);
         }
-        self.settled(self.convert(value, dialect), value, rt)
+        self.settled(self.convert(value, dialect, GO_ON), value, rt)
     }
 
     #[inline]
-    fn convert(&self, value: &Value, dialect: Dialect) -> Result<Value, SqlError> {
+    fn convert(&self, value: &Value, dialect: Dialect, look: Look<'_>) -> Result<Value, SqlError> {
         let page = self.collation.code_page();
-        types::convert_with(value, self.from, self.to, self.style, self.mode, dialect, page)
+        let how = How { style: self.style, mode: self.mode, dialect, page, look };
+        types::convert_by(value, self.from, self.to, &how)
     }
 
     /// A conversion of a large value: a text stays about as long, bytes as text become twice as
@@ -267,7 +270,8 @@ impl ConvertExpr {
         let mut held = Held::default();
         // Nothing is held when it fails.
         held.add(bytes.saturating_mul(times), rt)?;
-        let result = self.convert(value, dialect).and_then(|result| {
+        let converted = self.convert(value, dialect, &|| rt.check_cancel());
+        let result = converted.and_then(|result| {
             check_length(&result, self.to, self.collation.code_page())?;
             Ok(result)
         });
@@ -284,7 +288,7 @@ impl ConvertExpr {
         rt: &mut dyn Env,
     ) -> Result<Value, SqlError> {
         match result {
-            Err(error) if self.or_null && error.severity <= 16 => Ok(Value::Null),
+            Err(error) if self.or_null && is_conversion(&error) => Ok(Value::Null),
             result if self.manner == Manner::default() => result,
             result => self.manner.settle(result, value, rt),
         }
@@ -361,6 +365,22 @@ pub fn compare_values(a: &Value, b: &Value, collation: Collation) -> Option<Orde
     }
 }
 
+/// [`compare_values`] of values that may be large.
+#[inline]
+pub(crate) fn ordered(
+    a: &Value,
+    b: &Value,
+    collation: Collation,
+    rt: &dyn Env,
+) -> Result<Option<Ordering>, SqlError> {
+    match (a, b) {
+        (Value::Str(a), Value::Str(b)) if a.len() >= LARGE && b.len() >= LARGE => {
+            collation.compare_or_stop(a, b, || rt.check_cancel()).map(Some)
+        }
+        (a, b) => Ok(compare_values(a, b, collation)),
+    }
+}
+
 /// SQL's order with NULL first.
 #[inline]
 pub fn order_of(a: &Value, b: &Value, collation: Collation) -> Ordering {
@@ -379,7 +399,7 @@ impl CompareExpr {
         let left = self.left.eval_ref(row, rt, &mut left)?;
         let right = self.right.eval_ref(row, rt, &mut right)?;
         let both_null = left.is_null() && right.is_null();
-        Ok((compare_values(left, right, self.collation), both_null))
+        Ok((ordered(left, right, self.collation, rt)?, both_null))
     }
 }
 
@@ -464,7 +484,9 @@ impl LikeExpr {
         let matches = if text.len() < LARGE {
             pattern.matches(text, collation, unicode)
         } else {
-            pattern.matches_or_stop(text, collation, unicode, || rt.check_cancel())?
+            let look = || rt.check_cancel();
+            let mut steps = Steps::new(&look);
+            pattern.matches_or_stop(text, collation, unicode, |count| steps.step(count))?
         };
         Ok(Some(matches != self.negated))
     }
@@ -480,7 +502,8 @@ impl InListExpr {
         let mut found = Some(false);
         for e in &self.list {
             let mut element = Value::Null;
-            match compare_values(operand, e.eval_ref(row, rt, &mut element)?, self.collation) {
+            let element = e.eval_ref(row, rt, &mut element)?;
+            match ordered(operand, element, self.collation, rt)? {
                 Some(Ordering::Equal) => return Ok(Some(!self.negated)),
                 None => found = None,
                 Some(_) => {}

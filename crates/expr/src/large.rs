@@ -2,7 +2,7 @@
 //! Guarantees: a value of a (max) type has at most 2^31-1 bytes as SQL Server counts them; what is
 //! not large asks nobody.
 
-use types::{CodePage, DataType, SqlError, Value};
+use types::{CodePage, DataType, Look, SqlError, Value};
 
 use crate::Env;
 
@@ -19,7 +19,7 @@ pub fn too_long() -> SqlError {
     SqlError::new(7119, 16, 1, text)
 }
 
-/// 6365: the text of FOR XML.
+/// 6365: a value of xml, the text of FOR XML.
 #[cold]
 pub fn xml_too_long() -> SqlError {
     let text = "An XML operation resulted an XML data type exceeding 2GB in size. Operation aborted.";
@@ -45,7 +45,7 @@ fn fits(text: &str, ty: DataType, page: CodePage) -> bool {
 /// Refuses a value that is longer than its type.
 ///
 /// # Errors
-/// 7119.
+/// 7119; 6365 for xml.
 #[inline]
 pub fn check_length(value: &Value, ty: DataType, page: CodePage) -> Result<(), SqlError> {
     let fits = match value {
@@ -53,7 +53,11 @@ pub fn check_length(value: &Value, ty: DataType, page: CodePage) -> Result<(), S
         Value::Bytes(bytes) => bytes.len() <= LONGEST,
         _ => true,
     };
-    if fits { Ok(()) } else { Err(too_long()) }
+    match fits {
+        true => Ok(()),
+        false if ty == DataType::Xml => Err(xml_too_long()),
+        false => Err(too_long()),
+    }
 }
 
 /// Follows a text that grows, so that it is looked at once however often it is asked whether it is
@@ -91,6 +95,45 @@ impl GrowingText {
         self.units += types::codepage::utf16_len(text.get(self.bytes..).unwrap_or_default());
         self.bytes = text.len();
         self.units <= self.most
+    }
+}
+
+/// Whether an error says that a value cannot be converted, which TRY_CONVERT makes NULL: not that the statement is to end.
+pub fn is_conversion(error: &SqlError) -> bool {
+    error.severity <= 16 && error.number != 3617
+}
+
+/// Counts what a loop over a large value does, and asks from time to time whether the statement is to go on.
+pub struct Steps<'l> {
+    look: Look<'l>,
+    left: usize,
+}
+
+impl<'l> Steps<'l> {
+    /// About so many bytes, characters or comparisons are done between two looks: less than a millisecond.
+    const LOOK: usize = 32 << 10;
+
+    /// Asks `look`.
+    pub fn new(look: Look<'l>) -> Steps<'l> {
+        Steps { look, left: Steps::LOOK }
+    }
+
+    /// So many more are about to be done.
+    ///
+    /// # Errors
+    /// That of the look.
+    #[inline]
+    pub fn step(&mut self, count: usize) -> Result<(), SqlError> {
+        match self.left.checked_sub(count) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                self.left = Steps::LOOK;
+                (self.look)()
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use catalog::Db;
 use catalog::security::Permission;
 use std::any::Any;
 use std::sync::Arc;
-use types::{Collation, DataType, SqlError, Value};
+use types::{Collation, DataType, Look, SqlError, Value};
 
 /// A column of a system view: name, type, nullable.
 pub type ViewColumn = (&'static str, DataType, bool);
@@ -125,6 +125,9 @@ pub trait ViewDef: Sync {
 /// About so many rows are a piece.
 pub const PIECE: usize = 128;
 
+/// A piece ends when its values come to so many bytes.
+pub const PIECE_BYTES: usize = 256 << 10;
+
 /// Rows of one width, their values one after another.
 #[derive(Debug, Default)]
 pub struct ViewRows {
@@ -171,6 +174,6 @@ pub trait RowSource: Send {
     /// Replaces the rows by the next ones, which have the wanted columns only; false when there are no more. A piece may be empty.
     ///
     /// # Errors
-    /// Those of the view.
-    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError>;
+    /// Those of the view; that of `look`, which long work asks as it proceeds.
+    fn next(&mut self, out: &mut ViewRows, look: Look<'_>) -> Result<bool, SqlError>;
 }

@@ -9,7 +9,7 @@ pub(crate) use numbers::narrow_integer;
 use numbers::{integer_value, to_bit, to_decimal, to_float, to_money};
 use strings::to_string;
 pub use strings::{first_units, fitting_part};
-pub(crate) use strings::{fit_bytes, fit_string, text_bytes};
+pub(crate) use strings::{fit_bytes, fit_string, fit_string_looking, text_bytes, text_of_utf16};
 
 use crate::codepage::CodePage;
 use crate::collation::Collation;
@@ -17,6 +17,7 @@ use crate::datatype::{Conversion, DataType, conversion};
 use crate::datetime::{DAY_1900, DAY_TICKS, Moment};
 use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
+use crate::look::{GO_ON, Look};
 use crate::numtext;
 use crate::value::{Value, of_variant};
 use crate::{convertbin, converthierarchy, convertxml, dateparse};
@@ -87,12 +88,32 @@ pub fn convert_in(
     convert_with(value, from, to, style, mode, dialect, CodePage::Latin)
 }
 
-/// Converts a value of type `from` to type `to`. `style` is CONVERT's; 0 is the default of every type. The dialect says how dates
-/// are read and written, the page which bytes char and varchar have: those of `to`, else those of `from`.
+/// How a value is converted.
+#[derive(Clone, Copy)]
+pub struct How<'l> {
+    /// CONVERT's; 0 is the default of every type.
+    pub style: i32,
+    pub mode: Mode,
+    /// How dates are read and written.
+    pub dialect: Dialect,
+    /// Which bytes char and varchar have: those of the new type, else those of the old one.
+    pub page: CodePage,
+    /// What long values ask whether they are to go on.
+    pub look: Look<'l>,
+}
+
+impl How<'static> {
+    /// A conversion that nobody stops.
+    pub fn new(style: i32, mode: Mode) -> How<'static> {
+        How { style, mode, dialect: Dialect::DEFAULT, page: CodePage::Latin, look: GO_ON }
+    }
+}
+
+/// [`convert_by`], which nobody stops: `style` is CONVERT's, the dialect says how dates are read and written, the page which bytes char
+/// and varchar have.
 ///
-/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such value; 220, 232,
-/// 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does not exist; 2628 a string too
-/// long for a column (see [`fitting_part`]).
+/// # Errors
+/// Those of [`convert_by`].
 pub fn convert_with(
     value: &Value,
     from: DataType,
@@ -102,6 +123,16 @@ pub fn convert_with(
     dialect: Dialect,
     page: CodePage,
 ) -> Result<Value, SqlError> {
+    convert_by(value, from, to, &How { style, mode, dialect, page, look: GO_ON })
+}
+
+/// Converts a value of type `from` to type `to`.
+///
+/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such value; 220, 232,
+/// 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does not exist; 2628 a string too
+/// long for a column (see [`fitting_part`]); that of `look`.
+pub fn convert_by(value: &Value, from: DataType, to: DataType, how: &How<'_>) -> Result<Value, SqlError> {
+    let How { style, mode, dialect, page, look } = *how;
     if value.is_null() {
         return Ok(Value::Null);
     }
@@ -116,23 +147,24 @@ pub fn convert_with(
     {
         // Its bytes are those of its own code page.
         let page = if to.is_binary() { variant.collation().code_page() } else { page };
-        return convert_with(variant.value(), variant.ty(), to, style, Mode::Explicit, dialect, page);
+        let how = How { mode: Mode::Explicit, page, ..*how };
+        return convert_by(variant.value(), variant.ty(), to, &how);
     }
     if from == DataType::SqlVariant && to != DataType::SqlVariant {
-        return convert_with(value, value.natural_type(), to, style, Mode::Explicit, dialect, page);
+        return convert_by(value, value.natural_type(), to, &How { mode: Mode::Explicit, ..*how });
     }
     check_conversion(from, to, mode)?;
     if from == DataType::Xml || to == DataType::Xml {
-        return convertxml::convert(value, from, to, style, page);
+        return convertxml::convert(value, from, to, how);
     }
     if from == DataType::HierarchyId || to == DataType::HierarchyId {
         return converthierarchy::convert(value, from, to, mode);
     }
     match to {
         DataType::SqlVariant => Ok(of_variant(value.clone(), from, Collation::DEFAULT)),
-        _ if to.is_string() => to_string(value, from, to, style, (mode, page), dialect),
+        _ if to.is_string() => to_string(value, from, to, how),
         _ if to.is_binary() => {
-            let bytes = convertbin::to_binary(value, from, to, style, page)?;
+            let bytes = convertbin::to_binary(value, from, to, (style, page), look)?;
             fit_bytes(bytes, to, mode)
         }
         DataType::Bit => to_bit(value, from),

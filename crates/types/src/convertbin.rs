@@ -8,6 +8,7 @@ use crate::convert::text_bytes;
 use crate::datatype::{DataType, decimal_bytes, time_bytes};
 use crate::decimal::{Decimal, POW10};
 use crate::error::SqlError;
+use crate::look::Look;
 use crate::numtext;
 use crate::value::Value;
 
@@ -16,13 +17,13 @@ pub(crate) fn to_binary(
     value: &Value,
     from: DataType,
     to: DataType,
-    style: i32,
-    page: CodePage,
+    (style, page): (i32, CodePage),
+    look: Look<'_>,
 ) -> Result<Arc<[u8]>, SqlError> {
     let number = |bytes: &[u8]| Ok(right_aligned(bytes, to));
     match value {
         Value::Bytes(b) => Ok(b.clone()),
-        Value::Str(s) => text_to_binary(s, from, to, style, page),
+        Value::Str(s) => text_to_binary(s, from, to, (style, page), look),
         Value::Bit(b) => number(&[u8::from(*b)]),
         Value::TinyInt(n) => number(&[*n]),
         Value::SmallInt(n) => number(&n.to_be_bytes()),
@@ -66,12 +67,12 @@ fn text_to_binary(
     text: &str,
     from: DataType,
     to: DataType,
-    style: i32,
-    page: CodePage,
+    (style, page): (i32, CodePage),
+    look: Look<'_>,
 ) -> Result<Arc<[u8]>, SqlError> {
     let fail = || SqlError::error_converting(from, to);
     let digits = match style {
-        0 => return Ok(text_bytes(text, from, page).into()),
+        0 => return Ok(text_bytes(text, from, page, look)?.into()),
         1 => {
             let trimmed = text.trim_end();
             trimmed.strip_prefix("0x").or_else(|| trimmed.strip_prefix("0X")).ok_or_else(fail)?
@@ -79,7 +80,11 @@ fn text_to_binary(
         2 => text.trim_end(),
         _ => return Err(SqlError::bad_style(style, from)),
     };
-    numtext::parse_hex(digits).map(Arc::from).ok_or_else(fail)
+    let mut bytes = Vec::with_capacity(digits.len() / 2);
+    for piece in crate::look::pieces(digits, look) {
+        bytes.extend(numtext::parse_hex(piece?).ok_or_else(fail)?);
+    }
+    Ok(bytes.into())
 }
 
 /// date, time, datetime2 and datetimeoffset: the scale (where there is one) and the stored form.

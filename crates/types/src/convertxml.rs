@@ -4,11 +4,12 @@
 use compact_str::CompactString;
 use xml::{Source, Whitespace};
 
-use crate::codepage::{self, CodePage};
-use crate::convert::{Mode, fit_bytes, fit_string};
+use crate::codepage;
+use crate::convert::{How, Mode, fit_bytes, fit_string_looking, text_of_utf16};
 use crate::datatype::DataType;
 use crate::error::SqlError;
-use crate::rowcell::{encode_utf16, latin_text, wide_text};
+use crate::look::{Look, pieces};
+use crate::rowcell::{encode_utf16, latin_text};
 use crate::value::Value;
 
 /// Style bit: white space between tags stays.
@@ -17,25 +18,19 @@ const KEEP_SPACE: i32 = 1;
 const SUBSET: i32 = 2;
 
 /// A conversion with xml on one side at least.
-pub(crate) fn convert(
-    value: &Value,
-    from: DataType,
-    to: DataType,
-    style: i32,
-    page: CodePage,
-) -> Result<Value, SqlError> {
+pub(crate) fn convert(value: &Value, from: DataType, to: DataType, how: &How<'_>) -> Result<Value, SqlError> {
     match value {
-        Value::Str(text) if from == DataType::Xml => from_xml(text, to, page),
+        Value::Str(text) if from == DataType::Xml => from_xml(text, to, how),
         Value::Str(text) => {
             let source = if from.is_unicode() { Source::Wide } else { Source::Narrow };
-            to_xml(text, source, style)
+            to_xml(text, source, how)
         }
-        Value::Bytes(bytes) => to_xml(&decoded(bytes), Source::Bytes, style),
+        Value::Bytes(bytes) => to_xml(&decoded(bytes, how.look)?, Source::Bytes, how),
         _ => Err(SqlError::explicit_not_allowed(from, to)),
     }
 }
 
-fn from_xml(text: &CompactString, to: DataType, page: CodePage) -> Result<Value, SqlError> {
+fn from_xml(text: &CompactString, to: DataType, how: &How<'_>) -> Result<Value, SqlError> {
     if to == DataType::Xml {
         return Ok(Value::Str(text.clone()));
     }
@@ -43,35 +38,47 @@ fn from_xml(text: &CompactString, to: DataType, page: CodePage) -> Result<Value,
         || SqlError::new(6354, 16, 10, "Target string size is too small to represent the XML instance");
     if to.is_binary() {
         let mut bytes = vec![0xFF, 0xFE];
-        encode_utf16(text, &mut bytes);
+        for piece in pieces(text, how.look) {
+            encode_utf16(piece?, &mut bytes);
+        }
         if to.length().is_some_and(|limit| bytes.len() > limit) {
             return Err(small());
         }
         return fit_bytes(bytes.into(), to, Mode::Explicit);
     }
-    let units = if to.is_unicode() { codepage::utf16_len(text) } else { page.encoded_len(text) };
+    let units = if to.is_unicode() { codepage::utf16_len(text) } else { how.page.encoded_len(text) };
     if to.length().is_some_and(|limit| units > limit) {
         return Err(small());
     }
-    fit_string(text.clone(), to, Mode::Explicit, page)
+    fit_string_looking(text.clone(), to, Mode::Explicit, how.page, how.look)
 }
 
-fn to_xml(text: &str, source: Source, style: i32) -> Result<Value, SqlError> {
+fn to_xml(text: &str, source: Source, how: &How<'_>) -> Result<Value, SqlError> {
+    let style = how.style;
     if !(0..=3).contains(&style) {
         return Err(SqlError::bad_style(style, DataType::Xml));
     }
     let space = if style & KEEP_SPACE != 0 { Whitespace::Kept } else { Whitespace::Dropped };
-    let document = xml::read(text, source, space).map_err(|e| match e.number {
+    let normal = xml::watched(how.look, |pace| {
+        let document = xml::read(text, source, space, pace)?;
+        Ok(document.text(pace))
+    })?;
+    let normal = normal.map_err(|e: xml::ReadError| match e.number {
         6359 if style & SUBSET != 0 => {
             SqlError::new(40_517, 16, 1, "A DTD in XML is not supported in this version of Ringwood.")
         }
         number => SqlError::new(number, 16, 1, e.text),
     })?;
-    Ok(Value::Str(document.text().into()))
+    Ok(Value::Str(normal.into()))
 }
 
 /// The text of bytes: what their mark or declaration says, UTF-8 without either.
-fn decoded(bytes: &[u8]) -> CompactString {
+fn decoded(bytes: &[u8], look: Look<'_>) -> Result<CompactString, SqlError> {
+    let wide = |bytes: &[u8]| text_of_utf16(&bytes[..bytes.len() / 2 * 2], look);
+    let swapped = |bytes: &[u8]| {
+        let little: Vec<u8> = bytes.chunks_exact(2).flat_map(|pair| [pair[1], pair[0]]).collect();
+        wide(&little)
+    };
     match bytes {
         [0xFF, 0xFE, rest @ ..] => wide(rest),
         [0xFE, 0xFF, rest @ ..] => swapped(rest),
@@ -79,16 +86,7 @@ fn decoded(bytes: &[u8]) -> CompactString {
         [0, b'<', ..] => swapped(bytes),
         _ => {
             let bytes = bytes.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(bytes);
-            CompactString::from_utf8(bytes).unwrap_or_else(|_| latin_text(bytes))
+            Ok(CompactString::from_utf8(bytes).unwrap_or_else(|_| latin_text(bytes)))
         }
     }
-}
-
-fn wide(bytes: &[u8]) -> CompactString {
-    wide_text(&bytes[..bytes.len() / 2 * 2]).unwrap_or_default()
-}
-
-fn swapped(bytes: &[u8]) -> CompactString {
-    let little: Vec<u8> = bytes.chunks_exact(2).flat_map(|pair| [pair[1], pair[0]]).collect();
-    wide(&little)
 }

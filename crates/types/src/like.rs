@@ -9,9 +9,6 @@ use smallvec::SmallVec;
 use crate::collation::Collation;
 use crate::error::SqlError;
 
-/// Steps of a search between two looks whether it is to stop: some milliseconds.
-const LOOK: usize = 1 << 20;
-
 #[derive(Clone, Debug, PartialEq)]
 enum Item {
     /// `%`
@@ -98,12 +95,12 @@ impl LikePattern {
 
     /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against it.
     pub fn matches(&self, text: &str, collation: Collation, unicode: bool) -> bool {
-        let Ok(matches) = self.matches_or_stop(text, collation, unicode, || Ok::<(), Infallible>(()));
+        let Ok(matches) = self.matches_or_stop(text, collation, unicode, |_| Ok::<(), Infallible>(()));
         matches
     }
 
-    /// As [`LikePattern::matches`] for a text that may be long: `look` is called after each million
-    /// steps, and its error ends the search.
+    /// As [`LikePattern::matches`] for a text that may be long: `look` is told what was done, in about the time of a step each, after
+    /// a thousand steps at most, and its error ends the search.
     ///
     /// # Errors
     /// That of `look`.
@@ -112,34 +109,47 @@ impl LikePattern {
         text: &str,
         collation: Collation,
         unicode: bool,
-        look: impl FnMut() -> Result<(), E>,
+        look: impl FnMut(usize) -> Result<(), E>,
     ) -> Result<bool, E> {
-        match &self.bytes {
-            Some(items) if text.is_ascii() && collation.is_plain_for_ascii() => {
+        self.part_matches_or_stop(LikeText::new(text), collation, unicode, look)
+    }
+
+    /// As [`LikePattern::matches_or_stop`], of a part of a text that need not be looked at for what it is.
+    ///
+    /// # Errors
+    /// That of `look`.
+    pub fn part_matches_or_stop<E>(
+        &self,
+        text: LikeText<'_>,
+        collation: Collation,
+        unicode: bool,
+        look: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let mut work = Work { look, done: 0 };
+        let matches = match &self.bytes {
+            Some(items) if text.ascii && collation.is_plain_for_ascii() => {
                 let fold = collation.is_case_insensitive();
-                matches_ascii(items, text.as_bytes(), fold, unicode, look)
+                matches_ascii(items, text, fold, unicode, &mut work)
             }
-            _ => self.matches_chars(text, collation, unicode, look),
-        }
+            _ => self.matches_chars(text, collation, unicode, &mut work),
+        }?;
+        work.tell()?;
+        Ok(matches)
     }
 
     fn matches_chars<E>(
         &self,
-        text: &str,
+        whole: LikeText<'_>,
         collation: Collation,
         unicode: bool,
-        mut look: impl FnMut() -> Result<(), E>,
+        work: &mut Work<impl FnMut(usize) -> Result<(), E>>,
     ) -> Result<bool, E> {
-        let mut steps = 0usize;
-        let mut text = text.chars();
+        let mut text = whole.text.chars();
         let mut item = 0;
         // Where to go on when what follows the last % does not match: one character later.
         let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(LOOK) {
-                look()?;
-            }
+            work.add(1)?;
             let mut ahead = text.clone();
             let advanced = match self.items.get(item) {
                 Some(Item::Any) => {
@@ -149,7 +159,7 @@ impl LikePattern {
                 }
                 Some(single) => ahead.next().is_some_and(|c| single.accepts(c, collation)),
                 None if text.as_str().is_empty() => return Ok(true),
-                None if !unicode && text.as_str().bytes().all(|b| b == b' ') => return Ok(true),
+                None if !unicode && text.as_str().len() <= whole.blanks => return Ok(true),
                 None => false,
             };
             if advanced {
@@ -169,33 +179,75 @@ impl LikePattern {
     }
 }
 
+/// A text with what a search wants to know of it.
+#[derive(Clone, Copy, Debug)]
+pub struct LikeText<'t> {
+    text: &'t str,
+    ascii: bool,
+    /// How many blanks it ends with.
+    blanks: usize,
+}
+
+impl<'t> LikeText<'t> {
+    /// Looks at a text.
+    pub fn new(text: &'t str) -> LikeText<'t> {
+        let blanks = text.len() - text.trim_end_matches(' ').len();
+        LikeText { text, ascii: text.is_ascii(), blanks }
+    }
+
+    /// The part of it that begins at a byte.
+    pub fn from(self, at: usize) -> LikeText<'t> {
+        let text = self.text.get(at..).unwrap_or_default();
+        LikeText { text, blanks: self.blanks.min(text.len()), ..self }
+    }
+}
+
+/// What was done since it was told.
+struct Work<F> {
+    look: F,
+    done: usize,
+}
+
+impl<E, F: FnMut(usize) -> Result<(), E>> Work<F> {
+    #[inline]
+    fn add(&mut self, steps: usize) -> Result<(), E> {
+        self.done += steps;
+        if self.done < 1000 { Ok(()) } else { self.tell() }
+    }
+
+    fn tell(&mut self) -> Result<(), E> {
+        (self.look)(std::mem::take(&mut self.done))
+    }
+}
+
 /// [`LikePattern::matches`] for a text of ASCII, of which two characters are the same only as upper and lower case of a letter.
 fn matches_ascii<E>(
     items: &[Byte],
-    text: &[u8],
+    whole: LikeText<'_>,
     fold: bool,
     unicode: bool,
-    mut look: impl FnMut() -> Result<(), E>,
+    work: &mut Work<impl FnMut(usize) -> Result<(), E>>,
 ) -> Result<bool, E> {
-    let mut steps = 0usize;
+    let text = whole.text.as_bytes();
     let other = |c: u8, other: u8| if fold { other } else { c };
     // Where an item may match first from `at` on.
     let next = |item: usize, at: usize| match items.get(item) {
         Some(Byte::Is(c, o)) => Some(at + memchr::memchr2(*c, other(*c, *o), text.get(at..)?)?),
         _ => (at <= text.len()).then_some(at),
     };
+    // Sixteen bytes and more are searched in a step.
+    let searched = |from: usize, to: Option<usize>| to.unwrap_or(text.len()).saturating_sub(from) / 16;
     let (mut at, mut item) = (0, 0);
     // The item after the last % and where it was tried last.
     let mut retry: Option<(usize, usize)> = None;
     loop {
-        steps = steps.wrapping_add(1);
-        if steps.is_multiple_of(LOOK) {
-            look()?;
-        }
+        work.add(1)?;
         let advanced = match items.get(item) {
             Some(Byte::Any) => {
                 item += 1;
-                let Some(place) = next(item, at) else { return Ok(false) };
+                let place = next(item, at);
+                work.add(searched(at, place))?;
+                let Some(place) = place else { return Ok(false) };
                 at = place;
                 retry = Some((item, at));
                 continue;
@@ -203,7 +255,7 @@ fn matches_ascii<E>(
             Some(Byte::One) => at < text.len(),
             Some(Byte::Is(c, o)) => text.get(at).is_some_and(|b| b == c || *b == other(*c, *o)),
             None if at == text.len() => return Ok(true),
-            None if !unicode && text[at..].iter().all(|b| *b == b' ') => return Ok(true),
+            None if !unicode && text.len() - at <= whole.blanks => return Ok(true),
             None => false,
         };
         if advanced {
@@ -214,7 +266,9 @@ fn matches_ascii<E>(
         if after == items.len() {
             return Ok(true);
         }
-        let Some(place) = next(after, from + 1) else { return Ok(false) };
+        let place = next(after, from + 1);
+        work.add(searched(from, place))?;
+        let Some(place) = place else { return Ok(false) };
         (at, item, retry) = (place, after, Some((after, place)));
     }
 }
@@ -314,7 +368,7 @@ mod tests {
     fn a_long_search_stops_when_it_is_told() {
         for (text, pattern) in [("a".repeat(1 << 22), "%aab"), ("ä".repeat(1 << 22), "%ääb")] {
             let pattern = LikePattern::new(pattern, None).unwrap();
-            let stopped = pattern.matches_or_stop(&text, Collation::DEFAULT, true, || Err("stop"));
+            let stopped = pattern.matches_or_stop(&text, Collation::DEFAULT, true, |_| Err("stop"));
             assert_eq!(stopped, Err("stop"));
         }
     }
@@ -371,8 +425,9 @@ mod tests {
         fn bytes_match_as_characters_do(pattern in "[aAbB%_ \\[!]{0,9}", text in "[aAbB \\[!]{0,12}", unicode: bool) {
             let pattern = LikePattern::new(&pattern, None).unwrap();
             for collation in [Collation::DEFAULT, Collation::BIN2] {
+                let mut work = Work { look: |_| Ok::<(), Infallible>(()), done: 0 };
                 let Ok(expected) =
-                    pattern.matches_chars(&text, collation, unicode, || Ok::<(), Infallible>(()));
+                    pattern.matches_chars(LikeText::new(&text), collation, unicode, &mut work);
                 prop_assert_eq!(pattern.matches(&text, collation, unicode), expected);
             }
         }

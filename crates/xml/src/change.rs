@@ -3,9 +3,11 @@
 use crate::error::QueryError;
 use crate::eval::Run;
 use crate::item::{Atom, Item};
+use crate::pace::Pace;
 use crate::path::Expr;
 use crate::query::{External, Parser};
 use crate::tree::{Document, Kind, NodeRef};
+use crate::write::{Edits, Inserted, Spot};
 
 /// Where new nodes go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,36 +78,54 @@ impl Change {
     ///
     /// # Errors
     /// 2356 the target has no value of its own; 40517.
-    pub fn apply(&self, document: &Document, externals: &[Option<Atom>]) -> Result<String, QueryError> {
-        let mut run = Run::new(document, NodeRef::ROOT, externals, self.variables);
-        let mut changed = document.clone();
+    pub fn apply(
+        &self,
+        document: &Document,
+        externals: &[Option<Atom>],
+        pace: &Pace<'_>,
+    ) -> Result<String, QueryError> {
+        let mut run = Run::new(document, NodeRef::ROOT, externals, self.variables, pace);
+        let mut edits = Edits::default();
         match &self.action {
             Action::Delete(what) => {
                 for item in run.eval(what)? {
-                    if let Some(node) = own(&item) {
-                        remove(&mut changed, node);
+                    pace.step(32)?;
+                    match own(&item) {
+                        Some(NodeRef { node: 0, attribute: 0, .. }) => {
+                            let children = document.children(0);
+                            edits.gone.extend(children.map(|id| NodeRef::ROOT.with_node(id)));
+                        }
+                        Some(node) => drop(edits.gone.insert(node)),
+                        None => {}
                     }
                 }
-                // Attributes are gone last, so that their numbers hold until then.
-                drop_marked(&mut changed);
             }
             Action::Replace { target, value } => {
                 let target = run.eval(target)?;
                 let value = run.eval(value)?;
-                let texts: Vec<String> = run.atoms(&value).iter().map(Atom::text).collect();
+                let value = run.joined_texts(&value)?;
                 if let Some(node) = target.first().and_then(own) {
-                    replace(&mut changed, node, texts.join(" "))?;
+                    check_replace(document, node)?;
+                    // A text of nothing is no text.
+                    if value.is_empty()
+                        && node.attribute == 0
+                        && document.node(node.node).kind() == Kind::Text
+                    {
+                        edits.gone.insert(node);
+                    } else {
+                        edits.replaced = Some((node, value));
+                    }
                 }
             }
             Action::Insert { what, place, target } => {
                 let target = run.eval(target)?;
                 let new = run.eval(what)?;
                 if let Some(node) = target.first().and_then(own) {
-                    insert(&mut changed, &run, node, *place, &new)?;
+                    insert(&mut edits, &run, node, *place, &new)?;
                 }
             }
         }
-        Ok(changed.text())
+        Ok(document.edited(&edits, pace)?)
     }
 }
 
@@ -133,106 +153,55 @@ fn place(parser: &mut Parser<'_>) -> Result<Place, QueryError> {
     Ok(place)
 }
 
-/// A name that no attribute has: what is to be deleted.
-const GONE: &str = "\u{0}";
-
-fn remove(document: &mut Document, node: NodeRef) {
-    if node.attribute > 0 {
-        if let Kind::Element(element) = &mut document.nodes[node.node as usize].kind
-            && let Some(attribute) = element.attributes.get_mut(node.attribute as usize - 1)
-        {
-            attribute.name.local = GONE.into();
-        }
-    } else if node.node == 0 {
-        document.nodes[0].children.clear();
-    } else {
-        let parent = document.node(node.node).parent;
-        document.nodes[parent as usize].children.retain(|id| *id != node.node);
+/// 2356: what cannot have another value.
+fn check_replace(document: &Document, node: NodeRef) -> Result<(), QueryError> {
+    if node.attribute > 0 || !matches!(document.node(node.node).kind(), Kind::Element | Kind::Root) {
+        return Ok(());
     }
+    let text = "The target of 'replace value of' must be a non-metadata attribute or an element with simple typed content, \
+                found 'element(*,xdt:untyped) ?'";
+    Err(QueryError::new(2356, text))
 }
 
-fn drop_marked(document: &mut Document) {
-    for node in &mut document.nodes {
-        if let Kind::Element(element) = &mut node.kind {
-            element.attributes.retain(|a| a.name.local != GONE);
-        }
-    }
-}
-
-fn replace(document: &mut Document, node: NodeRef, value: String) -> Result<(), QueryError> {
-    match &mut document.nodes[node.node as usize].kind {
-        Kind::Element(element) if node.attribute > 0 => {
-            if let Some(attribute) = element.attributes.get_mut(node.attribute as usize - 1) {
-                attribute.value = value;
-            }
-        }
-        Kind::Text(text) | Kind::Comment(text) => *text = value,
-        Kind::Instruction { content, .. } => *content = value,
-        Kind::Element(_) | Kind::Root => {
-            let text = "The target of 'replace value of' must be a non-metadata attribute or an element with simple typed content, \
-                        found 'element(*,xdt:untyped) ?'";
-            return Err(QueryError::new(2356, text));
-        }
-    }
-    // A text of nothing is no text.
-    if node.attribute == 0 && matches!(&document.node(node.node).kind, Kind::Text(text) if text.is_empty()) {
-        remove(document, node);
-    }
-    Ok(())
-}
-
-fn insert(
-    document: &mut Document,
-    run: &Run<'_>,
+/// Puts items in at a place.
+fn insert<'r>(
+    edits: &mut Edits<'r>,
+    run: &'r Run<'_>,
     target: NodeRef,
     place: Place,
     items: &[Item],
 ) -> Result<(), QueryError> {
+    let document = run.document;
     let beside = matches!(place, Place::Before | Place::After);
     if target.attribute > 0 || (beside && target.node == 0) {
         return Err(QueryError::new(2249, "The node is either not an element or it is a document node"));
     }
     let parent = if beside { document.node(target.node).parent } else { target.node };
-    if !matches!(document.node(parent).kind, Kind::Element(_) | Kind::Root) {
+    if !matches!(document.node(parent).kind(), Kind::Element | Kind::Root) {
         return Err(QueryError::new(2249, "The node is either not an element or it is a document node"));
     }
-    let children = &document.node(parent).children;
-    let own = children.iter().position(|id| *id == target.node).unwrap_or(0);
-    let mut at = match place {
-        Place::First => 0,
-        Place::Last => children.len(),
-        Place::Before => own,
-        Place::After => own + 1,
+    let spot = match place {
+        Place::First => Spot::First(target.node),
+        Place::Last => Spot::Last(target.node),
+        Place::Before => Spot::Before(target.node),
+        Place::After => Spot::After(target.node),
     };
+    let (mut list, mut attributes) = (Vec::new(), Vec::new());
     for item in items {
-        let node = match item {
-            Item::Node(node) if node.attribute > 0 => {
-                let attribute = run.doc(*node).attribute(*node).cloned();
-                if let Kind::Element(element) = &mut document.nodes[parent as usize].kind {
-                    element.attributes.extend(attribute);
-                }
-                continue;
-            }
-            Item::Node(node) => {
-                let copied = match node.node {
-                    0 => run.doc(*node).node(0).children.clone(),
-                    id => vec![id],
-                };
-                let first = document.node(parent).children.len();
-                for id in copied {
-                    document.copy(run.doc(*node), id, parent);
-                }
-                document.nodes[parent as usize].children.split_off(first)
-            }
-            Item::Atom(atom) => {
-                let id = document.add(parent, Kind::Text(atom.text()));
-                document.nodes[parent as usize].children.pop();
-                vec![id]
-            }
-        };
-        let count = node.len();
-        document.nodes[parent as usize].children.splice(at..at, node);
-        at += count;
+        run.pace.step(64)?;
+        match item {
+            Item::Node(node) if node.attribute > 0 => attributes.push((run.doc(*node), *node)),
+            Item::Node(node) => match node.node {
+                0 => list.extend(run.doc(*node).children(0).map(|id| Inserted::Node(run.doc(*node), id))),
+                id => list.push(Inserted::Node(run.doc(*node), id)),
+            },
+            Item::Atom(atom) => list.push(Inserted::Text(atom.text().into_owned())),
+        }
+    }
+    edits.inserted = Some((spot, list));
+    // The root has none.
+    if document.is_element(parent) {
+        edits.attributes = Some((parent, attributes));
     }
     Ok(())
 }

@@ -1,5 +1,15 @@
 //! What is wrong with a text or a query, by SQL Server's numbers.
 
+use crate::build::BuildError;
+use crate::pace::Stopped;
+
+/// The number of the error of work that was told to stop. [`crate::watched`] gives the reason in its place.
+const STOPPED: i32 = 3617;
+
+/// The text of 6365.
+pub(crate) const TOO_LONG: &str =
+    "An XML operation resulted an XML data type exceeding 2GB in size. Operation aborted.";
+
 /// Why a text is no XML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
@@ -20,6 +30,11 @@ impl ReadError {
         let character = before[start..].encode_utf16().count() + 1;
         let text = format!("XML parsing: line {line}, character {character}, {what}");
         ReadError { number, text }
+    }
+
+    /// The work was told to stop; who told it so knows why.
+    pub(crate) fn stopped() -> ReadError {
+        ReadError::plain(STOPPED, "stopped")
     }
 
     pub(crate) fn plain(number: i32, text: &str) -> ReadError {
@@ -47,5 +62,26 @@ impl QueryError {
     /// What SQL Server may have and this does not.
     pub(crate) fn unsupported(what: &str) -> QueryError {
         QueryError::new(40_517, format!("{what} is not supported in this version of Ringwood."))
+    }
+}
+
+impl From<Stopped> for ReadError {
+    fn from(_: Stopped) -> ReadError {
+        ReadError::stopped()
+    }
+}
+
+impl From<Stopped> for QueryError {
+    fn from(_: Stopped) -> QueryError {
+        QueryError::new(STOPPED, "stopped")
+    }
+}
+
+impl From<BuildError> for QueryError {
+    fn from(error: BuildError) -> QueryError {
+        match error {
+            BuildError::Stopped => Stopped.into(),
+            BuildError::TooLong => QueryError::new(6365, TOO_LONG),
+        }
     }
 }

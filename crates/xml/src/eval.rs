@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 
 use crate::error::QueryError;
 use crate::item::{Atom, Item};
+use crate::pace::{Pace, sorted};
 use crate::path::{Arithmetic, Clause, Compare, Expr};
 use crate::query::Query;
 use crate::tree::{Document, Name, NodeRef};
@@ -38,8 +39,9 @@ pub(crate) struct Focus {
 /// A run of a query.
 pub(crate) struct Run<'d> {
     pub document: &'d Document,
-    /// The elements that the query has made.
-    pub made: Document,
+    /// The elements that the query has made, each with what stands in it.
+    pub made: Vec<Document>,
+    pub pace: &'d Pace<'d>,
     externals: &'d [Option<Atom>],
     variables: Vec<Items>,
     focus: Focus,
@@ -55,8 +57,9 @@ impl Query {
         document: &'d Document,
         from: NodeRef,
         externals: &'d [Option<Atom>],
+        pace: &'d Pace<'d>,
     ) -> Result<Answer<'d>, QueryError> {
-        let mut run = Run::new(document, from, externals, self.variables);
+        let mut run = Run::new(document, from, externals, self.variables, pace);
         let items = run.eval(&self.expr)?;
         Ok(Answer { run, items })
     }
@@ -69,17 +72,20 @@ impl Answer<'_> {
     }
 
     /// The first item as a value.
-    pub fn value(&self) -> Option<Atom> {
-        self.run.atoms(&self.items).into_iter().next()
+    ///
+    /// # Errors
+    /// Only that the work was told to stop.
+    pub fn value(&self) -> Result<Option<Atom>, QueryError> {
+        self.run.first(&self.items)
     }
 
     /// The nodes of the document itself, for nodes().
-    pub fn nodes(&self) -> Vec<NodeRef> {
-        let own = |item: &Item| match item {
-            Item::Node(node) if node.made == 0 => Some(*node),
+    pub fn nodes(self) -> Vec<NodeRef> {
+        let own = |item: Item| match item {
+            Item::Node(node) if node.made == 0 => Some(node),
             _ => None,
         };
-        self.items.iter().filter_map(own).collect()
+        self.items.into_iter().filter_map(own).collect()
     }
 
     /// All items as XML: nodes as they are, values as text with a blank between two of them.
@@ -95,14 +101,14 @@ impl Answer<'_> {
                     return Err(QueryError::new(2396, "Attribute may not appear outside of an element"));
                 }
                 Item::Node(node) => {
-                    out.push_str(&self.run.doc(*node).text_of(*node));
+                    self.run.doc(*node).write(node.node, &mut out, self.run.pace)?;
                     after_atom = false;
                 }
                 Item::Atom(atom) => {
                     if after_atom {
                         out.push(' ');
                     }
-                    crate::write::escape_text(&atom.text(), &mut out);
+                    crate::write::escape_text(&atom.text(), &mut out, self.run.pace)?;
                     after_atom = true;
                 }
             }
@@ -117,9 +123,10 @@ impl<'d> Run<'d> {
         from: NodeRef,
         externals: &'d [Option<Atom>],
         variables: usize,
+        pace: &'d Pace<'d>,
     ) -> Run<'d> {
         let focus = Focus { item: Item::Node(from), position: 1, last: 1 };
-        Run { document, made: Document::default(), externals, variables: vec![Vec::new(); variables], focus }
+        Run { document, made: Vec::new(), pace, externals, variables: vec![Vec::new(); variables], focus }
     }
 
     pub fn focus(&self) -> &Focus {
@@ -127,23 +134,61 @@ impl<'d> Run<'d> {
     }
 
     pub fn doc(&self, node: NodeRef) -> &Document {
-        if node.made == 0 { self.document } else { &self.made }
+        match node.made {
+            0 => self.document,
+            made => self.made.get(made as usize - 1).unwrap_or(self.document),
+        }
+    }
+
+    /// The value of an item.
+    pub fn atom(&self, item: &Item) -> Result<Atom, QueryError> {
+        let atom = match item {
+            Item::Atom(atom) => (**atom).clone(),
+            Item::Node(node) => Atom::Untyped(self.doc(*node).string_value(*node, self.pace)?.into_owned()),
+        };
+        self.pace.step(atom.bytes())?;
+        Ok(atom)
     }
 
     /// The values of items.
-    pub fn atoms(&self, items: &[Item]) -> Vec<Atom> {
-        let atom = |item: &Item| match item {
-            Item::Atom(atom) => atom.clone(),
-            Item::Node(node) => Atom::Untyped(self.doc(*node).string_value(*node)),
-        };
-        items.iter().map(atom).collect()
+    pub fn atoms(&self, items: &[Item]) -> Result<Vec<Atom>, QueryError> {
+        items.iter().map(|item| self.atom(item)).collect()
     }
 
-    pub fn name_of(&self, items: &[Item]) -> Option<Name> {
+    /// The value of the first item.
+    pub fn first(&self, items: &[Item]) -> Result<Option<Atom>, QueryError> {
+        items.first().map(|item| self.atom(item)).transpose()
+    }
+
+    /// The values of items as one text, with blanks between them.
+    pub fn joined_texts(&self, items: &[Item]) -> Result<String, QueryError> {
+        let mut out = String::new();
+        for (at, atom) in self.atoms(items)?.into_iter().enumerate() {
+            if at > 0 {
+                out.push(' ');
+            }
+            self.pace.step(atom.bytes())?;
+            out.push_str(&atom.text());
+        }
+        Ok(out)
+    }
+
+    pub fn name_of(&self, items: &[Item]) -> Option<&Name> {
         match items.first()? {
             Item::Node(node) => self.doc(*node).name(*node),
             Item::Atom(_) => None,
         }
+    }
+
+    /// A copy of items.
+    fn copied(&self, items: &[Item]) -> Result<Items, QueryError> {
+        let mut out = Vec::new();
+        for item in items {
+            let text = if let Item::Atom(atom) = item { atom.bytes() } else { 0 };
+            self.pace.step(size_of::<Item>() + text)?;
+            out.push(item.clone());
+        }
+        Ok(out)
     }
 
     /// The effective boolean value.
@@ -160,9 +205,13 @@ impl<'d> Run<'d> {
     }
 
     pub fn eval(&mut self, expr: &Expr) -> Result<Items, QueryError> {
-        let atom = |atom: Atom| Ok(vec![Item::Atom(atom)]);
+        let atom = |atom: Atom| Ok(vec![Item::from(atom)]);
+        self.pace.step(size_of::<Item>())?;
         match expr {
-            Expr::Literal(value) => atom(value.clone()),
+            Expr::Literal(value) => {
+                self.pace.step(value.bytes())?;
+                atom(value.clone())
+            }
             Expr::Sequence(list) => {
                 let mut out = Vec::new();
                 for e in list {
@@ -189,7 +238,7 @@ impl<'d> Run<'d> {
             Expr::Union(left, right) => {
                 let mut items = self.eval(left)?;
                 items.extend(self.eval(right)?);
-                Ok(in_order(items))
+                in_order(items, self.pace)
             }
             Expr::Or(list) => {
                 for e in list {
@@ -219,7 +268,7 @@ impl<'d> Run<'d> {
             }
             Expr::Negate(e) => {
                 let items = self.eval(e)?;
-                let negated = self.atoms(&items).first().map(|a| Item::Atom(Atom::Number(-a.number())));
+                let negated = self.first(&items)?.map(|a| Item::from(Atom::Number(-a.number())));
                 Ok(negated.into_iter().collect())
             }
             Expr::If(parts) => {
@@ -230,17 +279,14 @@ impl<'d> Run<'d> {
             Expr::Call(function, args) => function.run(self, args),
             Expr::Cast(cast, e) => {
                 let items = self.eval(e)?;
-                Ok(self
-                    .atoms(&items)
-                    .first()
-                    .and_then(|a| cast_to(*cast, a))
-                    .map(Item::Atom)
-                    .into_iter()
-                    .collect())
+                let value = self.first(&items)?.and_then(|a| cast_to(*cast, &a));
+                Ok(value.map(Item::from).into_iter().collect())
             }
-            Expr::Variable(number) => Ok(self.variables.get(*number).cloned().unwrap_or_default()),
+            Expr::Variable(number) => self.copied(self.variables.get(*number).map_or(&[], Vec::as_slice)),
             Expr::External(number) => {
-                Ok(self.externals.get(*number).cloned().flatten().map(Item::Atom).into_iter().collect())
+                let value = self.externals.get(*number).and_then(Option::as_ref);
+                self.pace.step(value.map_or(0, Atom::bytes))?;
+                Ok(value.cloned().map(Item::from).into_iter().collect())
             }
             Expr::Flwor { .. } => self.flwor(expr),
             Expr::Quantified { every, variable, of, test } => {
@@ -254,8 +300,8 @@ impl<'d> Run<'d> {
                 atom(Atom::Bool(*every))
             }
             Expr::Element(constructor) => {
-                let node = self.construct(constructor, 0)?;
-                Ok(vec![Item::Node(NodeRef { made: 1, node, attribute: 0 })])
+                let made = self.made_of(constructor)?;
+                Ok(vec![Item::Node(NodeRef { made, node: 1, attribute: 0 })])
             }
         }
     }
@@ -276,21 +322,24 @@ impl<'d> Run<'d> {
                 Compare::Before => a < b,
                 _ => a > b,
             };
-            return Ok(vec![Item::Atom(Atom::Bool(holds))]);
+            return Ok(vec![Atom::Bool(holds).into()]);
         }
-        let (left, right) = (self.atoms(left), self.atoms(right));
-        let holds = left.iter().any(|a| {
-            right.iter().any(|b| {
-                compared(a, b).is_some_and(|order| satisfies(op, order))
-                    || (op == Compare::NotEqual && compared(a, b).is_none() && !is_number(a) && !is_number(b))
-            })
-        });
-        Ok(vec![Item::Atom(Atom::Bool(holds))])
+        let (left, right) = (self.atoms(left)?, self.atoms(right)?);
+        for a in &left {
+            for b in &right {
+                self.pace.step(a.bytes().min(b.bytes()))?;
+                let order = compared(a, b);
+                let other = op == Compare::NotEqual && order.is_none() && !is_number(a) && !is_number(b);
+                if other || order.is_some_and(|order| satisfies(op, order)) {
+                    return Ok(vec![Atom::Bool(true).into()]);
+                }
+            }
+        }
+        Ok(vec![Atom::Bool(false).into()])
     }
 
     fn arithmetic(&self, op: Arithmetic, left: &Items, right: &Items) -> Result<Items, QueryError> {
-        let (left, right) = (self.atoms(left), self.atoms(right));
-        let (Some(a), Some(b)) = (left.first(), right.first()) else { return Ok(Vec::new()) };
+        let (Some(a), Some(b)) = (self.first(left)?, self.first(right)?) else { return Ok(Vec::new()) };
         let (a, b) = (a.number(), b.number());
         let n = match op {
             Arithmetic::Add => a + b,
@@ -300,7 +349,7 @@ impl<'d> Run<'d> {
             Arithmetic::IntegerDivide => (a / b).trunc(),
             Arithmetic::Modulo => a % b,
         };
-        Ok(vec![Item::Atom(Atom::Number(n))])
+        Ok(vec![Atom::Number(n).into()])
     }
 
     // ---- FLWOR ----
@@ -312,28 +361,37 @@ impl<'d> Run<'d> {
             let mut keys = Vec::with_capacity(order.len());
             for (key, _) in order {
                 let items = run.eval(key)?;
-                keys.push(run.atoms(&items).into_iter().next());
+                keys.push(run.first(&items)?);
             }
             if rows.len() >= MOST {
                 return Err(QueryError::unsupported("A FLWOR expression of so many items"));
             }
             let items = run.eval(value)?;
+            run.pace.step(64 + keys.len() * size_of::<Option<Atom>>())?;
             rows.push((keys, items));
             Ok(())
         })?;
-        rows.sort_by(|(a, _), (b, _)| {
-            let parts = a.iter().zip(b).zip(order).map(|((a, b), (_, descending))| {
-                let order = match (a, b) {
-                    (None, None) => Ordering::Equal,
-                    (None, _) => Ordering::Less,
-                    (_, None) => Ordering::Greater,
-                    (Some(a), Some(b)) => compared(a, b).unwrap_or(Ordering::Equal),
-                };
-                if *descending { order.reverse() } else { order }
-            });
-            parts.fold(Ordering::Equal, Ordering::then)
-        });
-        Ok(rows.into_iter().flat_map(|(_, items)| items).collect())
+        if !order.is_empty() {
+            let compare = |(a, _): &(Vec<Option<Atom>>, Items), (b, _): &(Vec<Option<Atom>>, Items)| {
+                let parts = a.iter().zip(b).zip(order).map(|((a, b), (_, descending))| {
+                    let order = match (a, b) {
+                        (None, None) => Ordering::Equal,
+                        (None, _) => Ordering::Less,
+                        (_, None) => Ordering::Greater,
+                        (Some(a), Some(b)) => compared(a, b).unwrap_or(Ordering::Equal),
+                    };
+                    if *descending { order.reverse() } else { order }
+                });
+                parts.fold(Ordering::Equal, Ordering::then)
+            };
+            rows = sorted(rows, 64, compare, self.pace)?;
+        }
+        let mut out = Vec::new();
+        for (_, items) in rows {
+            self.pace.step(items.len() * size_of::<Item>())?;
+            out.extend(items);
+        }
+        Ok(out)
     }
 
     fn tuples(
@@ -361,7 +419,7 @@ impl<'d> Run<'d> {
                 for (at, item) in self.eval(of)?.into_iter().enumerate() {
                     self.set(*variable, vec![item]);
                     if let Some(place) = place {
-                        self.set(*place, vec![Item::Atom(Atom::Number((at + 1) as f64))]);
+                        self.set(*place, vec![Atom::Number((at + 1) as f64).into()]);
                     }
                     self.tuples(rest, filter, give)?;
                 }

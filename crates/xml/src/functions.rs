@@ -1,8 +1,11 @@
 //! The functions of queries: SQL Server's list.
 
+use std::collections::HashSet;
+
 use crate::error::QueryError;
 use crate::eval::Run;
 use crate::item::{Atom, Item};
+use crate::pace::{Pace, pieces};
 use crate::path::Expr;
 use crate::query::Parser;
 
@@ -37,9 +40,9 @@ static FUNCTIONS: &[Function] = &[
     f("count", 1, 1, |_, args| one(Atom::Number(args[0].len() as f64))),
     f("position", 0, 0, |run, _| one(Atom::Number(run.focus().position as f64))),
     f("last", 0, 0, |run, _| one(Atom::Number(run.focus().last as f64))),
-    f("sum", 1, 1, |run, args| one(Atom::Number(numbers(run, &args[0]).iter().sum()))),
+    f("sum", 1, 1, |run, args| one(Atom::Number(numbers(run, &args[0])?.iter().sum()))),
     f("avg", 1, 1, |run, args| {
-        let all = numbers(run, &args[0]);
+        let all = numbers(run, &args[0])?;
         if all.is_empty() {
             Ok(Vec::new())
         } else {
@@ -50,26 +53,32 @@ static FUNCTIONS: &[Function] = &[
     f("max", 1, 1, |run, args| best(run, &args[0], false)),
     Function {
         many: true,
-        ..f("data", 1, 1, |run, args| Ok(run.atoms(&args[0]).into_iter().map(Item::Atom).collect()))
+        ..f("data", 1, 1, |run, args| Ok(run.atoms(&args[0])?.into_iter().map(Item::from).collect()))
     },
     Function {
         many: true,
         ..f("distinct-values", 1, 1, |run, args| {
-            let mut out: Vec<Atom> = Vec::new();
-            for atom in run.atoms(&args[0]) {
-                if !out.iter().any(|known| known.text() == atom.text()) {
-                    out.push(atom);
+            let mut seen = HashSet::new();
+            let mut out = Vec::new();
+            for atom in run.atoms(&args[0])? {
+                run.pace.step(atom.bytes())?;
+                if seen.insert(atom.text().into_owned()) {
+                    out.push(atom.into());
                 }
             }
-            Ok(out.into_iter().map(Item::Atom).collect())
+            Ok(out)
         })
     },
-    of_context("string", |run, args| one(Atom::Text(text(run, args, 0)))),
+    of_context("string", |run, args| one(Atom::Text(text(run, args, 0)?))),
     of_context("number", |run, args| {
-        one(Atom::Number(run.atoms(&args[0]).first().map_or(f64::NAN, Atom::number)))
+        one(Atom::Number(run.first(&args[0])?.as_ref().map_or(f64::NAN, Atom::number)))
     }),
     of_context("string-length", |run, args| {
-        one(Atom::Number(text(run, args, 0).encode_utf16().count() as f64))
+        let mut units = 0;
+        for piece in pieces(&text(run, args, 0)?, run.pace) {
+            units += piece?.encode_utf16().count();
+        }
+        one(Atom::Number(units as f64))
     }),
     of_context("local-name", |run, args| {
         one(Atom::Text(run.name_of(&args[0]).map(|n| n.local.to_string()).unwrap_or_default()))
@@ -77,10 +86,12 @@ static FUNCTIONS: &[Function] = &[
     of_context("namespace-uri", |run, args| {
         one(Atom::Text(run.name_of(&args[0]).map(|n| n.uri.to_string()).unwrap_or_default()))
     }),
-    f("concat", 2, 64, |run, args| one(Atom::Text((0..args.len()).map(|i| text(run, args, i)).collect()))),
-    f("contains", 2, 2, |run, args| one(Atom::Bool(text(run, args, 0).contains(&text(run, args, 1))))),
-    f("upper-case", 1, 1, |run, args| one(Atom::Text(text(run, args, 0).to_uppercase()))),
-    f("lower-case", 1, 1, |run, args| one(Atom::Text(text(run, args, 0).to_lowercase()))),
+    f("concat", 2, 64, |run, args| {
+        one(Atom::Text((0..args.len()).map(|i| text(run, args, i)).collect::<Result<_, _>>()?))
+    }),
+    f("contains", 2, 2, |run, args| contains(&text(run, args, 0)?, &text(run, args, 1)?, run.pace)),
+    f("upper-case", 1, 1, |run, args| mapped(run, &text(run, args, 0)?, str::to_uppercase)),
+    f("lower-case", 1, 1, |run, args| mapped(run, &text(run, args, 0)?, str::to_lowercase)),
     f("substring", 2, 3, substring),
     f("floor", 1, 1, |run, args| rounded(run, &args[0], f64::floor)),
     f("ceiling", 1, 1, |run, args| rounded(run, &args[0], f64::ceil)),
@@ -114,24 +125,53 @@ impl Function {
 }
 
 fn one(atom: Atom) -> Result<Items, QueryError> {
-    Ok(vec![Item::Atom(atom)])
+    Ok(vec![atom.into()])
 }
 
-fn text(run: &Run<'_>, args: &[Items], at: usize) -> String {
-    args.get(at).and_then(|items| run.atoms(items).first().map(Atom::text)).unwrap_or_default()
+fn text(run: &Run<'_>, args: &[Items], at: usize) -> Result<String, QueryError> {
+    let first = args.get(at).map_or(Ok(None), |items| run.first(items))?;
+    Ok(first.map(Atom::into_text).unwrap_or_default())
 }
 
-fn numbers(run: &Run<'_>, items: &Items) -> Vec<f64> {
-    run.atoms(items).iter().map(Atom::number).collect()
+fn numbers(run: &Run<'_>, items: &Items) -> Result<Vec<f64>, QueryError> {
+    items.iter().map(|item| Ok(run.atom(item)?.number())).collect()
+}
+
+/// Whether a text is in another one. It is looked for in stretches, which overlap by its length.
+fn contains(text: &str, part: &str, pace: &Pace<'_>) -> Result<Items, QueryError> {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let stretch = part.len().max(4 << 10) * 2;
+    let mut at = 0;
+    loop {
+        let end = text.len().min(at + stretch);
+        pace.step(end - at)?;
+        if memchr::memmem::find(&text[at..end], part).is_some() {
+            return one(Atom::Bool(true));
+        }
+        if end == text.len() {
+            return one(Atom::Bool(false));
+        }
+        at = end - part.len();
+    }
+}
+
+/// A text changed part by part.
+fn mapped(run: &Run<'_>, text: &str, map: fn(&str) -> String) -> Result<Items, QueryError> {
+    let mut out = String::new();
+    for piece in pieces(text, run.pace) {
+        out.push_str(&map(piece?));
+    }
+    one(Atom::Text(out))
 }
 
 /// MIN and MAX: of numbers where all are, else of texts.
 fn best(run: &Run<'_>, items: &Items, least: bool) -> Result<Items, QueryError> {
-    let atoms = run.atoms(items);
+    let atoms = run.atoms(items)?;
     let numeric = atoms.iter().all(|a| !matches!(a, Atom::Text(_)) && !a.number().is_nan());
     let less = |a: &Atom, b: &Atom| if numeric { a.number() < b.number() } else { a.text() < b.text() };
     let mut found: Option<&Atom> = None;
     for atom in &atoms {
+        run.pace.step(atom.bytes())?;
         if found.is_none_or(|best| if least { less(atom, best) } else { less(best, atom) }) {
             found = Some(atom);
         }
@@ -144,7 +184,7 @@ fn best(run: &Run<'_>, items: &Items, least: bool) -> Result<Items, QueryError> 
 }
 
 fn rounded(run: &Run<'_>, items: &Items, round: fn(f64) -> f64) -> Result<Items, QueryError> {
-    match run.atoms(items).first() {
+    match run.first(items)? {
         None => Ok(Vec::new()),
         Some(atom) => one(Atom::Number(round(atom.number()))),
     }
@@ -152,11 +192,21 @@ fn rounded(run: &Run<'_>, items: &Items, round: fn(f64) -> f64) -> Result<Items,
 
 /// Characters from a place on, places counted from 1 and rounded.
 fn substring(run: &mut Run<'_>, args: &[Items]) -> Result<Items, QueryError> {
-    let number =
-        |at: usize| args.get(at).map(|items| run.atoms(items).first().map_or(f64::NAN, Atom::number));
-    let start = number(1).unwrap_or(1.0).round();
-    let end = number(2).map_or(f64::INFINITY, |length| start + length.round());
+    let number = |at: usize| match args.get(at) {
+        Some(items) => Ok(Some(run.first(items)?.as_ref().map_or(f64::NAN, Atom::number))),
+        None => Ok::<_, QueryError>(None),
+    };
+    let start = number(1)?.unwrap_or(1.0).round();
+    let end = number(2)?.map_or(f64::INFINITY, |length| start + length.round());
     let inside = |at: usize| (at as f64 + 1.0) >= start && (at as f64 + 1.0) < end;
-    let out = text(run, args, 0).chars().enumerate().filter(|(at, _)| inside(*at)).map(|(_, c)| c).collect();
+    let (mut out, mut before) = (String::new(), 0);
+    for piece in pieces(&text(run, args, 0)?, run.pace) {
+        for c in piece?.chars() {
+            if inside(before) {
+                out.push(c);
+            }
+            before += 1;
+        }
+    }
     one(Atom::Text(out))
 }

@@ -1,5 +1,7 @@
 //! What queries compute with: nodes and single values.
 
+use std::borrow::Cow;
+
 use crate::tree::NodeRef;
 
 /// A single value.
@@ -12,21 +14,41 @@ pub enum Atom {
     Bool(bool),
 }
 
-/// An item of a sequence.
+/// An item of a sequence, in 16 bytes: there may be as many as a document has nodes.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Node(NodeRef),
-    Atom(Atom),
+    Atom(Box<Atom>),
+}
+
+impl From<Atom> for Item {
+    fn from(atom: Atom) -> Item {
+        Item::Atom(Box::new(atom))
+    }
 }
 
 impl Atom {
     /// Its text.
-    pub fn text(&self) -> String {
+    pub fn text(&self) -> Cow<'_, str> {
         match self {
-            Atom::Untyped(text) | Atom::Text(text) => text.clone(),
-            Atom::Number(n) => number_text(*n),
-            Atom::Bool(b) => b.to_string(),
+            Atom::Untyped(text) | Atom::Text(text) => text.into(),
+            Atom::Number(n) => number_text(*n).into(),
+            Atom::Bool(b) => b.to_string().into(),
         }
+    }
+
+    /// Its text, which it is no more.
+    pub fn into_text(self) -> String {
+        match self {
+            Atom::Untyped(text) | Atom::Text(text) => text,
+            other => other.text().into_owned(),
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let text = if let Atom::Untyped(text) | Atom::Text(text) = self { text.len() } else { 0 };
+        size_of::<Item>() + size_of::<Atom>() + text
     }
 
     /// As a number; not a number where it is none.

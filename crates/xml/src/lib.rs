@@ -1,18 +1,22 @@
 //! XML as SQL Server's type `xml` has it: documents and fragments as trees ([`Document`]), their text in one normal form, queries
 //! ([`Query`]) in the part of XQuery that the methods of the type speak, and changes ([`Change`]) in its data manipulation language.
 //! It knows neither SQL's types nor values: what a query asks of its surroundings comes as [`Atom`]s.
-//! Guarantees: a tree that was read is well-formed; no text makes anything here panic, nor takes more than [`MAX_DEPTH`] nested calls.
+//! Guarantees: a tree that was read is well-formed; no text makes anything here panic, nor takes more than [`MAX_DEPTH`] nested calls;
+//! work on a long text asks its [`Pace`] whether to go on.
 
+mod build;
 mod change;
 mod constructor;
 mod error;
 mod eval;
 mod functions;
 mod item;
+mod pace;
 mod path;
 mod query;
 mod read;
 mod scan;
+mod spaces;
 mod tree;
 mod write;
 
@@ -20,10 +24,10 @@ pub use change::Change;
 pub use error::{QueryError, ReadError};
 pub use eval::Answer;
 pub use item::Atom;
+pub use pace::{Pace, watched};
 pub use query::{External, Query};
 pub use read::{Source, Whitespace, read};
 pub use tree::{Document, NodeRef};
-pub use write::escape_text;
 
 /// Most elements in one another, and most nested parts of a query.
 pub const MAX_DEPTH: usize = 128;

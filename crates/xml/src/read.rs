@@ -1,6 +1,8 @@
 //! Texts become trees: the parser is quick-xml's, what it does not look at is tested here (names, characters, namespaces).
 //! Guarantee: every error has SQL Server's number and the place in the text where it was seen.
 
+use std::collections::HashSet;
+
 use compact_str::CompactString;
 use quick_xml::Reader;
 use quick_xml::errors::{IllFormedError, SyntaxError};
@@ -8,8 +10,11 @@ use quick_xml::events::attributes::AttrError;
 use quick_xml::events::{BytesDecl, BytesStart, Event};
 
 use crate::MAX_DEPTH;
+use crate::build::{BuildError, Builder};
 use crate::error::ReadError;
-use crate::tree::{Attribute, Document, Element, Kind, Name};
+use crate::pace::{Pace, pieces};
+use crate::spaces::Spaces;
+use crate::tree::{Document, Kind, Name, Span};
 
 /// What the text came as: its declaration may only name an encoding that this could have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +42,22 @@ const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 ///
 /// # Errors
 /// The 9400s; 6335 elements in too many others, 6359 a DTD.
-pub fn read(text: &str, source: Source, whitespace: Whitespace) -> Result<Document, ReadError> {
+pub fn read(
+    text: &str,
+    source: Source,
+    whitespace: Whitespace,
+    pace: &Pace<'_>,
+) -> Result<Document, ReadError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_comments = true;
     let mut reading = Reading {
         text,
         whitespace,
-        document: Document::default(),
-        open: vec![0],
-        keep: vec![],
-        run: String::new(),
+        pace,
+        built: Builder::default(),
+        spaces: Spaces::default(),
+        open: Vec::new(),
+        run: 0,
         solid: false,
     };
     loop {
@@ -56,10 +67,11 @@ pub fn read(text: &str, source: Source, whitespace: Whitespace) -> Result<Docume
             failed(&e, text, at)
         })?;
         let end = reader.buffer_position() as usize;
+        pace.step(32)?;
         match event {
             Event::Eof => break,
             Event::Decl(decl) => {
-                if start > 0 || reading.document.nodes.len() > 1 {
+                if start > 0 || !reading.built.is_empty() {
                     return Err(ReadError::at(9438, "text/xmldecl not at the beginning of input", text, end));
                 }
                 check_encoding(&decl, source, text, end)?;
@@ -72,23 +84,62 @@ pub fn read(text: &str, source: Source, whitespace: Whitespace) -> Result<Docume
             event => reading.event(event, start, end)?,
         }
     }
-    reading.end_text();
-    if reading.open.len() > 1 {
+    reading.end_text()?;
+    if !reading.open.is_empty() {
         return Err(ReadError::at(9400, "unexpected end of input", text, text.len()));
     }
-    Ok(reading.document)
+    Ok(reading.built.finish())
+}
+
+impl From<BuildError> for ReadError {
+    fn from(error: BuildError) -> ReadError {
+        match error {
+            BuildError::Stopped => ReadError::stopped(),
+            BuildError::TooLong => ReadError::plain(6365, crate::error::TOO_LONG),
+        }
+    }
+}
+
+/// An element that is open.
+struct Open {
+    /// Its xml:space keeps white space.
+    keeps: bool,
+    /// Where its namespaces begin.
+    spaces: usize,
+}
+
+/// The names of a tag's attributes, as they are written.
+#[derive(Default)]
+struct Seen<'a> {
+    few: Vec<&'a [u8]>,
+    many: HashSet<&'a [u8]>,
+}
+
+impl<'a> Seen<'a> {
+    /// False for a name that was there before.
+    fn add(&mut self, name: &'a [u8]) -> bool {
+        if self.few.len() < 16 {
+            let new = !self.few.contains(&name);
+            self.few.push(name);
+            return new;
+        }
+        if self.many.is_empty() {
+            self.many.extend(self.few.iter().copied());
+        }
+        self.many.insert(name)
+    }
 }
 
 struct Reading<'t> {
     text: &'t str,
     whitespace: Whitespace,
-    document: Document,
-    /// The elements that are open, the root first.
-    open: Vec<u32>,
-    /// Of each open element whether its xml:space keeps white space.
-    keep: Vec<bool>,
-    /// The text that is being read.
-    run: String,
+    pace: &'t Pace<'t>,
+    built: Builder,
+    spaces: Spaces,
+    /// The elements that are open, the outermost first.
+    open: Vec<Open>,
+    /// Where the text that is being read begins.
+    run: usize,
     /// Some of it is more than white space, or was written as a reference or CDATA.
     solid: bool,
 }
@@ -98,67 +149,94 @@ impl Reading<'_> {
         ReadError::at(number, what, self.text, at)
     }
 
-    fn parent(&self) -> u32 {
-        self.open.last().copied().unwrap_or(0)
-    }
-
     fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> Result<(), ReadError> {
         match event {
-            Event::Start(tag) => self.start(&tag, start, end).map(drop),
+            Event::Start(tag) => self.start(&tag, start, end),
             Event::Empty(tag) => {
                 self.start(&tag, start, end)?;
                 self.close();
                 Ok(())
             }
             Event::End(_) => {
-                self.end_text();
+                self.end_text()?;
                 self.close();
                 Ok(())
             }
-            Event::Text(text) => {
-                let text =
-                    text.xml10_content().map_err(|_| self.error(9420, "illegal xml character", start))?;
-                self.check_characters(&text, start)?;
-                self.solid |= !text.chars().all(is_space);
-                self.run.push_str(&text);
-                Ok(())
-            }
-            Event::CData(text) => {
-                let text =
-                    text.xml10_content().map_err(|_| self.error(9420, "illegal xml character", start))?;
-                self.check_characters(&text, start)?;
-                self.solid = true;
-                self.run.push_str(&text);
-                Ok(())
-            }
+            Event::Text(text) => self.characters(&text, start, false),
+            Event::CData(text) => self.characters(&text, start, true),
             Event::GeneralRef(reference) => {
                 let name = std::str::from_utf8(&reference).unwrap_or_default();
                 let c = self.reference(name, end)?;
                 self.solid = true;
-                self.run.push(c);
-                Ok(())
+                Ok(self.built.put(c.encode_utf8(&mut [0; 4]))?)
             }
             Event::Comment(text) => {
-                let text =
-                    text.decode().map_err(|_| self.error(9420, "illegal xml character", start))?.into_owned();
-                self.check_characters(&text, start)?;
-                self.end_text();
-                self.document.add(self.parent(), Kind::Comment(text));
-                Ok(())
+                self.end_text()?;
+                let mark = self.built.text_mark();
+                self.put_raw(&text, start, false)?;
+                self.leaf(Kind::Comment, 0, mark)
             }
-            Event::PI(instruction) => {
-                let part = |bytes: &[u8]| std::str::from_utf8(bytes).unwrap_or_default().to_owned();
-                let (target, content) = (part(instruction.target()), part(instruction.content()));
-                if target.eq_ignore_ascii_case("xml") {
-                    return Err(self.error(9438, "text/xmldecl not at the beginning of input", end));
-                }
-                self.end_text();
-                let content = content.trim_start().to_owned();
-                self.document.add(self.parent(), Kind::Instruction { target: target.into(), content });
-                Ok(())
-            }
+            Event::PI(instruction) => self.instruction(instruction.target(), instruction.content(), end),
             Event::Decl(_) | Event::DocType(_) | Event::Eof => Ok(()),
         }
+    }
+
+    /// Puts a part of the text as it is written; the ends of lines become one character where `lines` says so.
+    fn put_raw(&mut self, raw: &[u8], start: usize, lines: bool) -> Result<(), ReadError> {
+        // A text's parts are texts: it is cut at signs of ASCII.
+        let raw = std::str::from_utf8(raw).unwrap_or_default();
+        let mut at = start;
+        let mut return_before = false;
+        for piece in pieces(raw, self.pace) {
+            let piece = piece?;
+            self.check_characters(piece, at)?;
+            at += piece.len();
+            if !lines || !(return_before || piece.contains('\r')) {
+                self.built.put(piece)?;
+                continue;
+            }
+            let mut parts = piece.split('\r');
+            let mut first = parts.next().unwrap_or_default();
+            if return_before {
+                first = first.strip_prefix('\n').unwrap_or(first);
+            }
+            self.built.put(first)?;
+            for part in parts {
+                self.built.put("\n")?;
+                self.built.put(part.strip_prefix('\n').unwrap_or(part))?;
+            }
+            return_before = piece.ends_with('\r');
+        }
+        Ok(())
+    }
+
+    fn characters(&mut self, raw: &[u8], start: usize, cdata: bool) -> Result<(), ReadError> {
+        let mark = self.built.text_mark();
+        self.put_raw(raw, start, true)?;
+        if !self.solid {
+            let put = self.built.since(mark);
+            self.solid = cdata || !self.built.text_of(put).bytes().all(|b| is_space(char::from(b)));
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, target: &[u8], content: &[u8], end: usize) -> Result<(), ReadError> {
+        let part = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
+        let (target, content) = (part(target), part(content));
+        if target.eq_ignore_ascii_case("xml") {
+            return Err(self.error(9438, "text/xmldecl not at the beginning of input", end));
+        }
+        self.end_text()?;
+        let name = self.built.named(Name { local: target.into(), ..Name::default() })?;
+        let mark = self.built.text_mark();
+        self.built.put_all(content.trim_start(), self.pace)?;
+        self.leaf(Kind::Instruction, name, mark)
+    }
+
+    fn leaf(&mut self, kind: Kind, name: u32, mark: usize) -> Result<(), ReadError> {
+        self.built.leaf(kind, name, mark)?;
+        self.run = self.built.text_mark();
+        Ok(())
     }
 
     /// The character that a reference stands for.
@@ -192,71 +270,102 @@ impl Reading<'_> {
     }
 
     /// The text so far becomes a node.
-    fn end_text(&mut self) {
-        let kept = self.whitespace == Whitespace::Kept || self.keep.last() == Some(&true);
-        let text = std::mem::take(&mut self.run);
-        if !text.is_empty() && (self.solid || kept) {
-            self.document.add(self.parent(), Kind::Text(text));
+    fn end_text(&mut self) -> Result<(), ReadError> {
+        let kept = self.whitespace == Whitespace::Kept || self.open.last().is_some_and(|open| open.keeps);
+        let some = self.built.text_mark() > self.run;
+        if some && (self.solid || kept) {
+            self.built.leaf(Kind::Text, 0, self.run)?;
+        } else {
+            self.built.forget(self.run);
         }
         self.solid = false;
+        self.run = self.built.text_mark();
+        Ok(())
     }
 
     fn close(&mut self) {
-        if self.open.len() > 1 {
-            self.open.pop();
-            self.keep.pop();
+        if let Some(open) = self.open.pop() {
+            self.spaces.back_to(open.spaces);
+            self.built.close();
         }
+        self.run = self.built.text_mark();
     }
 
     fn start(&mut self, tag: &BytesStart<'_>, start: usize, end: usize) -> Result<(), ReadError> {
-        self.end_text();
-        if self.open.len() > MAX_DEPTH {
+        self.end_text()?;
+        if self.built.depth() > MAX_DEPTH {
             let what = "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is 128 levels.";
             return Err(ReadError::plain(6335, what));
         }
-        let name = std::str::from_utf8(tag.name().into_inner()).unwrap_or_default().to_owned();
-        let mut spaces: Vec<(CompactString, CompactString)> = Vec::new();
-        let mut given: Vec<(String, String)> = Vec::new();
-        for attribute in tag.attributes() {
-            let attribute = attribute.map_err(|e| self.bad_attribute(&e, start, end))?;
-            let key = std::str::from_utf8(attribute.key.into_inner()).unwrap_or_default();
-            let value =
-                self.attribute_value(std::str::from_utf8(&attribute.value).unwrap_or_default(), end)?;
-            if key == "xmlns" {
-                spaces.push((CompactString::default(), value.into()));
-            } else if let Some(prefix) = key.strip_prefix("xmlns:") {
-                self.check_declared(prefix, &value, end)?;
-                spaces.push((prefix.into(), value.into()));
-            } else {
-                given.push((key.to_owned(), value));
-            }
-        }
-        let id = self.document.add(
-            self.parent(),
-            Kind::Element(Element { name: Name::default(), attributes: Vec::new(), spaces }),
-        );
-        let name = self.name(&name, id, true, end)?;
-        let mut attributes: Vec<Attribute> = Vec::with_capacity(given.len());
+        self.built.open()?;
+        let spaces = self.spaces.mark();
+        let given = self.written_attributes(tag, start, end)?;
+        let own = std::str::from_utf8(tag.name().into_inner()).unwrap_or_default();
+        let name = self.name(own, true, end)?;
+        let name = self.built.named(name)?;
+        self.built.set_name(name);
+        let mut keeps = self.open.last().is_some_and(|open| open.keeps);
+        // Two prefixes may mean the same.
+        let prefixed = given.iter().filter(|(key, _)| key.contains(':')).count();
+        let mut seen: HashSet<(CompactString, CompactString)> = HashSet::new();
         for (key, value) in given {
-            let name = self.name(&key, id, false, end)?;
-            if attributes.iter().any(|a| a.name.is(&name)) {
+            self.pace.step(32)?;
+            let name = self.name(key, false, end)?;
+            if prefixed > 1 && !name.uri.is_empty() && !seen.insert((name.local.clone(), name.uri.clone())) {
                 return Err(self.error(9437, "duplicate attribute", end));
             }
-            attributes.push(Attribute { name, value });
+            if name.local == "space" && name.uri == XML {
+                keeps = self.built.text_of(value) == "preserve";
+            }
+            let name = self.built.named(name)?;
+            self.built.attribute(name, value)?;
         }
-        let space = attributes
-            .iter()
-            .find(|a| a.name.local == "space" && a.name.uri == XML)
-            .map(|a| a.value == "preserve");
-        let inherited = self.keep.last().copied().unwrap_or(false);
-        if let Some(Kind::Element(element)) =
-            self.document.nodes.get_mut(id as usize).map(|node| &mut node.kind)
-        {
-            (element.name, element.attributes) = (name, attributes);
-        }
-        self.open.push(id);
-        self.keep.push(space.unwrap_or(inherited));
+        self.open.push(Open { keeps, spaces });
+        self.run = self.built.text_mark();
         Ok(())
+    }
+
+    /// The attributes of a tag as they are written, their values resolved; what declares namespaces is declared.
+    fn written_attributes<'a>(
+        &mut self,
+        tag: &'a BytesStart<'_>,
+        start: usize,
+        end: usize,
+    ) -> Result<Vec<(&'a str, Span)>, ReadError> {
+        let mut given: Vec<(&'a str, Span)> = Vec::new();
+        let mut seen = Seen::default();
+        let written: &'a [u8] = tag;
+        for attribute in tag.attributes().with_checks(false) {
+            let attribute = attribute.map_err(|e| self.bad_attribute(&e, start, end))?;
+            let raw: &'a [u8] = attribute.key.into_inner();
+            self.pace.step(raw.len() + 32)?;
+            if !seen.add(raw) {
+                // Where it stands in its tag.
+                let offset = (raw.as_ptr() as usize).saturating_sub(written.as_ptr() as usize);
+                return Err(self.bad_attribute(&AttrError::Duplicated(offset, 0), start, end));
+            }
+            let key = std::str::from_utf8(raw).unwrap_or_default();
+            let mark = self.built.text_mark();
+            self.put_value(std::str::from_utf8(&attribute.value).unwrap_or_default(), end)?;
+            let value = self.built.since(mark);
+            let prefix = match key.strip_prefix("xmlns") {
+                Some("") => "",
+                Some(rest) if rest.starts_with(':') => &rest[1..],
+                _ => {
+                    given.push((key, value));
+                    continue;
+                }
+            };
+            let uri = CompactString::from(self.built.text_of(value));
+            self.built.forget(mark);
+            if key.len() > 5 {
+                self.check_declared(prefix, &uri, end)?;
+            }
+            let prefix = CompactString::from(prefix);
+            self.spaces.declare(&prefix, &uri);
+            self.built.declare(prefix, uri);
+        }
+        Ok(given)
     }
 
     fn check_declared(&self, prefix: &str, uri: &str, at: usize) -> Result<(), ReadError> {
@@ -273,7 +382,7 @@ impl Reading<'_> {
     }
 
     /// A name with its namespace; attributes without a prefix are in none.
-    fn name(&self, text: &str, id: u32, element: bool, at: usize) -> Result<Name, ReadError> {
+    fn name(&self, text: &str, element: bool, at: usize) -> Result<Name, ReadError> {
         let (prefix, local) = text.split_once(':').unwrap_or(("", text));
         if !is_name(local) || (text.contains(':') && !is_name(prefix)) {
             return Err(self.error(9455, "illegal qualified name character", at));
@@ -283,7 +392,7 @@ impl Reading<'_> {
         }
         let mut uri = None;
         if element || !prefix.is_empty() {
-            uri = self.document.spaces(id).into_iter().find(|space| space.0 == prefix).map(|space| space.1);
+            uri = self.spaces.find(prefix).cloned();
         }
         if uri.is_none() && !prefix.is_empty() {
             return Err(self.error(9459, "undeclared prefix", at));
@@ -291,23 +400,44 @@ impl Reading<'_> {
         Ok(Name { prefix: prefix.into(), local: local.into(), uri: uri.unwrap_or_default() })
     }
 
-    /// An attribute's value: references resolved, white space is blanks.
-    fn attribute_value(&self, raw: &str, at: usize) -> Result<String, ReadError> {
-        self.check_characters(raw, at)?;
-        if raw.contains('<') {
-            return Err(self.error(9415, "well formed check: no '<' in attribute value", at));
-        }
-        let mut out = String::with_capacity(raw.len());
+    /// Puts an attribute's value: references resolved, white space is blanks.
+    fn put_value(&mut self, raw: &str, at: usize) -> Result<(), ReadError> {
         let mut rest = raw;
-        while let Some(found) = rest.find('&') {
-            push_blanked(&rest[..found], &mut out);
-            rest = &rest[found + 1..];
-            let Some(end) = rest.find(';') else { return Err(self.error(9411, "semicolon expected", at)) };
-            out.push(self.reference(&rest[..end], at)?);
-            rest = &rest[end + 1..];
+        while !rest.is_empty() {
+            let (plain, after) = match rest.find('&') {
+                Some(found) => (&rest[..found], Some(&rest[found + 1..])),
+                None => (rest, None),
+            };
+            self.put_blanked(plain, at)?;
+            let Some(after) = after else { return Ok(()) };
+            let Some(end) = after.find(';') else { return Err(self.error(9411, "semicolon expected", at)) };
+            self.pace.step(16)?;
+            let c = self.reference(&after[..end], at)?;
+            self.built.put(c.encode_utf8(&mut [0; 4]))?;
+            rest = &after[end + 1..];
         }
-        push_blanked(rest, &mut out);
-        Ok(out)
+        Ok(())
+    }
+
+    /// Puts a part of an attribute's value that has no references.
+    fn put_blanked(&mut self, text: &str, at: usize) -> Result<(), ReadError> {
+        let mut return_before = false;
+        for piece in pieces(text, self.pace) {
+            let piece = piece?;
+            self.check_characters(piece, at)?;
+            if piece.contains('<') {
+                return Err(self.error(9415, "well formed check: no '<' in attribute value", at));
+            }
+            if !piece.contains(|c| c != ' ' && is_space(c)) {
+                self.built.put(piece)?;
+            } else {
+                let from = usize::from(return_before && piece.starts_with('\n'));
+                let blanked = piece[from..].replace("\r\n", " ").replace(is_space, " ");
+                self.built.put(&blanked)?;
+            }
+            return_before = piece.ends_with('\r');
+        }
+        Ok(())
     }
 
     fn bad_attribute(&self, error: &AttrError, start: usize, end: usize) -> ReadError {
@@ -323,11 +453,6 @@ impl Reading<'_> {
             AttrError::Duplicated(offset, _) => self.error(9437, "duplicate attribute", at(*offset)),
         }
     }
-}
-
-fn push_blanked(text: &str, out: &mut String) {
-    let text = text.replace("\r\n", " ");
-    out.extend(text.chars().map(|c| if is_space(c) { ' ' } else { c }));
 }
 
 /// 9402: the declaration names an encoding that the text cannot have had.

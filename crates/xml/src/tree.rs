@@ -1,11 +1,16 @@
-//! A document or fragment as a tree in one list of nodes.
-//! Guarantees: node 0 is the root, which is no element; children of a document that was read stand behind their parents, in the
-//! order of the text, so that numbers are in document order.
+//! A document or fragment as a tree, packed: 20 bytes for a node, 12 for an attribute, each name once, and one text that has all
+//! that stands in them.
+//! Guarantees: node 0 is the root, which is no element; numbers are in document order, and what stands in a node has the numbers
+//! behind its own up to its `end`.
+
+use std::borrow::Cow;
 
 use compact_str::CompactString;
 
+use crate::pace::{Pace, Stopped};
+
 /// A name of an element or attribute.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Name {
     /// Empty for none.
     pub prefix: CompactString,
@@ -21,41 +26,83 @@ impl Name {
     }
 }
 
-#[derive(Clone, Debug)]
-pub struct Attribute {
-    pub name: Name,
-    pub value: String,
-}
-
-#[derive(Clone, Debug)]
-pub struct Element {
-    pub name: Name,
-    pub attributes: Vec<Attribute>,
-    /// Namespaces that its tag declares: prefix, URI.
-    pub spaces: Vec<(CompactString, CompactString)>,
-}
-
-#[derive(Clone, Debug)]
-pub enum Kind {
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
     Root,
-    Element(Element),
-    Text(String),
-    Comment(String),
-    Instruction { target: CompactString, content: String },
+    Element,
+    Text,
+    Comment,
+    Instruction,
 }
 
-#[derive(Clone, Debug)]
-pub struct Node {
+/// A part of a list or text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub at: u32,
+    pub len: u32,
+}
+
+impl Span {
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.at as usize..self.at as usize + self.len as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
     pub parent: u32,
-    pub children: Vec<u32>,
-    pub kind: Kind,
+    /// The number behind the last one of what stands in it.
+    pub end: u32,
+    /// Of an element its attributes, else its place in the text.
+    pub span: Span,
+    /// The number of its name (of an element or instruction) times eight, and its kind.
+    named: u32,
+}
+
+impl Node {
+    pub fn new(parent: u32, kind: Kind, name: u32, span: Span) -> Node {
+        Node { parent, end: 0, span, named: name << 3 | kind as u32 }
+    }
+
+    pub fn with_end(self, end: u32) -> Node {
+        Node { end, ..self }
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self.named & 7 {
+            1 => Kind::Element,
+            2 => Kind::Text,
+            3 => Kind::Comment,
+            4 => Kind::Instruction,
+            _ => Kind::Root,
+        }
+    }
+
+    pub fn name(&self) -> u32 {
+        self.named >> 3
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attribute {
+    pub name: u32,
+    pub value: Span,
+}
+
+/// A namespace that an element's tag declares.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub node: u32,
+    pub prefix: CompactString,
+    pub uri: CompactString,
 }
 
 /// A node or an attribute of a document.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct NodeRef {
-    /// 0 the document that is asked, 1 what the query has made.
-    pub(crate) made: u8,
+    /// 0 the document that is asked, else the number of one that the query has made.
+    pub(crate) made: u32,
     pub(crate) node: u32,
     /// 0 the node itself, else the number of its attribute from 1.
     pub(crate) attribute: u32,
@@ -73,106 +120,127 @@ impl NodeRef {
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(crate) nodes: Vec<Node>,
-    /// Of these nodes only the tags are there, not what else stands in them: the ancestors of the node that a row of nodes() is.
-    pub(crate) partial: Vec<u32>,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) names: Vec<Name>,
+    /// In the order of their nodes.
+    pub(crate) declared: Vec<Declared>,
+    /// The values of attributes, and what is no element.
+    pub(crate) text: String,
+    /// Of the first so many nodes only the tags are there, not what else stands in them: the ancestors of the node that a row of
+    /// nodes() is.
+    pub(crate) partial: u32,
 }
 
 impl Default for Document {
     fn default() -> Document {
-        let root = Node { parent: 0, children: Vec::new(), kind: Kind::Root };
-        Document { nodes: vec![root], partial: Vec::new() }
+        Document {
+            nodes: vec![Node::new(0, Kind::Root, 0, Span::default()).with_end(1)],
+            attributes: Vec::new(),
+            names: vec![Name::default()],
+            declared: Vec::new(),
+            text: String::new(),
+            partial: 0,
+        }
     }
 }
 
 impl Document {
-    pub(crate) fn add(&mut self, parent: u32, kind: Kind) -> u32 {
-        let id = self.nodes.len() as u32;
-        self.nodes.push(Node { parent, children: Vec::new(), kind });
-        if let Some(parent) = self.nodes.get_mut(parent as usize) {
-            parent.children.push(id);
-        }
-        id
+    /// Bytes of memory that it takes, about.
+    pub fn heap_bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+            + self.attributes.capacity() * size_of::<Attribute>()
+            + self.names.capacity() * size_of::<Name>()
+            + self.declared.capacity() * size_of::<Declared>()
+            + self.text.capacity()
     }
 
     /// A node; the root for a number that none has.
+    #[inline]
     pub(crate) fn node(&self, id: u32) -> &Node {
         self.nodes.get(id as usize).unwrap_or(&self.nodes[0])
     }
 
-    pub(crate) fn element(&self, id: u32) -> Option<&Element> {
-        match &self.node(id).kind {
-            Kind::Element(element) => Some(element),
-            _ => None,
+    #[inline]
+    pub(crate) fn is_element(&self, id: u32) -> bool {
+        self.node(id).kind() == Kind::Element
+    }
+
+    /// The nodes that stand in a node itself.
+    pub(crate) fn children(&self, id: u32) -> impl Iterator<Item = u32> {
+        let end = self.node(id).end;
+        let mut next = id + 1;
+        std::iter::from_fn(move || {
+            let child = next;
+            (child < end).then(|| {
+                next = self.node(child).end.max(child + 1);
+                child
+            })
+        })
+    }
+
+    /// The attributes of an element.
+    pub(crate) fn attributes(&self, id: u32) -> &[Attribute] {
+        let node = self.node(id);
+        match node.kind() {
+            Kind::Element => self.attributes.get(node.span.range()).unwrap_or_default(),
+            _ => &[],
         }
     }
 
     pub(crate) fn attribute(&self, at: NodeRef) -> Option<&Attribute> {
-        let index = (at.attribute as usize).checked_sub(1)?;
-        self.element(at.node)?.attributes.get(index)
+        self.attributes(at.node).get((at.attribute as usize).checked_sub(1)?)
+    }
+
+    pub(crate) fn name_of(&self, number: u32) -> &Name {
+        self.names.get(number as usize).unwrap_or(&self.names[0])
     }
 
     /// The name of an element, attribute or processing instruction.
-    pub(crate) fn name(&self, at: NodeRef) -> Option<Name> {
+    pub(crate) fn name(&self, at: NodeRef) -> Option<&Name> {
         if at.attribute > 0 {
-            return self.attribute(at).map(|a| a.name.clone());
+            return self.attribute(at).map(|a| self.name_of(a.name));
         }
-        match &self.node(at.node).kind {
-            Kind::Element(element) => Some(element.name.clone()),
-            Kind::Instruction { target, .. } => Some(Name { local: target.clone(), ..Name::default() }),
-            _ => None,
-        }
+        let node = self.node(at.node);
+        matches!(node.kind(), Kind::Element | Kind::Instruction).then(|| self.name_of(node.name()))
+    }
+
+    pub(crate) fn part(&self, span: Span) -> &str {
+        self.text.get(span.range()).unwrap_or_default()
     }
 
     /// The text of a node and all below it, without comments.
-    pub(crate) fn string_value(&self, at: NodeRef) -> String {
+    pub(crate) fn string_value(&self, at: NodeRef, pace: &Pace<'_>) -> Result<Cow<'_, str>, Stopped> {
         if at.attribute > 0 {
-            return self.attribute(at).map(|a| a.value.clone()).unwrap_or_default();
+            return Ok(self.attribute(at).map_or("", |a| self.part(a.value)).into());
         }
-        match &self.node(at.node).kind {
-            Kind::Text(text) | Kind::Comment(text) => text.clone(),
-            Kind::Instruction { content, .. } => content.clone(),
-            Kind::Root | Kind::Element(_) => {
-                let mut out = String::new();
-                let mut open: Vec<u32> = self.node(at.node).children.iter().rev().copied().collect();
-                while let Some(id) = open.pop() {
-                    let node = self.node(id);
-                    match &node.kind {
-                        Kind::Text(text) => out.push_str(text),
-                        _ => open.extend(node.children.iter().rev()),
-                    }
-                }
-                out
-            }
+        let node = self.node(at.node);
+        if !matches!(node.kind(), Kind::Root | Kind::Element) {
+            return Ok(self.part(node.span).into());
         }
-    }
-
-    /// Copies a node of another document, and all below it, under a node of this one.
-    pub(crate) fn copy(&mut self, from: &Document, node: u32, under: u32) -> u32 {
-        let copied = self.add(under, from.node(node).kind.clone());
-        let mut open: Vec<(u32, u32)> =
-            from.node(node).children.iter().rev().map(|child| (*child, copied)).collect();
-        while let Some((id, parent)) = open.pop() {
-            let own = self.add(parent, from.node(id).kind.clone());
-            open.extend(from.node(id).children.iter().rev().map(|child| (*child, own)));
-        }
-        copied
-    }
-
-    /// The namespaces in force at a node, the innermost first: prefix, URI.
-    pub(crate) fn spaces(&self, mut id: u32) -> Vec<(CompactString, CompactString)> {
-        let mut out: Vec<(CompactString, CompactString)> = Vec::new();
-        loop {
-            if let Some(element) = self.element(id) {
-                for space in &element.spaces {
-                    if out.iter().all(|known| known.0 != space.0) {
-                        out.push(space.clone());
-                    }
+        let mut out = Cow::Borrowed("");
+        for id in at.node + 1..node.end {
+            let node = self.node(id);
+            pace.step(size_of::<Node>())?;
+            if node.kind() == Kind::Text {
+                let part = self.part(node.span);
+                if out.is_empty() {
+                    out = Cow::Borrowed(part);
+                } else {
+                    pace.step(part.len())?;
+                    out.to_mut().push_str(part);
                 }
             }
-            if id == 0 {
-                return out;
-            }
-            id = self.node(id).parent;
         }
+        Ok(out)
+    }
+
+    /// What the tag of an element declares.
+    pub(crate) fn declared_by(&self, id: u32) -> &[Declared] {
+        if self.declared.is_empty() {
+            return &[];
+        }
+        let from = self.declared.partition_point(|declared| declared.node < id);
+        let rest = &self.declared[from..];
+        &rest[..rest.partition_point(|declared| declared.node == id)]
     }
 }

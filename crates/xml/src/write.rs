@@ -1,36 +1,58 @@
 //! The text of trees, in SQL Server's form: elements without content are `<a/>`, namespaces are declared where they are first
-//! needed.
+//! needed. A tree can be written with changes made to it.
+
+use std::collections::HashSet;
 
 use compact_str::CompactString;
 
+use crate::pace::{Pace, Stopped, pieces};
+use crate::spaces::Spaces;
 use crate::tree::{Document, Kind, Name, NodeRef};
 
-/// Appends a text as content: `&`, `<`, `>` and carriage returns are references.
-pub fn escape_text(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\r' => out.push_str("&#x0D;"),
-            c => out.push(c),
-        }
+/// The reference that a character of content is written as.
+fn content_reference(byte: u8) -> Option<&'static str> {
+    match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        b'>' => Some("&gt;"),
+        b'\r' => Some("&#x0D;"),
+        _ => None,
     }
 }
 
-fn escape_attribute(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' => out.push_str("&#x09;"),
-            '\n' => out.push_str("&#x0A;"),
-            '\r' => out.push_str("&#x0D;"),
-            c => out.push(c),
-        }
+fn attribute_reference(byte: u8) -> Option<&'static str> {
+    match byte {
+        b'"' => Some("&quot;"),
+        b'\t' => Some("&#x09;"),
+        b'\n' => Some("&#x0A;"),
+        byte => content_reference(byte),
     }
+}
+
+fn escape(
+    text: &str,
+    reference: fn(u8) -> Option<&'static str>,
+    out: &mut String,
+    pace: &Pace<'_>,
+) -> Result<(), Stopped> {
+    for piece in pieces(text, pace) {
+        let piece = piece?;
+        let mut written = 0;
+        for (at, byte) in piece.bytes().enumerate() {
+            if let Some(reference) = reference(byte) {
+                out.push_str(&piece[written..at]);
+                out.push_str(reference);
+                written = at + 1;
+            }
+        }
+        out.push_str(&piece[written..]);
+    }
+    Ok(())
+}
+
+/// Appends a text as content: `&`, `<`, `>` and carriage returns are references.
+pub(crate) fn escape_text(text: &str, out: &mut String, pace: &Pace<'_>) -> Result<(), Stopped> {
+    escape(text, content_reference, out, pace)
 }
 
 fn push_name(name: &Name, out: &mut String) {
@@ -41,131 +63,281 @@ fn push_name(name: &Name, out: &mut String) {
     out.push_str(&name.local);
 }
 
-/// Writes nodes with the namespaces that are declared around them.
-struct Writer<'d> {
-    document: &'d Document,
-    /// Declared so far, the innermost last: prefix, URI.
-    spaces: Vec<(CompactString, CompactString)>,
-    out: String,
+/// Where nodes are put in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spot {
+    First(u32),
+    Last(u32),
+    Before(u32),
+    After(u32),
 }
 
-/// What is still to be done.
-enum Step {
-    Open(u32),
-    Close(u32, usize),
+/// What is put in.
+#[derive(Debug)]
+pub(crate) enum Inserted<'e> {
+    Node(&'e Document, u32),
+    Text(String),
 }
 
-impl Writer<'_> {
-    fn space(&self, prefix: &str) -> &str {
-        let found = self.spaces.iter().rev().find(|space| space.0 == prefix);
-        found.map_or("", |space| space.1.as_str())
+/// Changes of a document that is written.
+#[derive(Debug, Default)]
+pub(crate) struct Edits<'e> {
+    /// Nodes and attributes that are gone.
+    pub gone: HashSet<NodeRef>,
+    /// The value of a node or attribute.
+    pub replaced: Option<(NodeRef, String)>,
+    pub inserted: Option<(Spot, Vec<Inserted<'e>>)>,
+    /// Attributes for an element.
+    pub attributes: Option<(u32, Vec<(&'e Document, NodeRef)>)>,
+}
+
+impl Edits<'_> {
+    fn is_gone(&self, node: u32, attribute: u32) -> bool {
+        !self.gone.is_empty() && self.gone.contains(&NodeRef { made: 0, node, attribute })
     }
 
-    fn declare(&mut self, prefix: &CompactString, uri: &CompactString) {
+    /// The value that a node or attribute has.
+    fn value<'v>(&'v self, node: u32, attribute: u32, value: &'v str) -> &'v str {
+        match &self.replaced {
+            Some((at, new)) if (at.node, at.attribute) == (node, attribute) => new,
+            _ => value,
+        }
+    }
+
+    fn puts_into(&self, id: u32) -> bool {
+        match &self.inserted {
+            Some((Spot::First(at) | Spot::Last(at), list)) => *at == id && !list.is_empty(),
+            // Beside one of its children: there is one.
+            _ => false,
+        }
+    }
+}
+
+/// Writes nodes with the namespaces that are declared around them.
+pub(crate) struct Writer<'p> {
+    spaces: Spaces,
+    out: String,
+    pace: &'p Pace<'p>,
+}
+
+/// An element whose end tag is still to be written.
+struct Open {
+    id: u32,
+    end: u32,
+    spaces: usize,
+}
+
+impl<'p> Writer<'p> {
+    pub fn new(pace: &'p Pace<'p>) -> Writer<'p> {
+        Writer { spaces: Spaces::default(), out: String::new(), pace }
+    }
+
+    fn declare(&mut self, prefix: &CompactString, uri: &CompactString) -> Result<(), Stopped> {
         self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
         self.out.push_str(prefix);
         self.out.push_str("=\"");
-        escape_attribute(uri, &mut self.out);
+        escape(uri, attribute_reference, &mut self.out, self.pace)?;
         self.out.push('"');
-        self.spaces.push((prefix.clone(), uri.clone()));
+        self.spaces.declare(prefix, uri);
+        Ok(())
+    }
+
+    fn has(&self, prefix: &str, uri: &str) -> bool {
+        self.spaces.find(prefix).map_or("", CompactString::as_str) == uri
     }
 
     /// Declares the namespace of a name where it is not in force.
-    fn need(&mut self, name: &Name) {
-        if name.prefix != "xml" && self.space(&name.prefix) != name.uri {
-            self.declare(&name.prefix, &name.uri);
+    fn need(&mut self, name: &Name) -> Result<(), Stopped> {
+        if name.prefix != "xml" && !self.has(&name.prefix, &name.uri) {
+            self.declare(&name.prefix, &name.uri)?;
+        }
+        Ok(())
+    }
+
+    /// A start tag up to before its `>`.
+    fn tag(&mut self, document: &Document, id: u32, edits: &Edits<'_>) -> Result<(), Stopped> {
+        let name = document.name_of(document.node(id).name());
+        self.out.push('<');
+        push_name(name, &mut self.out);
+        for declared in document.declared_by(id) {
+            self.pace.step(declared.prefix.len() + 16)?;
+            if !self.has(&declared.prefix, &declared.uri) {
+                self.declare(&declared.prefix, &declared.uri)?;
+            }
+        }
+        self.need(name)?;
+        let added = edits.attributes.as_ref().filter(|(at, _)| *at == id).map(|(_, list)| list.as_slice());
+        let added =
+            || added.unwrap_or_default().iter().filter_map(|(from, at)| Some((*from, from.attribute(*at)?)));
+        let own = || (1..).zip(document.attributes(id)).filter(|(at, _)| !edits.is_gone(id, *at));
+        let names = own().map(|(_, a)| document.name_of(a.name));
+        for name in names.chain(added().map(|(from, a)| from.name_of(a.name))) {
+            self.pace.step(16)?;
+            if !name.prefix.is_empty() {
+                self.need(name)?;
+            }
+        }
+        for (at, attribute) in own() {
+            let value = edits.value(id, at, document.part(attribute.value));
+            self.attribute(document.name_of(attribute.name), value)?;
+        }
+        for (from, attribute) in added() {
+            self.attribute(from.name_of(attribute.name), from.part(attribute.value))?;
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, name: &Name, value: &str) -> Result<(), Stopped> {
+        self.out.push(' ');
+        push_name(name, &mut self.out);
+        self.out.push_str("=\"");
+        escape(value, attribute_reference, &mut self.out, self.pace)?;
+        self.out.push('"');
+        Ok(())
+    }
+
+    fn end_tag(&mut self, document: &Document, open: &Open) {
+        self.spaces.back_to(open.spaces);
+        if document.is_element(open.id) {
+            self.out.push_str("</");
+            push_name(document.name_of(document.node(open.id).name()), &mut self.out);
+            self.out.push('>');
         }
     }
 
-    fn node(&mut self, id: u32) {
-        let mut open = vec![Step::Open(id)];
-        while let Some(step) = open.pop() {
-            match step {
-                Step::Open(id) => self.open(id, &mut open),
-                Step::Close(id, spaces) => {
-                    self.spaces.truncate(spaces);
-                    if let Some(element) = self.document.element(id) {
-                        self.out.push_str("</");
-                        push_name(&element.name, &mut self.out);
+    /// Puts in what comes at a spot.
+    fn put_in(&mut self, spot: Spot, edits: &Edits<'_>) -> Result<(), Stopped> {
+        let Some((at, list)) = &edits.inserted else { return Ok(()) };
+        if *at != spot {
+            return Ok(());
+        }
+        for inserted in list {
+            match inserted {
+                Inserted::Node(document, id) => self.node(document, *id, &Edits::default())?,
+                Inserted::Text(text) => escape_text(text, &mut self.out, self.pace)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A node and all that stands in it.
+    pub fn node(&mut self, document: &Document, id: u32, edits: &Edits<'_>) -> Result<(), Stopped> {
+        let mut open: Vec<Open> = Vec::new();
+        let (mut at, end) = (id, document.node(id).end);
+        loop {
+            // What ends here.
+            while let Some(last) = open.pop_if(|last| last.end <= at) {
+                self.put_in(Spot::Last(last.id), edits)?;
+                self.end_tag(document, &last);
+                self.put_in(Spot::After(last.id), edits)?;
+            }
+            if at >= end {
+                return Ok(());
+            }
+            let node = document.node(at);
+            self.pace.step(32)?;
+            if edits.is_gone(at, 0) {
+                at = node.end.max(at + 1);
+                continue;
+            }
+            self.put_in(Spot::Before(at), edits)?;
+            match node.kind() {
+                Kind::Root | Kind::Element => {
+                    let spaces = self.spaces.mark();
+                    if node.kind() == Kind::Element {
+                        self.tag(document, at, edits)?;
+                        if !self.has_content(document, at, edits)? {
+                            self.out.push_str("/>");
+                            self.spaces.back_to(spaces);
+                            self.put_in(Spot::After(at), edits)?;
+                            at = node.end.max(at + 1);
+                            continue;
+                        }
                         self.out.push('>');
                     }
+                    self.put_in(Spot::First(at), edits)?;
+                    open.push(Open { id: at, end: node.end, spaces });
+                }
+                _ => {
+                    self.leaf(document, at, edits)?;
+                    self.put_in(Spot::After(at), edits)?;
                 }
             }
+            at += 1;
         }
     }
 
-    fn open(&mut self, id: u32, open: &mut Vec<Step>) {
-        let document = self.document;
-        let node = document.node(id);
-        match &node.kind {
-            Kind::Root => {}
-            Kind::Text(text) => return escape_text(text, &mut self.out),
-            Kind::Comment(text) => {
-                self.out.push_str("<!--");
-                self.out.push_str(text);
-                return self.out.push_str("-->");
-            }
-            Kind::Instruction { target, content } => {
-                self.out.push_str("<?");
-                self.out.push_str(target);
-                if !content.is_empty() {
-                    self.out.push(' ');
-                    self.out.push_str(content);
-                }
-                return self.out.push_str("?>");
-            }
-            Kind::Element(element) => {
-                let before = self.spaces.len();
-                self.out.push('<');
-                push_name(&element.name, &mut self.out);
-                for (prefix, uri) in &element.spaces {
-                    if self.space(prefix) != uri {
-                        self.declare(prefix, uri);
-                    }
-                }
-                self.need(&element.name);
-                for attribute in element.attributes.iter().filter(|a| !a.name.prefix.is_empty()) {
-                    self.need(&attribute.name);
-                }
-                for attribute in &element.attributes {
-                    self.out.push(' ');
-                    push_name(&attribute.name, &mut self.out);
-                    self.out.push_str("=\"");
-                    escape_attribute(&attribute.value, &mut self.out);
-                    self.out.push('"');
-                }
-                if node.children.is_empty() {
-                    self.out.push_str("/>");
-                    return self.spaces.truncate(before);
-                }
-                self.out.push('>');
-                open.push(Step::Close(id, before));
-            }
+    /// Whether anything is written in an element.
+    fn has_content(&self, document: &Document, id: u32, edits: &Edits<'_>) -> Result<bool, Stopped> {
+        if edits.puts_into(id) {
+            return Ok(true);
         }
-        open.extend(node.children.iter().rev().map(|child| Step::Open(*child)));
+        for child in document.children(id) {
+            if !edits.is_gone(child, 0) {
+                return Ok(true);
+            }
+            self.pace.step(16)?;
+        }
+        Ok(false)
+    }
+
+    /// A node that is neither root nor element.
+    fn leaf(&mut self, document: &Document, id: u32, edits: &Edits<'_>) -> Result<(), Stopped> {
+        let node = document.node(id);
+        let text = edits.value(id, 0, document.part(node.span));
+        if node.kind() == Kind::Text {
+            return escape_text(text, &mut self.out, self.pace);
+        }
+        self.pace.step(text.len())?;
+        if node.kind() == Kind::Comment {
+            self.out.push_str("<!--");
+            self.out.push_str(text);
+            self.out.push_str("-->");
+            return Ok(());
+        }
+        self.out.push_str("<?");
+        self.out.push_str(&document.name_of(node.name()).local);
+        if !text.is_empty() {
+            self.out.push(' ');
+            self.out.push_str(text);
+        }
+        self.out.push_str("?>");
+        Ok(())
+    }
+
+    /// All that was written.
+    pub fn finish(self) -> String {
+        self.out
     }
 }
 
 impl Document {
-    /// The text of a node; of an attribute its value.
-    pub(crate) fn text_of(&self, at: NodeRef) -> String {
-        if at.attribute > 0 {
-            let mut out = String::new();
-            escape_text(&self.string_value(at), &mut out);
-            return out;
-        }
-        let mut writer = Writer { document: self, spaces: Vec::new(), out: String::new() };
-        writer.node(at.node);
-        writer.out
+    /// Appends the text of a node.
+    pub(crate) fn write(&self, id: u32, out: &mut String, pace: &Pace<'_>) -> Result<(), Stopped> {
+        let mut writer = Writer { out: std::mem::take(out), ..Writer::new(pace) };
+        let written = writer.node(self, id, &Edits::default());
+        *out = writer.finish();
+        written
     }
 
-    /// The whole text.
-    pub fn text(&self) -> String {
-        self.text_of(NodeRef::ROOT)
+    /// The whole text, with changes.
+    pub(crate) fn edited(&self, edits: &Edits<'_>, pace: &Pace<'_>) -> Result<String, Stopped> {
+        let mut writer = Writer::new(pace);
+        writer.node(self, 0, edits)?;
+        Ok(writer.finish())
+    }
+
+    /// The whole text. What it says when it was told to stop is of no use.
+    pub fn text(&self, pace: &Pace<'_>) -> String {
+        self.edited(&Edits::default(), pace).unwrap_or_default()
     }
 
     /// A node as a value of its own: the tags of what stands around it, itself, and where it is. [`Document::of_row`] reads it.
-    pub fn row_text(&self, at: NodeRef) -> String {
+    pub fn row_text(&self, at: NodeRef, pace: &Pace<'_>) -> String {
+        self.row(at, pace).unwrap_or_default()
+    }
+
+    fn row(&self, at: NodeRef, pace: &Pace<'_>) -> Result<String, Stopped> {
         let mut around = Vec::new();
         let mut id = at.node;
         while id != 0 {
@@ -174,33 +346,31 @@ impl Document {
                 around.push(id);
             }
         }
-        let mut lone = Document::default();
-        let mut under = 0;
+        let mut writer = Writer::new(pace);
+        writer.out = format!("{}{}/{}{}", Document::ROW, around.len(), at.attribute, Document::ROW);
         for id in around.iter().rev() {
-            under = lone.add(under, self.node(*id).kind.clone());
+            writer.tag(self, *id, &Edits::default())?;
+            writer.out.push('>');
         }
-        lone.copy(self, at.node, under);
-        format!("{}{}/{}{}{}", Document::ROW, around.len(), at.attribute, Document::ROW, lone.text())
+        writer.node(self, at.node, &Edits::default())?;
+        for id in around {
+            writer.end_tag(self, &Open { id, end: 0, spaces: 0 });
+        }
+        Ok(writer.finish())
     }
 
     /// Begins and ends what says where the node is; no XML has this character.
     const ROW: char = '\u{1}';
 
     /// The document of a row of nodes() and its node; another text is `None`.
-    pub fn of_row(text: &str) -> Option<(Document, NodeRef)> {
+    pub fn of_row(text: &str, pace: &Pace<'_>) -> Option<(Document, NodeRef)> {
         let (place, text) = text.strip_prefix(Document::ROW)?.split_once(Document::ROW)?;
         let (depth, attribute) = place.split_once('/')?;
-        let (depth, attribute) = (depth.parse::<usize>().ok()?, attribute.parse::<u32>().ok()?);
-        let mut document = crate::read(text, crate::Source::Wide, crate::Whitespace::Kept).ok()?;
-        // The root is partial too: what stands beside is not there.
-        document.partial.push(0);
-        let mut node = 0;
-        for level in 0..=depth {
-            node = *document.node(node).children.first()?;
-            if level < depth {
-                document.partial.push(node);
-            }
-        }
+        let (depth, attribute) = (depth.parse::<u32>().ok()?, attribute.parse::<u32>().ok()?);
+        let mut document = crate::read(text, crate::Source::Wide, crate::Whitespace::Kept, pace).ok()?;
+        // The root is partial too: what stands beside is not there. Each one around is the only child of the one before.
+        document.partial = depth + 1;
+        let node = document.partial;
         Some((document, NodeRef { made: 0, node, attribute }))
     }
 }

@@ -1,9 +1,14 @@
 //! Queries, changes, reading and writing.
 
-use ringwood_xml::{Atom, Change, Document, NodeRef, Query, Source, Whitespace, read};
+use ringwood_xml::{Atom, Change, Document, NodeRef, Pace, Query, Source, Whitespace, read, watched};
+
+/// Work that nobody stops.
+fn free() -> Pace<'static> {
+    Pace::new(&|| true)
+}
 
 fn doc(text: &str) -> Document {
-    read(text, Source::Wide, Whitespace::Dropped).unwrap()
+    read(text, Source::Wide, Whitespace::Dropped, &free()).unwrap()
 }
 
 const BOOKS: &str = r#"<shop><!--stock--><book id="1" lang="en"><title>A&amp;B</title><price>12.50</price></book><book id="2"><title>C</title><price>7</price><note/></book><p:x xmlns:p="urn:p" p:a="9">y</p:x></shop>"#;
@@ -13,7 +18,9 @@ fn ask(text: &str) -> String {
     let document = doc(BOOKS);
     let query = Query::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     let externals = vec![Some(Atom::Number(2.0)), None];
-    let answer = query.run(&document, NodeRef::ROOT, &externals).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+    let pace = free();
+    let answer =
+        query.run(&document, NodeRef::ROOT, &externals, &pace).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     answer.text().unwrap_or_else(|e| format!("{}", e.number))
 }
 
@@ -123,7 +130,8 @@ fn queries_that_are_none() {
 
 fn changed(document: &str, text: &str) -> String {
     let change = Change::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
-    change.apply(&doc(document), &[Some(Atom::Text("<v>".into()))]).unwrap_or_else(|e| e.number.to_string())
+    let externals = [Some(Atom::Text("<v>".into()))];
+    change.apply(&doc(document), &externals, &free()).unwrap_or_else(|e| e.number.to_string())
 }
 
 #[test]
@@ -154,12 +162,13 @@ fn changes() {
 fn rows_of_nodes_know_their_ancestors_tags() {
     let document = doc("<a k=\"1\"><b n=\"2\"><c>x</c></b><b n=\"3\"/></a>");
     let query = Query::parse("/a/b/c").unwrap();
-    let node = query.run(&document, NodeRef::ROOT, &[]).unwrap().nodes()[0];
-    let (row, at) = Document::of_row(&document.row_text(node)).unwrap();
+    let pace = free();
+    let node = query.run(&document, NodeRef::ROOT, &[], &pace).unwrap().nodes()[0];
+    let (row, at) = Document::of_row(&document.row_text(node, &pace), &pace).unwrap();
     let ask = |text: &str| {
         Query::parse(text)
             .unwrap()
-            .run(&row, at, &[])
+            .run(&row, at, &[], &pace)
             .and_then(|a| a.text())
             .unwrap_or_else(|e| e.number.to_string())
     };
@@ -170,17 +179,18 @@ fn rows_of_nodes_know_their_ancestors_tags() {
     assert_eq!(ask("../c"), "40517");
     assert_eq!(ask("../../b"), "40517");
     assert_eq!(ask("/a"), "40517");
-    let attribute = Query::parse("/a/b/@n").unwrap().run(&document, NodeRef::ROOT, &[]).unwrap().nodes()[1];
-    let (row, at) = Document::of_row(&document.row_text(attribute)).unwrap();
-    let value = Query::parse(".").unwrap().run(&row, at, &[]).unwrap().value();
+    let attribute =
+        Query::parse("/a/b/@n").unwrap().run(&document, NodeRef::ROOT, &[], &pace).unwrap().nodes()[1];
+    let (row, at) = Document::of_row(&document.row_text(attribute, &pace), &pace).unwrap();
+    let value = Query::parse(".").unwrap().run(&row, at, &[], &pace).unwrap().value().unwrap();
     assert_eq!(value, Some(Atom::Untyped("3".into())));
-    assert!(Document::of_row("<a/>").is_none());
+    assert!(Document::of_row("<a/>", &pace).is_none());
 }
 
 /// The normal form of a text, or the number and place of its error.
 fn form(text: &str) -> String {
-    match read(text, Source::Wide, Whitespace::Dropped) {
-        Ok(document) => document.text(),
+    match read(text, Source::Wide, Whitespace::Dropped, &free()) {
+        Ok(document) => document.text(&free()),
         Err(e) => format!("{}: {}", e.number, e.text),
     }
 }
@@ -199,7 +209,10 @@ fn reading_and_writing() {
     assert_eq!(form("<a x=\"1&#10;2\n3\"/>"), "<a x=\"1&#x0A;2 3\"/>");
     assert_eq!(form("<?go now?><a><!-- c --></a>"), "<?go now?><a><!-- c --></a>");
     assert_eq!(form("<p:a xmlns:p=\"u\"><p:b xmlns:p=\"u\"/></p:a>"), "<p:a xmlns:p=\"u\"><p:b/></p:a>");
-    assert_eq!(read("<a> <b/> </a>", Source::Wide, Whitespace::Kept).unwrap().text(), "<a> <b/> </a>");
+    assert_eq!(
+        read("<a> <b/> </a>", Source::Wide, Whitespace::Kept, &free()).unwrap().text(&free()),
+        "<a> <b/> </a>"
+    );
 }
 
 #[test]
@@ -232,7 +245,7 @@ fn texts_that_are_none() {
     is("<!DOCTYPE a><a/>", 6359);
     is(&"<a>".repeat(200), 6335);
     assert_eq!(
-        read("<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>", Source::Narrow, Whitespace::Dropped)
+        read("<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>", Source::Narrow, Whitespace::Dropped, &free())
             .unwrap_err()
             .number,
         9402
@@ -291,21 +304,104 @@ fn no_text_is_too_odd() {
         "|",
         "-",
     ];
-    let document = doc(BOOKS);
+    let (document, pace) = (doc(BOOKS), free());
     for _ in 0..60_000 {
         let text: String = (0..random(14)).map(|_| parts[random(parts.len())]).collect();
-        if let Ok(read) = read(&text, Source::Wide, Whitespace::Kept) {
-            let form = read.text();
-            let again = ringwood_xml::read(&form, Source::Wide, Whitespace::Kept)
+        if let Ok(read) = read(&text, Source::Wide, Whitespace::Kept, &pace) {
+            let form = read.text(&pace);
+            let again = ringwood_xml::read(&form, Source::Wide, Whitespace::Kept, &pace)
                 .unwrap_or_else(|e| panic!("{text} {form} {e:?}"));
-            assert_eq!(again.text(), form, "{text}");
+            assert_eq!(again.text(&pace), form, "{text}");
         }
         if let Ok(query) = Query::parse(&text) {
             let externals = vec![None; query.externals().len()];
-            let _ = query.run(&document, NodeRef::ROOT, &externals).map(|a| a.text());
+            let _ = query.run(&document, NodeRef::ROOT, &externals, &pace).map(|a| a.text());
         }
         if let Ok(change) = Change::parse(&text) {
-            let _ = change.apply(&document, &[]);
+            let _ = change.apply(&document, &[], &pace);
         }
     }
+}
+
+/// Bytes of memory for each byte of a text.
+fn bytes_per_byte(text: &str) -> f64 {
+    doc(text).heap_bytes() as f64 / text.len() as f64
+}
+
+#[test]
+fn a_tree_is_not_much_more_than_its_text() {
+    let rows = "<row id=\"1234567\"><name>somebody or other</name><price>12.50</price></row>".repeat(50_000);
+    assert!(bytes_per_byte(&rows) < 6.0, "{}", bytes_per_byte(&rows));
+    // The shortest elements there are.
+    let tiny = "<a/>".repeat(200_000);
+    assert!(bytes_per_byte(&tiny) < 12.0, "{}", bytes_per_byte(&tiny));
+    let words = format!("<a>{}</a>", "word ".repeat(200_000));
+    assert!(bytes_per_byte(&words) < 3.0, "{}", bytes_per_byte(&words));
+}
+
+/// Texts of about two megabytes whose parts are costly in different ways, with queries over them.
+fn costly() -> Vec<(String, &'static str)> {
+    let numbered = |text: fn(usize) -> String| (0..40_000).map(text).collect::<String>();
+    vec![
+        ("<a/>".repeat(500_000), "/a[2]"),
+        ("<a/>".repeat(500_000), "count(//a[. = \"x\"])"),
+        ("<a/>".repeat(500_000), "for $x in /a order by string($x) descending return <b>{$x}</b>"),
+        (format!("<a>{}</a>", "word ".repeat(400_000)), "string(/a[1])"),
+        (format!("<a>{}</a>", "&lt;&#13;".repeat(200_000)), "upper-case(string(/a[1]))"),
+        (
+            format!("<a {}/>", numbered(|n| format!("x{n}=\"some value or other of this one\" "))),
+            "count(//@*)",
+        ),
+        (format!("<a {}/>", numbered(|n| format!("xmlns:x{n}=\"urn:some-thing-or-other:{n}\" "))), "."),
+        (numbered(|n| format!("<x{n} xmlns=\"urn:some-thing-or-other:{n}\">{n}</x{n}>")), "sum(/*)"),
+        (numbered(|n| format!("<x{n}><!-- {n} --><?go to the place of {n}?></x{n}>")), "distinct-values(/*)"),
+        ("<a>1</a>".repeat(20_000), "/a[. = (/a)[last()]]"),
+    ]
+}
+
+#[test]
+fn long_work_asks_whether_to_go_on() {
+    for (text, query) in costly() {
+        // Reading, then the query, then a change: each ends at the third question.
+        let looks = std::cell::Cell::new(0);
+        let look = |most: u32| {
+            looks.set(looks.get() + 1);
+            if looks.get() < most { Ok(()) } else { Err("stop") }
+        };
+        let stopped = watched(|| look(3), |pace| read(&text, Source::Wide, Whitespace::Kept, pace).is_ok());
+        assert_eq!((stopped, looks.replace(0)), (Err("stop"), 3), "{query}");
+        let document = doc(&text);
+        let compiled = Query::parse(query).expect(query);
+        let stopped = watched(
+            || look(3),
+            |pace| compiled.run(&document, NodeRef::ROOT, &[], pace).and_then(|answer| answer.text()).is_ok(),
+        );
+        assert_eq!((stopped, looks.replace(0)), (Err("stop"), 3), "{query}");
+        let change = Change::parse("insert <b/> as last into (/*)[1]").expect("a change");
+        let stopped = watched(|| look(3), |pace| change.apply(&document, &[], pace).is_ok());
+        assert_eq!((stopped, looks.replace(0)), (Err("stop"), 3), "{query}");
+    }
+}
+
+#[test]
+fn ends_of_lines_and_blanks_are_those_of_xml_wherever_they_stand() {
+    // Around the places where a long text is looked at in pieces.
+    for before in 4090..4100 {
+        let (plain, returns) = ("x".repeat(before), "\r\n\r\ry\r\n");
+        let text = format!("<a b=\"{plain}{returns}\">{plain}{returns}</a>");
+        assert_eq!(form(&text), format!("<a b=\"{plain}   y \">{plain}\n\n\ny\n</a>"), "{before}");
+    }
+}
+
+#[test]
+fn prefixes_mean_what_the_nearest_tag_says() {
+    assert_eq!(
+        form("<p:a xmlns:p=\"u\"><p:b xmlns:p=\"v\"><p:c/></p:b><p:d/></p:a>"),
+        "<p:a xmlns:p=\"u\"><p:b xmlns:p=\"v\"><p:c/></p:b><p:d/></p:a>"
+    );
+    assert!(form("<p:a xmlns:p=\"u\"/><p:b/>").starts_with("9459: "));
+    assert!(form("<a xmlns:p=\"u\" xmlns:q=\"u\" p:x=\"1\" q:x=\"2\"/>").starts_with("9437: "));
+    let twenty: String = (0..20).map(|n| format!(" a{n}=\"\"")).collect();
+    assert!(form(&format!("<a{twenty} a3=\"\"/>")).starts_with("9437: "));
+    assert_eq!(form("<a xmlns=\"u\"><b xmlns=\"\"/></a>"), "<a xmlns=\"u\"><b xmlns=\"\"/></a>");
 }

@@ -105,6 +105,7 @@ impl Session {
         core.context_info = types::Value::Null;
         core.session_context.clear();
         core.xml_documents.clear();
+        core.parsed = None;
         core.holdings.clear();
         core.caught.clear();
         let old = core.db().name();

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use ::types::convert::{Mode, convert};
+use ::types::convert::{How, Mode, convert_by};
 use ::types::{DataType, Len, SqlError, Value};
 
 use super::Call;
 use super::params::Param;
 use catalog::fold_name;
 use exec::state::holdings::Holding;
+use expr::large::is_conversion;
 
 const PREPARE: &[Param] = &[
     ("@hdoc", DataType::Int),
@@ -33,14 +34,14 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
     }
     let text = given.text(1).unwrap_or("<root/>");
     // As SQL Server does, an encoding in the declaration is passed over.
-    let xml = convert(
-        &Value::bytes(text.as_bytes().to_vec()),
-        DataType::VarBinary(Len::Max),
-        DataType::Xml,
-        0,
-        Mode::Explicit,
-    )
-    .map_err(|e| SqlError::new(6602, 16, 2, format!("The error description is '{}'.", e.message)))?;
+    let look = || call.core.check_cancel();
+    let how = How { look: &look, ..How::new(0, Mode::Explicit) };
+    let bytes = Value::bytes(text.as_bytes().to_vec());
+    let xml = convert_by(&bytes, DataType::VarBinary(Len::Max), DataType::Xml, &how);
+    let xml = xml.map_err(|e| match is_conversion(&e) {
+        true => SqlError::new(6602, 16, 2, format!("The error description is '{}'.", e.message)),
+        false => e,
+    })?;
     let documents = &mut call.core.xml_documents;
     if documents.len() >= MOST {
         return Err(low_memory());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, Look, SqlError, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, modules, pick, text};
 use catalog::{ColumnDef, Db, ModuleKind, TableDef};
@@ -185,7 +185,7 @@ impl UserColumns {
 }
 
 impl RowSource for UserColumns {
-    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
         let wanted = Wanted::new(&self.keep, &self.equal);
         while out.len() < PIECE

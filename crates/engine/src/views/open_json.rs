@@ -1,15 +1,17 @@
 //! OPENJSON: the members of an object or the elements of an array as rows. With a schema (WITH) the binder asks for the rows'
 //! texts alone and takes the columns out of them.
+//! Guarantee: the text is checked once and then walked through once, however many rows it has.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use catalog::Db;
-use expr::json::{self, Kind, Node, Path};
-use plan::view::Argument;
-use types::{Collation, DataType, Len, SqlError, Value};
+use expr::json::{self, Kind, Path, Walk};
+use plan::view::{Argument, PIECE, PIECE_BYTES};
+use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value};
 
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
+use super::view::all_of;
+use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
 use exec::state::SessionCore;
 
 /// OPENJSON(text [, path]), and what it is below a schema.
@@ -86,42 +88,108 @@ impl ViewDef for OpenJson {
 }
 
 impl SystemView for OpenJson {
-    fn rows(&self, _session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
-        let Some(text) = args.first().and_then(Value::as_str) else { return Ok(Vec::new()) };
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+        let keep: Vec<usize> = (0..self.columns.len()).collect();
+        all_of(self.open(session, db, args, &keep)?)
+    }
+
+    fn open(
+        &self,
+        session: &mut SessionCore,
+        _db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let none = || Ok(Box::new(JsonRows::default()) as Box<dyn RowSource>);
+        let Some(Value::Str(text)) = args.first() else { return none() };
         let path = match args.get(1) {
             None => "$",
             Some(Value::Str(path)) => path.as_str(),
-            Some(_) => return Ok(Vec::new()),
+            Some(_) => return none(),
         };
         let path = Path::parse(path, false)?;
-        match json::parse(text)?.at(&path.steps) {
-            None if path.strict => Err(json::no_property()),
-            None => Ok(Vec::new()),
+        let look = || session.check_cancel();
+        let node = match json::parse(text, &look)?.at(&path.steps, &look)? {
+            None if path.strict => return Err(json::no_property()),
+            None => return none(),
             Some(node) if !node.is_container() && path.strict => {
                 let text = "Value referenced by JSON path is not an array or object and cannot be opened with OPENJSON.";
-                Err(SqlError::new(13611, 16, 1, text))
+                return Err(SqlError::new(13611, 16, 1, text));
             }
-            Some(node) if self.whole => Ok(whole(node)),
-            Some(node) => Ok(listed(node)),
+            Some(node) => node,
+        };
+        let rest = match node.kind {
+            Kind::Object if self.whole => Rest::One(node.at..node.at + node.text.len()),
+            Kind::Object => Rest::Members(node.at + 1),
+            Kind::Array => Rest::Elements(node.at + 1),
+            _ => Rest::None,
+        };
+        let keep = keep.to_vec();
+        Ok(Box::new(JsonRows { text: text.clone(), rest, whole: self.whole, count: 0, keep }))
+    }
+}
+
+/// Where the next row is in the text.
+#[derive(Default)]
+enum Rest {
+    #[default]
+    None,
+    /// The whole object.
+    One(std::ops::Range<usize>),
+    Members(usize),
+    Elements(usize),
+}
+
+/// The rest of the rows: the text is walked through as they are asked for.
+#[derive(Default)]
+struct JsonRows {
+    text: CompactString,
+    rest: Rest,
+    /// Texts as they are written, nothing else.
+    whole: bool,
+    /// Rows that were given.
+    count: usize,
+    keep: Vec<usize>,
+}
+
+impl JsonRows {
+    /// The next row: key, value, type. It leaves the place of the one after it.
+    fn row(&mut self, look: Look<'_>) -> Result<Option<[Value; 3]>, SqlError> {
+        let text = self.text.as_str();
+        let (key, node) = match std::mem::take(&mut self.rest) {
+            Rest::None => return Ok(None),
+            Rest::One(place) => return Ok(Some([Value::Null, Value::str(&text[place]), Value::Null])),
+            Rest::Members(at) => {
+                let mut walk = Walk::resume(text, at, look);
+                let Some(member) = walk.member()? else { return Ok(None) };
+                self.rest = Rest::Members(walk.at());
+                (Value::str(json::unescaped(member.name, look)?), member.value)
+            }
+            Rest::Elements(at) => {
+                let mut walk = Walk::resume(text, at, look);
+                let Some(element) = walk.element()? else { return Ok(None) };
+                self.rest = Rest::Elements(walk.at());
+                (if self.whole { Value::Null } else { Value::str(self.count.to_string()) }, element)
+            }
+        };
+        self.count += 1;
+        let value = match node.is_container() || self.whole {
+            true => Value::str(node.text),
+            false => node.scalar(look)?.map_or(Value::Null, Value::str),
+        };
+        Ok(Some([key, value, Value::TinyInt(node.kind as u8)]))
+    }
+}
+
+impl RowSource for JsonRows {
+    fn next(&mut self, out: &mut ViewRows, look: Look<'_>) -> Result<bool, SqlError> {
+        out.clear();
+        let mut bytes = 0;
+        while out.len() < PIECE && bytes < PIECE_BYTES {
+            let Some(row) = self.row(look)? else { break };
+            bytes += row.iter().map(Value::heap_bytes).sum::<usize>();
+            out.push(self.keep.iter().map(|at| row[*at].clone()));
         }
-    }
-}
-
-fn whole(node: Node<'_>) -> Vec<Vec<Value>> {
-    let row = |node: Node<'_>| vec![Value::Null, Value::str(node.text)];
-    match node.kind {
-        Kind::Object => vec![row(node)],
-        _ => node.elements().map(row).collect(),
-    }
-}
-
-fn listed(node: Node<'_>) -> Vec<Vec<Value>> {
-    let row = |key: &str, value: Node<'_>| {
-        let text = if value.is_container() { Some(value.text.into()) } else { value.scalar() };
-        vec![Value::str(key), text.map_or(Value::Null, Value::str), Value::TinyInt(value.kind as u8)]
-    };
-    match node.kind {
-        Kind::Object => node.members().map(|m| row(&json::unescaped(m.name), m.value)).collect(),
-        _ => node.elements().enumerate().map(|(at, value)| row(&at.to_string(), value)).collect(),
+        Ok(!out.is_empty())
     }
 }

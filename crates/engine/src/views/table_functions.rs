@@ -8,12 +8,12 @@ use std::sync::{Arc, LazyLock};
 use catalog::Db;
 use parking_lot::Mutex;
 use plan::view::Argument;
-use types::{DataType, Decimal, Len, SqlError, Value};
+use types::{DataType, Decimal, Len, Look, SqlError, Value};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
 use exec::state::SessionCore;
-use plan::view::PIECE;
+use plan::view::{PIECE, PIECE_BYTES};
 
 /// GENERATE_SERIES and STRING_SPLIT as they are found by name.
 pub static GENERATE_SERIES: Series = Series { columns: &[("value", DataType::Int, true)] };
@@ -178,7 +178,7 @@ impl Numbers {
 }
 
 impl RowSource for Numbers {
-    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
         while let Some(n) = self.next
             && out.len() < PIECE
@@ -320,15 +320,18 @@ struct Parts {
 }
 
 impl RowSource for Parts {
-    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
+        let mut bytes = 0;
         while let Some((text, from)) = &mut self.rest
             && out.len() < PIECE
+            && bytes < PIECE_BYTES
         {
             let rest = &text[*from..];
             let end = rest.find(self.separator);
             self.done += 1;
             let part = Value::str(&rest[..end.unwrap_or(rest.len())]);
+            bytes += end.unwrap_or(rest.len());
             let whole = [part, Value::BigInt(self.done)];
             out.push(self.keep.iter().map(|at| whole[*at].clone()));
             match end {

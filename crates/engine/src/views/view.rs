@@ -4,7 +4,8 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use ::types::{SqlError, Value};
+use ::types::look::GO_ON;
+use ::types::{Look, SqlError, Value};
 
 use exec::state::SessionCore;
 use syntax::ast;
@@ -40,7 +41,7 @@ pub trait SystemView: ViewDef {
 /// All rows of a source, for views that are asked for them at once.
 pub(super) fn all_of(mut source: Box<dyn RowSource>) -> Rows {
     let (mut rows, mut piece) = (Vec::new(), ViewRows::default());
-    while source.next(&mut piece)? {
+    while source.next(&mut piece, GO_ON)? {
         rows.extend(piece.drain());
     }
     Ok(rows)
@@ -55,7 +56,7 @@ pub(super) fn session_of(session: &mut dyn Any) -> Result<&mut SessionCore, SqlE
 struct Made(std::vec::IntoIter<Vec<Value>>);
 
 impl RowSource for Made {
-    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
         self.0.by_ref().take(PIECE).for_each(|row| out.push(row));
         Ok(!out.is_empty())

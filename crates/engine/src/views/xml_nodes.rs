@@ -1,14 +1,18 @@
 //! nodes() and OPENXML: a row for each node that a query gives of an xml value, or of a document that the session has prepared. The
 //! binder makes calls of them, no text can name them.
+//! Guarantee: a node's value is made when its row is asked for.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use catalog::Db;
+use expr::functions::xml;
 use plan::bind::xml::{NODES, PREPARED};
-use types::{DataType, SqlError, Value};
+use plan::view::{PIECE, PIECE_BYTES};
+use types::{DataType, Look, SqlError, Value};
 
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef};
+use super::view::all_of;
+use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
 use exec::state::SessionCore;
 
 /// Arguments: the document (its number, where it is prepared), the query, what it asks of the statement.
@@ -52,7 +56,21 @@ impl ViewDef for Nodes {
 }
 
 impl SystemView for Nodes {
-    fn rows(&self, session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+        all_of(self.open(session, db, args, &[0])?)
+    }
+
+    fn open(
+        &self,
+        session: &mut SessionCore,
+        _db: &Arc<Db>,
+        args: &[Value],
+        keep: &[usize],
+    ) -> Result<Box<dyn RowSource>, SqlError> {
+        let known = session.parsed.clone();
+        let find = |args: &[Value], session: &SessionCore| {
+            xml::Nodes::new(args, known.as_ref(), &|| session.check_cancel())
+        };
         let nodes = match args {
             [handle, rest @ ..] if self.prepared => {
                 let number = handle.as_i64().unwrap_or(0);
@@ -64,10 +82,35 @@ impl SystemView for Nodes {
                 };
                 let mut all = vec![Value::str(document)];
                 all.extend_from_slice(rest);
-                expr::functions::xml::nodes(&all)?
+                find(&all, session)?
             }
-            args => expr::functions::xml::nodes(args)?,
+            args => find(args, session)?,
         };
-        Ok(nodes.into_iter().map(|node| vec![node]).collect())
+        if let Some(parsed) = nodes.parsed()
+            && known.is_none_or(|known| !Arc::ptr_eq(&known, parsed))
+        {
+            session.keep_document(parsed);
+        }
+        Ok(Box::new(NodeRows { nodes, width: keep.len() }))
+    }
+}
+
+/// The rest of the nodes.
+struct NodeRows {
+    nodes: xml::Nodes,
+    /// 1, or 0 where nobody looks at the column.
+    width: usize,
+}
+
+impl RowSource for NodeRows {
+    fn next(&mut self, out: &mut ViewRows, look: Look<'_>) -> Result<bool, SqlError> {
+        out.clear();
+        let mut bytes = 0;
+        while out.len() < PIECE && bytes < PIECE_BYTES {
+            let Some(node) = self.nodes.next(look)? else { break };
+            bytes += node.heap_bytes();
+            out.push((0..self.width).map(|_| node.clone()));
+        }
+        Ok(!out.is_empty())
     }
 }

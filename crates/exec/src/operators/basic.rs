@@ -91,7 +91,7 @@ impl Operator for View {
         self.rows.clear();
         while self.rows.is_empty() {
             rt.check_cancel()?;
-            if !source.next(&mut self.rows)? {
+            if !source.next(&mut self.rows, &|| rt.check_cancel())? {
                 return Ok(false);
             }
         }

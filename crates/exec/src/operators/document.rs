@@ -45,7 +45,7 @@ impl Document {
                 let most = row.iter().filter(large).map(|value| document.most_bytes(value)).sum();
                 let mut held = Held::default();
                 held.add(most, rt)?;
-                let written = document.row(&mut writer, row);
+                let written = document.row(&mut writer, row, &|| rt.check_cancel());
                 held.release(rt);
                 written?;
                 if writer.len() >= taken + LARGE {

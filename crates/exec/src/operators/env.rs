@@ -1,8 +1,10 @@
 //! What the expressions of a statement ask of its run.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use expr::functions::xml::Parsed;
 use expr::random::Random;
 use expr::{Env, QuantifiedExpr, Routine, SubRef};
 use types::{Dialect, SqlError, Value};
@@ -69,6 +71,14 @@ impl Env for Rt<'_, '_> {
 
     fn release(&mut self, bytes: usize) {
         self.ctx.session.values.give(bytes);
+    }
+
+    fn document(&self) -> Option<&Arc<Parsed>> {
+        self.ctx.session.parsed.as_ref()
+    }
+
+    fn keep_document(&mut self, parsed: &Arc<Parsed>) {
+        self.ctx.session.keep_document(parsed);
     }
 
     fn host(&mut self) -> Option<&mut dyn Any> {

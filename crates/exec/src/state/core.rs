@@ -22,7 +22,7 @@ use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::cursors::{Cursors, SharedCursors};
 use super::handles::Handles;
-use super::holdings::Holdings;
+use super::holdings::{Holding, Holdings};
 use super::profile::Profile;
 use super::scans::Scans;
 use super::transactions::Transactions;
@@ -34,6 +34,7 @@ use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
 use expr::functions::math::random_bits;
+use expr::functions::xml::Parsed;
 use expr::random::Random;
 use plan::bind::env::TempTables;
 use plan::bind::set_options::CurrentOptions;
@@ -247,6 +248,9 @@ impl PointRoom {
     }
 }
 
+/// Bytes of a document that a session keeps for the next statement.
+const MOST_PARSED: usize = 16 << 20;
+
 /// Bytes of a value that a session keeps for the next one.
 const MOST_KEPT: usize = 1 << 10;
 
@@ -329,6 +333,8 @@ pub struct SessionCore {
     pub holdings: Holdings,
     /// Charged for large values that expressions work with.
     pub values: Reservation,
+    /// The document that a method of xml has read last.
+    pub parsed: Option<Arc<Parsed>>,
     /// What a statement works in that reads or changes one row.
     pub point: Option<Box<PointRoom>>,
     /// Client's names, for APP_NAME(), HOST_NAME(), SUSER_SNAME().
@@ -407,6 +413,7 @@ impl SessionCore {
             scans: None,
             kept_bindings: None,
             values,
+            parsed: None,
             holdings,
             point: None,
             app_name: names.app,
@@ -581,6 +588,25 @@ impl SessionCore {
             return Err(catalog::errors::cancelled());
         }
         memory::meter::check().map_err(|_| catalog::errors::out_of_memory())
+    }
+
+    /// Keeps a document that was read, in the place of the one before, if there is memory for it.
+    pub fn keep_document(&mut self, parsed: &Arc<Parsed>) {
+        self.parsed = None;
+        let kept = self.holdings.set(Holding::ParsedDocument, 0);
+        debug_assert!(kept.is_ok(), "less is always granted");
+        if self.holdings.set(Holding::ParsedDocument, parsed.heap_bytes()).is_ok() {
+            self.parsed = Some(parsed.clone());
+        }
+    }
+
+    /// A statement has ended: a large document is not kept for the next one.
+    #[inline]
+    pub fn drop_large_document(&mut self) {
+        if self.parsed.is_some() && self.holdings.of(Holding::ParsedDocument) > MOST_PARSED {
+            self.parsed = None;
+            self.holdings.remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
+        }
     }
 
     /// A statement ended well.

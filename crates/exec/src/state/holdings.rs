@@ -27,10 +27,12 @@ pub enum Holding {
     ApplicationLocks,
     /// Savepoints, and what definitions were before the transaction changed them.
     Transaction,
+    /// The tree of the document that a method of xml has read last.
+    ParsedDocument,
 }
 
 /// How many kinds there are.
-const KINDS: usize = 5;
+const KINDS: usize = 6;
 
 /// What a session keeps.
 #[derive(Debug)]

@@ -207,6 +207,7 @@ impl SessionCore {
         if self.transactions.in_function > 0 {
             return result;
         }
+        self.drop_large_document();
         let result = match result {
             Ok(value) => self.acknowledge().map(|()| value),
             Err(e) => Err(e),

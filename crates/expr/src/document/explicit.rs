@@ -1,9 +1,9 @@
 //! FOR XML EXPLICIT: each row says which element it is and in which one it stands; the names of the columns say what their values are
 //! in it.
 
-use types::{SqlError, Value};
+use types::{Look, SqlError, Value};
 
-use super::xml::{escaped, rooted, value_text};
+use super::xml::{escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
 
 /// The elements that rows may be. The rows' first two columns are the number of the row's element and of the one around it.
@@ -49,7 +49,7 @@ pub enum ExplicitKind {
 }
 
 impl XmlExplicit {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
+    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
         let number = row.first().and_then(Value::as_i64).filter(|number| *number > 0);
         let number = number.ok_or_else(|| {
             error(
@@ -74,7 +74,7 @@ impl XmlExplicit {
             *start = false;
             writer.out.push('>');
         }
-        self.open(writer, tag, depth == 0, row)
+        self.open(writer, tag, depth == 0, row, look)
     }
 
     fn place(&self, id: i64) -> Option<usize> {
@@ -111,7 +111,14 @@ impl XmlExplicit {
         }
     }
 
-    fn open(&self, writer: &mut Writer, at: usize, outermost: bool, row: &[Value]) -> Result<(), SqlError> {
+    fn open(
+        &self,
+        writer: &mut Writer,
+        at: usize,
+        outermost: bool,
+        row: &[Value],
+        look: Look<'_>,
+    ) -> Result<(), SqlError> {
         let tag = &self.tags[at];
         let out = &mut writer.out;
         out.push('<');
@@ -124,13 +131,13 @@ impl XmlExplicit {
             let value = &row[column.column.at];
             if !value.is_null() {
                 out.push_str(&format!(" {}=\"", column.name));
-                escaped(&value_text(value, column.column.ty)?, true, out);
+                escape(&value_text(value, column.column.ty, look)?, true, out, look)?;
                 out.push('"');
             }
         }
         let mut body = String::new();
         for column in tag.columns.iter().filter(|column| !attribute(column)) {
-            write(column, &row[column.column.at], &mut body)?;
+            write(column, &row[column.column.at], &mut body, look)?;
         }
         writer.open.push((at, body.is_empty()));
         if !body.is_empty() {
@@ -147,7 +154,7 @@ impl XmlExplicit {
 }
 
 /// Writes a value that is no attribute.
-fn write(column: &ExplicitColumn, value: &Value, out: &mut String) -> Result<(), SqlError> {
+fn write(column: &ExplicitColumn, value: &Value, out: &mut String, look: Look<'_>) -> Result<(), SqlError> {
     let name = &column.name;
     if value.is_null() {
         if column.kind == ExplicitKind::Nil {
@@ -158,7 +165,7 @@ fn write(column: &ExplicitColumn, value: &Value, out: &mut String) -> Result<(),
     if column.kind == ExplicitKind::Hide {
         return Ok(());
     }
-    let text = value_text(value, column.column.ty)?;
+    let text = value_text(value, column.column.ty, look)?;
     if column.kind == ExplicitKind::Cdata {
         // What would end the section begins another.
         out.push_str(&format!("<![CDATA[{}]]>", text.replace("]]>", "]]]]><![CDATA[>")));
@@ -169,7 +176,7 @@ fn write(column: &ExplicitColumn, value: &Value, out: &mut String) -> Result<(),
     }
     match column.kind == ExplicitKind::Xml || column.column.raw {
         true => out.push_str(&text),
-        false => escaped(&text, false, out),
+        false => escape(&text, false, out, look)?,
     }
     if !name.is_empty() {
         out.push_str(&format!("</{name}>"));

@@ -1,6 +1,7 @@
 //! FOR JSON: objects of a row (PATH), or objects within objects by table (AUTO).
 
-use types::{SqlError, Value};
+use types::look::GO_ON;
+use types::{Look, SqlError, Value};
 
 use super::{DocumentColumn, Writer};
 use crate::json::{value_text, write_string};
@@ -57,7 +58,7 @@ impl JsonLevel {
 }
 
 impl JsonDocument {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
+    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
         let last = self.levels.len() - 1;
         let changed =
             writer.changed(row, self.levels[..last].iter().map(JsonLevel::columns).chain([Vec::new()]));
@@ -68,12 +69,12 @@ impl JsonDocument {
         for (number, level) in self.levels.iter().enumerate().skip(changed) {
             writer.out.push('{');
             let mut some = false;
-            self.members(&level.members, row, &mut some, &mut writer.out)?;
+            self.members(&level.members, row, &mut some, (&mut writer.out, look))?;
             if let Some(next) = self.levels.get(number + 1) {
                 if some {
                     writer.out.push(',');
                 }
-                write_string(&next.name, &mut writer.out);
+                write_string(&next.name, &mut writer.out, look)?;
                 writer.out.push_str(":[");
             }
         }
@@ -95,25 +96,25 @@ impl JsonDocument {
         members: &[JsonMember],
         row: &[Value],
         some: &mut bool,
-        out: &mut String,
+        (out, look): (&mut String, Look<'_>),
     ) -> Result<(), SqlError> {
         for member in members {
             let before = out.len();
             if *some {
                 out.push(',');
             }
-            write_string(member.name(), out);
+            write_string(member.name(), out, look)?;
             out.push(':');
             let written = match member {
                 JsonMember::Value { column, .. } => {
                     let value = &row[column.at];
-                    value_text(value, column.ty, column.raw, out)?;
+                    value_text(value, column.ty, column.raw, out, look)?;
                     self.nulls || !value.is_null()
                 }
                 JsonMember::Object { members, .. } => {
                     let mut any = false;
                     out.push('{');
-                    self.members(members, row, &mut any, out)?;
+                    self.members(members, row, &mut any, (out, look))?;
                     out.push('}');
                     any
                 }
@@ -129,17 +130,19 @@ impl JsonDocument {
 
     pub(super) fn finish(&self, mut writer: Writer) -> String {
         self.close(&mut writer, 0);
-        let body = if self.wrapper { format!("[{}]", writer.out) } else { writer.out };
-        match &self.root {
-            None => body,
-            Some(root) => {
-                let mut out = String::from("{");
-                write_string(root, &mut out);
-                out.push(':');
-                out.push_str(&body);
-                out.push('}');
-                out
-            }
+        // It may be long: nothing of it is copied.
+        let mut before = String::new();
+        if let Some(root) = &self.root {
+            before.push('{');
+            // A name is short: it does not look.
+            let _ = write_string(root, &mut before, GO_ON);
+            before.push(':');
         }
+        before.push_str(if self.wrapper { "[" } else { "" });
+        let mut out = writer.out;
+        out.insert_str(0, &before);
+        out.push_str(if self.wrapper { "]" } else { "" });
+        out.push_str(if self.root.is_some() { "}" } else { "" });
+        out
     }
 }

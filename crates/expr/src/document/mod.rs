@@ -13,7 +13,7 @@ pub use json::{JsonDocument, JsonLevel, JsonMember};
 pub use xml::{XmlDocument, XmlLevel, declarations, escaped, xml_name};
 pub use xml_path::{Leaf, PathColumn, XmlPath};
 
-use types::{Collation, DataType, SqlError, Value};
+use types::{Collation, DataType, Look, SqlError, Value};
 
 use crate::eval::order_of;
 use crate::large::{GrowingText, too_long, xml_too_long};
@@ -55,12 +55,12 @@ impl Document {
     /// # Errors
     /// Those of conversions; 7119 (JSON), 6365 (XML) when the text becomes longer than a value may
     /// be.
-    pub fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
+    pub fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
         match self {
-            Document::Json(json) => json.row(writer, row)?,
-            Document::Xml(xml) => xml.row(writer, row)?,
-            Document::Path(path) => path.row(writer, row)?,
-            Document::Explicit(explicit) => explicit.row(writer, row)?,
+            Document::Json(json) => json.row(writer, row, look)?,
+            Document::Xml(xml) => xml.row(writer, row, look)?,
+            Document::Path(path) => path.row(writer, row, look)?,
+            Document::Explicit(explicit) => explicit.row(writer, row, look)?,
         }
         writer.rows += 1;
         match (writer.length.fits(&writer.out), self) {

@@ -1,7 +1,8 @@
 //! FOR XML RAW and AUTO: elements of rows, or elements within elements by table; and how values and names are written in XML.
 
 use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
+use types::look::pieces;
+use types::{DataType, Len, Look, SqlError, Value};
 
 use super::{DocumentColumn, Writer};
 use crate::json::base64;
@@ -33,7 +34,7 @@ pub struct XmlLevel {
 }
 
 impl XmlDocument {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
+    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
         let last = self.levels.len() - 1;
         let columns = self.levels[..last].iter().map(|level| level.columns.iter().map(|(_, c)| c).collect());
         let changed = writer.changed(row, columns.chain([Vec::new()]));
@@ -41,7 +42,7 @@ impl XmlDocument {
             self.close(writer, changed);
         }
         for (number, level) in self.levels.iter().enumerate().skip(changed) {
-            self.open(writer, level, number == 0, number < last, row)?;
+            self.open(writer, level, (number == 0, number < last), row, look)?;
         }
         Ok(())
     }
@@ -51,9 +52,9 @@ impl XmlDocument {
         &self,
         writer: &mut Writer,
         level: &XmlLevel,
-        outermost: bool,
-        inner: bool,
+        (outermost, inner): (bool, bool),
         row: &[Value],
+        look: Look<'_>,
     ) -> Result<(), SqlError> {
         let out = &mut writer.out;
         let named = !level.name.is_empty();
@@ -74,7 +75,7 @@ impl XmlDocument {
                     Value::Str(text) if column.raw => body.push_str(&format!("<{name}>{text}</{name}>")),
                     value => {
                         out.push_str(&format!(" {name}=\""));
-                        escaped(&value_text(value, column.ty)?, true, out);
+                        escape(&value_text(value, column.ty, look)?, true, out, look)?;
                         out.push('"');
                     }
                 }
@@ -95,17 +96,14 @@ impl XmlDocument {
                 }
                 continue;
             }
-            let before = body.len();
+            body.push('<');
+            body.push_str(name);
+            body.push('>');
             match value.as_str() {
                 Some(text) if column.raw => body.push_str(text),
-                _ => escaped(&value_text(value, column.ty)?, false, &mut body),
+                _ => escape(&value_text(value, column.ty, look)?, false, &mut body, look)?,
             }
-            if body.len() == before {
-                body.push_str(&format!("<{name}></{name}>"));
-            } else {
-                body.insert_str(before, &format!("<{name}>"));
-                body.push_str(&format!("</{name}>"));
-            }
+            body.push_str(&format!("</{name}>"));
         }
         match (named, body.is_empty() && !inner) {
             (false, _) => out.push_str(&body),
@@ -137,10 +135,12 @@ impl XmlDocument {
 
 /// The text in its root element.
 pub(super) fn rooted(body: String, root: Option<&str>, declared: &str) -> String {
-    match root {
-        None => body,
-        Some(root) => format!("<{root}{declared}>{body}</{root}>"),
-    }
+    let Some(root) = root else { return body };
+    // It may be long: nothing of it is copied.
+    let mut out = body;
+    out.insert_str(0, &format!("<{root}{declared}>"));
+    out.push_str(&format!("</{root}>"));
+    out
 }
 
 /// What the outermost elements declare: the namespaces of WITH XMLNAMESPACES, each a prefix and a URI, the last one first; `nil`: the
@@ -162,7 +162,7 @@ pub fn declarations<'n>(
 }
 
 /// A value as XML writes it, nothing escaped yet.
-pub(super) fn value_text(value: &Value, ty: DataType) -> Result<String, SqlError> {
+pub(super) fn value_text(value: &Value, ty: DataType, look: Look<'_>) -> Result<String, SqlError> {
     let (value, ty) = match ty {
         DataType::SqlVariant => {
             let (value, ty, _) = types::variant::parts(value);
@@ -173,7 +173,17 @@ pub(super) fn value_text(value: &Value, ty: DataType) -> Result<String, SqlError
     let text = |style| convert(value, ty, DataType::NVarChar(Len::Max), style, Mode::Explicit);
     Ok(match value {
         Value::Str(text) => text.to_string(),
-        Value::Bytes(bytes) => base64(bytes),
+        Value::Bytes(bytes) => {
+            // Whole groups of three bytes.
+            let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+            for (at, piece) in bytes.chunks(48 << 10).enumerate() {
+                if at > 0 {
+                    look()?;
+                }
+                out.push_str(&base64(piece));
+            }
+            out
+        }
         _ => {
             let style = match value {
                 Value::Float(_) | Value::Money(_) | Value::SmallMoney(_) => 2,
@@ -189,17 +199,34 @@ pub(super) fn value_text(value: &Value, ty: DataType) -> Result<String, SqlError
 
 /// Appends text with what XML needs escaped; more of it in attributes.
 pub fn escaped(text: &str, attribute: bool, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' if attribute => out.push_str("&quot;"),
-            '\t' | '\n' if !attribute => out.push(c),
-            c if c < ' ' => out.push_str(&format!("&#x{:02X};", c as u32)),
-            c => out.push(c),
-        }
+    let mut written = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let code;
+        let reference = match byte {
+            b'&' => "&amp;",
+            b'<' => "&lt;",
+            b'>' => "&gt;",
+            b'"' if attribute => "&quot;",
+            b'\t' | b'\n' if !attribute => continue,
+            0..b' ' => {
+                code = format!("&#x{byte:02X};");
+                &code
+            }
+            _ => continue,
+        };
+        out.push_str(&text[written..at]);
+        out.push_str(reference);
+        written = at + 1;
     }
+    out.push_str(&text[written..]);
+}
+
+/// [`escaped`] for a text that may be long.
+pub(super) fn escape(text: &str, attribute: bool, out: &mut String, look: Look<'_>) -> Result<(), SqlError> {
+    for piece in pieces(text, look) {
+        escaped(piece?, attribute, out);
+    }
+    Ok(())
 }
 
 fn starts_name(c: char) -> bool {

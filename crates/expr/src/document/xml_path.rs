@@ -1,8 +1,8 @@
 //! FOR XML PATH: column names are paths that say where a value stands in its row's element.
 
-use types::{SqlError, Value};
+use types::{Look, SqlError, Value};
 
-use super::xml::{continues_name, escaped, rooted, value_text};
+use super::xml::{continues_name, escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
 
 /// The options and the columns.
@@ -140,7 +140,7 @@ impl<'p> Open<'p> {
 }
 
 impl XmlPath {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value]) -> Result<(), SqlError> {
+    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
         let out = &mut writer.out;
         let mut open = Open { steps: Vec::new(), tag: false };
         if !self.row.is_empty() {
@@ -166,7 +166,7 @@ impl XmlPath {
             }
             let moved = open.go_to(base, &path.steps, out);
             let follows_data = std::mem::take(&mut writer.after_data) && !moved;
-            write_leaf(path, value, follows_data, &mut open, out)?;
+            write_leaf(path, value, follows_data, &mut open, (&mut *out, look))?;
             writer.after_data = path.leaf == Leaf::Data;
         }
         open.close_to(0, out);
@@ -186,16 +186,16 @@ fn write_leaf(
     value: &Value,
     follows_data: bool,
     open: &mut Open<'_>,
-    out: &mut String,
+    (out, look): (&mut String, Look<'_>),
 ) -> Result<(), SqlError> {
     if let Leaf::Attribute(name) = &path.leaf {
         out.push_str(&format!(" {name}=\""));
-        escaped(&value_text(value, path.column.ty)?, true, out);
+        escape(&value_text(value, path.column.ty, look)?, true, out, look)?;
         out.push('"');
         return Ok(());
     }
     open.end_tag(out);
-    let text = value_text(value, path.column.ty)?;
+    let text = value_text(value, path.column.ty, look)?;
     match &path.leaf {
         Leaf::Comment => out.push_str(&format!("<!--{text}-->")),
         Leaf::Instruction(target) => out.push_str(&format!("<?{target} {text}?>")),
@@ -203,7 +203,10 @@ fn write_leaf(
             if follows_data && path.leaf == Leaf::Data {
                 out.push(' ');
             }
-            if path.column.raw { out.push_str(&text) } else { escaped(&text, false, out) }
+            match path.column.raw {
+                true => out.push_str(&text),
+                false => escape(&text, false, out, look)?,
+            }
         }
     }
     Ok(())

@@ -3,9 +3,9 @@
 
 use super::{ArgRule, CallCx, Function, Stability, invalid_argument};
 use crate::Expr;
-use crate::eval::compare_values;
+use crate::eval::ordered;
 use std::cmp::Ordering;
-use types::convert::{Mode, convert_with, depends_on_dialect};
+use types::convert::{How, Mode, convert_by, depends_on_dialect};
 use types::{DataType, Dialect, SqlError, Value, common_type};
 
 const fn f(name: &'static str, result: super::ResultRule, eval: super::Eval) -> Function {
@@ -49,8 +49,11 @@ fn best(args: &[Value], cx: &mut CallCx<'_>, wanted: Ordering) -> Result<Value, 
     for (value, ty) in args.iter().zip(cx.types) {
         let dates = depends_on_dialect(*ty, cx.ty);
         let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
-        let value = convert_with(value, *ty, cx.ty, 0, Mode::Implicit, dialect, cx.collation.code_page())?;
-        let better = match compare_values(&value, &best, cx.collation) {
+        let look = cx.look();
+        let page = cx.collation.code_page();
+        let how = How { style: 0, mode: Mode::Implicit, dialect, page, look: &look };
+        let value = convert_by(value, *ty, cx.ty, &how)?;
+        let better = match ordered(&value, &best, cx.collation, &*cx.rt)? {
             Some(order) => order == wanted,
             None => best.is_null(),
         };

@@ -3,10 +3,11 @@
 use super::math::random_bits;
 use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg};
 use crate::Expr;
+use crate::large::{LARGE, is_conversion};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-use types::convert::{Mode, convert, convert_with, depends_on_dialect};
+use types::convert::{How, Mode, convert, convert_by, depends_on_dialect};
 use types::{DataType, Dialect, SqlError, Value};
 
 const fn f(
@@ -64,9 +65,10 @@ fn styled(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let style = i32::try_from(style).unwrap_or(i32::MAX);
     let dates = depends_on_dialect(cx.types[0], cx.ty);
     let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
-    match convert_with(&args[0], cx.types[0], cx.ty, style, Mode::Explicit, dialect, cx.collation.code_page())
-    {
-        Err(error) if int_arg(args, 3) != 0 && error.severity <= 16 => Ok(Value::Null),
+    let look = cx.look();
+    let how = How { style, mode: Mode::Explicit, dialect, page: cx.collation.code_page(), look: &look };
+    match convert_by(&args[0], cx.types[0], cx.ty, &how) {
+        Err(error) if int_arg(args, 3) != 0 && is_conversion(&error) => Ok(Value::Null),
         result => result,
     }
 }
@@ -75,6 +77,8 @@ fn isnumeric(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (value, ty) = (&args[0], cx.types[0]);
     let numeric = match value {
         Value::Null => false,
+        // No number is so long.
+        Value::Str(text) if text.len() >= LARGE && text.trim().len() >= LARGE => false,
         Value::Str(_) => {
             [DataType::Float, DataType::Money]
                 .iter()

@@ -4,6 +4,7 @@ use super::{
     ArgRule as A, CallCx, Function, Stability, bigint, first_type, int, int_arg, nvarchar_4000, text_arg,
 };
 use crate::Expr;
+use crate::large::LARGE;
 use types::datetime::{self, DatePart, Moment};
 use types::{DataType, SqlError, Value};
 
@@ -194,6 +195,8 @@ fn isdate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let sound = match value {
         Value::Null => false,
         Value::DateTime { .. } | Value::SmallDateTime { .. } => true,
+        // No date is so long.
+        Value::Str(text) if text.len() >= LARGE => false,
         Value::Str(_) => {
             let to = DataType::DateTime;
             types::convert_in(value, ty, to, 0, types::Mode::Explicit, cx.rt.dialect()?).is_ok()

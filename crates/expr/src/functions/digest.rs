@@ -10,14 +10,15 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
-use types::convert::{Mode, convert_with};
-use types::{Collation, DataType, Dialect, Len, SqlError, Value};
+use types::convert::{How, Mode, convert_by};
+use types::look::{byte_pieces, pieces};
+use types::{Collation, DataType, Len, Look, SqlError, Value};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, invalid_argument, text_arg};
 use crate::Expr;
 use crate::json::{base64, from_base64};
 use crate::key::ValueKey;
-use crate::large::{LONGEST, too_long};
+use crate::large::{LONGEST, Steps, too_long};
 
 const fn f(
     name: &'static str,
@@ -55,34 +56,48 @@ pub const FUNCTIONS: &[Function] = &[
 ];
 
 fn checksum(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let look = cx.look();
     let one = |(value, ty): (&Value, &DataType)| match value {
         Value::Str(text) if !ty.is_unicode() && cx.collation.is_dictionary() => {
             let fold = cx.collation.is_case_insensitive();
-            rotated(text.trim_end_matches(' ').chars().map(|c| dictionary_code(c, fold)))
+            of_text(text.trim_end_matches(' '), |c| dictionary_code(c, fold), &look)
         }
-        other => of_value(other, *ty, cx.collation),
+        other => of_value(other, *ty, cx.collation, &look),
     };
-    Ok(Value::Int(combined(args.iter().zip(cx.types).map(one))))
+    combined(args.iter().zip(cx.types).map(one))
 }
 
 fn binary_checksum(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let look = cx.look();
     let one = |(value, ty): (&Value, &DataType)| match value {
         Value::Str(text) if !ty.is_unicode() => {
             let byte = |c| u32::from(types::codepage::encode_char(c).unwrap_or(b'?'));
-            rotated(text.trim_end_matches(' ').chars().map(byte))
+            of_text(text.trim_end_matches(' '), byte, &look)
         }
-        other => of_value(other, *ty, Collation::BIN2),
+        other => of_value(other, *ty, Collation::BIN2, &look),
     };
-    Ok(Value::Int(combined(args.iter().zip(cx.types).map(one))))
+    combined(args.iter().zip(cx.types).map(one))
 }
 
 /// Each argument shifts what came before it by four bits around.
-fn combined(sums: impl Iterator<Item = u32>) -> i32 {
-    rotated(sums) as i32
+fn combined(sums: impl Iterator<Item = Result<u32, SqlError>>) -> Result<Value, SqlError> {
+    let mut whole = 0;
+    for sum in sums {
+        whole = rotated(whole, [sum?].into_iter());
+    }
+    Ok(Value::Int(whole as i32))
 }
 
-fn rotated(codes: impl Iterator<Item = u32>) -> u32 {
-    codes.fold(0u32, |sum, code| sum.rotate_left(4) ^ code)
+fn rotated(start: u32, codes: impl Iterator<Item = u32>) -> u32 {
+    codes.fold(start, |sum, code| sum.rotate_left(4) ^ code)
+}
+
+fn of_text(text: &str, code: impl Fn(char) -> u32, look: Look<'_>) -> Result<u32, SqlError> {
+    let mut sum = 0;
+    for piece in pieces(text, look) {
+        sum = rotated(sum, piece?.chars().map(&code));
+    }
+    Ok(sum)
 }
 
 /// The place of a character in the default collation's order, as CHECKSUM counts it: symbols, digits, letters without case.
@@ -108,29 +123,37 @@ fn dictionary_code(c: char, fold: bool) -> u32 {
     }
 }
 
-fn of_value(value: &Value, ty: DataType, collation: Collation) -> u32 {
-    match value {
+fn of_value(value: &Value, ty: DataType, collation: Collation, look: Look<'_>) -> Result<u32, SqlError> {
+    Ok(match value {
         Value::Null => i32::MAX as u32,
         Value::BigInt(n) => (*n as u32) ^ if *n < 0 { !((*n >> 32) as u32) } else { (*n >> 32) as u32 },
         Value::Bytes(bytes) if ty.is_binary() => {
             let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
-            rotated(bytes[..end].iter().map(|b| u32::from(*b)))
+            let mut sum = 0;
+            for piece in byte_pieces(&bytes[..end], look) {
+                sum = rotated(sum, piece?.iter().map(|b| u32::from(*b)));
+            }
+            sum
         }
         other => match other.as_i64() {
             Some(n) => n as u32,
             None => {
                 let key = ValueKey::new(other, collation);
                 let step = |h: u32, b: &u8| (h ^ u32::from(*b)).wrapping_mul(0x0100_0193);
-                key.bytes().iter().fold(0x811c_9dc5, step)
+                let mut sum = 0x811c_9dc5;
+                for piece in byte_pieces(key.bytes(), look) {
+                    sum = piece?.iter().fold(sum, step);
+                }
+                sum
             }
         },
-    }
+    })
 }
 
 /// A string's stored bytes; binary as it is.
 fn bytes_of(value: &Value, ty: DataType, cx: &CallCx<'_>) -> Result<Value, SqlError> {
-    let (to, page) = (DataType::VarBinary(Len::Max), cx.collation.code_page());
-    convert_with(value, ty, to, 0, Mode::Explicit, Dialect::DEFAULT, page)
+    let how = How { page: cx.collation.code_page(), look: &cx.look(), ..How::new(0, Mode::Explicit) };
+    convert_by(value, ty, DataType::VarBinary(Len::Max), &how)
 }
 
 /// NULL for an algorithm that does not exist.
@@ -138,10 +161,10 @@ fn hashbytes(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let input = bytes_of(&args[1], cx.types[1], cx)?;
     let input = input.as_bytes().unwrap_or_default();
     Ok(match text_arg(args, 0).trim_end().to_ascii_uppercase().as_str() {
-        "MD5" => Value::bytes(md5::Md5::digest(input).to_vec()),
-        "SHA" | "SHA1" => Value::bytes(Sha1::digest(input).to_vec()),
-        "SHA2_256" => Value::bytes(Sha256::digest(input).to_vec()),
-        "SHA2_512" => Value::bytes(Sha512::digest(input).to_vec()),
+        "MD5" => digest::<md5::Md5>(input, cx)?,
+        "SHA" | "SHA1" => digest::<Sha1>(input, cx)?,
+        "SHA2_256" => digest::<Sha256>(input, cx)?,
+        "SHA2_512" => digest::<Sha512>(input, cx)?,
         name @ ("MD2" | "MD4") => {
             let text = format!("HASHBYTES with {name} is not supported in this version of Ringwood.");
             return Err(SqlError::new(40517, 16, 1, text));
@@ -150,12 +173,23 @@ fn hashbytes(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     })
 }
 
+fn digest<D: Digest>(input: &[u8], cx: &CallCx<'_>) -> Result<Value, SqlError> {
+    let mut digest = D::new();
+    for piece in byte_pieces(input, &cx.look()) {
+        digest.update(piece?);
+    }
+    Ok(Value::bytes(digest.finalize().to_vec()))
+}
+
 /// GZIP.
 fn compress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let input = bytes_of(&args[0], cx.types[0], cx)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    let packed = encoder.write_all(input.as_bytes().unwrap_or_default()).and_then(|()| encoder.finish());
-    packed.map(Value::bytes).map_err(|error| SqlError::internal(format!("COMPRESS: {error}")))
+    let failed = |error| SqlError::internal(format!("COMPRESS: {error}"));
+    for piece in byte_pieces(input.as_bytes().unwrap_or_default(), &cx.look()) {
+        encoder.write_all(piece?).map_err(failed)?;
+    }
+    encoder.finish().map(Value::bytes).map_err(failed)
 }
 
 /// varchar(8000), or (max) where the text may be longer: of 6,001 bytes it is. Error: 8116.
@@ -178,11 +212,20 @@ fn base64_bytes_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlErro
 fn base64_encode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let bytes = args[0].as_bytes().unwrap_or_default();
     cx.makes(bytes.len().div_ceil(3) * 4 * 2)?;
-    let mut text = base64(bytes);
-    if args.get(1).and_then(Value::as_i64).is_some_and(|flag| flag != 0) {
-        text = text.trim_end_matches('=').replace('+', "-").replace('/', "_");
+    let of_url = args.get(1).and_then(Value::as_i64).is_some_and(|flag| flag != 0);
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    // Whole groups of three bytes.
+    for piece in bytes.chunks(48 << 10) {
+        if !text.is_empty() {
+            cx.rt.check_cancel()?;
+        }
+        let piece = base64(piece);
+        match of_url {
+            true => text.push_str(&piece.trim_end_matches('=').replace('+', "-").replace('/', "_")),
+            false => text.push_str(&piece),
+        }
     }
-    Ok(Value::str(&text))
+    Ok(Value::Str(text.into()))
 }
 
 /// Takes both alphabets, padded or not. Error: 9803, with state 20 for another character, 21 for a length that no bytes have, 23 for
@@ -193,7 +236,10 @@ fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     cx.makes(text.len())?;
     let mut digits = String::with_capacity(text.len() + 3);
     let mut padding = 0;
+    let look = cx.look();
+    let mut steps = Steps::new(&look);
     for c in text.chars() {
+        steps.step(1)?;
         match c {
             '\n' | '\r' | '\t' | ' ' => {}
             '=' => padding += 1,
@@ -210,7 +256,7 @@ fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     while !digits.len().is_multiple_of(4) {
         digits.push('=');
     }
-    match from_base64(&digits) {
+    match from_base64(&digits, &look)? {
         Some(bytes) => Ok(Value::bytes(bytes)),
         // One digit alone is no byte.
         None => fails(21),
@@ -223,6 +269,7 @@ fn decompress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut decoder = MultiGzDecoder::new(input.as_bytes().unwrap_or_default());
     let (mut out, mut piece) = (Vec::new(), [0u8; 16 * 1024]);
     loop {
+        cx.rt.check_cancel()?;
         match decoder.read(&mut piece) {
             Ok(0) => return Ok(Value::bytes(out)),
             Ok(n) => {

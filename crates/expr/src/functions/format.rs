@@ -7,6 +7,7 @@ use types::{DataType, Len, SqlError, Value};
 use super::{ArgRule as A, CallCx, Function, Stability, int_arg, invalid_argument, text_arg};
 use crate::Expr;
 use crate::culture::{self, Culture, Number};
+use crate::large::LARGE;
 
 const TEXT: DataType = DataType::NVarChar(Len::N(4000));
 
@@ -97,12 +98,15 @@ fn parse_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 fn parse(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let culture = culture_of(args.get(1), cx)?;
     let Some(text) = args[0].as_str() else { return Ok(Value::Null) };
-    match parsed(text, culture, cx.ty) {
+    // No number and no date is so long.
+    let value = if text.len() < LARGE { parsed(text, culture, cx.ty) } else { None };
+    match value {
         Some(value) => Ok(value),
         None if int_arg(args, 3) != 0 => Ok(Value::Null),
         None => {
+            let shown: String = text.chars().take(4000).collect();
             let text = format!(
-                "Error converting string value '{text}' into data type {} using culture '{}'.",
+                "Error converting string value '{shown}' into data type {} using culture '{}'.",
                 cx.ty.message_name(),
                 culture.name
             );

@@ -3,7 +3,7 @@
 //! argument, a digit 1 for each of them.
 
 use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, Look, SqlError, Value};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, invalid_argument, text_arg};
 use crate::Expr;
@@ -46,23 +46,32 @@ pub const FUNCTIONS: &[Function] = &[
         (2, 2),
         &[A::Any, A::Str],
         |t, e| text_first(t, e, "json_value").map(|()| DataType::NVarChar(Len::N(SCALAR_LENGTH as u16))),
-        |a, _| scalar_at(text_arg(a, 0), text_arg(a, 1), Some(SCALAR_LENGTH)),
+        |a, cx| {
+            let look = cx.look();
+            scalar_of(json::parse(text_arg(a, 0), &look)?, text_arg(a, 1), Some(SCALAR_LENGTH), &look)
+        },
     ),
     f(
         "json_query",
         (1, 2),
         &[A::Any, A::Str],
         |t, e| text_first(t, e, "json_query").map(|()| TEXT),
-        |a, _| fragment_at(text_arg(a, 0), if a.len() > 1 { text_arg(a, 1) } else { "$" }),
+        |a, cx| {
+            let (look, path) = (cx.look(), if a.len() > 1 { text_arg(a, 1) } else { "$" });
+            fragment_of(json::parse(text_arg(a, 0), &look)?, path, &look)
+        },
     ),
     f(
         "json_path_exists",
         (2, 2),
         &[A::Any, A::Str],
         |t, e| text_first(t, e, "json_path_exists").and_then(|()| int(t, e)),
-        |a, _| {
-            let path = Path::parse(text_arg(a, 1), false)?;
-            let found = json::parse(text_arg(a, 0)).is_ok_and(|root| root.at(&path.steps).is_some());
+        |a, cx| {
+            let (path, look) = (Path::parse(text_arg(a, 1), false)?, cx.look());
+            let found = match sound(json::parse(text_arg(a, 0), &look))? {
+                Some(root) => root.at(&path.steps, &look)?.is_some(),
+                None => false,
+            };
             Ok(Value::Int(i32::from(found)))
         },
     ),
@@ -97,12 +106,13 @@ pub const FUNCTIONS: &[Function] = &[
         (3, 3),
         &[A::Any, A::Str, A::Int],
         |_, _| Ok(TEXT),
-        |a, _| {
-            let (text, path) = (text_arg(a, 0), text_arg(a, 1));
+        |a, cx| {
+            let (path, look) = (text_arg(a, 1), cx.look());
+            let root = json::parse_any(text_arg(a, 0), &look)?;
             if int_arg(a, 2) != 0 {
-                fragment_of(json::parse_any(text)?, path)
+                fragment_of(root, path, &look)
             } else {
-                scalar_of(json::parse_any(text)?, path, None)
+                scalar_of(root, path, None, &look)
             }
         },
     ),
@@ -112,8 +122,8 @@ pub const FUNCTIONS: &[Function] = &[
         (1, 1),
         &[A::Str],
         |_, _| Ok(DataType::VarBinary(Len::Max)),
-        |a, _| {
-            json::from_base64(text_arg(a, 0)).map(Value::bytes).ok_or_else(|| {
+        |a, cx| {
+            json::from_base64(text_arg(a, 0), &cx.look())?.map(Value::bytes).ok_or_else(|| {
             let text = "Cannot convert a string value found in the JSON text to binary value because it is not Base64 encoded.";
             SqlError::new(13612, 16, 1, text)
         })
@@ -136,8 +146,8 @@ fn text_first(types: &[DataType], exprs: &[Expr], name: &str) -> Result<(), SqlE
 }
 
 /// ISJSON: objects and arrays, unless a type is asked for.
-fn isjson(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let node = json::parse_any(text_arg(args, 0)).ok();
+fn isjson(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let node = sound(json::parse_any(text_arg(args, 0), &cx.look()))?;
     let wanted = if args.len() > 1 { text_arg(args, 1) } else { "" }.to_ascii_uppercase();
     let sound = node.is_some_and(|node| match wanted.as_str() {
         "VALUE" => true,
@@ -149,38 +159,39 @@ fn isjson(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     Ok(Value::Int(i32::from(sound)))
 }
 
-fn scalar_at(text: &str, path: &str, limit: Option<usize>) -> Result<Value, SqlError> {
-    scalar_of(json::parse(text)?, path, limit)
+/// What a text is; none for one that is no JSON.
+fn sound(read: Result<Node<'_>, SqlError>) -> Result<Option<Node<'_>>, SqlError> {
+    match read {
+        Ok(node) => Ok(Some(node)),
+        Err(error) if error.number == json::MALFORMED => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The scalar at a path. Strict: 13608, 13623 for an object or array, 13625 for one that is too long; lax NULL.
-fn scalar_of(root: Node<'_>, path: &str, limit: Option<usize>) -> Result<Value, SqlError> {
+fn scalar_of(root: Node<'_>, path: &str, limit: Option<usize>, look: Look<'_>) -> Result<Value, SqlError> {
     let path = Path::parse(path, false)?;
     let failed = |number, text: &str| match path.strict {
         true => Err(SqlError::new(number, 16, 1, text)),
         false => Ok(Value::Null),
     };
-    let Some(node) = root.at(&path.steps) else {
+    let Some(node) = root.at(&path.steps, look)? else {
         return if path.strict { Err(json::no_property()) } else { Ok(Value::Null) };
     };
     if node.is_container() {
         return failed(13623, "Scalar value cannot be found in the specified JSON path.");
     }
-    let Some(text) = node.scalar() else { return Ok(Value::Null) };
+    let Some(text) = node.scalar(look)? else { return Ok(Value::Null) };
     if limit.is_some_and(|limit| types::codepage::utf16_len(&text) > limit) {
         return failed(13625, "String value in the specified JSON path would be truncated.");
     }
     Ok(Value::str(text))
 }
 
-fn fragment_at(text: &str, path: &str) -> Result<Value, SqlError> {
-    fragment_of(json::parse(text)?, path)
-}
-
 /// The object or array at a path as it is written. Strict: 13608, 13624 for a scalar; lax NULL.
-fn fragment_of(root: Node<'_>, path: &str) -> Result<Value, SqlError> {
+fn fragment_of(root: Node<'_>, path: &str, look: Look<'_>) -> Result<Value, SqlError> {
     let path = Path::parse(path, false)?;
-    match root.at(&path.steps) {
+    match root.at(&path.steps, look)? {
         Some(node) if node.is_container() => Ok(Value::str(node.text)),
         None if path.strict => Err(json::no_property()),
         Some(node) if path.strict && node.kind != Kind::Null => {
@@ -193,7 +204,7 @@ fn fragment_of(root: Node<'_>, path: &str) -> Result<Value, SqlError> {
 /// Mask, text, path, value.
 fn modify(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (Some(text), Some(path)) = (args[1].as_str(), args[2].as_str()) else { return Ok(Value::Null) };
-    let root = json::parse(text)?;
+    let root = json::parse(text, &cx.look())?;
     let path = Path::parse(path, true)?;
     let mut new = String::new();
     let value = match &args[3] {
@@ -202,11 +213,11 @@ fn modify(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             // The text with the value in it, and the value apart.
             let long = json::most_bytes(value);
             cx.makes(text.len().saturating_add(long.saturating_mul(2)))?;
-            json::value_text(value, cx.types[3], text_arg(args, 0) == "1", &mut new)?;
+            json::value_text(value, cx.types[3], text_arg(args, 0) == "1", &mut new, &cx.look())?;
             NewValue::Json(&new)
         }
     };
-    json::modify(text, root, &path, value).map(|text| Value::Str(text.into()))
+    json::modify(text, root, &path, value, &cx.look()).map(|text| Value::Str(text.into()))
 }
 
 /// The mask's flags: `-` first leaves NULLs out, then a digit for each value.
@@ -233,9 +244,10 @@ fn object(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             return Err(SqlError::new(40517, 16, 1, text));
         };
         cx.makes(out.len() + name.len() * 6 + json::most_bytes(value))?;
-        json::write_string(name, &mut out);
+        json::write_string(name, &mut out, &cx.look())?;
         out.push(':');
-        json::value_text(value, cx.types[at + 1], json.get(i).copied().unwrap_or(false), &mut out)?;
+        let json = json.get(i).copied().unwrap_or(false);
+        json::value_text(value, cx.types[at + 1], json, &mut out, &cx.look())?;
     }
     out.push('}');
     Ok(Value::Str(out.into()))
@@ -253,7 +265,8 @@ fn array(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             out.push(',');
         }
         cx.makes(out.len() + json::most_bytes(value))?;
-        json::value_text(value, cx.types[i], json.get(i - 1).copied().unwrap_or(false), &mut out)?;
+        let json = json.get(i - 1).copied().unwrap_or(false);
+        json::value_text(value, cx.types[i], json, &mut out, &cx.look())?;
     }
     out.push(']');
     Ok(Value::Str(out.into()))

@@ -38,6 +38,13 @@ pub struct CallCx<'c> {
 }
 
 impl CallCx<'_> {
+    /// Asks whether the statement is to go on: what work on a long value asks as it proceeds.
+    #[inline]
+    pub fn look(&self) -> impl Fn() -> Result<(), SqlError> {
+        let rt: &dyn Env = &*self.rt;
+        move || rt.check_cancel()
+    }
+
     /// The result takes so many bytes, or will: to be said before it does where it can be much
     /// longer than the arguments.
     ///

@@ -8,9 +8,10 @@ use super::{
     ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
 };
 use crate::Expr;
-use crate::large::LARGE;
+use crate::large::{LARGE, Steps};
 use compact_str::CompactString;
-use types::{DataType, Len, SqlError, Value};
+use types::look::pieces;
+use types::{DataType, Len, Look, SqlError, Value};
 
 const fn f(
     name: &'static str,
@@ -35,15 +36,15 @@ const fn f(
 /// The string functions.
 pub const FUNCTIONS: &[Function] = &[
     f("len", (1, 1), &[A::Str], len_type, |a, cx| {
-        let units = units(text_arg(a, 0).trim_end_matches(' '), cx.collation);
+        let units = units(text_arg(a, 0).trim_end_matches(' '), cx.collation, &cx.look())?;
         Ok(count_value(units, cx.ty == DataType::BigInt))
     }),
     f("datalength", (1, 1), &[A::Any], len_type, datalength),
-    f("lower", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), false))),
-    f("upper", (1, 1), &[A::Str], same_length, |a, _| Ok(cased(text_arg(a, 0), true))),
-    f("ltrim", (1, 2), &[A::Str], same_length, |a, _| Ok(trimmed(a, true, false))),
-    f("rtrim", (1, 2), &[A::Str], same_length, |a, _| Ok(trimmed(a, false, true))),
-    f("trim", (1, 2), &[A::Str], same_length, |a, _| Ok(trimmed(a, true, true))),
+    f("lower", (1, 1), &[A::Str], same_length, |a, cx| cased(text_arg(a, 0), false, cx)),
+    f("upper", (1, 1), &[A::Str], same_length, |a, cx| cased(text_arg(a, 0), true, cx)),
+    f("ltrim", (1, 2), &[A::Str], same_length, |a, cx| trimmed(a, true, false, cx)),
+    f("rtrim", (1, 2), &[A::Str], same_length, |a, cx| trimmed(a, false, true, cx)),
+    f("trim", (1, 2), &[A::Str], same_length, |a, cx| trimmed(a, true, true, cx)),
     f("left", (2, 2), &[A::Str, A::BigInt], same_length, left),
     f("right", (2, 2), &[A::Str, A::BigInt], same_length, right),
     Function { nullable: false, ..f("substring", (3, 3), &[A::Bytes, A::BigInt], substring_type, substring) },
@@ -56,9 +57,7 @@ pub const FUNCTIONS: &[Function] = &[
         nullable: true,
         ..f("stuff", (4, 4), &[A::Str, A::BigInt, A::BigInt, A::Str], longest, stuff)
     },
-    f("reverse", (1, 1), &[A::Str], same_length, |a, _| {
-        Ok(Value::Str(text_arg(a, 0).chars().rev().collect()))
-    }),
+    f("reverse", (1, 1), &[A::Str], same_length, reverse),
     Function { nullable: true, ..f("space", (1, 1), &[A::BigInt], space_type, space) },
     Function { strict: false, ..f("concat", (2, 254), &[A::Str], concat_type, concat) },
     Function { strict: false, ..f("concat_ws", (3, 254), &[A::Str], concat_ws_type, concat_ws) },
@@ -78,7 +77,7 @@ pub const FUNCTIONS: &[Function] = &[
         (1, 1),
         &[A::Str],
         |_, _| Ok(DataType::VarChar(Len::N(5))),
-        |a, _| Ok(Value::str(soundex(text_arg(a, 0)))),
+        |a, cx| Ok(Value::str(soundex(text_arg(a, 0), cx)?)),
     ),
     f("difference", (2, 2), &[A::Str], int, difference),
 ];
@@ -99,45 +98,115 @@ fn datalength(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let ty = cx.types[0];
     let bytes = match &args[0] {
         Value::Str(s) if ty == DataType::Xml => s.len(),
-        Value::Str(s) if ty.is_unicode() => types::codepage::utf16_len(s) * 2,
-        Value::Str(s) => cx.collation.code_page().encoded_len(s),
+        Value::Str(s) if ty.is_unicode() => {
+            let mut units = 0;
+            for piece in pieces(s, &cx.look()) {
+                units += types::codepage::utf16_len(piece?);
+            }
+            units * 2
+        }
+        Value::Str(s) => {
+            let mut bytes = 0;
+            for piece in pieces(s, &cx.look()) {
+                bytes += cx.collation.code_page().encoded_len(piece?);
+            }
+            bytes
+        }
         Value::Bytes(b) => b.len(),
         _ => usize::try_from(ty.max_length()).unwrap_or(0),
     };
     Ok(count_value(bytes, cx.ty == DataType::BigInt))
 }
 
-fn cased(text: &str, upper: bool) -> Value {
-    if text.is_ascii() {
-        let mut folded = CompactString::from(text);
-        let bytes = folded.as_mut_str();
-        if upper {
-            bytes.make_ascii_uppercase()
-        } else {
-            bytes.make_ascii_lowercase()
-        }
-        return Value::Str(folded);
-    }
+fn cased(text: &str, upper: bool, cx: &CallCx<'_>) -> Result<Value, SqlError> {
+    let mut folded = CompactString::with_capacity(text.len());
     // Character by character: SQL Server never changes the length of a text.
     let one = |c: char| {
         let mut mapped: smallvec::SmallVec<[char; 3]> =
             if upper { c.to_uppercase().collect() } else { c.to_lowercase().collect() };
         if mapped.len() == 1 { mapped.pop().unwrap_or(c) } else { c }
     };
-    Value::Str(text.chars().map(one).collect())
+    for piece in pieces(text, &cx.look()) {
+        let piece = piece?;
+        if !piece.is_ascii() {
+            folded.extend(piece.chars().map(one));
+            continue;
+        }
+        let before = folded.len();
+        folded.push_str(piece);
+        let bytes = &mut folded.as_mut_str()[before..];
+        if upper { bytes.make_ascii_uppercase() } else { bytes.make_ascii_lowercase() }
+    }
+    Ok(Value::Str(folded))
 }
 
-fn trimmed(args: &[Value], start: bool, end: bool) -> Value {
-    let mut text = text_arg(args, 0);
+fn trimmed(args: &[Value], start: bool, end: bool, cx: &CallCx<'_>) -> Result<Value, SqlError> {
+    let text = text_arg(args, 0);
     let set = args.get(1).and_then(Value::as_str).unwrap_or(" ");
-    let inside = |c: char| set.contains(c);
+    let look = cx.look();
+    let mut steps = Steps::new(&look);
+    let (mut from, mut to) = (0, text.len());
     if start {
-        text = text.trim_start_matches(inside);
+        for c in text.chars() {
+            if !has(set, c, &mut steps)? {
+                break;
+            }
+            from += c.len_utf8();
+        }
     }
     if end {
-        text = text.trim_end_matches(inside);
+        for c in text[from..].chars().rev() {
+            if !has(set, c, &mut steps)? {
+                break;
+            }
+            to -= c.len_utf8();
+        }
     }
-    Value::str(text)
+    Ok(Value::str(&text[from..to]))
+}
+
+/// Whether a text has a character.
+fn has(set: &str, c: char, steps: &mut Steps<'_>) -> Result<bool, SqlError> {
+    let mut rest = set;
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at(rest.floor_char_boundary(4 << 10));
+        steps.step(1 + part.len() / 16)?;
+        if part.contains(c) {
+            return Ok(true);
+        }
+        rest = after;
+    }
+    Ok(false)
+}
+
+fn reverse(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let text = text_arg(args, 0);
+    let look = cx.look();
+    let mut steps = Steps::new(&look);
+    let mut out = CompactString::with_capacity(text.len());
+    for c in text.chars().rev() {
+        steps.step(1)?;
+        out.push(c);
+    }
+    Ok(Value::Str(out))
+}
+
+/// A text so many times, one behind the other.
+fn repeated(text: &str, count: usize, cx: &CallCx<'_>) -> Result<String, SqlError> {
+    if text.len().saturating_mul(count) < LARGE {
+        return Ok(text.repeat(count));
+    }
+    let mut out = String::with_capacity(text.len() * count);
+    let times = (LARGE / text.len().max(1)).clamp(1, count);
+    let block = text.repeat(times);
+    for _ in 0..count / times {
+        for piece in pieces(&block, &cx.look()) {
+            out.push_str(piece?);
+        }
+        cx.rt.check_cancel()?;
+    }
+    out.push_str(&text.repeat(count % times));
+    Ok(out)
 }
 
 fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -150,7 +219,7 @@ fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         None => count,
     };
     cx.makes(count.saturating_mul(text.len()))?;
-    Ok(fitted(text.repeat(count), cx))
+    fitted(repeated(text, count, cx)?, cx)
 }
 
 fn space_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
@@ -185,15 +254,27 @@ fn concat_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 
 fn concat(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut out = String::new();
-    args.iter().filter_map(Value::as_str).for_each(|s| out.push_str(s));
-    Ok(fitted(out, cx))
+    for part in args.iter().filter_map(Value::as_str) {
+        for piece in pieces(part, &cx.look()) {
+            out.push_str(piece?);
+        }
+    }
+    fitted(out, cx)
 }
 
 fn concat_ws(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let parts: Vec<&str> = args[1..].iter().filter_map(Value::as_str).collect();
     let separators = parts.len().saturating_sub(1) * text_arg(args, 0).len();
     cx.makes(parts.iter().map(|part| part.len()).sum::<usize>() + separators)?;
-    Ok(fitted(parts.join(text_arg(args, 0)), cx))
+    let (mut out, separator) = (String::new(), text_arg(args, 0));
+    for (at, part) in parts.into_iter().enumerate() {
+        for part in [if at > 0 { separator } else { "" }, part] {
+            for piece in pieces(part, &cx.look()) {
+                out.push_str(piece?);
+            }
+        }
+    }
+    fitted(out, cx)
 }
 
 fn ascii(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -282,15 +363,36 @@ fn quotename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
 
 fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     cx.makes(text_arg(args, 0).len().saturating_mul(3))?;
-    let from: Vec<char> = text_arg(args, 1).chars().collect();
-    let to: Vec<char> = text_arg(args, 2).chars().collect();
+    let look = cx.look();
+    let from = characters(text_arg(args, 1), &look)?;
+    let to = characters(text_arg(args, 2), &look)?;
     if from.len() != to.len() {
         let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number \
                     of characters.";
         return Err(SqlError::new(9828, 16, 1, text));
     }
-    let one = |c: char| from.iter().position(|f| cx.collation.same_char(*f, c)).map_or(c, |i| to[i]);
-    Ok(Value::Str(text_arg(args, 0).chars().map(one).collect()))
+    let mut steps = Steps::new(&look);
+    let mut out = CompactString::with_capacity(text_arg(args, 0).len());
+    for c in text_arg(args, 0).chars() {
+        let mut new = c;
+        for (from, to) in from.chunks(1 << 10).zip(to.chunks(1 << 10)) {
+            steps.step(1 + from.len() / 4)?;
+            if let Some(at) = from.iter().position(|f| cx.collation.same_char(*f, c)) {
+                new = to[at];
+                break;
+            }
+        }
+        out.push(new);
+    }
+    Ok(Value::Str(out))
+}
+
+fn characters(text: &str, look: Look<'_>) -> Result<Vec<char>, SqlError> {
+    let mut out = Vec::new();
+    for piece in pieces(text, look) {
+        out.extend(piece?.chars());
+    }
+    Ok(out)
 }
 
 fn string_escape(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -313,7 +415,7 @@ fn string_escape(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     Ok(Value::Str(out.into()))
 }
 
-fn soundex(text: &str) -> String {
+fn soundex(text: &str, cx: &CallCx<'_>) -> Result<String, SqlError> {
     let digit = |c: char| match c.to_ascii_uppercase() {
         'B' | 'F' | 'P' | 'V' => Some('1'),
         'C' | 'G' | 'J' | 'K' | 'Q' | 'S' | 'X' | 'Z' => Some('2'),
@@ -324,10 +426,15 @@ fn soundex(text: &str) -> String {
         _ => None,
     };
     let mut chars = text.chars();
-    let Some(first) = chars.next().filter(|c| c.is_ascii_alphabetic()) else { return "0000".to_owned() };
+    let Some(first) = chars.next().filter(|c| c.is_ascii_alphabetic()) else {
+        return Ok("0000".to_owned());
+    };
     let mut out = String::from(first.to_ascii_uppercase());
     let mut last = digit(first);
+    let look = cx.look();
+    let mut steps = Steps::new(&look);
     for c in chars {
+        steps.step(1)?;
         if !c.is_ascii_alphabetic() || out.len() == 4 {
             break;
         }
@@ -344,10 +451,10 @@ fn soundex(text: &str) -> String {
     while out.len() < 4 {
         out.push('0');
     }
-    out
+    Ok(out)
 }
 
-fn difference(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let (a, b) = (soundex(text_arg(args, 0)), soundex(text_arg(args, 1)));
+fn difference(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let (a, b) = (soundex(text_arg(args, 0), cx)?, soundex(text_arg(args, 1), cx)?);
     Ok(Value::Int(a.chars().zip(b.chars()).filter(|(a, b)| a == b).count() as i32))
 }

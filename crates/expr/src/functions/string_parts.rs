@@ -4,7 +4,9 @@
 
 use super::{CallCx, int_arg, same_length, text_arg};
 use crate::Expr;
-use types::{Collation, DataType, Len, SqlError, Value};
+use crate::large::LARGE;
+use types::look::pieces;
+use types::{Collation, DataType, Len, Look, SqlError, Value};
 
 /// What stands for half of a character.
 const HALF: char = '\u{FFFD}';
@@ -22,68 +24,108 @@ pub(super) fn width(c: char, collation: Collation) -> usize {
     if collation.counts_characters() { 1 } else { c.len_utf16() }
 }
 
-pub(super) fn units(text: &str, collation: Collation) -> usize {
-    match collation.counts_characters() {
-        true => text.chars().count(),
-        false => types::codepage::utf16_len(text),
+pub(super) fn units(text: &str, collation: Collation, look: Look<'_>) -> Result<usize, SqlError> {
+    let mut count = 0;
+    for piece in pieces(text, look) {
+        count += match collation.counts_characters() {
+            true => piece?.chars().count(),
+            false => types::codepage::utf16_len(piece?),
+        };
     }
+    Ok(count)
 }
 
 /// Appends the units `from..to` of a text, as far as it has them.
-fn push_units(out: &mut String, text: &str, from: usize, to: usize, collation: Collation) {
-    if text.is_ascii() {
-        out.push_str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
-        return;
-    }
+fn push_units(
+    out: &mut String,
+    text: &str,
+    (from, to): (usize, usize),
+    collation: Collation,
+    look: Look<'_>,
+) -> Result<(), SqlError> {
     let mut at = 0;
-    for c in text.chars() {
-        let end = at + width(c, collation);
+    for piece in pieces(text, look) {
+        let piece = piece?;
         if at >= to {
             break;
         }
-        if at >= from && end <= to {
-            out.push(c);
-        } else if end > from {
-            out.push(HALF);
+        if piece.is_ascii() {
+            let (from, to) = (from.saturating_sub(at), (to - at).min(piece.len()));
+            out.push_str(piece.get(from.min(to)..to).unwrap_or(""));
+            at += piece.len();
+            continue;
         }
-        at = end;
+        for c in piece.chars() {
+            let end = at + width(c, collation);
+            if at >= to {
+                break;
+            }
+            if at >= from && end <= to {
+                out.push(c);
+            } else if end > from {
+                out.push(HALF);
+            }
+            at = end;
+        }
     }
+    Ok(())
 }
 
-pub(super) fn units_of(text: &str, from: usize, to: usize, collation: Collation) -> Value {
-    if text.is_ascii() {
-        return Value::str(text.get(from.min(text.len())..to.min(text.len())).unwrap_or(""));
+pub(super) fn units_of(
+    text: &str,
+    range: (usize, usize),
+    collation: Collation,
+    look: Look<'_>,
+) -> Result<Value, SqlError> {
+    if text.len() < LARGE && text.is_ascii() {
+        let (from, to) = (range.0.min(text.len()), range.1.min(text.len()));
+        return Ok(Value::str(text.get(from..to).unwrap_or("")));
     }
     let mut out = String::new();
-    push_units(&mut out, text, from, to, collation);
-    Value::Str(out.into())
+    push_units(&mut out, text, range, collation, look)?;
+    Ok(Value::Str(out.into()))
 }
 
 /// The byte at which a unit's character begins; the next character's for the second half of one, the end beyond the text.
-pub(super) fn byte_of_unit(text: &str, unit: usize, collation: Collation) -> usize {
-    if text.is_ascii() {
-        return unit.min(text.len());
-    }
-    let mut at = 0;
-    for (byte, c) in text.char_indices() {
-        if at >= unit {
-            return byte;
+pub(super) fn byte_of_unit(
+    text: &str,
+    unit: usize,
+    collation: Collation,
+    look: Look<'_>,
+) -> Result<usize, SqlError> {
+    let (mut at, mut bytes) = (0, 0);
+    for piece in pieces(text, look) {
+        let piece = piece?;
+        if piece.is_ascii() {
+            if unit - at <= piece.len() {
+                return Ok(bytes + (unit - at));
+            }
+            at += piece.len();
+        } else {
+            for (byte, c) in piece.char_indices() {
+                if at >= unit {
+                    return Ok(bytes + byte);
+                }
+                at += width(c, collation);
+            }
+            // The second half of its last character.
+            at = at.min(unit);
         }
-        at += width(c, collation);
+        bytes += piece.len();
     }
-    text.len()
+    Ok(text.len())
 }
 
 pub(super) fn left(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("left"))?;
-    Ok(units_of(text_arg(args, 0), 0, n, cx.collation))
+    units_of(text_arg(args, 0), (0, n), cx.collation, &cx.look())
 }
 
 pub(super) fn right(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let text = text_arg(args, 0);
     let n = usize::try_from(int_arg(args, 1)).map_err(|_| bad_length("right"))?;
-    let count = units(text, cx.collation);
-    Ok(units_of(text, count.saturating_sub(n), count, cx.collation))
+    let count = units(text, cx.collation, &cx.look())?;
+    units_of(text, (count.saturating_sub(n), count), cx.collation, &cx.look())
 }
 
 pub(super) fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
@@ -114,7 +156,7 @@ pub(super) fn substring(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sq
         let end = end.min(bytes.len());
         return Ok(Value::bytes(bytes.get(start..end).unwrap_or(&[]).to_vec()));
     }
-    Ok(units_of(text_arg(args, 0), start, end, cx.collation))
+    units_of(text_arg(args, 0), (start, end), cx.collation, &cx.look())
 }
 
 pub(super) fn stuff(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -122,28 +164,28 @@ pub(super) fn stuff(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     else {
         return Ok(Value::Null);
     };
-    let count = units(text, cx.collation) as i64;
+    let count = units(text, cx.collation, &cx.look())? as i64;
     if start < 1 || length < 0 || start > count {
         return Ok(Value::Null);
     }
     let from = (start - 1) as usize;
     let to = (start - 1).saturating_add(length).min(count) as usize;
     let mut out = String::with_capacity(text.len());
-    push_units(&mut out, text, 0, from, cx.collation);
+    push_units(&mut out, text, (0, from), cx.collation, &cx.look())?;
     out.push_str(text_arg(args, 3));
-    push_units(&mut out, text, to, usize::MAX, cx.collation);
-    Ok(fitted(out, cx))
+    push_units(&mut out, text, (to, usize::MAX), cx.collation, &cx.look())?;
+    fitted(out, cx)
 }
 
 /// Cuts a text to a result type's length.
-pub(super) fn fitted(text: String, cx: &CallCx<'_>) -> Value {
-    match cx.ty.length() {
+pub(super) fn fitted(text: String, cx: &CallCx<'_>) -> Result<Value, SqlError> {
+    Ok(match cx.ty.length() {
         Some(limit) if text.len() > limit && cx.ty.is_unicode() => {
-            units_of(&text, 0, limit, Collation::DEFAULT)
+            return units_of(&text, (0, limit), Collation::DEFAULT, &cx.look());
         }
         Some(limit) if text.len() > limit => {
             Value::str(types::convert::first_units(&text, limit, cx.ty, cx.collation.code_page()))
         }
         _ => Value::Str(text.into()),
-    }
+    })
 }

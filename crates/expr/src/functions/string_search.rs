@@ -3,46 +3,48 @@
 
 use super::string_parts::{byte_of_unit, fitted, units, width};
 use super::{CallCx, int_arg, text_arg};
-use types::like::LikePattern;
+use crate::large::{LARGE, Steps};
+use types::like::{LikePattern, LikeText};
 use types::{Collation, SqlError, Value};
 
 /// Whether the collation takes a text's beginning for a needle: the bytes that it has there.
-fn starts_with(text: &str, needle: &str, collation: Collation) -> Option<usize> {
+fn starts_with(
+    text: &str,
+    needle: &str,
+    collation: Collation,
+    steps: &mut Steps<'_>,
+) -> Result<Option<usize>, SqlError> {
     let same = |a: char, b: char| match a.is_ascii() && b.is_ascii() {
         true => a == b || collation.is_case_insensitive() && a.eq_ignore_ascii_case(&b),
         false => collation.same_char(a, b),
     };
     let mut rest = text.chars();
     for n in needle.chars() {
-        if !same(rest.next()?, n) {
-            return None;
+        steps.step(1)?;
+        if !rest.next().is_some_and(|c| same(c, n)) {
+            return Ok(None);
         }
     }
-    Some(text.len() - rest.as_str().len())
+    Ok(Some(text.len() - rest.as_str().len()))
 }
 
-/// Where a needle is in a text by the collation, from a byte on: its bytes. Between so many places of the text it looks whether
-/// the session was told to stop.
+/// Where a needle is in a text by the collation, from a byte on: its bytes.
 fn find(
     text: &str,
     needle: &str,
     from: usize,
-    cx: &CallCx<'_>,
+    collation: Collation,
+    steps: &mut Steps<'_>,
 ) -> Result<Option<std::ops::Range<usize>>, SqlError> {
-    for (count, (at, _)) in text[from..].char_indices().enumerate() {
-        if count % LOOK == LOOK - 1 {
-            cx.rt.check_cancel()?;
-        }
+    for (at, _) in text[from..].char_indices() {
         let at = from + at;
-        if let Some(length) = starts_with(&text[at..], needle, cx.collation) {
+        if let Some(length) = starts_with(&text[at..], needle, collation, steps)? {
             return Ok(Some(at..at + length));
         }
     }
     Ok(None)
 }
 
-/// Places of a text between two looks whether the session was told to stop.
-const LOOK: usize = 1 << 10;
 /// Bytes of what is looked for, as the type stores them.
 const LONGEST: usize = 8_000;
 
@@ -67,30 +69,32 @@ pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sq
         return Ok(Value::Int(0));
     }
     check_search_length(needle, cx.types.first().is_some_and(|ty| ty.is_unicode()))?;
-    let found = find(haystack, needle, byte_of_unit(haystack, from, cx.collation), cx)?;
-    Ok(Value::Int(found.map_or(0, |at| units(&haystack[..at.start], cx.collation) as i32 + 1)))
+    let look = cx.look();
+    let from = byte_of_unit(haystack, from, cx.collation, &look)?;
+    let Some(found) = find(haystack, needle, from, cx.collation, &mut Steps::new(&look))? else {
+        return Ok(Value::Int(0));
+    };
+    Ok(Value::Int(units(&haystack[..found.start], cx.collation, &look)? as i32 + 1))
 }
 
 pub(super) fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (pattern, text) = (text_arg(args, 0), text_arg(args, 1));
     let unicode = cx.types.iter().any(|ty| ty.is_unicode());
     check_search_length(pattern, cx.types.first().is_some_and(|ty| ty.is_unicode()))?;
-    let (collation, rt) = (cx.collation, &*cx.rt);
-    let fits = |pattern: &LikePattern, text: &str| {
-        pattern.matches_or_stop(text, collation, unicode, || rt.check_cancel())
-    };
+    let (collation, look) = (cx.collation, cx.look());
+    let mut steps = Steps::new(&look);
     let Some(inner) = pattern.strip_prefix('%') else {
-        let whole = fits(&LikePattern::new(pattern, None)?, text)?;
+        let pattern = LikePattern::new(pattern, None)?;
+        let whole = pattern.matches_or_stop(text, collation, unicode, |count| steps.step(count))?;
         return Ok(Value::Int(i32::from(whole)));
     };
     // The first place where the rest of the pattern fits.
     let inner = LikePattern::new(inner, None)?;
+    let whole = LikeText::new(text);
     let mut position = 0;
     for (at, c) in text.char_indices() {
-        if at % LOOK == LOOK - 1 {
-            rt.check_cancel()?;
-        }
-        if fits(&inner, &text[at..])? {
+        steps.step(1)?;
+        if inner.part_matches_or_stop(whole.from(at), collation, unicode, |count| steps.step(count))? {
             return Ok(Value::Int(position + 1));
         }
         position += width(c, collation) as i32;
@@ -106,16 +110,29 @@ pub(super) fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlE
     let mut out = String::with_capacity(text.len());
     // No more is made than the type holds: a unit is at most three bytes.
     let limit = cx.ty.length().map_or(usize::MAX, |units| units * 3);
-    let mut copied = 0;
-    while let Some(at) = find(text, from, copied, cx)? {
-        out.push_str(&text[copied..at.start]);
-        out.push_str(to);
-        copied = at.end;
-        if out.len() > limit {
-            break;
+    let (mut copied, mut done) = (0, false);
+    while !done {
+        // What is made is charged a stretch at a time.
+        let stretch = limit.min(out.len() + LARGE);
+        {
+            let look = cx.look();
+            let mut steps = Steps::new(&look);
+            while out.len() <= stretch && !done {
+                match find(text, from, copied, cx.collation, &mut steps)? {
+                    Some(at) => {
+                        steps.step(at.start - copied + to.len())?;
+                        out.push_str(&text[copied..at.start]);
+                        out.push_str(to);
+                        copied = at.end;
+                    }
+                    None => done = true,
+                }
+            }
         }
+        done |= out.len() > limit;
+        cx.rt.check_cancel()?;
         cx.makes(out.len())?;
     }
     out.push_str(&text[copied..]);
-    Ok(fitted(out, cx))
+    fitted(out, cx)
 }

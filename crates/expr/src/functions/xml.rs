@@ -3,11 +3,12 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
-use xml::{Atom, Change, Document, NodeRef, Query, QueryError, Source, Whitespace};
+use types::{DataType, Len, Look, SqlError, Value};
+use xml::{Answer, Atom, Change, Document, NodeRef, Pace, Query, QueryError, Source, Whitespace};
 
 use super::{ArgRule as A, CallCx, Function, Stability, text_arg};
 
@@ -31,10 +32,10 @@ pub const FUNCTIONS: &[Function] = &[
         "xml value()",
         |_, _| Ok(DataType::NVarChar(Len::Max)),
         true,
-        |args, _| {
-            on_document(args, "value", |document, from, externals, query| {
-                let answer = query.run(document, from, externals)?;
-                Ok(answer.value().map_or(Value::Null, |atom| Value::str(atom.text())))
+        |args, cx| {
+            on_document(args, "value", cx, |asked, pace| {
+                let value = asked.run(pace)?.value()?;
+                Ok(value.map_or(Value::Null, |atom| Value::Str(atom.into_text().into())))
             })
         },
     ),
@@ -42,21 +43,15 @@ pub const FUNCTIONS: &[Function] = &[
         "xml query()",
         |_, _| Ok(DataType::Xml),
         true,
-        |args, _| {
-            on_document(args, "query", |document, from, externals, query| {
-                Ok(Value::str(query.run(document, from, externals)?.text()?))
-            })
+        |args, cx| {
+            on_document(args, "query", cx, |asked, pace| Ok(Value::Str(asked.run(pace)?.text()?.into())))
         },
     ),
     f(
         "xml exist()",
         |_, _| Ok(DataType::Bit),
         true,
-        |args, _| {
-            on_document(args, "exist", |document, from, externals, query| {
-                Ok(Value::Bit(!query.run(document, from, externals)?.is_empty()))
-            })
-        },
+        |args, cx| on_document(args, "exist", cx, |asked, pace| Ok(Value::Bit(!asked.run(pace)?.is_empty()))),
     ),
     f("xml modify()", |_, _| Ok(DataType::Xml), true, modify),
 ];
@@ -64,7 +59,7 @@ pub const FUNCTIONS: &[Function] = &[
 /// An error of a query in a method.
 pub fn query_error(method: &str, error: &QueryError) -> SqlError {
     match error.number {
-        40_517 => SqlError::new(40_517, 16, 1, &error.text),
+        40_517 | 6365 => SqlError::new(error.number, 16, 1, &error.text),
         number => SqlError::new(number, 16, 1, format!("XQuery [{method}()]: {}", error.text)),
     }
 }
@@ -95,82 +90,154 @@ fn externals(args: &[Value]) -> Result<Vec<Option<Atom>>, SqlError> {
     args.iter().skip(2).map(atom_of).collect()
 }
 
-/// A document that was read last, and queries that were compiled last: the rows of a statement ask the same ones again.
-struct Kept {
-    document: Option<(CompactString, Rc<(Document, NodeRef)>)>,
-    queries: Vec<(CompactString, Rc<Query>)>,
+/// A document that was read, with its text: the rows of a statement ask the same one again, and so do statements of a loop.
+#[derive(Debug)]
+pub struct Parsed {
+    text: CompactString,
+    document: Document,
+    /// What queries start from.
+    from: NodeRef,
 }
 
-/// Most queries that are kept.
+impl Parsed {
+    /// Bytes of memory that it takes.
+    pub fn heap_bytes(&self) -> usize {
+        size_of::<Parsed>() + self.text.len() + self.document.heap_bytes()
+    }
+}
+
+/// Most queries that a thread keeps, and the longest text of one.
 const QUERIES: usize = 16;
+const LONGEST_QUERY: usize = 4 << 10;
 
 thread_local! {
-    static KEPT: RefCell<Kept> = const { RefCell::new(Kept { document: None, queries: Vec::new() }) };
+    /// Queries that were compiled last.
+    static QUERIES_KEPT: RefCell<Vec<(CompactString, Rc<Query>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The tree of a value of type xml, or of a row of nodes(), and the node that it is.
-fn document(text: &CompactString) -> Result<Rc<(Document, NodeRef)>, SqlError> {
-    let known = KEPT.with_borrow(|kept| kept.document.as_ref().filter(|d| d.0 == *text).map(|d| d.1.clone()));
-    if let Some(known) = known {
-        return Ok(known);
+fn document(
+    text: &CompactString,
+    known: Option<&Arc<Parsed>>,
+    look: Look<'_>,
+) -> Result<Arc<Parsed>, SqlError> {
+    if let Some(known) = known.filter(|known| known.text == *text) {
+        return Ok(known.clone());
     }
-    let read = match Document::of_row(text) {
-        Some(row) => row,
+    let read = xml::watched(look, |pace| match Document::of_row(text, pace) {
+        Some(row) => Ok(row),
         None => {
-            let document = xml::read(text, Source::Bytes, Whitespace::Kept);
-            (document.map_err(|e| SqlError::new(e.number, 16, 1, e.text))?, NodeRef::ROOT)
+            let document = xml::read(text, Source::Bytes, Whitespace::Kept, pace);
+            document.map(|document| (document, NodeRef::ROOT))
         }
-    };
-    let read = Rc::new(read);
-    KEPT.with_borrow_mut(|kept| kept.document = Some((text.clone(), read.clone())));
-    Ok(read)
+    })?;
+    let (document, from) = read.map_err(|e| SqlError::new(e.number, 16, 1, e.text))?;
+    Ok(Arc::new(Parsed { text: text.clone(), document, from }))
+}
+
+/// [`document`], kept for the next call.
+fn kept_document(text: &CompactString, cx: &mut CallCx<'_>) -> Result<Arc<Parsed>, SqlError> {
+    let known = cx.rt.document().cloned();
+    let parsed = document(text, known.as_ref(), &cx.look())?;
+    if known.is_none_or(|known| !Arc::ptr_eq(&known, &parsed)) {
+        cx.rt.keep_document(&parsed);
+    }
+    Ok(parsed)
 }
 
 fn compiled(text: &str, method: &str) -> Result<Rc<Query>, SqlError> {
-    let known = KEPT.with_borrow(|kept| kept.queries.iter().find(|q| q.0 == text).map(|q| q.1.clone()));
+    let known = QUERIES_KEPT.with_borrow(|kept| kept.iter().find(|q| q.0 == text).map(|q| q.1.clone()));
     if let Some(known) = known {
         return Ok(known);
     }
     let query = Rc::new(Query::parse(text).map_err(|e| query_error(method, &e))?);
-    KEPT.with_borrow_mut(|kept| {
-        if kept.queries.len() >= QUERIES {
-            kept.queries.remove(0);
-        }
-        kept.queries.push((text.into(), query.clone()));
-    });
+    if text.len() <= LONGEST_QUERY {
+        QUERIES_KEPT.with_borrow_mut(|kept| {
+            if kept.len() >= QUERIES {
+                kept.remove(0);
+            }
+            kept.push((text.into(), query.clone()));
+        });
+    }
     Ok(query)
 }
 
-type Run<T> = fn(&Document, NodeRef, &[Option<Atom>], &Query) -> Result<T, QueryError>;
+/// A query, and what it is asked of.
+struct Asked<'a> {
+    query: &'a Query,
+    parsed: &'a Parsed,
+    externals: &'a [Option<Atom>],
+}
 
-fn on_document(args: &[Value], method: &str, run: Run<Value>) -> Result<Value, SqlError> {
+impl Asked<'_> {
+    fn run<'r>(&'r self, pace: &'r Pace<'r>) -> Result<Answer<'r>, QueryError> {
+        self.query.run(&self.parsed.document, self.parsed.from, self.externals, pace)
+    }
+}
+
+type Work<T> = fn(&Asked<'_>, &Pace<'_>) -> Result<T, QueryError>;
+
+fn on_document(
+    args: &[Value],
+    method: &str,
+    cx: &mut CallCx<'_>,
+    work: Work<Value>,
+) -> Result<Value, SqlError> {
     let Some(Value::Str(text)) = args.first() else { return Ok(Value::Null) };
     let query = compiled(text_arg(args, 1), method)?;
-    let document = document(text)?;
-    let externals = externals(args)?;
-    run(&document.0, document.1, &externals, &query).map_err(|e| query_error(method, &e))
+    let parsed = kept_document(text, cx)?;
+    let asked = Asked { query: &query, parsed: &parsed, externals: &externals(args)? };
+    xml::watched(cx.look(), |pace| work(&asked, pace))?.map_err(|e| query_error(method, &e))
 }
 
-/// The rows of nodes(): a value for each node that the query gives.
-///
-/// # Errors
-/// Those of the query.
-pub fn nodes(args: &[Value]) -> Result<Vec<Value>, SqlError> {
-    let Some(Value::Str(text)) = args.first() else { return Ok(Vec::new()) };
-    let query = compiled(text_arg(args, 1), "nodes")?;
-    let document = document(text)?;
-    let externals = externals(args)?;
-    let answer = query.run(&document.0, document.1, &externals).map_err(|e| query_error("nodes", &e))?;
-    Ok(answer.nodes().into_iter().map(|node| Value::str(document.0.row_text(node))).collect())
+/// The rows of nodes(): each is made when it is asked for.
+#[derive(Debug)]
+pub struct Nodes {
+    parsed: Option<Arc<Parsed>>,
+    rest: std::vec::IntoIter<NodeRef>,
 }
 
-fn modify(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
+impl Nodes {
+    /// Runs the query over the document, which may be the one that is known.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn new(args: &[Value], known: Option<&Arc<Parsed>>, look: Look<'_>) -> Result<Nodes, SqlError> {
+        let Some(Value::Str(text)) = args.first() else {
+            return Ok(Nodes { parsed: None, rest: Vec::new().into_iter() });
+        };
+        let query = compiled(text_arg(args, 1), "nodes")?;
+        let parsed = document(text, known, look)?;
+        let asked = Asked { query: &query, parsed: &parsed, externals: &externals(args)? };
+        let nodes = xml::watched(look, |pace| Ok(asked.run(pace)?.nodes()))?;
+        let nodes = nodes.map_err(|e| query_error("nodes", &e))?;
+        Ok(Nodes { parsed: Some(parsed), rest: nodes.into_iter() })
+    }
+
+    /// The document that was asked.
+    pub fn parsed(&self) -> Option<&Arc<Parsed>> {
+        self.parsed.as_ref()
+    }
+
+    /// The next row's value.
+    ///
+    /// # Errors
+    /// Only that the statement is to stop.
+    pub fn next(&mut self, look: Look<'_>) -> Result<Option<Value>, SqlError> {
+        let (Some(parsed), Some(node)) = (&self.parsed, self.rest.next()) else { return Ok(None) };
+        let text = xml::watched(look, |pace| parsed.document.row_text(node, pace))?;
+        Ok(Some(Value::Str(text.into())))
+    }
+}
+
+fn modify(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Some(Value::Str(text)) = args.first() else {
         let text = "Mutator 'modify()' cannot be called on a null value.";
         return Err(SqlError::new(5302, 16, 1, text));
     };
     let change = Change::parse(text_arg(args, 1)).map_err(|e| query_error("modify", &e))?;
-    let document = document(text)?;
-    let changed = change.apply(&document.0, &externals(args)?).map_err(|e| query_error("modify", &e))?;
-    Ok(Value::str(changed))
+    let parsed = kept_document(text, cx)?;
+    let externals = externals(args)?;
+    let changed = xml::watched(cx.look(), |pace| change.apply(&parsed.document, &externals, pace))?;
+    Ok(Value::Str(changed.map_err(|e| query_error("modify", &e))?.into()))
 }

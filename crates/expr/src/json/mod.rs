@@ -10,10 +10,10 @@ mod write;
 
 pub use modify::{NewValue, modify};
 pub use path::{Path, Step};
-pub use scan::{Kind, Member, Node, parse, parse_any, unescaped};
+pub use scan::{Kind, MALFORMED, Member, Node, Walk, parse, parse_any, unescaped};
 pub use write::{base64, from_base64, most_bytes, value_text, write_string};
 
-use types::SqlError;
+use types::{Look, SqlError};
 
 /// 13608: a strict path that leads nowhere.
 pub fn no_property() -> SqlError {
@@ -22,10 +22,30 @@ pub fn no_property() -> SqlError {
 
 impl<'t> Node<'t> {
     /// What a path leads to; `None` when a step of it is not there. Of two members with one name the first counts.
-    pub fn at(self, steps: &[Step]) -> Option<Node<'t>> {
-        steps.iter().try_fold(self, |node, step| match step {
-            Step::Key(key) => node.members().find(|m| unescaped(m.name) == *key).map(|m| m.value),
-            Step::Index(at) => node.elements().nth(*at),
-        })
+    ///
+    /// # Errors
+    /// Only that the statement is to stop.
+    pub fn at(self, steps: &[Step], look: Look<'_>) -> Result<Option<Node<'t>>, SqlError> {
+        let mut node = self;
+        for step in steps {
+            let found = match step {
+                Step::Key(key) => node.member(key, look)?.map(|member| member.value),
+                Step::Index(at) => node.elements(look).nth(*at).transpose()?,
+            };
+            let Some(found) = found else { return Ok(None) };
+            node = found;
+        }
+        Ok(Some(node))
+    }
+
+    /// The first member of a name.
+    fn member(self, key: &str, look: Look<'_>) -> Result<Option<Member<'t>>, SqlError> {
+        for member in self.members(look) {
+            let member = member?;
+            if unescaped(member.name, look)? == key {
+                return Ok(Some(member));
+            }
+        }
+        Ok(None)
     }
 }

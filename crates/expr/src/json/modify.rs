@@ -1,6 +1,6 @@
 //! JSON_MODIFY: one place of a text is changed, the rest stays as it was written.
 
-use types::SqlError;
+use types::{Look, SqlError};
 
 use super::{Kind, Node, Path, Step, no_property, unescaped, write_string};
 
@@ -23,26 +23,32 @@ impl NewValue<'_> {
 }
 
 /// The text with the change made. Lax, a path whose parent is not there changes nothing. Errors: 13608, 13621.
-pub fn modify(text: &str, root: Node<'_>, path: &Path, new: NewValue<'_>) -> Result<String, SqlError> {
+pub fn modify(
+    text: &str,
+    root: Node<'_>,
+    path: &Path,
+    new: NewValue<'_>,
+    look: Look<'_>,
+) -> Result<String, SqlError> {
     if path.append {
-        return append(text, root, path, new);
+        return append(text, root, path, new, look);
     }
     let Some((last, before)) = path.steps.split_last() else {
         // `$` alone: the whole is no place that can be changed.
         let message = "Unsupported JSON path found in argument 2 of JSON_MODIFY.";
         return Err(SqlError::new(13619, 16, 1, message));
     };
-    let Some(parent) = root.at(before) else { return missing(text, path) };
-    match (last, parent.at(std::slice::from_ref(last))) {
+    let Some(parent) = root.at(before, look)? else { return missing(text, path) };
+    match (last, parent.at(std::slice::from_ref(last), look)?) {
         (Step::Key(key), Some(_)) if matches!(new, NewValue::Null) && !path.strict => {
-            Ok(without(text, parent, key))
+            without(text, parent, key, look)
         }
         (_, Some(found)) => Ok(replaced(text, found, new.text())),
         (Step::Key(key), None) if parent.kind == Kind::Object && !path.strict => match new {
             NewValue::Null => Ok(text.to_owned()),
             NewValue::Json(new) => {
                 let mut member = String::new();
-                write_string(key, &mut member);
+                write_string(key, &mut member, look)?;
                 member.push(':');
                 member.push_str(new);
                 Ok(with_item(text, parent, &member))
@@ -56,8 +62,14 @@ fn missing(text: &str, path: &Path) -> Result<String, SqlError> {
     if path.strict { Err(no_property()) } else { Ok(text.to_owned()) }
 }
 
-fn append(text: &str, root: Node<'_>, path: &Path, new: NewValue<'_>) -> Result<String, SqlError> {
-    match root.at(&path.steps) {
+fn append(
+    text: &str,
+    root: Node<'_>,
+    path: &Path,
+    new: NewValue<'_>,
+    look: Look<'_>,
+) -> Result<String, SqlError> {
+    match root.at(&path.steps, look)? {
         Some(array) if array.kind == Kind::Array => Ok(with_item(text, array, new.text())),
         Some(_) if path.strict => {
             Err(SqlError::new(13621, 16, 1, "Array cannot be found in the specified JSON path."))
@@ -66,10 +78,10 @@ fn append(text: &str, root: Node<'_>, path: &Path, new: NewValue<'_>) -> Result<
         None => {
             // Lax, an array is made of the value.
             let Some((Step::Key(key), before)) = path.steps.split_last() else { return missing(text, path) };
-            let parent = root.at(before).filter(|parent| parent.kind == Kind::Object && !path.strict);
+            let parent = root.at(before, look)?.filter(|parent| parent.kind == Kind::Object && !path.strict);
             let Some(parent) = parent else { return missing(text, path) };
             let mut member = String::new();
-            write_string(key, &mut member);
+            write_string(key, &mut member, look)?;
             member.push_str(&format!(":[{}]", new.text()));
             Ok(with_item(text, parent, &member))
         }
@@ -92,19 +104,20 @@ fn with_item(text: &str, container: Node<'_>, item: &str) -> String {
 }
 
 /// The object without a member, and without the comma that came with it.
-fn without(text: &str, object: Node<'_>, key: &str) -> String {
+fn without(text: &str, object: Node<'_>, key: &str, look: Look<'_>) -> Result<String, SqlError> {
     let mut end_of_last = None;
-    let mut members = object.members().peekable();
-    while let Some(member) = members.next() {
+    let mut members = object.members(look);
+    while let Some(member) = members.next().transpose()? {
         let end = member.value.at + member.value.text.len();
-        if unescaped(member.name) == key {
-            return match (end_of_last, members.peek()) {
+        if unescaped(member.name, look)? == key {
+            let next = members.next().transpose()?;
+            return Ok(match (end_of_last, next) {
                 (_, Some(next)) => format!("{}{}", &text[..member.at], &text[next.at..]),
                 (Some(last), None) => format!("{}{}", &text[..last], &text[end..]),
                 (None, None) => format!("{}{}", &text[..member.at], &text[end..]),
-            };
+            });
         }
         end_of_last = Some(end);
     }
-    text.to_owned()
+    Ok(text.to_owned())
 }

@@ -1,6 +1,7 @@
 //! Paths: `[append] [lax | strict] $.name."other name"[3]`.
 
 use types::SqlError;
+use types::look::GO_ON;
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Reader<'_> {
                 self.at = self.text.len();
                 return Err(());
             }
-            let key = super::unescaped(&self.rest()[..=end]).into_owned();
+            let key = super::unescaped(&self.rest()[..=end], GO_ON).map_err(|_| ())?.into_owned();
             self.at += end + 1;
             return Ok(key);
         }

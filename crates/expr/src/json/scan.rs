@@ -1,6 +1,10 @@
 //! The reader: checks a text once, then walks through its values without copying them.
 
-use types::SqlError;
+use std::borrow::Cow;
+
+use types::{Look, SqlError};
+
+use crate::large::{LARGE, Steps};
 
 /// Most levels of nesting.
 const DEPTH: usize = 128;
@@ -42,53 +46,77 @@ impl<'t> Node<'t> {
     }
 
     /// A scalar as text: strings without their escapes, everything else as it is written. `None` for JSON null.
-    pub fn scalar(&self) -> Option<std::borrow::Cow<'t, str>> {
-        match self.kind {
+    ///
+    /// # Errors
+    /// Only that the statement is to stop.
+    pub fn scalar(&self, look: Look<'_>) -> Result<Option<Cow<'t, str>>, SqlError> {
+        Ok(match self.kind {
             Kind::Null => None,
-            Kind::String => Some(unescaped(self.text)),
+            Kind::String => Some(unescaped(self.text, look)?),
             _ => Some(self.text.into()),
-        }
+        })
     }
 
     /// The members of an object; none of anything else.
-    pub fn members(self) -> impl Iterator<Item = Member<'t>> {
-        let mut walk = (self.kind == Kind::Object).then(|| Walk::inside(self));
-        std::iter::from_fn(move || {
-            let walk = walk.as_mut()?;
-            let name_at = walk.skip_blanks();
-            let (_, name) = walk.value()?;
-            walk.skip(b':');
-            let at = walk.skip_blanks();
-            let (kind, text) = walk.value()?;
-            walk.skip(b',');
-            Some(Member { name, at: name_at, value: Node { kind, text, at } })
-        })
+    pub fn members(self, look: Look<'_>) -> impl Iterator<Item = Result<Member<'t>, SqlError>> {
+        let mut walk = (self.kind == Kind::Object).then(|| Walk::inside(self, look));
+        std::iter::from_fn(move || walk.as_mut()?.member().transpose())
     }
 
     /// The elements of an array; none of anything else.
-    pub fn elements(self) -> impl Iterator<Item = Node<'t>> {
-        let mut walk = (self.kind == Kind::Array).then(|| Walk::inside(self));
-        std::iter::from_fn(move || {
-            let walk = walk.as_mut()?;
-            let at = walk.skip_blanks();
-            let (kind, text) = walk.value()?;
-            walk.skip(b',');
-            Some(Node { kind, text, at })
-        })
+    pub fn elements(self, look: Look<'_>) -> impl Iterator<Item = Result<Node<'t>, SqlError>> {
+        let mut walk = (self.kind == Kind::Array).then(|| Walk::inside(self, look));
+        std::iter::from_fn(move || walk.as_mut()?.element().transpose())
     }
 }
 
 /// A walk through a checked text: it need not look for errors.
-struct Walk<'t> {
+pub struct Walk<'t, 'l> {
     text: &'t str,
     at: usize,
     /// Where `text` begins in the whole.
     base: usize,
+    steps: Steps<'l>,
 }
 
-impl<'t> Walk<'t> {
-    fn inside(node: Node<'t>) -> Walk<'t> {
-        Walk { text: node.text, at: 1, base: node.at }
+impl<'t, 'l> Walk<'t, 'l> {
+    fn inside(node: Node<'t>, look: Look<'l>) -> Walk<'t, 'l> {
+        Walk { text: node.text, at: 1, base: node.at, steps: Steps::new(look) }
+    }
+
+    /// Goes on in the whole text at a place within an object or array, before one of its items or its end.
+    pub fn resume(text: &'t str, at: usize, look: Look<'l>) -> Walk<'t, 'l> {
+        Walk { text, at, base: 0, steps: Steps::new(look) }
+    }
+
+    /// Where it is in the whole.
+    pub fn at(&self) -> usize {
+        self.base + self.at
+    }
+
+    /// The next member of the object.
+    ///
+    /// # Errors
+    /// Only that the statement is to stop.
+    pub fn member(&mut self) -> Result<Option<Member<'t>>, SqlError> {
+        let name_at = self.skip_blanks();
+        let Some((_, name)) = self.value()? else { return Ok(None) };
+        self.skip(b':');
+        let at = self.skip_blanks();
+        let Some((kind, text)) = self.value()? else { return Ok(None) };
+        self.skip(b',');
+        Ok(Some(Member { name, at: name_at, value: Node { kind, text, at } }))
+    }
+
+    /// The next element of the array.
+    ///
+    /// # Errors
+    /// Only that the statement is to stop.
+    pub fn element(&mut self) -> Result<Option<Node<'t>>, SqlError> {
+        let at = self.skip_blanks();
+        let Some((kind, text)) = self.value()? else { return Ok(None) };
+        self.skip(b',');
+        Ok(Some(Node { kind, text, at }))
     }
 
     fn peek(&self) -> Option<u8> {
@@ -111,25 +139,21 @@ impl<'t> Walk<'t> {
     }
 
     /// The next value; `None` at the end of what it stands in.
-    fn value(&mut self) -> Option<(Kind, &'t str)> {
+    fn value(&mut self) -> Result<Option<(Kind, &'t str)>, SqlError> {
         self.skip_blanks();
         let start = self.at;
-        let kind = match self.peek()? {
+        let Some(first) = self.peek() else { return Ok(None) };
+        let kind = match first {
             b'"' => {
                 self.at += 1;
-                while let Some(byte) = self.peek() {
-                    self.at += if byte == b'\\' { 2 } else { 1 };
-                    if byte == b'"' {
-                        break;
-                    }
-                }
+                self.skip_string()?;
                 Kind::String
             }
-            open @ (b'{' | b'[') => {
-                self.skip_container();
-                if open == b'{' { Kind::Object } else { Kind::Array }
+            b'{' | b'[' => {
+                self.skip_container()?;
+                if first == b'{' { Kind::Object } else { Kind::Array }
             }
-            b'}' | b']' => return None,
+            b'}' | b']' => return Ok(None),
             first => {
                 while self.peek().is_some_and(|b| !is_blank(b) && !matches!(b, b',' | b'}' | b']')) {
                     self.at += 1;
@@ -141,26 +165,57 @@ impl<'t> Walk<'t> {
                 }
             }
         };
-        Some((kind, &self.text[start..self.at]))
+        self.steps.step(8 + (self.at - start) / 16)?;
+        Ok(Some((kind, &self.text[start..self.at])))
     }
 
-    fn skip_container(&mut self) {
-        let (mut depth, mut quoted) = (0usize, false);
+    /// To behind the quote that ends a string, from behind the one that begins it.
+    fn skip_string(&mut self) -> Result<(), SqlError> {
+        loop {
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            // A long one is searched in stretches.
+            let stretch = &rest[..rest.len().min(LARGE)];
+            self.steps.step(1 + stretch.len().min(1 << 10) / 16)?;
+            match memchr::memchr2(b'"', b'\\', stretch) {
+                Some(found) if stretch[found] == b'"' => {
+                    self.at += found + 1;
+                    return Ok(());
+                }
+                Some(found) => {
+                    self.steps.step(found / 16)?;
+                    self.at = (self.at + found + 2).min(self.text.len());
+                }
+                None if stretch.is_empty() => return Ok(()),
+                None => {
+                    self.steps.step(stretch.len() / 16)?;
+                    self.at += stretch.len();
+                }
+            }
+        }
+    }
+
+    fn skip_container(&mut self) -> Result<(), SqlError> {
+        let mut depth = 0usize;
+        let mut counted = self.at;
         while let Some(byte) = self.peek() {
             self.at += 1;
             match byte {
-                b'\\' if quoted => self.at += 1,
-                b'"' => quoted = !quoted,
-                b'{' | b'[' if !quoted => depth += 1,
-                b'}' | b']' if !quoted => {
+                b'"' => self.skip_string()?,
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
                     depth -= 1;
                     if depth == 0 {
-                        return;
+                        return Ok(());
                     }
                 }
                 _ => {}
             }
+            if self.at - counted >= 1 << 10 {
+                self.steps.step(self.at - counted)?;
+                counted = self.at;
+            }
         }
+        Ok(())
     }
 }
 
@@ -169,26 +224,39 @@ fn is_blank(byte: u8) -> bool {
 }
 
 /// The object or array that a text is; a scalar is no document. Error: 13609.
-pub fn parse(text: &str) -> Result<Node<'_>, SqlError> {
-    let node = parse_any(text)?;
+pub fn parse<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
+    let node = parse_any(text, look)?;
     if node.is_container() { Ok(node) } else { Err(malformed(text, node.at)) }
 }
 
 /// The value that a text is. Error: 13609, with the character at fault and its place, counted from 0.
-pub fn parse_any(text: &str) -> Result<Node<'_>, SqlError> {
-    let mut check = Check { text, at: 0 };
+pub fn parse_any<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
+    let mut check = Check { text, at: 0, counted: 0, steps: Steps::new(look) };
     let found = check.value(0).and_then(|()| {
-        check.blanks();
-        if check.at == text.len() { Ok(()) } else { Err(check.at) }
+        check.blanks()?;
+        if check.at == text.len() { Ok(()) } else { Err(check.fault()) }
     });
-    if let Err(at) = found {
-        return Err(malformed(text, at));
+    match found {
+        Err(Fault::At(at)) => return Err(malformed(text, at)),
+        Err(Fault::Stopped(error)) => return Err(error),
+        Ok(()) => {}
     }
-    let mut walk = Walk { text, at: 0, base: 0 };
-    let at = walk.skip_blanks();
-    let (kind, text) = walk.value().ok_or_else(|| malformed(text, 0))?;
-    Ok(Node { kind, text, at })
+    // It is one value, with blanks around it.
+    let whole = text.trim_matches(|c: char| u8::try_from(c).is_ok_and(is_blank));
+    let at = text.find(|c: char| !u8::try_from(c).is_ok_and(is_blank)).unwrap_or(0);
+    let kind = match whole.as_bytes().first() {
+        Some(b'"') => Kind::String,
+        Some(b'{') => Kind::Object,
+        Some(b'[') => Kind::Array,
+        Some(b'n') => Kind::Null,
+        Some(b't' | b'f') => Kind::Bool,
+        _ => Kind::Number,
+    };
+    Ok(Node { kind, text: whole, at })
 }
+
+/// The number of the error of a text that is no JSON.
+pub const MALFORMED: i32 = 13609;
 
 fn malformed(text: &str, at: usize) -> SqlError {
     let found = text[at.min(text.len())..].chars().next().unwrap_or('.');
@@ -196,43 +264,76 @@ fn malformed(text: &str, at: usize) -> SqlError {
     let message = format!(
         "JSON text is not properly formatted. Unexpected character '{found}' is found at position {place}."
     );
-    SqlError::new(13609, 16, 4, message)
+    SqlError::new(MALFORMED, 16, 4, message)
 }
 
-/// The check; errors are places of characters.
-struct Check<'t> {
+/// Why a check ended.
+enum Fault {
+    /// The place of a character that must not stand there.
+    At(usize),
+    Stopped(SqlError),
+}
+
+impl From<SqlError> for Fault {
+    fn from(error: SqlError) -> Fault {
+        Fault::Stopped(error)
+    }
+}
+
+/// The check.
+struct Check<'t, 'l> {
     text: &'t str,
     at: usize,
+    /// Up to where it has told what it did.
+    counted: usize,
+    steps: Steps<'l>,
 }
 
-impl Check<'_> {
+impl Check<'_, '_> {
+    fn fault(&self) -> Fault {
+        Fault::At(self.at)
+    }
+
+    /// Tells what was read.
+    #[inline]
+    fn count(&mut self) -> Result<(), Fault> {
+        if self.at - self.counted >= 1 << 10 {
+            self.steps.step(self.at - self.counted)?;
+            self.counted = self.at;
+        }
+        Ok(())
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn blanks(&mut self) {
+    fn blanks(&mut self) -> Result<(), Fault> {
         while self.peek().is_some_and(is_blank) {
             self.at += 1;
+            self.count()?;
         }
+        Ok(())
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), usize> {
-        self.blanks();
+    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
+        self.blanks()?;
         if self.peek() != Some(byte) {
-            return Err(self.at);
+            return Err(self.fault());
         }
         self.at += 1;
         Ok(())
     }
 
-    fn value(&mut self, depth: usize) -> Result<(), usize> {
-        self.blanks();
+    fn value(&mut self, depth: usize) -> Result<(), Fault> {
+        self.blanks()?;
+        self.count()?;
         match self.peek() {
-            Some(b'{' | b'[') if depth >= DEPTH => Err(self.at),
+            Some(b'{' | b'[') if depth >= DEPTH => Err(self.fault()),
             Some(b'{') => self.list(b'}', |check| {
-                check.blanks();
+                check.blanks()?;
                 if check.peek() != Some(b'"') {
-                    return Err(check.at);
+                    return Err(check.fault());
                 }
                 check.string()?;
                 check.expect(b':')?;
@@ -244,44 +345,45 @@ impl Check<'_> {
             Some(b'f') => self.word("false"),
             Some(b'n') => self.word("null"),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => Err(self.at),
+            _ => Err(self.fault()),
         }
     }
 
-    fn list(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Result<(), usize>) -> Result<(), usize> {
+    fn list(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         self.at += 1;
-        self.blanks();
+        self.blanks()?;
         if self.peek() == Some(close) {
             self.at += 1;
             return Ok(());
         }
         loop {
             item(self)?;
-            self.blanks();
+            self.blanks()?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(byte) if byte == close => {
                     self.at += 1;
                     return Ok(());
                 }
-                _ => return Err(self.at),
+                _ => return Err(self.fault()),
             }
         }
     }
 
-    fn word(&mut self, word: &str) -> Result<(), usize> {
+    fn word(&mut self, word: &str) -> Result<(), Fault> {
         for byte in word.bytes() {
             if self.peek() != Some(byte) {
-                return Err(self.at);
+                return Err(self.fault());
             }
             self.at += 1;
         }
         Ok(())
     }
 
-    fn string(&mut self) -> Result<(), usize> {
+    fn string(&mut self) -> Result<(), Fault> {
         self.at += 1;
         loop {
+            self.count()?;
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -295,32 +397,33 @@ impl Check<'_> {
                             self.at += 1;
                             for _ in 0..4 {
                                 if !self.peek().is_some_and(|b| b.is_ascii_hexdigit()) {
-                                    return Err(self.at);
+                                    return Err(self.fault());
                                 }
                                 self.at += 1;
                             }
                         }
-                        _ => return Err(self.at),
+                        _ => return Err(self.fault()),
                     }
                 }
                 // SQL Server takes control characters inside of strings but for the ends of lines.
-                Some(b'\n' | b'\r') | None => return Err(self.at),
+                Some(b'\n' | b'\r') | None => return Err(self.fault()),
                 Some(_) => self.at += 1,
             }
         }
     }
 
-    fn digits(&mut self) -> Result<(), usize> {
+    fn digits(&mut self) -> Result<(), Fault> {
         if !self.peek().is_some_and(|b| b.is_ascii_digit()) {
-            return Err(self.at);
+            return Err(self.fault());
         }
         while self.peek().is_some_and(|b| b.is_ascii_digit()) {
             self.at += 1;
+            self.count()?;
         }
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), usize> {
+    fn number(&mut self) -> Result<(), Fault> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
@@ -345,33 +448,68 @@ impl Check<'_> {
 }
 
 /// The text of a quoted and checked string.
-pub fn unescaped(quoted: &str) -> std::borrow::Cow<'_, str> {
+pub fn unescaped<'t>(quoted: &'t str, look: Look<'_>) -> Result<Cow<'t, str>, SqlError> {
     let inner = quoted.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(quoted);
-    if !inner.contains('\\') {
-        return inner.into();
-    }
-    let mut units: Vec<u16> = Vec::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        let c = if c != '\\' {
-            c
-        } else {
-            match chars.next() {
-                Some('b') => '\u{8}',
-                Some('f') => '\u{c}',
-                Some('n') => '\n',
-                Some('r') => '\r',
-                Some('t') => '\t',
-                Some('u') => {
-                    let hex: String = chars.by_ref().take(4).collect();
-                    units.push(u16::from_str_radix(&hex, 16).unwrap_or(0xFFFD));
-                    continue;
-                }
-                Some(other) => other,
-                None => break,
-            }
+    let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else { return Ok(inner.into()) };
+    let mut steps = Steps::new(look);
+    let mut out = String::with_capacity(inner.len());
+    out.push_str(&inner[..first]);
+    let mut rest = &inner[first..];
+    // The first half of a character that two references give.
+    let mut half: Option<u16> = None;
+    while let Some(c) = rest.chars().next() {
+        steps.step(4)?;
+        let (unit, length) = if c == '\\' { reference(rest) } else { (None, 0) };
+        let Some(unit) = unit else {
+            push_half(&mut half, &mut out);
+            let (c, length) = match rest[c.len_utf8()..].chars().next() {
+                Some(next) if c == '\\' => (escaped_char(next), 1 + next.len_utf8()),
+                None if c == '\\' => break,
+                _ => (c, c.len_utf8()),
+            };
+            out.push(c);
+            rest = &rest[length..];
+            continue;
         };
-        units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
+        rest = &rest[length..];
+        if let (Some(high), 0xDC00..=0xDFFF) = (half, unit) {
+            half = None;
+            let decoded = char::decode_utf16([high, unit]).next().and_then(Result::ok);
+            out.push(decoded.unwrap_or(char::REPLACEMENT_CHARACTER));
+            continue;
+        }
+        push_half(&mut half, &mut out);
+        match char::from_u32(u32::from(unit)) {
+            Some(c) => out.push(c),
+            None if unit < 0xDC00 => half = Some(unit),
+            None => out.push(char::REPLACEMENT_CHARACTER),
+        }
     }
-    String::from_utf16_lossy(&units).into()
+    push_half(&mut half, &mut out);
+    Ok(out.into())
+}
+
+/// Half of a character is none.
+fn push_half(half: &mut Option<u16>, out: &mut String) {
+    if half.take().is_some() {
+        out.push(char::REPLACEMENT_CHARACTER);
+    }
+}
+
+/// The unit of `\uXXXX`, which a text may begin with, and its length.
+fn reference(text: &str) -> (Option<u16>, usize) {
+    let Some(digits) = text.strip_prefix("\\u") else { return (None, 0) };
+    let digits = &digits[..digits.floor_char_boundary(4)];
+    (Some(u16::from_str_radix(digits, 16).unwrap_or(0xFFFD)), 2 + digits.len())
+}
+
+fn escaped_char(c: char) -> char {
+    match c {
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        other => other,
+    }
 }

@@ -93,7 +93,7 @@ impl Binder<'_> {
                 Some(path) => path.to_string(),
                 None => {
                     let mut path = String::from("$.");
-                    expr::json::write_string(&column.name.value, &mut path);
+                    expr::json::write_string(&column.name.value, &mut path, types::look::GO_ON)?;
                     path
                 }
             };

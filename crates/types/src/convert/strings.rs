@@ -1,13 +1,13 @@
 //! Values to texts and bytes of a length: what fits, what is cut or padded, and what is an error.
 
-use super::Mode;
+use super::{How, Mode};
 use crate::codepage::{self, CodePage};
 use crate::datatype::DataType;
 use crate::dateformat;
 use crate::error::SqlError;
-use crate::language::Dialect;
+use crate::look::{GO_ON, Look, byte_pieces, pieces};
 use crate::numtext;
-use crate::rowcell::{encode_utf16, wide_text};
+use crate::rowcell::encode_utf16;
 use crate::value::Value;
 use compact_str::{CompactString, ToCompactString, format_compact};
 use std::sync::Arc;
@@ -53,9 +53,37 @@ pub(crate) fn fit_string(
     mode: Mode,
     page: CodePage,
 ) -> Result<Value, SqlError> {
+    fit_string_looking(text, ty, mode, page, GO_ON)
+}
+
+/// A text after a round trip through a page: `None` when nothing changes.
+fn replaced(text: &str, page: CodePage, look: Look<'_>) -> Result<Option<String>, SqlError> {
+    let mut out: Option<String> = None;
+    let mut before = 0;
+    for piece in pieces(text, look) {
+        let piece = piece?;
+        match (page.replaced(piece), &mut out) {
+            (Some(new), Some(out)) => out.push_str(&new),
+            (Some(new), none) => *none = Some(format!("{}{new}", &text[..before])),
+            (None, Some(out)) => out.push_str(piece),
+            (None, None) => {}
+        }
+        before += piece.len();
+    }
+    Ok(out)
+}
+
+/// [`fit_string`] of a text that may be long.
+pub(crate) fn fit_string_looking(
+    text: CompactString,
+    ty: DataType,
+    mode: Mode,
+    page: CodePage,
+    look: Look<'_>,
+) -> Result<Value, SqlError> {
     let text = match ty.is_unicode() {
         true => text,
-        false => page.replaced(&text).map_or(text, CompactString::from),
+        false => replaced(&text, page, look)?.map_or(text, CompactString::from),
     };
     let Some(limit) = ty.length() else {
         return Ok(Value::Str(text));
@@ -105,13 +133,14 @@ pub(super) fn to_string(
     value: &Value,
     from: DataType,
     to: DataType,
-    style: i32,
-    (mode, page): (Mode, CodePage),
-    dialect: Dialect,
+    how: &How<'_>,
 ) -> Result<Value, SqlError> {
+    let How { style, mode, dialect, page, look } = *how;
     let text = match value {
-        Value::Str(s) => return fit_string(s.clone(), to, mode, page),
-        Value::Bytes(b) => return fit_string(bytes_text(b, from, to, style, page)?, to, mode, page),
+        Value::Str(s) => return fit_string_looking(s.clone(), to, mode, page, look),
+        Value::Bytes(b) => {
+            return fit_string_looking(bytes_text(b, from, to, how)?, to, mode, page, look);
+        }
         Value::Bit(b) => CompactString::const_new(if *b { "1" } else { "0" }),
         Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) => {
             value.as_i64().unwrap_or(0).to_compact_string()
@@ -147,32 +176,68 @@ pub(super) fn to_string(
 }
 
 /// Binary to text: the bytes themselves, or hexadecimal with (style 1) or without 0x (style 2).
-fn bytes_text(
-    bytes: &[u8],
-    from: DataType,
-    to: DataType,
-    style: i32,
-    page: CodePage,
-) -> Result<CompactString, SqlError> {
-    match style {
-        0 if to.is_unicode() => {
-            let even = &bytes[..bytes.len() / 2 * 2];
-            wide_text(even).ok_or_else(|| SqlError::error_converting(from, to))
+fn bytes_text(bytes: &[u8], from: DataType, to: DataType, how: &How<'_>) -> Result<CompactString, SqlError> {
+    let hexadecimal = |prefix: &str| {
+        let mut out = String::with_capacity(prefix.len() + bytes.len() * 2);
+        out.push_str(prefix);
+        for piece in byte_pieces(bytes, how.look) {
+            out.push_str(&numtext::hex_text("", piece?));
         }
-        0 => Ok(page.decode(bytes)),
-        1 => Ok(numtext::hex_text("0x", bytes).into()),
-        2 => Ok(numtext::hex_text("", bytes).into()),
-        _ => Err(SqlError::bad_style(style, from)),
+        Ok(out.into())
+    };
+    match how.style {
+        0 if to.is_unicode() => text_of_utf16(&bytes[..bytes.len() / 2 * 2], how.look),
+        0 => decoded(bytes, how.page, how.look),
+        1 => hexadecimal("0x"),
+        2 => hexadecimal(""),
+        _ => Err(SqlError::bad_style(how.style, from)),
     }
 }
 
-/// A text's stored bytes in a string type: those of the code page, or UTF-16LE.
-pub(crate) fn text_bytes(text: &str, ty: DataType, page: CodePage) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    if ty.is_unicode() {
-        encode_utf16(text, &mut bytes);
-    } else {
-        page.encode(text, &mut bytes);
+/// The text of bytes in a page.
+fn decoded(bytes: &[u8], page: CodePage, look: Look<'_>) -> Result<CompactString, SqlError> {
+    // A character of other pages may have bytes in two pieces.
+    if page != CodePage::Latin {
+        return Ok(page.decode(bytes));
     }
-    bytes
+    let mut out = CompactString::with_capacity(bytes.len());
+    for piece in byte_pieces(bytes, look) {
+        out.push_str(&page.decode(piece?));
+    }
+    Ok(out)
+}
+
+/// The text of an even number of bytes in UTF-16; what is no character becomes U+FFFD.
+pub(crate) fn text_of_utf16(bytes: &[u8], look: Look<'_>) -> Result<CompactString, SqlError> {
+    let mut out = CompactString::with_capacity(bytes.len() / 2);
+    // A unit that may be the first half of a character whose other half is in the next piece.
+    let mut waiting: Option<u16> = None;
+    for piece in byte_pieces(bytes, look) {
+        let piece = piece?;
+        let units = piece.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        let mut units: Vec<u16> = waiting.take().into_iter().chain(units).collect();
+        waiting = units.pop_if(|unit| (0xD800..0xDC00).contains(unit));
+        out.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    }
+    if waiting.is_some() {
+        out.push(char::REPLACEMENT_CHARACTER);
+    }
+    Ok(out)
+}
+
+/// A text's stored bytes in a string type: those of the code page, or UTF-16LE.
+pub(crate) fn text_bytes(
+    text: &str,
+    ty: DataType,
+    page: CodePage,
+    look: Look<'_>,
+) -> Result<Vec<u8>, SqlError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    for piece in pieces(text, look) {
+        match ty.is_unicode() {
+            true => encode_utf16(piece?, &mut bytes),
+            false => page.encode(piece?, &mut bytes),
+        }
+    }
+    Ok(bytes)
 }

@@ -4,8 +4,9 @@
 use super::{Focus, Items, Run};
 use crate::error::QueryError;
 use crate::item::{Atom, Item};
+use crate::pace::{Pace, sorted};
 use crate::path::{Axis, Expr, Step, Test};
-use crate::tree::{Document, Kind, Name, NodeRef};
+use crate::tree::{Document, Kind, NodeRef};
 
 impl Run<'_> {
     pub(super) fn step(&mut self, items: Items, step: &Step) -> Result<Items, QueryError> {
@@ -20,25 +21,23 @@ impl Run<'_> {
                 }
                 Step::Axis { axis, test, predicates } => {
                     let Item::Node(node) = item else { continue };
-                    let found = self.axis(node, *axis, test)?;
-                    out.extend(self.filtered(found.into_iter().map(Item::Node).collect(), predicates)?);
+                    if predicates.is_empty() {
+                        self.axis(node, *axis, test, &mut out)?;
+                    } else {
+                        let mut found = Vec::new();
+                        self.axis(node, *axis, test, &mut found)?;
+                        out.extend(self.filtered(found, predicates)?);
+                    }
                 }
             }
         }
         self.focus = kept;
         let nodes = out.iter().all(|item| matches!(item, Item::Node(_)));
-        Ok(
-            if nodes && last > 1
-                || matches!(
-                    step,
-                    Step::Axis { axis: Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling, .. }
-                )
-            {
-                in_order(out)
-            } else {
-                out
-            },
-        )
+        let backwards = matches!(
+            step,
+            Step::Axis { axis: Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling, .. }
+        );
+        if nodes && last > 1 || backwards { in_order(out, self.pace) } else { Ok(out) }
     }
 
     pub(super) fn filtered(&mut self, mut items: Items, predicates: &[Expr]) -> Result<Items, QueryError> {
@@ -56,7 +55,7 @@ impl Run<'_> {
                 self.focus = Focus { item: item.clone(), position: at + 1, last };
                 let found = self.eval(predicate)?;
                 let keep = match &found[..] {
-                    [Item::Atom(Atom::Number(place))] => *place == (at + 1) as f64,
+                    [Item::Atom(atom)] if let Atom::Number(place) = **atom => place == (at + 1) as f64,
                     found => self.truth(found)?,
                 };
                 if keep {
@@ -69,16 +68,18 @@ impl Run<'_> {
         Ok(items)
     }
 
-    fn axis(&self, from: NodeRef, axis: Axis, test: &Test) -> Result<Vec<NodeRef>, QueryError> {
+    /// Appends the nodes at an axis that pass a test.
+    fn axis(&self, from: NodeRef, axis: Axis, test: &Test, out: &mut Items) -> Result<(), QueryError> {
         let doc = self.doc(from);
-        if from.made == 0 && from.attribute == 0 && doc.partial.contains(&from.node) && is_down(axis) {
+        if from.made == 0 && from.attribute == 0 && from.node < doc.partial && is_down(axis) {
             return Err(QueryError::unsupported("A way from an ancestor of a row of nodes() to other nodes"));
         }
-        let mut out = Vec::new();
-        let mut give = |node: NodeRef| {
+        let mut give = |node: NodeRef| -> Result<(), QueryError> {
+            self.pace.step(size_of::<Item>())?;
             if passes(doc, node, axis, test) {
-                out.push(node);
+                out.push(Item::Node(node));
             }
+            Ok(())
         };
         let parent = |node: NodeRef| match (node.attribute, node.node) {
             (0, 0) => None,
@@ -87,55 +88,53 @@ impl Run<'_> {
         };
         match axis {
             Axis::Itself => give(from),
-            Axis::Parent => parent(from).into_iter().for_each(give),
+            Axis::Parent => parent(from).into_iter().try_for_each(give),
             Axis::Attribute if from.attribute == 0 => {
-                let count = doc.element(from.node).map_or(0, |element| element.attributes.len());
-                (1..=count as u32).for_each(|attribute| give(NodeRef { attribute, ..from }));
+                let count = doc.attributes(from.node).len() as u32;
+                (1..=count).try_for_each(|attribute| give(NodeRef { attribute, ..from }))
             }
             Axis::Child if from.attribute == 0 => {
-                doc.node(from.node).children.iter().for_each(|child| give(from.with_node(*child)));
+                doc.children(from.node).try_for_each(|child| give(from.with_node(child)))
             }
             Axis::Ancestor | Axis::AncestorOrSelf => {
                 // The nearest comes first: its place is 1.
                 let mut at = if axis == Axis::Ancestor { parent(from) } else { Some(from) };
                 while let Some(node) = at {
-                    give(node);
+                    give(node)?;
                     at = parent(node);
                 }
+                Ok(())
             }
             Axis::FollowingSibling | Axis::PrecedingSibling if from.attribute == 0 && from.node != 0 => {
                 let above = doc.node(from.node).parent;
-                if doc.partial.contains(&above) && from.made == 0 {
+                if above < doc.partial && from.made == 0 {
                     return Err(QueryError::unsupported("A way from a row of nodes() to its siblings"));
                 }
-                let siblings = &doc.node(above).children;
-                let own = siblings.iter().position(|id| *id == from.node).unwrap_or(0);
-                match axis {
-                    Axis::FollowingSibling => {
-                        siblings[own + 1..].iter().for_each(|id| give(from.with_node(*id)))
-                    }
-                    _ => siblings[..own].iter().rev().for_each(|id| give(from.with_node(*id))),
+                if axis == Axis::PrecedingSibling {
+                    let before: Vec<u32> = doc.children(above).take_while(|id| *id < from.node).collect();
+                    return before.iter().rev().try_for_each(|id| give(from.with_node(*id)));
                 }
+                let mut next = doc.node(from.node).end;
+                let end = doc.node(above).end;
+                while next < end {
+                    give(from.with_node(next))?;
+                    next = doc.node(next).end.max(next + 1);
+                }
+                Ok(())
             }
             Axis::Descendant | Axis::DescendantOrSelf => {
                 if axis == Axis::DescendantOrSelf {
-                    give(from);
+                    give(from)?;
                 }
-                let mut open: Vec<u32> = match from.attribute {
-                    0 => doc.node(from.node).children.iter().rev().copied().collect(),
-                    _ => Vec::new(),
+                let inside = match from.attribute {
+                    0 => from.node + 1..doc.node(from.node).end,
+                    _ => 0..0,
                 };
-                while let Some(id) = open.pop() {
-                    give(from.with_node(id));
-                    open.extend(doc.node(id).children.iter().rev());
-                }
+                inside.into_iter().try_for_each(|id| give(from.with_node(id)))
             }
-            _ => {}
+            _ => Ok(()),
         }
-        Ok(out)
     }
-
-    // ---- values ----
 }
 
 /// Whether an axis leads to what stands in a node.
@@ -148,20 +147,18 @@ fn passes(doc: &Document, node: NodeRef, axis: Axis, test: &Test) -> bool {
     let named = if axis == Axis::Attribute {
         node.attribute > 0
     } else {
-        node.attribute == 0 && doc.element(node.node).is_some()
+        node.attribute == 0 && doc.is_element(node.node)
     };
     match test {
         Test::Any => true,
-        Test::Element => node.attribute == 0 && doc.element(node.node).is_some(),
-        Test::Text => node.attribute == 0 && matches!(doc.node(node.node).kind, Kind::Text(_)),
-        Test::Comment => node.attribute == 0 && matches!(doc.node(node.node).kind, Kind::Comment(_)),
-        Test::Instruction => {
-            node.attribute == 0 && matches!(doc.node(node.node).kind, Kind::Instruction { .. })
-        }
-        Test::Name(name) => named && name_at(doc, node).is_some_and(|own| own.is(name)),
+        Test::Element => node.attribute == 0 && doc.is_element(node.node),
+        Test::Text => node.attribute == 0 && doc.node(node.node).kind() == Kind::Text,
+        Test::Comment => node.attribute == 0 && doc.node(node.node).kind() == Kind::Comment,
+        Test::Instruction => node.attribute == 0 && doc.node(node.node).kind() == Kind::Instruction,
+        Test::Name(name) => named && doc.name(node).is_some_and(|own| own.is(name)),
         Test::Wild { uri, local } => {
             named
-                && name_at(doc, node).is_some_and(|own| {
+                && doc.name(node).is_some_and(|own| {
                     uri.as_ref().is_none_or(|uri| own.uri == uri.as_str())
                         && local.as_ref().is_none_or(|local| own.local == local.as_str())
                 })
@@ -169,23 +166,21 @@ fn passes(doc: &Document, node: NodeRef, axis: Axis, test: &Test) -> bool {
     }
 }
 
-fn name_at(doc: &Document, node: NodeRef) -> Option<&Name> {
-    match node.attribute {
-        0 => doc.element(node.node).map(|element| &element.name),
-        _ => doc.attribute(node).map(|attribute| &attribute.name),
-    }
-}
-
 /// Nodes in document order, each once; a sequence with values stays as it is.
-pub(super) fn in_order(items: Items) -> Items {
-    let mut nodes: Vec<NodeRef> = Vec::with_capacity(items.len());
+pub(super) fn in_order(items: Items, pace: &Pace<'_>) -> Result<Items, QueryError> {
+    let node = |item: &Item| if let Item::Node(node) = item { Some(*node) } else { None };
+    let mut before = None;
+    let mut is_sorted = true;
     for item in &items {
-        match item {
-            Item::Node(node) => nodes.push(*node),
-            Item::Atom(_) => return items,
-        }
+        pace.step(4)?;
+        let Some(node) = node(item) else { return Ok(items) };
+        is_sorted &= before.is_none_or(|before| before < node);
+        before = Some(node);
     }
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes.into_iter().map(Item::Node).collect()
+    if is_sorted {
+        return Ok(items);
+    }
+    let mut items = sorted(items, 16, |a, b| node(a).cmp(&node(b)), pace)?;
+    items.dedup_by(|a, b| node(a) == node(b));
+    Ok(items)
 }

@@ -1,95 +1,83 @@
-//! Elements that a query makes: a tree of their own, into which nodes of the document are copied.
+//! Elements that a query makes: each is a tree of its own, into which nodes of others are copied.
 
 use super::{Items, Run};
+use crate::build::Builder;
 use crate::constructor::{Constructor, Content};
 use crate::error::QueryError;
-use crate::item::{Atom, Item};
-use crate::tree::{Attribute, Element, Kind};
+use crate::item::Item;
 
 impl Run<'_> {
-    pub(super) fn construct(&mut self, constructor: &Constructor, under: u32) -> Result<u32, QueryError> {
-        let mut attributes = Vec::with_capacity(constructor.attributes.len());
+    /// The number of a new document, whose one node is the element.
+    pub(super) fn made_of(&mut self, constructor: &Constructor) -> Result<u32, QueryError> {
+        let mut built = Builder::default();
+        self.construct(constructor, &mut built)?;
+        self.made.push(built.finish());
+        u32::try_from(self.made.len())
+            .map_err(|_| QueryError::unsupported("A query that makes so many elements"))
+    }
+
+    fn construct(&mut self, constructor: &Constructor, built: &mut Builder) -> Result<(), QueryError> {
+        built.open()?;
+        let name = built.named(constructor.name.clone())?;
+        built.set_name(name);
+        for (prefix, uri) in &constructor.spaces {
+            built.declare(prefix.clone(), uri.clone());
+        }
         for (name, parts) in &constructor.attributes {
-            let mut value = String::new();
+            let mark = built.text_mark();
             for part in parts {
                 match part {
-                    Content::Text(text) => value.push_str(text),
+                    Content::Text(text) => built.put_all(text, self.pace)?,
                     Content::Value(e) => {
                         let items = self.eval(e)?;
-                        let texts: Vec<String> = self.atoms(&items).iter().map(Atom::text).collect();
-                        value.push_str(&texts.join(" "));
+                        built.put_all(&self.joined_texts(&items)?, self.pace)?;
                     }
                     Content::Element(_) => {}
                 }
             }
-            attributes.push(Attribute { name: name.clone(), value });
+            let value = built.since(mark);
+            let name = built.named(name.clone())?;
+            built.attribute(name, value)?;
         }
-        let element =
-            Element { name: constructor.name.clone(), attributes, spaces: constructor.spaces.clone() };
-        let id = self.made.add(under, Kind::Element(element));
         for part in &constructor.content {
             match part {
-                Content::Text(text) => self.add_text(id, text),
-                Content::Element(inner) => {
-                    self.construct(inner, id)?;
-                }
+                Content::Text(text) => built.joined_text(text, self.pace)?,
+                Content::Element(inner) => self.construct(inner, built)?,
                 Content::Value(e) => {
                     let items = self.eval(e)?;
-                    self.add_items(id, items);
+                    self.add_items(items, built)?;
                 }
             }
         }
-        if under == 0 {
-            // It stands by itself, not among the others that the query has made.
-            self.made.nodes[0].children.pop();
-        }
-        Ok(id)
+        built.close();
+        Ok(())
     }
 
-    fn add_text(&mut self, under: u32, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        let last = self.made.node(under).children.last().copied();
-        if let Some(Kind::Text(known)) =
-            last.and_then(|id| self.made.nodes.get_mut(id as usize)).map(|n| &mut n.kind)
-        {
-            return known.push_str(text);
-        }
-        self.made.add(under, Kind::Text(text.to_owned()));
-    }
-
-    fn add_items(&mut self, under: u32, items: Items) {
+    fn add_items(&self, items: Items, built: &mut Builder) -> Result<(), QueryError> {
         let mut after_atom = false;
         for item in items {
             match item {
                 Item::Atom(atom) => {
-                    let text = if after_atom { format!(" {}", atom.text()) } else { atom.text() };
-                    self.add_text(under, &text);
+                    if after_atom {
+                        built.joined_text(" ", self.pace)?;
+                    }
+                    built.joined_text(&atom.text(), self.pace)?;
                     after_atom = true;
                     continue;
                 }
                 Item::Node(node) if node.attribute > 0 => {
-                    let attribute = self.doc(node).attribute(node).cloned();
-                    if let Kind::Element(element) = &mut self.made.nodes[under as usize].kind {
-                        element.attributes.extend(attribute);
+                    built.copy_attribute(self.doc(node), node, self.pace)?;
+                }
+                Item::Node(node) if node.node == 0 => {
+                    let document = self.doc(node);
+                    for id in document.children(0) {
+                        built.copy(document, id, self.pace)?;
                     }
                 }
-                Item::Node(node) if node.made == 0 => {
-                    let children = match node.node {
-                        0 => self.document.node(0).children.clone(),
-                        id => vec![id],
-                    };
-                    for id in children {
-                        self.made.copy(self.document, id, under);
-                    }
-                }
-                Item::Node(node) => {
-                    let own = self.made.clone();
-                    self.made.copy(&own, node.node, under);
-                }
+                Item::Node(node) => built.copy(self.doc(node), node.node, self.pace)?,
             }
             after_atom = false;
         }
+        Ok(())
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn satisfies(op: Compare, order: Ordering) -> bool {
 /// A value as another kind; none where it is no such value, as SQL Server's casts of untyped data give.
 pub(super) fn cast_to(cast: Cast, atom: &Atom) -> Option<Atom> {
     match cast {
-        Cast::Text => Some(Atom::Text(atom.text())),
+        Cast::Text => Some(Atom::Text(atom.text().into_owned())),
         Cast::Number => Some(atom.number()).filter(|n| !n.is_nan()).map(Atom::Number),
         Cast::Whole => {
             let whole = |n: &f64| !n.is_nan() && (n.fract() == 0.0 || is_number(atom));

@@ -36,6 +36,7 @@ impl Parser<'_> {
             }
             steps.push(self.step()?);
         }
+        let steps = shortened(steps);
         Ok(if steps.is_empty() { start } else { Expr::Path(Box::new(start), steps) })
     }
 
@@ -154,4 +155,22 @@ impl Parser<'_> {
         let uri = if element || !prefix.is_empty() { self.space(prefix)? } else { CompactString::default() };
         Ok(Test::Name(Name { prefix: prefix.into(), local: local.into(), uri }))
     }
+}
+
+/// `//name` is two steps, of which the first gives all nodes: one gives the same where no place counts.
+fn shortened(steps: Vec<Step>) -> Vec<Step> {
+    let mut out: Vec<Step> = Vec::with_capacity(steps.len());
+    for mut step in steps {
+        if let Step::Axis { axis: axis @ Axis::Child, predicates, .. } = &mut step
+            && predicates.is_empty()
+            && let Some(Step::Axis { axis: Axis::DescendantOrSelf, test: Test::Any, predicates: before }) =
+                out.last()
+            && before.is_empty()
+        {
+            *axis = Axis::Descendant;
+            out.pop();
+        }
+        out.push(step);
+    }
+    out
 }

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use pages::{RecordKind, RecordView, TxnId};
-use types::{SqlError, Value};
+use types::{Look, SqlError, Value};
 use wal::{Log, LogError, Lsn};
 
 use super::view::all_of;
@@ -141,7 +141,7 @@ struct LogRows {
 }
 
 impl RowSource for LogRows {
-    fn next(&mut self, out: &mut ViewRows) -> Result<bool, SqlError> {
+    fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
         match self.piece(out) {
             Ok(()) => {}
