@@ -6,9 +6,11 @@
 //! or the new content, even where the file system tears the write of a small file.
 //!
 //! # Guarantees
-//! - [`read`] returns the newest content that a whole copy has; one damaged, lost or unreadable copy changes nothing.
+//! - [`read`] returns the newest content that a whole copy has; one damaged, lost or unreadable
+//!   copy changes nothing.
 //! - When [`write`] returns the new content is durable, in both copies unless it says otherwise.
-//! - A file of the time before there were two copies is read, if its owner says that it is whole, and counts as generation 0.
+//! - A file of the time before there were two copies is read, if its owner says that it is whole,
+//!   and counts as generation 0.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! Statements that nest deeply, or name one thing again and again: each runs or is refused with an error, on the stack of a small
-//! thread, and stops soon when it is told to. The example `depth` runs the same ones in larger sizes.
+//! Statements that nest deeply, or name one thing again and again: each runs or is refused with an
+//! error, on the stack of a small thread, and stops soon when it is told to. The example `depth`
+//! runs the same ones in larger sizes.
 
 extern crate ringwood_engine as engine;
 

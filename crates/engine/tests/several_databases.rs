@@ -1,5 +1,5 @@
-//! Transactions over several databases through T-SQL: power loss at any I/O of their commits, a database whose coordinator is
-//! missing, and what an administrator does then.
+//! Transactions over several databases through T-SQL: power loss at any I/O of their commits, a
+//! database whose coordinator is missing, and what an administrator does then.
 
 extern crate ringwood_engine as engine;
 
@@ -82,8 +82,8 @@ fn a_failed_commit_takes_everything_back() {
     assert_eq!(say(&instance, "SELECT COUNT(*) FROM b..t"), "0");
 }
 
-/// The database that decides is missing: the others that need it are RECOVERY_PENDING and say so, and an administrator can
-/// decide, or bring it back.
+/// The database that decides is missing: the others that need it are RECOVERY_PENDING and say so,
+/// and an administrator can decide, or bring it back.
 #[test]
 fn a_database_in_doubt_waits_for_its_coordinator_or_an_administrator() {
     let disk = SimDisk::new(33);

@@ -1,5 +1,6 @@
-//! The root of a plan whose operators nest deeply: one look at the stack, when they are started, asked for rows and dropped, serves all
-//! of them; those of other plans do with the room that every statement has. It is not shown.
+//! The root of a plan whose operators nest deeply: one look at the stack, when they are started,
+//! asked for rows and dropped, serves all of them; those of other plans do with the room that every
+//! statement has. It is not shown.
 
 use crate::nodes::{Node, Plan};
 use crate::own_node::OwnNode;
@@ -12,7 +13,8 @@ use types::SqlError;
 const FEW: usize = 24;
 /// Most operators below one another.
 const MOST: usize = 16_384;
-/// Stack of one of them, in bytes: what the largest takes between a call of it and its call of the next.
+/// Stack of one of them, in bytes: what the largest takes between a call of it and its call of the
+/// next.
 const LEVEL: usize = if cfg!(debug_assertions) { 16 << 10 } else { 8 << 10 };
 
 /// The node.

@@ -25,8 +25,9 @@ fn write(disk: &SimDisk, n: usize) -> Result<(), DiskError> {
     mirrored::write(disk, Path::new(FILE), &version(n)).map(|_| ())
 }
 
-/// Each write is interrupted at each of its operations, with torn files, again and again on the same disk: there is always the content
-/// of before or the one that was being written, and once a write has returned its content.
+/// Each write is interrupted at each of its operations, with torn files, again and again on the
+/// same disk: there is always the content of before or the one that was being written, and once a
+/// write has returned its content.
 #[test]
 fn power_loss_leaves_the_old_or_the_new_content() {
     for seed in 0..400 {
@@ -52,7 +53,8 @@ fn power_loss_leaves_the_old_or_the_new_content() {
     }
 }
 
-/// After a write any byte of either copy may decay, or a copy may be lost, and the content is the one that was written last.
+/// After a write any byte of either copy may decay, or a copy may be lost, and the content is the
+/// one that was written last.
 #[test]
 fn one_copy_is_enough() {
     let disk = SimDisk::new(1);

@@ -1,17 +1,21 @@
 //! Room on the thread's stack for recursions over what users write.
 //!
-//! How deep a statement nests is the user's choice, and how large the stack is that it arrives on is the caller's: an embedded
-//! instance may be called on a thread of 64 KB. So each recursion over syntax, plans and expressions asks here for room, by one of
-//! three functions:
+//! How deep a statement nests is the user's choice, and how large the stack is that it arrives on
+//! is the caller's: an embedded instance may be called on a thread of 64 KB. So each recursion over
+//! syntax, plans and expressions asks here for room, by one of three functions:
 //!
-//! - [`try_with_room`] where a recursion finds out how deep it goes (binding): the stack grows, up to a limit, and then it fails;
-//! - [`with_room`] where the depth is bounded already (by the parser's limits), and nothing can fail;
-//! - [`with`] where the depth is known beforehand (a finished plan): one look at its start serves all of it.
+//! - [`try_with_room`] where a recursion finds out how deep it goes (binding): the stack grows, up
+//!   to a limit, and then it fails;
+//! - [`with_room`] where the depth is bounded already (by the parser's limits), and nothing can
+//!   fail;
+//! - [`with`] where the depth is known beforehand (a finished plan): one look at its start serves
+//!   all of it.
 //!
 //! [`Nested`] is a box for trees: dropping and cloning them asks, too.
 //!
-//! Guarantees: the closure runs on this thread, with at least [`ROOM`] bytes left, or is not called; where there is room, asking costs a
-//! comparison. A stack that was added is given back when the closure ends, a panic passes through.
+//! Guarantees: the closure runs on this thread, with at least [`ROOM`] bytes left, or is not
+//! called; where there is room, asking costs a comparison. A stack that was added is given back
+//! when the closure ends, a panic passes through.
 
 mod nested;
 
@@ -19,8 +23,9 @@ pub use nested::Nested;
 
 use std::cell::Cell;
 
-/// What a closure may count on, in bytes. It has to suffice for what does not ask by itself: walks over one expression of the greatest
-/// height that the parser lets through, the storage engine below an operator. Builds without optimisation have larger frames.
+/// What a closure may count on, in bytes. It has to suffice for what does not ask by itself: walks
+/// over one expression of the greatest height that the parser lets through, the storage engine
+/// below an operator. Builds without optimisation have larger frames.
 pub const ROOM: usize = if cfg!(debug_assertions) { 896 << 10 } else { 320 << 10 };
 
 /// Size of a stack that is added: memory that is not touched takes only addresses.

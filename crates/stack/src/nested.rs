@@ -1,5 +1,5 @@
-//! A box for a node inside a node of its own type. How deep such a tree is, a user decides; so what the compiler writes for it (to drop
-//! and to clone it) asks for room on the stack at each level.
+//! A box for a node inside a node of its own type. How deep such a tree is, a user decides; so what
+//! the compiler writes for it (to drop and to clone it) asks for room on the stack at each level.
 
 use crate::with_room;
 use std::fmt;

@@ -1,5 +1,6 @@
-//! Runs many seeds of crash histories over two and three databases: `several_databases SEEDS FROM`. Prints the seeds that fail; exit
-//! code 1 if any did. Seeds with one session (0 and 1 of each six) replay exactly.
+//! Runs many seeds of crash histories over two and three databases: `several_databases SEEDS FROM`.
+//! Prints the seeds that fail; exit code 1 if any did. Seeds with one session (0 and 1 of each six)
+//! replay exactly.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

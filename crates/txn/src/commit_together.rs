@@ -1,13 +1,13 @@
 //! The commit of one session's transactions in several databases, as one.
 //!
-//! First each database but the coordinator makes a Prepare record durable, then the coordinator's Commit record is made
-//! durable, which decides, then the others write theirs. Whoever finds a Prepare record without an end asks the coordinator
-//! (`outcomes`).
+//! First each database but the coordinator makes a Prepare record durable, then the coordinator's
+//! Commit record is made durable, which decides, then the others write theirs. Whoever finds a
+//! Prepare record without an end asks the coordinator (`outcomes`).
 //!
 //! # Guarantees
 //! - After a crash at any moment the transaction is whole in all databases, or in none.
-//! - Nothing is undecided longer than it takes to write one record, unless the coordinator's log fails: then the other
-//!   databases go offline as well, and are recovered when it has been.
+//! - Nothing is undecided longer than it takes to write one record, unless the coordinator's log
+//!   fails: then the other databases go offline as well, and are recovered when it has been.
 
 use std::sync::Arc;
 
@@ -23,12 +23,13 @@ use crate::txn::{Txn, now_us};
 use crate::txns::TxnLog;
 use pages::{RecordView, TxnId};
 
-/// Commits transactions of different databases as one, durably. The first database decides; `name` is what it is called. Each has
-/// written, and none is in a database that is rebuilt at each start.
+/// Commits transactions of different databases as one, durably. The first database decides; `name`
+/// is what it is called. Each has written, and none is in a database that is rebuilt at each start.
 ///
 /// # Errors
-/// The place of the transaction that failed, and why. Those that have not ended then ([`Txn::is_over`]) are to be rolled back; all
-/// have ended when the outcome is unknown, and then their databases are offline.
+/// The place of the transaction that failed, and why. Those that have not ended then
+/// ([`Txn::is_over`]) are to be rolled back; all have ended when the outcome is unknown, and then
+/// their databases are offline.
 pub fn commit_together(txns: &mut [&mut Txn], name: &str) -> Result<(), (usize, TxnError)> {
     debug_assert!(txns.iter().all(|t| t.has_written() && !t.database().env().scratch));
     if txns.len() > MAX_DATABASES {
@@ -87,7 +88,8 @@ impl Txn {
         Ok(self.append(&mut rec)?)
     }
 
-    /// Commits in the coordinator, durably. After an error its database is offline, and the outcome is unknown.
+    /// Commits in the coordinator, durably. After an error its database is offline, and the outcome
+    /// is unknown.
     fn decide(&mut self, decision: &Decision) -> Result<(), TxnError> {
         let db = self.database().clone();
         let time = now_us();
@@ -111,7 +113,8 @@ impl Txn {
         })
     }
 
-    /// Commits what its coordinator has decided. Its record need not be durable: until it is, the decision is kept.
+    /// Commits what its coordinator has decided. Its record need not be durable: until it is, the
+    /// decision is kept.
     fn end_prepared(&mut self) -> Result<Lsn, TxnError> {
         let db = self.database().clone();
         let ended = self.append_commit().inspect(|lsn| self.leave_table(*lsn, false));
@@ -126,8 +129,8 @@ impl Txn {
         ended
     }
 
-    /// Its coordinator's log has failed: nobody knows the outcome before that database is recovered. Its rows must not be free
-    /// until then.
+    /// Its coordinator's log has failed: nobody knows the outcome before that database is
+    /// recovered. Its rows must not be free until then.
     pub(crate) fn leave_in_doubt(&mut self, id: GlobalId) {
         self.database().fail("commit", &TxnError::Undecided(id));
         self.set_over();
@@ -135,8 +138,8 @@ impl Txn {
 }
 
 impl Database {
-    /// Restart: divides the transactions without an end into those that are committed by their coordinators' word and those that are
-    /// to be undone.
+    /// Restart: divides the transactions without an end into those that are committed by their
+    /// coordinators' word and those that are to be undone.
     ///
     /// # Errors
     /// [`TxnError::InDoubt`] when a coordinator cannot say. Nothing has been appended.
@@ -168,7 +171,8 @@ impl Database {
         Err(TxnError::InDoubt(Arc::from(in_doubt)))
     }
 
-    /// Restart: commits what coordinators have decided, durably: they forget it when this database is open.
+    /// Restart: commits what coordinators have decided, durably: they forget it when this database
+    /// is open.
     pub(crate) fn commit_prepared(&self, txns: Vec<Txn>) -> Result<(), TxnError> {
         if txns.is_empty() {
             return Ok(());
@@ -180,7 +184,8 @@ impl Database {
         self.flush_log()
     }
 
-    /// What the record says if it is a Prepare record. A rollback that had begun has others behind it.
+    /// What the record says if it is a Prepare record. A rollback that had begun has others behind
+    /// it.
     fn prepared_at(&self, at: Lsn, bytes: &mut Vec<u8>) -> Result<Option<Prepared>, TxnError> {
         self.log().read(at, bytes).map_err(|e| failed("analysis", at, e))?;
         let view = RecordView::decode(bytes).map_err(|e| failed("analysis", at, e))?;

@@ -436,10 +436,10 @@ impl Database {
     /// Gives up a database that failed, before its files are opened anew: a session that still holds it can neither commit nor
     /// write a page or a log block when this returns.
     pub fn abandon(&self) {
-        let cause = PageError::Offline { cause: "its files are being opened anew".into() };
+        let cause = PageError::Offline { cause: "its files are being reopened".into() };
         self.fail("reopen", &cause.into());
         self.threads.stop();
-        self.store.abandon("its files are being opened anew");
+        self.store.abandon("its files are being reopened");
         // A log that failed cannot be flushed; recovery finds its end.
         drop(self.log.close());
         self.store.release_files();

@@ -1,9 +1,10 @@
 //! Transactions over several databases: their identity, and what the logs say of them.
 //!
-//! Each database that such a transaction has changed, but one, writes a Prepare record: from then on the database can neither
-//! roll its part back nor commit it by its own decision. The one is the coordinator: its Commit record names the transaction
-//! and the other databases, and is the decision for all of them. What a coordinator has not decided is not committed.
-//! A checkpoint lists the decisions that some database may still have to ask for.
+//! Each database that such a transaction has changed, but one, writes a Prepare record: from then
+//! on the database can neither roll its part back nor commit it by its own decision. The one is the
+//! coordinator: its Commit record names the transaction and the other databases, and is the
+//! decision for all of them. What a coordinator has not decided is not committed. A checkpoint
+//! lists the decisions that some database may still have to ask for.
 
 use std::fmt;
 
@@ -128,7 +129,8 @@ impl Decision {
         Ok(())
     }
 
-    /// The decision in a Commit record; `None` in that of a transaction in one database, and in a participant's.
+    /// The decision in a Commit record; `None` in that of a transaction in one database, and in a
+    /// participant's.
     pub fn read(payload: &[u8]) -> Option<Decision> {
         Decision::decode(payload.get(TIME..)?).map(|(decision, _)| decision)
     }

@@ -1,9 +1,11 @@
 //! What became of transactions over several databases: who decides, and who is told.
 //!
 //! # Guarantees
-//! - An answer never changes: "committed" is said only when the decision is durable, "rolled back" only of a transaction that
-//!   its coordinator has not committed and never will. While neither is certain the answer is "unknown".
-//! - A decision is kept, over restarts too, until every database that takes part has the end of its part durable.
+//! - An answer never changes: "committed" is said only when the decision is durable, "rolled back"
+//!   only of a transaction that its coordinator has not committed and never will. While neither is
+//!   certain the answer is "unknown".
+//! - A decision is kept, over restarts too, until every database that takes part has the end of its
+//!   part durable.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -51,8 +53,9 @@ pub(crate) struct Decisions {
 }
 
 impl Decisions {
-    /// The decision is in the log, and durable when [`Coordinator::decided`] says so. To be called under the lock under which
-    /// its record was appended: a checkpoint lists what was decided before it began.
+    /// The decision is in the log, and durable when [`Coordinator::decided`] says so. To be called
+    /// under the lock under which its record was appended: a checkpoint lists what was decided
+    /// before it began.
     pub fn add(&mut self, decision: &Decision) {
         let member = |database: &DatabaseGuid| Member { database: *database, end: None };
         let members = decision.databases.iter().map(member).collect();
@@ -131,7 +134,8 @@ impl Coordinator {
         self.0.lock().forget_oldest();
     }
 
-    /// A database has been recovered: it has no open part any more, and the ends of all of them are durable.
+    /// A database has been recovered: it has no open part any more, and the ends of all of them are
+    /// durable.
     fn acknowledged(&self, database: DatabaseGuid) {
         self.0.lock().retain(|members| {
             members.retain(|member| member.database != database);
@@ -197,7 +201,8 @@ pub struct InDoubt {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Databases whose logs have been read, with their numbers: copies of one database have the same identity.
+    /// Databases whose logs have been read, with their numbers: copies of one database have the
+    /// same identity.
     coordinators: BTreeMap<(DatabaseGuid, u16), Arc<Coordinator>>,
     /// Databases that are recovered.
     recovered: BTreeSet<DatabaseGuid>,
@@ -257,7 +262,8 @@ impl Outcomes {
         coordinators.iter().for_each(|coordinator| coordinator.acknowledged(database));
     }
 
-    /// At the end of a start, when no transaction runs yet: databases that were recovered before their coordinator acknowledge.
+    /// At the end of a start, when no transaction runs yet: databases that were recovered before
+    /// their coordinator acknowledge.
     pub fn settle(&self) {
         let known = self.known.lock();
         for database in &known.recovered {
@@ -295,7 +301,8 @@ impl Outcomes {
         self.known.lock().in_doubt.values().cloned().collect()
     }
 
-    /// An administrator decides: the next attempts to open these databases go by it. None: no such transaction is in doubt.
+    /// An administrator decides: the next attempts to open these databases go by it. None: no such
+    /// transaction is in doubt.
     pub fn tell(&self, id: GlobalId, commit: bool) -> Vec<InDoubt> {
         let mut known = self.known.lock();
         let range = (id, [0; 16])..=(id, [u8::MAX; 16]);

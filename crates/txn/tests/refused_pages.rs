@@ -1,4 +1,5 @@
-//! Pages that the device refuses to write: the database goes on, keeps the log that they need, and loses nothing.
+//! Pages that the device refuses to write: the database goes on, keeps the log that they need, and
+//! loses nothing.
 
 mod support;
 
@@ -56,7 +57,8 @@ fn refuse(disk: &SimDisk, fault: Fault) {
     disk.refuse_writes(Path::new("db/test2.ndf"), 16 * 8192..u64::MAX, fault);
 }
 
-/// The checkpoint says 823, the database stays online, and its log is kept until the pages can be written.
+/// The checkpoint says 823, the database stays online, and its log is kept until the pages can be
+/// written.
 #[test]
 fn a_checkpoint_that_cannot_write_pages_keeps_the_log() {
     for fault in [Fault::Io, Fault::ShortWrite, Fault::NoSpace] {

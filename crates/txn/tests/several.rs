@@ -1,5 +1,5 @@
-//! Transactions over several databases: whole or absent everywhere after a crash at any I/O; what becomes of one whose
-//! coordinator cannot be asked.
+//! Transactions over several databases: whole or absent everywhere after a crash at any I/O; what
+//! becomes of one whose coordinator cannot be asked.
 
 mod support;
 
@@ -100,8 +100,8 @@ fn a_database_that_cannot_prepare_rolls_all_back() {
     assert!(rows(&dbs[0]).is_empty() && rows(&dbs[1]).is_empty());
 }
 
-/// The coordinator's log fails at the decision: nobody knows the outcome until it has been recovered, and the other database, taken
-/// offline, does not open before that.
+/// The coordinator's log fails at the decision: nobody knows the outcome until it has been
+/// recovered, and the other database, taken offline, does not open before that.
 #[test]
 fn a_coordinator_that_fails_leaves_the_others_in_doubt() {
     for (seed, fault) in (0..20).map(|seed| (seed, [Fault::Io, Fault::ShortWrite][seed as usize % 2])) {
@@ -130,7 +130,8 @@ fn a_coordinator_that_fails_leaves_the_others_in_doubt() {
     }
 }
 
-/// A database in doubt whose coordinator is not there: it does not open, until an administrator decides.
+/// A database in doubt whose coordinator is not there: it does not open, until an administrator
+/// decides.
 #[test]
 fn an_administrator_decides_what_is_in_doubt() {
     for commits in [true, false] {
@@ -161,7 +162,8 @@ fn an_administrator_decides_what_is_in_doubt() {
     }
 }
 
-/// A decision outlives checkpoints and starts of the coordinator as long as a database may ask, and no longer.
+/// A decision outlives checkpoints and starts of the coordinator as long as a database may ask, and
+/// no longer.
 #[test]
 fn decisions_are_kept_until_everybody_has_heard() {
     let disk = SimDisk::new(4);

@@ -217,7 +217,7 @@ pub(super) fn report_stale(
         errors.write("Server", &text);
     }
     if let Ok(Some(e)) | Err(e) = written {
-        errors.write("Server", &format!("A copy of a file could not be written anew: {e}."));
+        errors.write("Server", &format!("A copy of a file could not be rewritten: {e}."));
     }
 }
 

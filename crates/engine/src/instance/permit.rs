@@ -215,8 +215,8 @@ impl Instance {
         {
             return true;
         }
-        // Where an instance lies within the folder of another one (a master that is made again), its
-        // own files are not that one's.
+        // Where an instance lies within the folder of another one (a master that is made again),
+        // its own files are not that one's.
         let outside =
             |folder: &&Path| !(real.starts_with(root) && root != *folder && root.starts_with(folder));
         real.ancestors().skip(1).filter(outside).any(|folder| {

@@ -1,6 +1,6 @@
 //! The start of an instance: its folder is locked, what the folder says of itself is read, its
 //! databases are opened. Guarantees: one instance per folder at a time; a small file of which a
-//! copy is damaged is used and written anew; where none is whole it is made again from the
+//! copy is damaged is used and rewritten; where none is whole it is made again from the
 //! databases' own files; what was found and done is in the error log.
 
 use std::path::{Path, PathBuf};
@@ -153,7 +153,7 @@ impl Instance {
     fn mend_list(&self, stale: &[(PathBuf, String)], single: bool) {
         for (path, reason) in stale.iter().filter(|(_, reason)| !single || reason != mirrored::MISSING) {
             let path = path.display();
-            let text = format!("'{path}', a copy of the list of databases, is written anew: {reason}.");
+            let text = format!("'{path}', a copy of the list of databases, is rewritten: {reason}.");
             self.error_log().write("Server", &text);
         }
     }

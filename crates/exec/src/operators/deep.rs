@@ -1,4 +1,5 @@
-//! The root of operators that nest deeply: it has the stack for them ready before it calls them, and before they are dropped.
+//! The root of operators that nest deeply: it has the stack for them ready before it calls them,
+//! and before they are dropped.
 
 use super::{Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;

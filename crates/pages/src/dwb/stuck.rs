@@ -1,14 +1,17 @@
 //! Pages whose homes could not be written: the device refused the write, and the store goes on.
 //!
-//! The home of such a page may be torn, so its image stays in the area, and its batch is not over. Nobody writes the page in
-//! the ordinary way before that image has gone home ([`Doublewrite::is_stuck`]): whoever tries again writes the image from
-//! the area, which needs no room there. In the pool the page stays dirty meanwhile, whatever the image has of its changes.
+//! The home of such a page may be torn, so its image stays in the area, and its batch is not over.
+//! Nobody writes the page in the ordinary way before that image has gone home
+//! ([`Doublewrite::is_stuck`]): whoever tries again writes the image from the area, which needs no
+//! room there. In the pool the page stays dirty meanwhile, whatever the image has of its changes.
 //!
 //! # Guarantees
-//! - A batch with a stuck page keeps its slots until the page is home and durable, over a restart too.
-//! - While such a batch lives, redo begins no later than the oldest change that was missing on disk when its write failed
-//!   ([`Doublewrite::hold`]): the floor of later batches stays below it, so the area may have outdated images of other pages,
-//!   and redo brings every page up to date that is repaired from one.
+//! - A batch with a stuck page keeps its slots until the page is home and durable, over a restart
+//!   too.
+//! - While such a batch lives, redo begins no later than the oldest change that was missing on disk
+//!   when its write failed ([`Doublewrite::hold`]): the floor of later batches stays below it, so
+//!   the area may have outdated images of other pages, and redo brings every page up to date that
+//!   is repaired from one.
 
 use super::{Area, Doublewrite, Protected, SLOTS, Stage};
 use crate::error::PageError;
@@ -40,7 +43,8 @@ pub(crate) struct Stuck {
 }
 
 impl Doublewrite {
-    /// The homes of a batch are written, but for these pages; `hold` is the oldest change that is missing on disk.
+    /// The homes of a batch are written, but for these pages; `hold` is the oldest change that is
+    /// missing on disk.
     pub fn keep(&self, batch: Protected, pages: Vec<StuckPage>, hold: Option<Lsn>) {
         let mut area = self.area.lock();
         let Area { batches, stuck, .. } = &mut *area;
@@ -107,7 +111,8 @@ impl Doublewrite {
         self.area.lock().live().filter_map(|batch| batch.hold).min()
     }
 
-    /// The homes that are written by now are durable: no batch whose pages all went home in the end holds anything back.
+    /// The homes that are written by now are durable: no batch whose pages all went home in the end
+    /// holds anything back.
     ///
     /// # Errors
     /// A failed sync.
@@ -152,8 +157,8 @@ impl Area {
         }
     }
 
-    /// A place as near to the area's end as possible for a few images that may stay long; none in its first half, which is
-    /// left to batches that come and go.
+    /// A place as near to the area's end as possible for a few images that may stay long; none in
+    /// its first half, which is left to batches that come and go.
     pub(super) fn place_at_end(&self, need: usize) -> Option<usize> {
         let free = |slot: usize| self.live().all(|b| b.slots.end <= slot || slot + need <= b.slots.start);
         (SLOTS / 2..=super::LOAN_SLOT.checked_sub(need)?).rev().find(|&slot| free(slot))

@@ -1,7 +1,8 @@
-//! Pages that the device refuses to write: what a round of writing met of them, and the attempts to write them later.
+//! Pages that the device refuses to write: what a round of writing met of them, and the attempts to
+//! write them later.
 //!
-//! Guarantee: a refused write leaves its page dirty and takes nothing offline; what may have been lost with it (a failed sync, a
-//! disk that is gone) still does.
+//! Guarantee: a refused write leaves its page dirty and takes nothing offline; what may have been
+//! lost with it (a failed sync, a disk that is gone) still does.
 
 use crate::dwb::{StuckPage, may_go_on};
 use crate::error::PageError;
@@ -14,15 +15,17 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A round that has met so many refused pages stops: the device takes none, and each attempt may last.
+/// A round that has met so many refused pages stops: the device takes none, and each attempt may
+/// last.
 const MANY: usize = 16;
-/// Pages of a batch or of a retry that are tried one by one in vain before the others are given up too.
+/// Pages of a batch or of a retry that are tried one by one in vain before the others are given up
+/// too.
 const TRIES: usize = 8;
 /// Between attempts that are made because somebody needs a frame.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Whether a write to a home was refused without harm to anything but its own bytes. A sync that fails is another matter: the
-/// system may have forgotten what it had not written yet.
+/// Whether a write to a home was refused without harm to anything but its own bytes. A sync that
+/// fails is another matter: the system may have forgotten what it had not written yet.
 pub(super) fn is_refusal(cause: &DiskError) -> bool {
     match cause {
         DiskError::Io { op, .. } | DiskError::NoSpace { op, .. } | DiskError::FileLimit { op, .. } => {
@@ -61,8 +64,8 @@ fn write_home(home: &DataFile, page: PageId, image: &[u8]) -> Result<(), DiskErr
     home.file.write_gather(u64::from(page.page) * PAGE_SIZE as u64, &[image])
 }
 
-/// Pages that were written in one request with others, which failed: each by itself. Returns the places in the list of those
-/// that are still refused.
+/// Pages that were written in one request with others, which failed: each by itself. Returns the
+/// places in the list of those that are still refused.
 ///
 /// # Errors
 /// A failure that is more than a refusal.
@@ -96,7 +99,8 @@ impl Store {
         self.write_stuck_in_turn()
     }
 
-    /// The same for somebody who needs a frame and found only stuck pages: not again and again, as each attempt may last.
+    /// The same for somebody who needs a frame and found only stuck pages: not again and again, as
+    /// each attempt may last.
     ///
     /// # Errors
     /// As [`write_stuck`](Self::write_stuck); and [`PageError::Unwritten`] when that was in vain.
@@ -135,7 +139,8 @@ impl Store {
                             return Err(e);
                         }
                     },
-                    // The area has rotted. The page is dirty: it is written in the ordinary way, with a new image.
+                    // The area has rotted. The page is dirty: it is written in the ordinary way,
+                    // with a new image.
                     Ok(None) => {}
                     Err(_) => continue,
                 }
@@ -164,7 +169,8 @@ impl Store {
         Ok(good.then_some(image))
     }
 
-    /// Whether a failed write of the area or of the page that names borrowed extents leaves the store as it was.
+    /// Whether a failed write of the area or of the page that names borrowed extents leaves the
+    /// store as it was.
     pub(crate) fn goes_on_after(&self, e: &PageError) -> bool {
         match e {
             PageError::Unwritten { .. } => true,

@@ -1,4 +1,5 @@
-//! Writes of pages that the device refuses, once or for long: the store goes on, and a power loss at any time costs nothing.
+//! Writes of pages that the device refuses, once or for long: the store goes on, and a power loss
+//! at any time costs nothing.
 
 use super::*;
 use sim::{Fault, OpKind};
@@ -57,8 +58,8 @@ fn a_write_that_is_refused_once_is_given_again() {
     }
 }
 
-/// Pages that cannot be written hold redo and are written when they can be; meanwhile sessions work, checkpoints write the other
-/// pages, and the power may fail.
+/// Pages that cannot be written hold redo and are written when they can be; meanwhile sessions
+/// work, checkpoints write the other pages, and the power may fail.
 #[test]
 fn pages_that_are_refused_for_long_stay_dirty() {
     for seed in 0..60 {
@@ -88,7 +89,8 @@ fn pages_that_are_refused_for_long_stay_dirty() {
     }
 }
 
-/// While a page is refused, redo begins before the first of its changes that is not on disk, whatever checkpoints there were.
+/// While a page is refused, redo begins before the first of its changes that is not on disk,
+/// whatever checkpoints there were.
 #[test]
 fn a_refused_page_holds_redo() {
     let (db, mut load) = changed(7, 400);
@@ -108,7 +110,8 @@ fn a_refused_page_holds_redo() {
     finish(disk.crash(3), 7, flushed);
 }
 
-/// The power fails at any I/O of a checkpoint that meets refused pages, or of the one that writes them in the end.
+/// The power fails at any I/O of a checkpoint that meets refused pages, or of the one that writes
+/// them in the end.
 #[test]
 fn power_loss_while_pages_are_refused() {
     for io in 1..48 {
@@ -174,7 +177,8 @@ fn no_room_for_images_is_no_failure() {
     ends(db, load, 3);
 }
 
-/// A checkpoint that borrows extents meets refused pages: the only whole image of one may be in what it has borrowed.
+/// A checkpoint that borrows extents meets refused pages: the only whole image of one may be in
+/// what it has borrowed.
 #[test]
 fn refused_pages_of_a_checkpoint_that_borrows() {
     for seed in 0..24 {

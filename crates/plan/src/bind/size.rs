@@ -1,7 +1,8 @@
-//! How deep and how large a statement may become while it is bound: names of views and common table expressions stand for queries, and some
-//! forms of expressions for more than is written, so that a short text can mean more than any machine holds.
-//! Guarantees: every recursion of the binder has room on the stack or ends with 8631; what is bound is bounded, beyond it is 8623; a
-//! cancel is noticed at every level.
+//! How deep and how large a statement may become while it is bound: names of views and common table
+//! expressions stand for queries, and some forms of expressions for more than is written, so that a
+//! short text can mean more than any machine holds. Guarantees: every recursion of the binder has
+//! room on the stack or ends with 8631; what is bound is bounded, beyond it is 8623; a cancel is
+//! noticed at every level.
 
 use super::Binder;
 use catalog::errors;
@@ -10,9 +11,11 @@ use stack::Nested;
 use std::cell::Cell;
 use types::SqlError;
 
-/// Query blocks that may be inside of one another, those of views and common table expressions included.
+/// Query blocks that may be inside of one another, those of views and common table expressions
+/// included.
 const MOST_BLOCKS: u32 = 4_000;
-/// Most sources, query blocks and windows of a statement, those inside of its views and common table expressions included.
+/// Most sources, query blocks and windows of a statement, those inside of its views and common
+/// table expressions included.
 const MOST_NODES: usize = 16_384;
 /// So many may be looked at again and again by checks of builds that have them.
 const SMALL: usize = 200;
@@ -66,7 +69,8 @@ impl<'a> Binder<'a> {
         bound
     }
 
-    /// As [`Binder::deeper`], for a value. One that is many levels below the last [`Expr::Deep`] becomes one.
+    /// As [`Binder::deeper`], for a value. One that is many levels below the last [`Expr::Deep`]
+    /// becomes one.
     pub(super) fn deeper_value(
         &mut self,
         bind: impl FnOnce(&mut Binder<'a>) -> Result<Typed, SqlError>,
@@ -115,8 +119,8 @@ impl<'a> Binder<'a> {
         self.size.nodes <= SMALL
     }
 
-    /// A value that stands more than once in what a form of expressions means: BETWEEN, CASE, NULLIF. Nested, such copies double at each
-    /// level.
+    /// A value that stands more than once in what a form of expressions means: BETWEEN, CASE,
+    /// NULLIF. Nested, such copies double at each level.
     ///
     /// # Errors
     /// 8623.

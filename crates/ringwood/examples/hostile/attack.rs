@@ -1,5 +1,6 @@
-//! One attacker: a connection that sends statement after statement, an attention after a random time, and the time
-//! until the server has let go. A connection that the server ends is opened again.
+//! One attacker: a connection that sends statement after statement, an attention after a random
+//! time, and the time until the server has let go. A connection that the server ends is opened
+//! again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -50,7 +51,8 @@ pub fn attack(field: &Field, at: usize, login: &str, seed: u64) {
         let outcome = run(open, &statement, patience);
         let lost = outcome.lost.is_some();
         field.report.add(&statement, outcome);
-        // A session keeps what was opened in it; from time to time that is given up, by a rollback or with the session.
+        // A session keeps what was opened in it; from time to time that is given up, by a rollback
+        // or with the session.
         if lost || rng.u8(0..10) == 0 {
             connection = None;
         } else if rng.bool() {
@@ -92,7 +94,8 @@ fn end_watch(done: &Sender<()>) {
     let _ = done.send(());
 }
 
-/// Sends the attention when its time has come, and hangs up when nothing comes of it. When it was sent.
+/// Sends the attention when its time has come, and hangs up when nothing comes of it. When it was
+/// sent.
 fn watch(cancel: &CancelHandle, done: &Receiver<()>, patience: Duration) -> Option<Instant> {
     let late = |time| done.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
     if !late(patience) {

@@ -1,11 +1,12 @@
-//! A login without any right but to read two small tables does its worst to a server, for as long as asked:
-//! `cargo run --release -p ringwood --example hostile -- [--seconds N] [--connections N] [--seed N] [--memory SIZE]
-//! [--resident-mb N] [--server PROGRAM]`.
+//! A login without any right but to read two small tables does its worst to a server, for as long
+//! as asked: `cargo run --release -p ringwood --example hostile -- [--seconds N] [--connections N]
+//! [--seed N] [--memory SIZE] [--resident-mb N] [--server PROGRAM]`.
 //!
-//! Beside it another login asks for one row by its key, over and over. Promises that are looked at: the process never
-//! ends, its resident memory stays under a bound (600 MB with `--memory 256MB`), a point query takes at most 1 s, and
-//! each statement is gone within 1 s of its attention. The report is JSON on standard output; the exit code is 1 when
-//! a promise was broken. `PROGRAM` is `ringwood` beside the examples' folder unless it is named.
+//! Beside it another login asks for one row by its key, over and over. Promises that are looked at:
+//! the process never ends, its resident memory stays under a bound (600 MB with `--memory 256MB`),
+//! a point query takes at most 1 s, and each statement is gone within 1 s of its attention. The
+//! report is JSON on standard output; the exit code is 1 when a promise was broken. `PROGRAM` is
+//! `ringwood` beside the examples' folder unless it is named.
 
 mod attack;
 #[path = "../../../engine/tests/support/nested_sql/mod.rs"]

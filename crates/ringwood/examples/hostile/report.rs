@@ -1,5 +1,5 @@
-//! What came of the run: counts by family and error, the slowest attention and point query, and each bound that was
-//! broken with the statement that broke it.
+//! What came of the run: counts by family and error, the slowest attention and point query, and
+//! each bound that was broken with the statement that broke it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::statements::Statement;
 
-/// A statement ends within this time of its attention, a point query of another login within the same.
+/// A statement ends within this time of its attention, a point query of another login within the
+/// same.
 pub const BOUND: Duration = Duration::from_secs(1);
 /// Broken bounds that are told in full.
 const TOLD: usize = 50;
@@ -115,7 +116,8 @@ impl Report {
         }
     }
 
-    /// The resident memory, in bytes; true when it is a new maximum over `bound`, in steps of 64 MB.
+    /// The resident memory, in bytes; true when it is a new maximum over `bound`, in steps of 64
+    /// MB.
     pub fn memory(&self, now: u64, bound: u64, beside: &dyn Fn() -> Vec<String>) {
         let mut state = self.state.lock();
         let before = state.peak_memory;

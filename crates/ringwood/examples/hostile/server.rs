@@ -1,5 +1,5 @@
-//! The server under attack: `ringwood serve` as a process of its own on a scratch folder, its resident memory,
-//! and connections to it.
+//! The server under attack: `ringwood serve` as a process of its own on a scratch folder, its
+//! resident memory, and connections to it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

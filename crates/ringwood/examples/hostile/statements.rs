@@ -1,5 +1,5 @@
-//! The statements of the run: what a login without any right can send, by families. Each is a pure function of a
-//! random generator, so that a seed gives the same texts again.
+//! The statements of the run: what a login without any right can send, by families. Each is a pure
+//! function of a random generator, so that a seed gives the same texts again.
 //! - grammar: each rule of the grammar repeated, chained or nested n times;
 //! - calls: each scalar function with arguments as large as their types allow;
 //! - objects: cursors, temporary tables, handles, locks and the like, opened n times;

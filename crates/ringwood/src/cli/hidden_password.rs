@@ -2,8 +2,8 @@
 //!
 //! What the environment of a process says can be read in `/proc/PID/environ` for as long as the
 //! process runs, whatever it does to its own copy. So a server whose environment has the password
-//! starts its program again in the same process, without the variable, and gives itself the password
-//! through a pipe, as its standard input. Guarantee: once the server listens, neither the
+//! starts its program again in the same process, without the variable, and gives itself the
+//! password through a pipe, as its standard input. Guarantee: once the server listens, neither the
 //! environment nor the pipe has the password.
 
 use std::ffi::OsString;
@@ -16,8 +16,8 @@ use super::say::say;
 /// The variables that have the password, in two spellings.
 pub const PASSWORD: &str = "MSSQL_SA_PASSWORD";
 const OLD_PASSWORD: &str = "SA_PASSWORD";
-/// Says to the program that was started again in the process of this number that the password is its
-/// standard input.
+/// Says to the program that was started again in the process of this number that the password is
+/// its standard input.
 const ON_INPUT: &str = "RINGWOOD_PASSWORD_ON_INPUT";
 /// What a pipe takes without a reader.
 const LONGEST: usize = 4096;

@@ -1,4 +1,5 @@
-//! `ringwood repair`: tells what is damaged of an instance's own files and system databases, and puts it right.
+//! `ringwood repair`: tells what is damaged of an instance's own files and system databases, and
+//! puts it right.
 
 use super::parse_volume;
 use super::say::{print, printed, say};

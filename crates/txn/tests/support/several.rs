@@ -1,8 +1,10 @@
-//! Crash histories of transactions over two and three databases: sessions on threads of their own change and commit, power fails at a
-//! random I/O, recovery may lose power as well, and databases are opened in any order.
+//! Crash histories of transactions over two and three databases: sessions on threads of their own
+//! change and commit, power fails at a random I/O, recovery may lose power as well, and databases
+//! are opened in any order.
 //!
-//! Checked: each session's committed transactions are there in all databases, its unfinished one is whole or absent
-//! everywhere, in every database the structures agree; databases close cleanly and have nothing to redo.
+//! Checked: each session's committed transactions are there in all databases, its unfinished one is
+//! whole or absent everywhere, in every database the structures agree; databases close cleanly and
+//! have nothing to redo.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

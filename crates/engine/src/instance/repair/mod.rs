@@ -1,9 +1,10 @@
-//! `ringwood repair`: what is damaged of an instance's own files and system databases, and what is done about it.
+//! `ringwood repair`: what is damaged of an instance's own files and system databases, and what is
+//! done about it.
 //!
 //! What loses nothing is done by every start, too: copies that are rewritten, a list of
 //! databases that is made from their files, pages of which one bit has changed, a log that was not
 //! needed. What may lose something is done here alone: a system database that cannot be opened is
-//! made anew with what can still be read of the old one.
+//! rebuilt with what can still be read of the old one.
 //!
 //! Guarantees: nothing is changed while another process has the folder, nor by [`examine`]; no
 //! damaged file is deleted; a healthy instance is not changed; after a power loss it can be done
@@ -316,7 +317,7 @@ impl Examination {
         } else {
             lost.push("the history of backups, and what else was in msdb".into());
         }
-        let text = format!("'{}' cannot be opened, {why}: it is made anew{kept}", entry.name);
+        let text = format!("'{}' cannot be opened, {why}: it is rebuilt{kept}", entry.name);
         let file = primary.to_path_buf();
         self.repair.steps.push(Step { act: Act::Rebuild, file, text, lost });
         self.to_rebuild.push(id);
@@ -383,7 +384,7 @@ fn examine_small_files(disk: &dyn Disk, root: &Path, repair: &mut Repair) -> Res
             Found::Whole(content) if content.generation == 0 => {}
             Found::Whole(content) => {
                 for (file, reason) in content.stale {
-                    let text = format!("'{}' is written anew from its other copy: {reason}", file.display());
+                    let text = format!("'{}' is rewritten from its other copy: {reason}", file.display());
                     repair.steps.push(Step { act: Act::WriteCopy, file, text, lost: Vec::new() });
                 }
             }
@@ -391,7 +392,7 @@ fn examine_small_files(disk: &dyn Disk, root: &Path, repair: &mut Repair) -> Res
                 repair.notes.push(format!("No copy of the list of databases is whole ({damaged})"));
             }
             Found::Damaged(damaged) => {
-                let text = format!("No copy of '{name}' is whole ({damaged}): it begins anew");
+                let text = format!("No copy of '{name}' is whole ({damaged}): it begins empty");
                 let lost = vec![format!("what was in '{name}'")];
                 repair.steps.push(Step { act: Act::MakeAgain, file: path, text, lost });
             }

@@ -1,5 +1,6 @@
-//! Statements of any size: one rule of the grammar repeated, chained or nested so many times. What the server may do with each is to
-//! run it or to refuse it with an error, soon after it was told to stop; never to end, nor to take all memory.
+//! Statements of any size: one rule of the grammar repeated, chained or nested so many times. What
+//! the server may do with each is to run it or to refuse it with an error, soon after it was told
+//! to stop; never to end, nor to take all memory.
 #![allow(dead_code)] // the tests and the examples use their parts
 
 mod definitions;

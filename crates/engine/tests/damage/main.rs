@@ -3,9 +3,13 @@
 
 extern crate ringwood_engine as engine;
 
-#[path = "support/text.rs"]
+#[path = "../support/text.rs"]
 mod text;
 
+mod contents;
+mod on_disk;
+
+use contents::{MAKE, contents, spread};
 use disk::Disk;
 use disk::mirrored::second_copy;
 use engine::Instance;
@@ -15,28 +19,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use text::{run, say};
 
-/// Bits of each file that are changed, one at a time, spread over the file. `RINGWOOD_FLIPS` gives
-/// another number.
+/// Bits of each file that are changed, spread over the file.
 fn flips() -> usize {
-    std::env::var("RINGWOOD_FLIPS").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
+    contents::flips(12)
 }
 
 fn open(disk: &SimDisk) -> Arc<Instance> {
     Instance::open(text::options(disk, 8 << 20)).expect("the instance opens")
 }
-
-const MAKE: &[&str] = &[
-    "CREATE DATABASE Sales ON PRIMARY (NAME = s1, FILENAME = 'E:\\Sales one.mdf', SIZE = 4MB), FILEGROUP more \
-     (NAME = s2, FILENAME = 'E:\\far\\s2.ndf', SIZE = 2MB) LOG ON (NAME = sl, FILENAME = 'F:\\the.log', SIZE = 2MB)",
-    "CREATE DATABASE Rest; CREATE DATABASE Gone",
-    "EXEC('USE Sales; CREATE TABLE t (id int PRIMARY KEY, v varchar(100)) ON [more]; \
-     INSERT t SELECT value, REPLICATE(''x'', value % 90) FROM GENERATE_SERIES(1, 2000)')",
-    "CREATE LOGIN ann WITH PASSWORD = 'Xy7#kkpq29'; CREATE LOGIN bob WITH PASSWORD = 'Zt4%mmwr83', DEFAULT_DATABASE = Sales",
-    "ALTER SERVER ROLE sysadmin ADD MEMBER bob; GRANT VIEW SERVER STATE TO ann",
-    "CREATE CREDENTIAL c WITH IDENTITY = 'me', SECRET = 'it'; EXEC sp_addumpdevice 'disk', 'dev', 'd.bak'",
-    "EXEC('CREATE PROCEDURE p AS SELECT 1'); EXEC sp_detach_db 'Gone'",
-    "ALTER DATABASE Rest SET OFFLINE",
-];
 
 /// A closed instance with something of everything.
 fn made() -> SimDisk {
@@ -47,35 +37,11 @@ fn made() -> SimDisk {
     disk
 }
 
-/// What an instance has: databases and their files, a table, logins, permissions, credentials,
-/// backup devices.
-fn contents(instance: &Arc<Instance>) -> String {
-    let all = [
-        "SELECT name, database_id FROM sys.databases ORDER BY database_id",
-        "SELECT database_id, file_id, name, physical_name FROM sys.master_files WHERE database_id <> 2 ORDER BY 1, 2",
-        "SELECT COUNT(*), SUM(id), CHECKSUM_AGG(CHECKSUM(id, v)) FROM Sales.dbo.t",
-        "SELECT name, type, sid, default_database_name FROM sys.server_principals ORDER BY principal_id",
-        "SELECT name, password_hash FROM sys.sql_logins ORDER BY name",
-        "SELECT role_principal_id, member_principal_id FROM sys.server_role_members ORDER BY 1, 2",
-        "SELECT class, major_id, grantee_principal_id, permission_name, state FROM sys.server_permissions ORDER BY 1, 2, 3, 4",
-        "SELECT name, credential_identity FROM sys.credentials",
-        "SELECT name, physical_name FROM sys.backup_devices",
-        "SELECT name FROM sys.procedures",
-    ];
-    all.iter().map(|sql| say(instance, sql) + "\n").collect()
-}
-
 /// Changes one bit of a file.
 fn flip(disk: &SimDisk, path: &Path, bit: usize) {
     let mut bytes = disk.read_small(path).expect("a small file");
     bytes[bit / 8] ^= 1 << (bit % 8);
     disk.write_small_atomic(path, &bytes).expect("a write");
-}
-
-/// Bits spread over a file.
-fn spread(len: usize, count: usize) -> impl Iterator<Item = usize> {
-    let mut rng = fastrand::Rng::with_seed(len as u64);
-    (0..count).map(move |n| (n * len * 8 / count + rng.usize(0..(len * 8 / count).max(1))).min(len * 8 - 1))
 }
 
 const SMALL: [&str; 4] =
@@ -122,7 +88,7 @@ fn one_lost_small_file_loses_nothing() {
         let lost = disk.crash(1);
         lost.remove(&file).expect("a copy");
         assert_eq!(contents(&open(&lost)), expected, "{}", file.display());
-        assert!(lost.exists(&file).expect("the disk"), "{} was written anew", file.display());
+        assert!(lost.exists(&file).expect("the disk"), "{} was rewritten", file.display());
     }
 }
 
