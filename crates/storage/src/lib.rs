@@ -126,6 +126,8 @@ pub struct TableStore {
     pub lob: Option<LobSpace>,
     /// Positions of MAX columns.
     pub lob_columns: Vec<usize>,
+    /// Bytes of its largest row, values outside of the row not counted.
+    pub longest_row: usize,
 }
 
 /// An open storage unit, kept with the table's state so that all plans share insertion points and the like.
@@ -179,6 +181,7 @@ impl TableStore {
             indexes,
             lob,
             lob_columns: lob_columns.collect(),
+            longest_row: table.layout.max_row_size().min(types::row::MAX_ROW),
         }))
     }
 

@@ -101,17 +101,31 @@ impl Operator for Unknown {
 }
 
 /// Rows of one width, one after another. Cleared rows keep their memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RowSet {
     width: usize,
+    /// Rows of this width that make it full.
+    most: usize,
     rows: usize,
     values: Vec<Value>,
+}
+
+/// Rows without values.
+impl Default for RowSet {
+    fn default() -> RowSet {
+        RowSet::new(0)
+    }
+}
+
+/// Rows of a width that make a set full.
+fn rows_of(width: usize) -> usize {
+    (VALUES / width.max(1)).clamp(1, BATCH)
 }
 
 impl RowSet {
     /// An empty set of rows of a width.
     pub fn new(width: usize) -> RowSet {
-        RowSet { width, rows: 0, values: Vec::new() }
+        RowSet { width, most: rows_of(width), rows: 0, values: Vec::new() }
     }
 
     /// Forgets the rows and sets the width of the next ones.
@@ -119,6 +133,7 @@ impl RowSet {
     pub fn reset(&mut self, width: usize) {
         if self.width != width {
             self.width = width;
+            self.most = rows_of(width);
         }
         self.rows = 0;
     }
@@ -138,7 +153,13 @@ impl RowSet {
     /// Whether it has as many rows as an operator gives at once.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.rows >= BATCH || self.rows * self.width >= VALUES
+        self.rows >= self.most
+    }
+
+    /// Rows that an operator gives at once.
+    #[inline]
+    pub fn most(&self) -> usize {
+        self.most
     }
 
     /// Values per row.

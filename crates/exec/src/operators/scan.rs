@@ -260,6 +260,41 @@ impl Scan {
         Ok(true)
     }
 
+    /// The next row of the batch, if it is there and the condition does not reject it.
+    #[inline]
+    fn next_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
+        let i = self.at;
+        self.at += 1;
+        if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {
+            return Ok(());
+        }
+        if !self.batch.is_ghost(i) { self.row(plan, i, rt, out) } else { Ok(()) }
+    }
+
+    /// Rows of the batch until there are `most`, or their values come to [`MOST`] bytes.
+    #[inline(never)]
+    fn long_rows(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+        most: usize,
+        bytes: &mut usize,
+    ) -> Result<(), SqlError> {
+        while self.at < self.batch.len() && out.len() < most && *bytes < MOST {
+            let before = out.len();
+            self.next_row(plan, rt, out)?;
+            if out.len() > before {
+                let row = out.row(before);
+                *bytes += row.iter().map(Value::heap_bytes).sum::<usize>();
+                if plan.store.lob.is_some() {
+                    self.large.add(row, rt)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
     fn row(
         &mut self,
@@ -295,6 +330,12 @@ impl Scan {
             }
         }
     }
+}
+
+/// Whether a batch of as many rows as an operator gives at once may come to more than [`MOST`] bytes.
+#[inline]
+fn may_be_long(plan: &ScanPlan) -> bool {
+    plan.store.lob.is_some() || plan.store.longest_row > MOST / BATCH
 }
 
 /// Whether TABLESAMPLE takes the next page.
@@ -392,9 +433,8 @@ pub(super) fn base_row(
     Ok(())
 }
 
-/// Columns of a base row; large values among them only if there is memory for them and for the
-/// bytes that they are read as.
-#[inline]
+/// Columns of a base row.
+#[inline(always)]
 fn read_columns(
     plan: &ScanPlan,
     bytes: &[u8],
@@ -402,7 +442,23 @@ fn read_columns(
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<(), SqlError> {
-    let large = if plan.store.lob.is_some() { plan.store.large_bytes(bytes, wanted) } else { 0 };
+    if plan.store.lob.is_some() {
+        return read_large_columns(plan, bytes, wanted, rt, slots);
+    }
+    plan.store.columns(&plan.db, bytes, wanted, slots)
+}
+
+/// Columns of a base row, large values among them only if there is memory for them and for the
+/// bytes that they are read as.
+#[inline(never)]
+fn read_large_columns(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    wanted: &[u16],
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<(), SqlError> {
+    let large = plan.store.large_bytes(bytes, wanted);
     let mut held = Held::default();
     held.add(large.saturating_mul(2), rt)?;
     let read = plan.store.columns(&plan.db, bytes, wanted, slots);
@@ -453,29 +509,21 @@ impl Operator for Scan {
             self.look(plan, rt)?;
             self.source = Some(self.start(plan, rt)?);
         }
-        let (mut enough, mut bytes) = (false, 0);
-        while out.len() < self.most && !enough {
+        let most = self.most.min(out.most());
+        let mut bytes = 0;
+        while out.len() < most && bytes < MOST {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
                 if !self.page(plan, rt)? {
                     break;
                 }
             }
-            while self.at < self.batch.len() && out.len() < self.most && !enough {
-                let (i, before) = (self.at, out.len());
-                self.at += 1;
-                let waited = plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)?;
-                if !waited && !self.batch.is_ghost(i) {
-                    self.row(plan, i, rt, out)?;
-                }
-                if out.len() > before {
-                    let base = (!self.lookup.is_empty()).then(|| self.lookup.row(0));
-                    bytes += base.unwrap_or_else(|| self.batch.row(i)).len();
-                    enough = out.is_full() || bytes >= MOST;
-                    if plan.store.lob.is_some() {
-                        enough |= self.large.add(out.row(out.len() - 1), rt)?;
-                    }
-                }
+            if may_be_long(plan) {
+                self.long_rows(plan, rt, out, most, &mut bytes)?;
+                continue;
+            }
+            while self.at < self.batch.len() && out.len() < most {
+                self.next_row(plan, rt, out)?;
             }
         }
         if self.grows {
