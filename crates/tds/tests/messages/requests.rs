@@ -171,10 +171,10 @@ impl tds::Grant for Bytes {
 #[test]
 fn values_of_a_call_are_granted_until_the_next_one() {
     let ty = tds::encode::type_of(types::DataType::VarChar(types::Len::Max));
-    let long = || RpcParam::new("@s", ty, Value::str("x".repeat(100_000)));
+    let long = || RpcParam::new("@s", ty, Value::str("x".repeat(70_000)));
     let call = |params: usize| RpcRequest::new(Procedure::Name("p".into()), vec![long(); params]);
-    let payload = one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call(3), call(3), call(9)]).unwrap());
-    let mut memory = Bytes { left: 500_000, taken: 0, most: 0 };
+    let payload = one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call(3), call(3), call(6)]).unwrap());
+    let mut memory = Bytes { left: 300_000, taken: 0, most: 0 };
     let mut reader = RpcReader::new(&payload.payload, TdsVersion::V7_4, Limits::default()).unwrap();
     reader.set_grant(&mut memory);
     assert_eq!(reader.next_call().unwrap().unwrap().params.len(), 3);
@@ -182,7 +182,7 @@ fn values_of_a_call_are_granted_until_the_next_one() {
     let refused = reader.next_call().unwrap_err();
     assert_eq!((refused.to_sql_error().number, refused.after()), (701, tds::AfterError::Continue));
     drop(reader);
-    assert!(memory.most > 300_000 && memory.most <= 500_000, "{}", memory.most);
+    assert!(memory.most > 200_000 && memory.most <= 300_000, "{}", memory.most);
 }
 
 #[test]
