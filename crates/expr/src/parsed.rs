@@ -1,4 +1,5 @@
-//! XML documents that were read, with their texts: the rows of a statement ask the same one again, and so do statements of a loop.
+//! XML documents that were read, with their texts: the rows of a statement ask the same one again,
+//! and so do statements of a loop.
 //! Guarantee: a text that was read last is not read again.
 
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Functions over long values ask whether the statement is to go on.
 //!
-//! Each function that takes a text, bytes or anything stands in one of two lists: in `CALLS` with arguments of some megabytes, for
-//! which the questions are counted, or in `SHORT` with the reason why none of its arguments is long. A new one stands in none.
+//! Each function that takes a text, bytes or anything stands in one of two lists: in `CALLS` with
+//! arguments of some megabytes, for which the questions are counted, or in `SHORT` with the reason
+//! why none of its arguments is long. A new one stands in none.
 
 use std::any::Any;
 use std::cell::Cell;
