@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::{Dialect, SqlError, Value};
 
-use crate::functions::xml::Parsed;
+use crate::parsed::Parsed;
 use crate::random::Random;
 use crate::{QuantifiedExpr, Routine, SubRef};
 

@@ -1,17 +1,14 @@
 //! Evaluation of [`Expr`] and [`Pred`] over one row. Types were settled by the binder: a node only computes.
 //! Guarantees: columns and constants are compared in place, without a copy; no allocation for numbers.
 
+mod conditions;
+
 use crate::functions::CallCx;
-use crate::functions::string_search::check_search_length;
-use crate::large::{Held, LARGE, Steps, check_length, is_conversion};
-use crate::{
-    BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, InListExpr, LikeExpr, Manner, Pred,
-    RoutineCall,
-};
+use crate::large::{Held, LARGE, check_length, is_conversion};
+use crate::{BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, Manner, Pred, RoutineCall};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::convert::How;
-use types::like::LikePattern;
 use types::look::GO_ON;
 use types::ops::{self, BinaryOp as ArithOp};
 use types::{CodePage, Collation, DataType, Decimal, Dialect, Look, SqlError, Value};
@@ -452,63 +449,5 @@ impl Pred {
     #[inline]
     pub fn is_true(&self, row: &[Value], rt: &mut dyn Env) -> Result<bool, SqlError> {
         Ok(self.test(row, rt)? == Some(true))
-    }
-}
-
-impl LikeExpr {
-    fn test(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<bool>, SqlError> {
-        let mut scratch = Value::Null;
-        let text = self.operand.eval_ref(row, rt, &mut scratch)?;
-        let Some(text) = text.as_str() else { return Ok(None) };
-        if let Some(pattern) = &self.compiled {
-            return self.decide(pattern, text, rt);
-        }
-        let mut scratch = Value::Null;
-        let pattern = self.pattern.eval_ref(row, rt, &mut scratch)?;
-        let Some(pattern) = pattern.as_str() else { return Ok(None) };
-        let escape = match &self.escape {
-            None => Value::Null,
-            Some(e) => e.eval(row, rt)?,
-        };
-        if self.escape.is_some() && escape.is_null() {
-            return Ok(None);
-        }
-        check_search_length(pattern, self.unicode)?;
-        let pattern = LikePattern::new(pattern, escape.as_str())?;
-        self.decide(&pattern, text, rt)
-    }
-
-    #[inline]
-    fn decide(&self, pattern: &LikePattern, text: &str, rt: &dyn Env) -> Result<Option<bool>, SqlError> {
-        let (collation, unicode) = (self.collation, self.unicode);
-        let matches = if text.len() < LARGE {
-            pattern.matches(text, collation, unicode)
-        } else {
-            let look = || rt.check_cancel();
-            let mut steps = Steps::new(&look);
-            pattern.matches_or_stop(text, collation, unicode, |count| steps.step(count))?
-        };
-        Ok(Some(matches != self.negated))
-    }
-}
-
-impl InListExpr {
-    fn test(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<bool>, SqlError> {
-        let mut scratch = Value::Null;
-        let operand = self.operand.eval_ref(row, rt, &mut scratch)?;
-        if operand.is_null() {
-            return Ok(None);
-        }
-        let mut found = Some(false);
-        for e in &self.list {
-            let mut element = Value::Null;
-            let element = e.eval_ref(row, rt, &mut element)?;
-            match ordered(operand, element, self.collation, rt)? {
-                Some(Ordering::Equal) => return Ok(Some(!self.negated)),
-                None => found = None,
-                Some(_) => {}
-            }
-        }
-        Ok(found.map(|truth| truth != self.negated))
     }
 }

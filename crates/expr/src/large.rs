@@ -98,19 +98,22 @@ impl GrowingText {
     }
 }
 
-/// Whether an error says that a value cannot be converted, which TRY_CONVERT makes NULL: not that the statement is to end.
+/// Whether an error says that a value cannot be converted, which TRY_CONVERT makes NULL: not that
+/// the statement is to end.
 pub fn is_conversion(error: &SqlError) -> bool {
     error.severity <= 16 && error.number != 3617
 }
 
-/// Counts what a loop over a large value does, and asks from time to time whether the statement is to go on.
+/// Counts what a loop over a large value does, and asks from time to time whether the statement is
+/// to go on.
 pub struct Steps<'l> {
     look: Look<'l>,
     left: usize,
 }
 
 impl<'l> Steps<'l> {
-    /// About so many bytes, characters or comparisons are done between two looks: less than a millisecond.
+    /// About so many bytes, characters or comparisons are done between two looks: less than a
+    /// millisecond.
     const LOOK: usize = 32 << 10;
 
     /// Asks `look`.

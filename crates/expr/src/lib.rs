@@ -18,6 +18,7 @@ pub mod json;
 pub mod key;
 pub mod large;
 pub mod mask;
+mod parsed;
 mod pred;
 pub mod random;
 pub mod same_syntax;
@@ -32,6 +33,7 @@ use types::ops::BinaryOp as ArithOp;
 use types::{CodePage, Collation, DataType, Value};
 
 pub use env::{Constant, Env};
+pub use parsed::Parsed;
 pub use pred::{CompareExpr, InListExpr, LikeExpr, Pred, QuantifiedExpr, mirrored};
 pub use typed::{Label, Manner, Typed};
 

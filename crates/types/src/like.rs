@@ -1,6 +1,7 @@
-//! LIKE: patterns with %, _, [a-z], [^a-z] and ESCAPE. Guarantees: matching takes at most text length x pattern
-//! length steps, whatever the pattern; characters compare by the collation. A text of ASCII is matched byte by byte where the
-//! pattern is of ASCII too and has no sets, and what follows a % is looked for by `memchr`.
+//! LIKE: patterns with %, _, [a-z], [^a-z] and ESCAPE. Guarantees: matching takes at most text
+//! length x pattern length steps, whatever the pattern; characters compare by the collation. A text
+//! of ASCII is matched byte by byte where the pattern is of ASCII too and has no sets, and what
+//! follows a % is looked for by `memchr`.
 
 use std::convert::Infallible;
 
@@ -93,14 +94,16 @@ impl LikePattern {
         self.items.last() == Some(&Item::Any) && self.prefix.chars().count() + 1 == self.items.len()
     }
 
-    /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against it.
+    /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against
+    /// it.
     pub fn matches(&self, text: &str, collation: Collation, unicode: bool) -> bool {
         let Ok(matches) = self.matches_or_stop(text, collation, unicode, |_| Ok::<(), Infallible>(()));
         matches
     }
 
-    /// As [`LikePattern::matches`] for a text that may be long: `look` is told what was done, in about the time of a step each, after
-    /// a thousand steps at most, and its error ends the search.
+    /// As [`LikePattern::matches`] for a text that may be long: `look` is told what was done, in
+    /// about the time of a step each, after a thousand steps at most, and its error ends the
+    /// search.
     ///
     /// # Errors
     /// That of `look`.
@@ -114,7 +117,8 @@ impl LikePattern {
         self.part_matches_or_stop(LikeText::new(text), collation, unicode, look)
     }
 
-    /// As [`LikePattern::matches_or_stop`], of a part of a text that need not be looked at for what it is.
+    /// As [`LikePattern::matches_or_stop`], of a part of a text that need not be looked at for what
+    /// it is.
     ///
     /// # Errors
     /// That of `look`.
@@ -220,7 +224,8 @@ impl<E, F: FnMut(usize) -> Result<(), E>> Work<F> {
     }
 }
 
-/// [`LikePattern::matches`] for a text of ASCII, of which two characters are the same only as upper and lower case of a letter.
+/// [`LikePattern::matches`] for a text of ASCII, of which two characters are the same only as upper
+/// and lower case of a letter.
 fn matches_ascii<E>(
     items: &[Byte],
     whole: LikeText<'_>,

@@ -1,5 +1,6 @@
 //! Work on long values that may be told to stop.
-//! Guarantees: short values ask nobody; of a long one there is a question for each 64 KB that is read.
+//! Guarantees: short values ask nobody; of a long one there is a question for each 64 KB that is
+//! read.
 
 use crate::error::SqlError;
 
@@ -31,7 +32,8 @@ pub fn pieces<'t>(text: &'t str, look: Look<'t>) -> impl Iterator<Item = Result<
     })
 }
 
-/// The parts of bytes, an even number in each but the last one, with a look before each but the first.
+/// The parts of bytes, an even number in each but the last one, with a look before each but the
+/// first.
 pub fn byte_pieces<'b>(bytes: &'b [u8], look: Look<'b>) -> impl Iterator<Item = Result<&'b [u8], SqlError>> {
     let looked = move |at| if at > 0 { look() } else { Ok(()) };
     bytes.chunks(PIECE).enumerate().map(move |(at, piece)| looked(at).map(|()| piece))

@@ -1,4 +1,5 @@
-//! What a document costs: bytes of memory for each byte of its text, and the time to read, ask and write it.
+//! What a document costs: bytes of memory for each byte of its text, and the time to read, ask and
+//! write it.
 //!
 //! `cargo run --release -p ringwood-xml --example document_memory`
 

@@ -1,4 +1,5 @@
-//! Trees are made from their beginning to their end: a node goes into the element that was opened last.
+//! Trees are made from their beginning to their end: a node goes into the element that was opened
+//! last.
 //! Guarantee: what was built has the order that [`Document`] promises, however it was made.
 
 use std::collections::HashMap;

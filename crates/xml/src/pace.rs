@@ -1,5 +1,6 @@
 //! Long work that may be told to stop.
-//! Guarantee: who reports its work to a [`Pace`] asks whether to go on about once for every 64 KB that it reads or makes.
+//! Guarantee: who reports its work to a [`Pace`] asks whether to go on about once for every 64 KB
+//! that it reads or makes.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;

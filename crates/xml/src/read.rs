@@ -1,13 +1,14 @@
 //! Texts become trees: the parser is quick-xml's, what it does not look at is tested here (names, characters, namespaces).
 //! Guarantee: every error has SQL Server's number and the place in the text where it was seen.
 
+mod refused;
+
 use std::collections::HashSet;
 
 use compact_str::CompactString;
 use quick_xml::Reader;
-use quick_xml::errors::{IllFormedError, SyntaxError};
 use quick_xml::events::attributes::AttrError;
-use quick_xml::events::{BytesDecl, BytesStart, Event};
+use quick_xml::events::{BytesStart, Event};
 
 use crate::MAX_DEPTH;
 use crate::build::{BuildError, Builder};
@@ -15,6 +16,8 @@ use crate::error::ReadError;
 use crate::pace::{Pace, pieces};
 use crate::spaces::Spaces;
 use crate::tree::{Document, Kind, Name, Span};
+
+use refused::{check_encoding, failed};
 
 /// What the text came as: its declaration may only name an encoding that this could have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -453,47 +456,6 @@ impl Reading<'_> {
             AttrError::Duplicated(offset, _) => self.error(9437, "duplicate attribute", at(*offset)),
         }
     }
-}
-
-/// 9402: the declaration names an encoding that the text cannot have had.
-fn check_encoding(decl: &BytesDecl<'_>, source: Source, text: &str, end: usize) -> Result<(), ReadError> {
-    let Some(Ok(encoding)) = decl.encoding() else { return Ok(()) };
-    let name = String::from_utf8_lossy(&encoding).to_ascii_lowercase();
-    let wide = matches!(name.as_str(), "utf-16" | "ucs-2" | "iso-10646-ucs-2" | "unicode");
-    let fits = match source {
-        Source::Wide => wide,
-        Source::Narrow => !wide,
-        Source::Bytes => true,
-    };
-    if fits {
-        Ok(())
-    } else {
-        Err(ReadError::at(9402, "unable to switch the encoding", text, end.saturating_sub(2)))
-    }
-}
-
-fn failed(error: &quick_xml::Error, text: &str, at: usize) -> ReadError {
-    use quick_xml::Error as E;
-    let (number, what, at) = match error {
-        E::IllFormed(IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_)) => {
-            // Behind the tag.
-            let end = text.get(at..).and_then(|rest| rest.find('>')).map_or(text.len(), |found| at + found);
-            return match text.get(at..end).and_then(|tag| tag.strip_prefix("</")).map(str::trim_end) {
-                Some(name) if !name.split(':').all(is_name) => {
-                    ReadError::at(9455, "illegal qualified name character", text, end)
-                }
-                _ => ReadError::at(9436, "end tag does not match start tag", text, end),
-            };
-        }
-        E::IllFormed(IllFormedError::DoubleHyphenInComment) => (9424, "incorrect comment syntax", at),
-        E::IllFormed(IllFormedError::UnclosedReference) => (9411, "semicolon expected", at),
-        E::IllFormed(IllFormedError::MissingDeclVersion(_) | IllFormedError::UnknownVersion) => {
-            (9441, "incorrect xml declaration syntax", at)
-        }
-        E::Syntax(SyntaxError::InvalidBangMarkup) => (9422, "incorrect document syntax", at),
-        _ => (9400, "unexpected end of input", text.len()),
-    };
-    ReadError::at(number, what, text, at)
 }
 
 pub(crate) fn is_space(c: char) -> bool {

@@ -1,7 +1,7 @@
-//! A document or fragment as a tree, packed: 20 bytes for a node, 12 for an attribute, each name once, and one text that has all
-//! that stands in them.
-//! Guarantees: node 0 is the root, which is no element; numbers are in document order, and what stands in a node has the numbers
-//! behind its own up to its `end`.
+//! A document or fragment as a tree, packed: 20 bytes for a node, 12 for an attribute, each name
+//! once, and one text that has all that stands in them.
+//! Guarantees: node 0 is the root, which is no element; numbers are in document order, and what
+//! stands in a node has the numbers behind its own up to its `end`.
 
 use std::borrow::Cow;
 
@@ -126,8 +126,8 @@ pub struct Document {
     pub(crate) declared: Vec<Declared>,
     /// The values of attributes, and what is no element.
     pub(crate) text: String,
-    /// Of the first so many nodes only the tags are there, not what else stands in them: the ancestors of the node that a row of
-    /// nodes() is.
+    /// Of the first so many nodes only the tags are there, not what else stands in them: the
+    /// ancestors of the node that a row of nodes() is.
     pub(crate) partial: u32,
 }
 

@@ -1,5 +1,5 @@
-//! The text of trees, in SQL Server's form: elements without content are `<a/>`, namespaces are declared where they are first
-//! needed. A tree can be written with changes made to it.
+//! The text of trees, in SQL Server's form: elements without content are `<a/>`, namespaces are
+//! declared where they are first needed. A tree can be written with changes made to it.
 
 use std::collections::HashSet;
 
@@ -332,7 +332,8 @@ impl Document {
         self.edited(&Edits::default(), pace).unwrap_or_default()
     }
 
-    /// A node as a value of its own: the tags of what stands around it, itself, and where it is. [`Document::of_row`] reads it.
+    /// A node as a value of its own: the tags of what stands around it, itself, and where it is.
+    /// [`Document::of_row`] reads it.
     pub fn row_text(&self, at: NodeRef, pace: &Pace<'_>) -> String {
         self.row(at, pace).unwrap_or_default()
     }
@@ -368,7 +369,8 @@ impl Document {
         let (depth, attribute) = place.split_once('/')?;
         let (depth, attribute) = (depth.parse::<u32>().ok()?, attribute.parse::<u32>().ok()?);
         let mut document = crate::read(text, crate::Source::Wide, crate::Whitespace::Kept, pace).ok()?;
-        // The root is partial too: what stands beside is not there. Each one around is the only child of the one before.
+        // The root is partial too: what stands beside is not there. Each one around is the only
+        // child of the one before.
         document.partial = depth + 1;
         let node = document.partial;
         Some((document, NodeRef { made: 0, node, attribute }))

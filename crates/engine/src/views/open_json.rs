@@ -1,5 +1,5 @@
-//! OPENJSON: the members of an object or the elements of an array as rows. With a schema (WITH) the binder asks for the rows'
-//! texts alone and takes the columns out of them.
+//! OPENJSON: the members of an object or the elements of an array as rows. With a schema (WITH) the
+//! binder asks for the rows' texts alone and takes the columns out of them.
 //! Guarantee: the text is checked once and then walked through once, however many rows it has.
 
 use std::any::Any;

@@ -1,5 +1,5 @@
-//! nodes() and OPENXML: a row for each node that a query gives of an xml value, or of a document that the session has prepared. The
-//! binder makes calls of them, no text can name them.
+//! nodes() and OPENXML: a row for each node that a query gives of an xml value, or of a document
+//! that the session has prepared. The binder makes calls of them, no text can name them.
 //! Guarantee: a node's value is made when its row is asked for.
 
 use std::any::Any;
@@ -15,7 +15,8 @@ use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
 use exec::state::SessionCore;
 
-/// Arguments: the document (its number, where it is prepared), the query, what it asks of the statement.
+/// Arguments: the document (its number, where it is prepared), the query, what it asks of the
+/// statement.
 pub struct Nodes {
     prepared: bool,
 }

@@ -4,9 +4,8 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use expr::functions::xml::Parsed;
 use expr::random::Random;
-use expr::{Env, QuantifiedExpr, Routine, SubRef};
+use expr::{Env, Parsed, QuantifiedExpr, Routine, SubRef};
 use types::{Dialect, SqlError, Value};
 
 use super::rt::Rt;

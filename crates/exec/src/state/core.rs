@@ -33,8 +33,8 @@ use access::RowBatch;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
+use expr::Parsed;
 use expr::functions::math::random_bits;
-use expr::functions::xml::Parsed;
 use expr::random::Random;
 use plan::bind::env::TempTables;
 use plan::bind::set_options::CurrentOptions;
@@ -593,10 +593,10 @@ impl SessionCore {
     /// Keeps a document that was read, in the place of the one before, if there is memory for it.
     pub fn keep_document(&mut self, parsed: &Arc<Parsed>) {
         self.parsed = None;
-        let kept = self.holdings.set(Holding::ParsedDocument, 0);
-        debug_assert!(kept.is_ok(), "less is always granted");
         if self.holdings.set(Holding::ParsedDocument, parsed.heap_bytes()).is_ok() {
             self.parsed = Some(parsed.clone());
+        } else {
+            self.holdings.remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
         }
     }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
 use types::{DataType, Len, Look, SqlError, Value};
-use xml::{Answer, Atom, Change, Document, NodeRef, Pace, Query, QueryError, Source, Whitespace};
+use xml::{Answer, Atom, Change, NodeRef, Pace, Query, QueryError};
+
+use crate::parsed::Parsed;
 
 use super::{ArgRule as A, CallCx, Function, Stability, text_arg};
 
@@ -90,22 +92,6 @@ fn externals(args: &[Value]) -> Result<Vec<Option<Atom>>, SqlError> {
     args.iter().skip(2).map(atom_of).collect()
 }
 
-/// A document that was read, with its text: the rows of a statement ask the same one again, and so do statements of a loop.
-#[derive(Debug)]
-pub struct Parsed {
-    text: CompactString,
-    document: Document,
-    /// What queries start from.
-    from: NodeRef,
-}
-
-impl Parsed {
-    /// Bytes of memory that it takes.
-    pub fn heap_bytes(&self) -> usize {
-        size_of::<Parsed>() + self.text.len() + self.document.heap_bytes()
-    }
-}
-
 /// Most queries that a thread keeps, and the longest text of one.
 const QUERIES: usize = 16;
 const LONGEST_QUERY: usize = 4 << 10;
@@ -115,30 +101,10 @@ thread_local! {
     static QUERIES_KEPT: RefCell<Vec<(CompactString, Rc<Query>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The tree of a value of type xml, or of a row of nodes(), and the node that it is.
-fn document(
-    text: &CompactString,
-    known: Option<&Arc<Parsed>>,
-    look: Look<'_>,
-) -> Result<Arc<Parsed>, SqlError> {
-    if let Some(known) = known.filter(|known| known.text == *text) {
-        return Ok(known.clone());
-    }
-    let read = xml::watched(look, |pace| match Document::of_row(text, pace) {
-        Some(row) => Ok(row),
-        None => {
-            let document = xml::read(text, Source::Bytes, Whitespace::Kept, pace);
-            document.map(|document| (document, NodeRef::ROOT))
-        }
-    })?;
-    let (document, from) = read.map_err(|e| SqlError::new(e.number, 16, 1, e.text))?;
-    Ok(Arc::new(Parsed { text: text.clone(), document, from }))
-}
-
-/// [`document`], kept for the next call.
+/// The tree of a value of type xml, or of a row of nodes(), kept for the next call.
 fn kept_document(text: &CompactString, cx: &mut CallCx<'_>) -> Result<Arc<Parsed>, SqlError> {
     let known = cx.rt.document().cloned();
-    let parsed = document(text, known.as_ref(), &cx.look())?;
+    let parsed = Parsed::of(text, known.as_ref(), &cx.look())?;
     if known.is_none_or(|known| !Arc::ptr_eq(&known, &parsed)) {
         cx.rt.keep_document(&parsed);
     }
@@ -207,7 +173,7 @@ impl Nodes {
             return Ok(Nodes { parsed: None, rest: Vec::new().into_iter() });
         };
         let query = compiled(text_arg(args, 1), "nodes")?;
-        let parsed = document(text, known, look)?;
+        let parsed = Parsed::of(text, known, look)?;
         let asked = Asked { query: &query, parsed: &parsed, externals: &externals(args)? };
         let nodes = xml::watched(look, |pace| Ok(asked.run(pace)?.nodes()))?;
         let nodes = nodes.map_err(|e| query_error("nodes", &e))?;

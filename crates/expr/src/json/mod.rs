@@ -6,11 +6,13 @@
 mod modify;
 mod path;
 mod scan;
+mod unescape;
 mod write;
 
 pub use modify::{NewValue, modify};
 pub use path::{Path, Step};
-pub use scan::{Kind, MALFORMED, Member, Node, Walk, parse, parse_any, unescaped};
+pub use scan::{Kind, MALFORMED, Member, Node, Walk, parse, parse_any};
+pub use unescape::unescaped;
 pub use write::{base64, from_base64, most_bytes, value_text, write_string};
 
 use types::{Look, SqlError};

@@ -11,6 +11,7 @@
 pub(super) mod languages;
 
 use std::cmp::Ordering;
+use std::convert::Infallible;
 
 use smallvec::SmallVec;
 use unicode_normalization::char::{compose, decompose_canonical};
@@ -152,26 +153,22 @@ impl Rules {
         found.max_by_key(|(length, _, _)| *length)
     }
 
-    /// The letters of a text.
-    fn letters(&self, text: &str) -> Vec<Letter> {
-        let mut out: Vec<Letter> = Vec::with_capacity(text.len());
-        for c in text.chars() {
-            if let Some(to) = self.doubled(lower(c, self.dotless).0) {
-                let form = lower(c, self.dotless).1;
-                out.extend(to.chars().map(|base| Letter { base, accents: SmallVec::new(), form }));
-                continue;
-            }
-            if c == 'İ' && self.dotless || ('\u{AC00}'..='\u{D7A3}').contains(&c) {
-                // The capital of i; and syllables of Hangul, whose code points have their order.
-                out.push(self.letter(c, 0));
-                continue;
-            }
-            decompose_canonical(width(c).0, |part| match is_mark(part) {
-                true => self.accent(part, &mut out),
-                false => out.push(self.letter(part, width(c).1)),
-            });
+    /// Appends the letters of a character; a mark goes to the letter before.
+    fn letters(&self, c: char, out: &mut Vec<Letter>) {
+        if let Some(to) = self.doubled(lower(c, self.dotless).0) {
+            let form = lower(c, self.dotless).1;
+            out.extend(to.chars().map(|base| Letter { base, accents: SmallVec::new(), form }));
+            return;
         }
-        out
+        if c == 'İ' && self.dotless || ('\u{AC00}'..='\u{D7A3}').contains(&c) {
+            // The capital of i; and syllables of Hangul, whose code points have their order.
+            out.push(self.letter(c, 0));
+            return;
+        }
+        decompose_canonical(width(c).0, |part| match is_mark(part) {
+            true => self.accent(part, out),
+            false => out.push(self.letter(part, width(c).1)),
+        });
     }
 
     fn doubled(&self, c: char) -> Option<&'static str> {
@@ -351,26 +348,71 @@ fn is_hyphen(c: char) -> bool {
 
 /// Appends the key of a text, without its terminator.
 pub(super) fn key(collation: Collation, text: &str, out: &mut Vec<u8>) {
+    let Ok(()) = key_or_stop(collation, text, out, &mut || Ok::<(), Infallible>(()));
+}
+
+/// [`key`], which asks from time to time whether to go on.
+fn key_or_stop<E>(
+    collation: Collation,
+    text: &str,
+    out: &mut Vec<u8>,
+    look: &mut impl FnMut() -> Result<(), E>,
+) -> Result<(), E> {
     let rules = rules(collation);
     let mut below = Below::default();
     if is_ascii(text.as_bytes()) && rules.is_plain() {
-        for byte in text.bytes() {
-            match ASCII[usize::from(byte & 0x7F)] {
-                0 if is_hyphen(byte.into()) => {
-                    below.hyphen(byte.into());
-                    continue;
-                }
-                0 => put_letter(rules, byte.into(), out),
-                weight => out.push(weight),
+        for (at, part) in text.as_bytes().chunks(64 << 10).enumerate() {
+            if at > 0 {
+                look()?;
             }
-            below.letters += 1;
-            below.form(collation, if byte.is_ascii_uppercase() { UPPER } else { 0 });
+            for byte in part {
+                match ASCII[usize::from(byte & 0x7F)] {
+                    0 if is_hyphen((*byte).into()) => {
+                        below.hyphen((*byte).into());
+                        continue;
+                    }
+                    0 => put_letter(rules, (*byte).into(), out),
+                    weight => out.push(weight),
+                }
+                below.letters += 1;
+                below.form(collation, if byte.is_ascii_uppercase() { UPPER } else { 0 });
+            }
         }
-        return below.finish(false, out);
+        below.finish(false, out);
+        return Ok(());
     }
-    let letters = rules.letters(text);
+    // A letter takes more memory than its key: of a long text only some are made at once.
+    let mut letters = Vec::with_capacity(text.len().min(MOST_LETTERS));
+    for c in text.chars() {
+        if letters.len() >= MOST_LETTERS {
+            look()?;
+            put_letters(collation, &mut letters, AHEAD, &mut below, out);
+        }
+        rules.letters(c, &mut letters);
+    }
+    put_letters(collation, &mut letters, 0, &mut below, out);
+    below.finish(rules.backwards, out);
+    Ok(())
+}
+
+/// Letters that are made at once.
+const MOST_LETTERS: usize = 4096;
+/// Letters that wait for what follows: more than the longest pair has, and the last one for its marks.
+const AHEAD: usize = 16;
+
+/// Puts letters to the key as long as so many are left, which stay.
+fn put_letters(
+    collation: Collation,
+    letters: &mut Vec<Letter>,
+    left: usize,
+    below: &mut Below,
+    out: &mut Vec<u8>,
+) {
+    let rules = rules(collation);
     let mut rest = letters.as_slice();
-    while let [first, others @ ..] = rest {
+    while let [first, others @ ..] = rest
+        && rest.len() > left
+    {
         if is_hyphen(first.base) {
             below.hyphen(first.base);
             rest = others;
@@ -386,21 +428,33 @@ pub(super) fn key(collation: Collation, text: &str, out: &mut Vec<u8>) {
             rest = others;
         }
     }
-    below.finish(rules.backwards, out);
+    let put = letters.len() - rest.len();
+    letters.drain(..put);
 }
 
 /// The order of two texts without trailing blanks.
 pub(super) fn compare(collation: Collation, a: &str, b: &str) -> Ordering {
+    let Ok(order) = compare_or_stop(collation, a, b, &mut || Ok::<(), Infallible>(()));
+    order
+}
+
+/// [`compare`], which asks from time to time whether to go on.
+pub(super) fn compare_or_stop<E>(
+    collation: Collation,
+    a: &str,
+    b: &str,
+    look: &mut impl FnMut() -> Result<(), E>,
+) -> Result<Ordering, E> {
     if a == b {
-        return Ordering::Equal;
+        return Ok(Ordering::Equal);
     }
-    let of = |text: &str| {
+    let mut of = |text: &str| -> Result<Vec<u8>, E> {
         let mut out = Vec::with_capacity(2 * text.len() + 1);
-        key(collation, text, &mut out);
+        key_or_stop(collation, text, &mut out, look)?;
         out.push(TERMINATOR);
-        out
+        Ok(out)
     };
-    of(a).cmp(&of(b))
+    Ok(of(a)?.cmp(&of(b)?))
 }
 
 /// The order of two characters by themselves; blanks count.
