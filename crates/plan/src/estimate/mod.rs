@@ -32,8 +32,10 @@ pub fn rows(logical: &Logical) -> f64 {
             Logical::Values { rows, .. } => rows.len() as f64,
             Logical::Filter { input, preds } => rows_of(input) * kept(preds, input),
             Logical::Join { kind, left, right, on, .. } => {
-                let (left, right) =
-                    (Side { logical: left, rows: rows_of(left) }, Side { logical: right, rows: rows_of(right) });
+                let (left, right) = (
+                    Side { logical: left, rows: rows_of(left) },
+                    Side { logical: right, rows: rows_of(right) },
+                );
                 join_rows(*kind, &left, &right, on)
             }
             Logical::Apply { left, right, .. } => rows_of(left) * rows_of(right),
