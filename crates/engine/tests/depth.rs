@@ -171,3 +171,57 @@ fn what_is_too_wide_is_refused() {
     let sources: Vec<String> = (0..17_000).map(|i| format!("t t{i}")).collect();
     bench.fails(&format!("SELECT 1 FROM {}", sources.join(", ")), 8623);
 }
+
+/// So many items with a comma between them.
+fn listed(n: usize, item: impl Fn(usize) -> String) -> String {
+    (0..n).map(item).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn lists_of_keys_and_sets_end() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int NOT NULL, b int)");
+    let sums = |n| listed(n, |i| format!("a + {i}"));
+    // Before one of the sets is made.
+    for sets in ["ROLLUP", "CUBE"] {
+        bench.fails(&format!("SELECT 1 FROM t GROUP BY {sets} ({})", sums(16_384)), 10_703);
+    }
+    let products = listed(64, |_| "ROLLUP (a, b)".into());
+    bench.fails(&format!("SELECT 1 FROM t GROUP BY {products}"), 10_703);
+    bench.fails(&format!("SELECT 1 FROM t GROUP BY {}", sums(8_061)), 8618);
+    bench.fails(&format!("SELECT 1 FROM t ORDER BY {}", sums(8_061)), 8618);
+    bench.fails(&format!("SELECT 1 UNION SELECT 2 ORDER BY {}", listed(8_061, |_| "1".into())), 8618);
+    bench.check(&format!("SELECT COUNT(*) FROM t GROUP BY {}", sums(2_000)), "");
+    bench.check(&format!("SELECT a + 7 FROM t GROUP BY {} ORDER BY a + 7", sums(2_000)), "");
+    let values = |n| listed(n, |i| format!("[{i}]"));
+    let pivot = |n| format!("SELECT 1 FROM (SELECT a, b FROM t) q PIVOT (MAX(b) FOR a IN ({})) p", values(n));
+    bench.fails(&pivot(4_097), 1056);
+    bench.check(&pivot(4_096), "1");
+    bench.fails("SELECT 1 FROM (SELECT 1 a, 2 b) q UNPIVOT (v FOR k IN (a, a)) u", 277);
+}
+
+#[test]
+fn a_subquery_is_shown_once_whatever_copies_of_it_there_are() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int NOT NULL)");
+    // NULLIF has two copies of its first value: shown with each, the innermost would be there 65,536 times.
+    let nested = (0..16).fold("a".to_owned(), |value, _| format!("(SELECT NULLIF({value}, 5) FROM t)"));
+    bench.run("SET SHOWPLAN_TEXT ON");
+    let shown = bench.run(&format!("SELECT {nested}"));
+    bench.run("SET SHOWPLAN_TEXT OFF");
+    assert_eq!(shown.matches("Table Scan").count(), 16, "{shown}");
+}
+
+#[test]
+fn names_are_found_among_many_sources() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE s (a int PRIMARY KEY, b int) INSERT s VALUES (1, 4)");
+    let tables = listed(300, |i| format!("s t{i}"));
+    bench.check(&format!("SELECT t7.b + t299.a FROM {tables} WHERE t0.a = t298.a"), "5");
+    bench.fails(&format!("SELECT b FROM {tables}"), 209);
+    bench.fails(&format!("SELECT t300.b FROM {tables}"), 4104);
+    bench.fails(&format!("SELECT 1 FROM {tables}, s t150"), 1011);
+    // The columns of the sides that a FULL JOIN adds may be NULL, and only what is wanted is carried along.
+    let joins: String = (1..200).map(|i| format!(" FULL JOIN s t{i} ON t{i}.a = t0.a + {i}")).collect();
+    bench.check(&format!("SELECT COUNT(*), COUNT(t199.a), COUNT(t0.b) FROM s t0{joins}"), "200|1|1");
+}

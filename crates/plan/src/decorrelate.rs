@@ -1,8 +1,8 @@
 //! EXISTS and IN with subqueries as semi and anti joins, where the subquery is simple enough: its outer references
 //! stand only in the conditions of its WHERE. Everything else runs once per row, or once per statement.
 
-use crate::input::Input;
 use super::logical::{JoinKind, Logical};
+use crate::input::Input;
 use crate::nodes::Subquery;
 use expr::{Expr, Pred, SubRef};
 

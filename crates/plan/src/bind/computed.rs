@@ -117,8 +117,12 @@ impl Binder<'_> {
         let outside = self.step_into(db);
         let rights = std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted));
         let may_inline = std::mem::replace(&mut self.may_inline, false);
-        let block =
-            Scope { sources: vec![source].into(), visible: true, clause: Clause::Definition, ..Scope::default() };
+        let block = Scope {
+            sources: vec![source].into(),
+            visible: true,
+            clause: Clause::Definition,
+            ..Scope::default()
+        };
         self.scopes.push(block);
         let bound = self.expr(e);
         self.may_inline = may_inline;

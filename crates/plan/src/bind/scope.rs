@@ -93,8 +93,7 @@ impl Source {
             return Some(Clash::Alias(self.name.clone()));
         }
         let same = self.schema == other.schema && self.database == other.database;
-        (same && self.aliased == other.aliased)
-            .then(|| Clash::Exposed(self.name.clone(), other.name.clone()))
+        (same && self.aliased == other.aliased).then(|| Clash::Exposed(self.name.clone(), other.name.clone()))
     }
 
     /// Whether `qualifier.` means this source.

@@ -45,6 +45,10 @@ fn taken_of(get: &Get, preds: &mut Vec<&Pred>, input: &Logical) -> Option<f64> {
 
 /// The table with filtered statistics that a condition is about.
 fn get_of<'l>(pred: &Pred, input: &'l Logical) -> Option<&'l Get> {
+    // One that compares columns neither is a test nor names a value.
+    if matches!(pred, Pred::Compare(c) if with_constant(c).is_none()) {
+        return None;
+    }
     let mut found = None;
     pred.leaves(&mut |leaf| {
         if let (Expr::Col(id), None) = (leaf, found) {

@@ -14,6 +14,11 @@ use expr::{ColId, Expr, Pred};
 pub use share::{kept, share};
 use syntax::ast::CompareOp;
 
+/// The rows of a node's input.
+fn rows_of(input: &Input) -> f64 {
+    input.rows(rows)
+}
+
 /// The rows of a plan.
 pub fn rows(logical: &Logical) -> f64 {
     stack::with_room(|| {
@@ -25,30 +30,32 @@ pub fn rows(logical: &Logical) -> f64 {
             Logical::Routine(scan) => scan.rows,
             Logical::Recursive { anchor, .. } => rows(&anchor.0) * 10.0,
             Logical::Values { rows, .. } => rows.len() as f64,
-            Logical::Filter { input, preds } => input.rows() * kept(preds, input),
+            Logical::Filter { input, preds } => rows_of(input) * kept(preds, input),
             Logical::Join { kind, left, right, on, .. } => {
-                let (left, right) =
-                    (Side { logical: left, rows: left.rows() }, Side { logical: right, rows: right.rows() });
+                let (left, right) = (
+                    Side { logical: left, rows: rows_of(left) },
+                    Side { logical: right, rows: rows_of(right) },
+                );
                 join_rows(*kind, &left, &right, on)
             }
-            Logical::Apply { left, right, .. } => left.rows() * right.rows(),
+            Logical::Apply { left, right, .. } => rows_of(left) * rows_of(right),
             Logical::Project { input, .. } | Logical::Window { input, .. } | Logical::Sort { input, .. } => {
-                input.rows()
+                rows_of(input)
             }
             Logical::Aggregate { scalar: true, .. } => 1.0,
             Logical::Aggregate { input, keys, .. } => groups(
-                (input, input.rows()),
+                (input, rows_of(input)),
                 keys.iter().map(|key| match key.expr {
                     Expr::Col(id) => Some(id),
                     _ => None,
                 }),
             ),
             Logical::Distinct { input, cols } => {
-                groups((input, input.rows()), cols.iter().map(|(id, _)| Some(*id)))
+                groups((input, rows_of(input)), cols.iter().map(|(id, _)| Some(*id)))
             }
             Logical::Top { input, top } => {
                 let count = top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
-                let all = input.rows();
+                let all = rows_of(input);
                 count.filter(|_| !top.percent).map_or(all, |n| all.min(n as f64))
             }
             Logical::Document { .. } => 1.0,
@@ -206,8 +213,10 @@ const MOST_COUNTED: usize = 256;
 /// Groups of a plan's rows, which are so many, by columns (`None`: an expression). Each further column counts for a little less: columns depend on
 /// each other.
 pub fn groups((input, rows): (&Logical, f64), columns: impl Iterator<Item = Option<ColId>>) -> f64 {
-    let mut each: Vec<f64> =
-        columns.take(MOST_COUNTED).map(|id| id.map_or_else(|| rows.sqrt(), |id| distinct(input, rows, id))).collect();
+    let mut each: Vec<f64> = columns
+        .take(MOST_COUNTED)
+        .map(|id| id.map_or_else(|| rows.sqrt(), |id| distinct(input, rows, id)))
+        .collect();
     each.sort_by(|a, b| b.total_cmp(a));
     let mut weight = 1.0;
     let all = each.iter().fold(1.0, |all, values| {

@@ -147,7 +147,12 @@ impl Equalities {
 
     /// The order that is wanted above, as one of the left side's rows, which loops keep: a right column that equals a left one of an
     /// inner join may stand for it.
-    pub(super) fn order_of_left(&self, kind: JoinKind, cx: &Context, left: &ColumnSet) -> Option<Vec<SortKey>> {
+    pub(super) fn order_of_left(
+        &self,
+        kind: JoinKind,
+        cx: &Context,
+        left: &ColumnSet,
+    ) -> Option<Vec<SortKey>> {
         let key = |key: &SortKey| {
             let Expr::Col(id) = key.expr else { return None };
             if left.contains(id) {

@@ -84,7 +84,11 @@ impl Planner<'_, '_> {
             Expr::Col(id) => Some(id),
             _ => None,
         };
-        let groups = if scalar { 1.0 } else { estimate::groups((&input, estimate::rows(&input)), keys.iter().map(plain)) };
+        let groups = if scalar {
+            1.0
+        } else {
+            estimate::groups((&input, estimate::rows(&input)), keys.iter().map(plain))
+        };
         let grouping: Option<Vec<_>> =
             keys.iter().map(|key| plain(key).map(|id| (id, key.collation))).collect();
         inner.grouping = grouping.unwrap_or_default();

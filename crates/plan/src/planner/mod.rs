@@ -5,8 +5,8 @@
 use crate::bind::Binder;
 use crate::columns::ColumnSet;
 use crate::decorrelate;
-use crate::joins::{Join, apply_plan};
 use crate::input::Input;
+use crate::joins::{Join, apply_plan};
 use crate::logical::{JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
 use crate::physical::{pred_slots, slots};

@@ -48,11 +48,7 @@ pub struct Parsed {
 }
 
 /// Parses a whole batch.
-pub fn parse(
-    text: &str,
-    settings: ParseSettings,
-    wanted: &dyn Fn() -> bool,
-) -> Result<Parsed, ParseError> {
+pub fn parse(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> bool) -> Result<Parsed, ParseError> {
     let Some(tokens) = tokenize_while(text, settings, wanted) else { return Err(ParseError::Stopped) };
     let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
     let mut parser = Parser {
@@ -78,7 +74,6 @@ pub fn parse(
 
 /// Tokens between two questions whether the statements are still wanted.
 const TOKENS_BETWEEN: u32 = 1_000;
-
 
 struct Parser<'a> {
     text: &'a str,

@@ -125,7 +125,11 @@ impl Parts {
         let with = |e: &Expr, value: &Expr| value.is_fixed() && !e.has_subquery() && !e.is_volatile();
         let fixed = |c: &CompareExpr| with(&c.left, &c.right) || with(&c.right, &c.left);
         let free = !pred.has_subquery() && !is_volatile(&pred);
-        if let [one] = uses[..]
+        let last = self.relations.len().saturating_sub(1);
+        if uses[..] == [last] && self.more && free {
+            // It is about what the joins since the last relation have brought.
+            self.relations[last].add_to_join(pred);
+        } else if let [one] = uses[..]
             && (free || matches!(&pred, Pred::Compare(c) if fixed(c)))
         {
             self.relations[one].own.push(pred);

@@ -318,15 +318,19 @@ fn drop_at(row: &mut Vec<f64>, at: usize) {
 #[cfg(test)]
 mod tests {
     use super::super::graph::Relation;
-    use crate::columns::ColumnSet;
     use super::*;
+    use crate::columns::ColumnSet;
     use crate::logical::Logical;
 
     #[test]
     fn a_search_that_is_cancelled_gives_nothing() {
         for count in [3, MOST_EXACT + 1] {
-            let relation =
-                |_| Relation { logical: Logical::One, offers: ColumnSet::default(), own: Vec::new(), rows: 5.0 };
+            let relation = |_| Relation {
+                logical: Logical::One,
+                offers: ColumnSet::default(),
+                own: Vec::new(),
+                rows: 5.0,
+            };
             let mut graph = Graph::new((0..count).map(relation).collect(), Vec::new());
             let mut found = |on: bool| {
                 let over = || on;
