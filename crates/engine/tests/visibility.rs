@@ -21,7 +21,7 @@ const KNOWING: [&str; 3] = ["definer", "owner", "admin"];
 
 /// What a message that repeats a name does not have: parts of the objects. The number of rows is
 /// another such thing.
-const NEWS: [&str; 14] = [
+const NEWS: [&str; 19] = [
     "hushid",
     "hushval",
     "hushsum",
@@ -36,6 +36,11 @@ const NEWS: [&str; 14] = [
     "hushcolumn",
     "hushparam",
     "hushnote",
+    "hushtype",
+    "hushuser",
+    "hushrole",
+    "hushlogin",
+    "hushserver",
 ];
 
 /// What an answer tells of the objects, if it tells anything.
@@ -61,6 +66,9 @@ const OBJECTS: &[&str] = &[
     "CREATE TRIGGER hushtr ON hushed AFTER DELETE AS RETURN",
     "CREATE SEQUENCE hushseq START WITH 1",
     "CREATE SYNONYM hushsyn FOR hushed",
+    "CREATE TYPE hushtype FROM int",
+    "CREATE TYPE hushtypes AS TABLE (hushcolumn int)",
+    "CREATE USER hushuser WITHOUT LOGIN; CREATE ROLE hushrole; ALTER ROLE hushrole ADD MEMBER hushuser",
     "INSERT hushed (hushval) SELECT value FROM generate_series(1, 4711)",
     "EXEC sp_addextendedproperty 'hushnote', 'hush', 'SCHEMA', 'dbo', 'TABLE', 'hushed'",
 ];
@@ -88,6 +96,8 @@ impl World {
         run("USE d; GRANT SELECT ON plain TO other; GRANT VIEW DEFINITION TO definer");
         run("USE d; ALTER ROLE db_owner ADD MEMBER owner");
         run("ALTER SERVER ROLE sysadmin ADD MEMBER admin");
+        run(&format!("CREATE LOGIN hushlogin WITH PASSWORD = '{PASSWORD}'; CREATE SERVER ROLE hushserver"));
+        run("ALTER SERVER ROLE hushserver ADD MEMBER hushlogin");
         let client = ClientInfo { address: "127.0.0.1".into(), ..ClientInfo::default() };
         let all = STRANGERS.iter().chain(&KNOWING);
         let token = |who: &&'static str| {
@@ -211,45 +221,160 @@ const CALLS: &[(&str, &str)] = &[
     ("indexkey_property", "indexkey_property(@table, 1, 1, 'ColumnId')"),
 ];
 
-/// Functions of the same lists that are about no object: databases, schemas, types, files, the
-/// statement of a trigger, options.
+/// Functions that are about no object: the session and its statement, the server, files and schemas
+/// (which are everybody's to know), values. Those of databases, types and principals have tests of
+/// their own.
 const OTHERS: &[&str] = &[
-    "db_id",
-    "db_name",
     "original_db_name",
     "column_updated",
     "columns_updated",
     "schema_name",
     "schema_id",
-    "type_name",
-    "type_id",
     "file_name",
     "file_id",
     "file_idex",
     "filegroup_name",
     "filegroup_id",
-    "has_dbaccess",
     "parsename",
     "serverproperty",
-    "databasepropertyex",
-    "databaseproperty",
     "connectionproperty",
     "sessionproperty",
     "collationproperty",
-    "typeproperty",
     "filegroupproperty",
     "filepropertyex",
     "fileproperty",
     "fulltextserviceproperty",
+    "@@connections",
+    "@@cpu_busy",
+    "@@idle",
+    "@@io_busy",
+    "@@pack_received",
+    "@@pack_sent",
+    "@@packet_errors",
+    "@@timeticks",
+    "@@total_errors",
+    "@@total_read",
+    "@@total_write",
+    "applock_mode",
+    "applock_test",
+    "cursor_status",
+    "@@rowcount",
+    "rowcount_big",
+    "@@error",
+    "@@trancount",
+    "@@spid",
+    "@@identity",
+    "scope_identity",
+    "@@nestlevel",
+    "@@options",
+    "@@lock_timeout",
+    "@@datefirst",
+    "@@language",
+    "@@langid",
+    "@@textsize",
+    "@@version",
+    "eventdata",
+    "host_id",
+    "@@servername",
+    "@@servicename",
+    "@@microsoftversion",
+    "@@max_connections",
+    "@@max_precision",
+    "@@procid",
+    "@@fetch_status",
+    "@@cursor_rows",
+    "@@remserver",
+    "context_info",
+    "session_context",
+    "xact_state",
+    "app_name",
+    "host_name",
+    "error_number",
+    "error_severity",
+    "error_state",
+    "error_line",
+    "error_message",
+    "error_procedure",
+    "current_transaction_id",
+    "formatmessage",
+    "trigger_nestlevel",
+    "current_timezone",
+    "current_timezone_id",
+    "current_request_id",
+    "tertiary_weights",
+    "getansinull",
+    "crypt_gen_random",
+    "sql_variant_property",
+    "masked value",
+    "encryptbypassphrase",
+    "decryptbypassphrase",
+    "pwdencrypt",
+    "pwdcompare",
+    "new row version",
+    "transaction time",
+    "@@dbts",
+    "min_active_rowversion",
+    "original_login",
+    "system_user",
+    "session_user",
+    "current_user",
+    "user",
+    "next value for",
+];
+
+/// Calls that tell of a database, with its name as `{}` and its id as `@db`.
+const OF_DATABASES: &[(&str, &str)] = &[
+    ("db_id", "db_id('{}')"),
+    ("db_name", "db_name(@db)"),
+    ("has_dbaccess", "has_dbaccess('{}')"),
+    ("databasepropertyex", "databasepropertyex('{}', 'Status')"),
+    ("databaseproperty", "databaseproperty('{}', 'IsAutoClose')"),
+];
+
+/// Calls that tell of types, and who knows them besides the sysadmin.
+const OF_TYPES: &[(&str, &str)] = &[
+    ("type_id", "type_id('dbo.hushtype')"),
+    ("type_id", "type_id('hushtypes')"),
+    ("type_name", "type_name(@alias)"),
+    ("type_name", "type_name(@table_type)"),
+    ("typeproperty", "typeproperty('dbo.hushtype', 'Precision')"),
+];
+
+/// Calls that tell of users and roles of a database.
+const OF_USERS: &[(&str, &str)] = &[("is_rolemember", "is_rolemember('hushrole', 'hushuser')")];
+
+/// Calls that tell of logins and roles of the server.
+const OF_LOGINS: &[(&str, &str)] = &[
+    ("is_srvrolemember", "is_srvrolemember('hushserver', 'hushlogin')"),
+    ("loginproperty", "loginproperty('hushlogin', 'DefaultDatabase')"),
+];
+
+/// What SQL Server answers everybody: a principal by its name, id or sid, whether one is oneself a
+/// member of a role, what one may do.
+const OF_EVERYBODY: &[&str] = &[
+    "suser_sname",
+    "suser_name",
+    "suser_id",
+    "suser_sid",
+    "user_name",
+    "user_id",
+    "database_principal_id",
+    "is_member",
+    "has_perms_by_name",
 ];
 
 #[test]
 fn no_function_tells_of_what_nobody_may_know() {
     let world = World::new();
-    let lists = [engine::functions::metadata::FUNCTIONS, engine::functions::properties::FUNCTIONS];
-    for function in lists.into_iter().flatten() {
-        let known = OTHERS.contains(&function.name) || CALLS.iter().any(|(name, _)| *name == function.name);
-        assert!(known, "{} is a new function: does it tell of objects?", function.name);
+    let asked = || [CALLS, OF_DATABASES, OF_TYPES, OF_USERS, OF_LOGINS].into_iter().flatten();
+    let said = || OTHERS.iter().chain(OF_EVERYBODY);
+    let new: Vec<&str> = engine::functions::all()
+        .map(|function| function.name)
+        .filter(|name| !said().any(|known| known == name) && !asked().any(|(known, _)| known == name))
+        .collect();
+    assert!(new.is_empty(), "new functions: do they tell of objects? {new:?}");
+    for name in said().chain(asked().map(|(name, _)| name)) {
+        assert!(engine::functions::find(name).is_some(), "there is no function {name}");
     }
     let id = |database: &str, name: &str| {
         text::say(&world.instance, &format!("SELECT object_id('{database}.dbo.{name}')"))
@@ -286,6 +411,117 @@ fn no_function_tells_of_what_nobody_may_know() {
         "0|1|NULL"
     );
     assert_eq!(world.ask("admin", "SELECT has_dbaccess('apart')"), "1");
+}
+
+/// Types, users and logins are known to whom has a right on them or on what includes them.
+#[test]
+fn types_and_principals_are_known_to_whom_they_concern() {
+    let world = World::new();
+    let id = |name: &str| world.ask("admin", &format!("SELECT type_id('dbo.{name}')"));
+    let declare = format!("DECLARE @alias int = {}, @table_type int = {};", id("hushtype"), id("hushtypes"));
+    for (calls, knowing) in [(OF_TYPES, &KNOWING[..]), (OF_USERS, &KNOWING), (OF_LOGINS, &KNOWING[2..])] {
+        for (_, call) in calls {
+            let sql = format!("{declare} SELECT {call}");
+            for who in STRANGERS.iter().chain(&KNOWING) {
+                let said = world.ask(who, &sql);
+                assert_eq!(said == "NULL", !knowing.contains(who), "{who}: {sql}\n{said}");
+            }
+        }
+    }
+    let seen = |who: &str| {
+        world.ask(
+            who,
+            "SELECT (SELECT COUNT(*) FROM sys.types WHERE name LIKE 'hush%'),
+                (SELECT COUNT(*) FROM sys.database_principals WHERE name LIKE 'hush%'),
+                (SELECT COUNT(*) FROM sys.database_role_members WHERE role_principal_id = user_id('hushrole')),
+                (SELECT COUNT(*) FROM sys.server_principals WHERE name LIKE 'hush%'),
+                (SELECT COUNT(*) FROM sys.server_role_members WHERE role_principal_id = suser_id('hushserver'))",
+        )
+    };
+    assert_eq!(seen("nobody"), "0|0|0|0|0");
+    assert_eq!(seen("definer"), "2|2|1|0|0");
+    assert_eq!(seen("admin"), "2|2|1|2|1");
+    let run = |sql: &str| text::run(&world.instance, &format!("USE d; {sql}"));
+    run("GRANT REFERENCES ON TYPE::hushtype TO nobody; GRANT IMPERSONATE ON USER::hushuser TO nobody");
+    run("ALTER SERVER ROLE hushserver ADD MEMBER nobody; ALTER ROLE hushrole ADD MEMBER other");
+    assert_eq!(seen("nobody"), "1|1|0|1|1");
+    assert_eq!(seen("other"), "0|1|1|0|0");
+    run("GRANT EXECUTE ON SCHEMA::dbo TO other; USE master; GRANT VIEW ANY DEFINITION TO other");
+    assert_eq!(seen("other"), "2|2|2|2|2");
+}
+
+/// All databases are everybody's to know until VIEW ANY DATABASE is denied or revoked.
+#[test]
+fn databases_are_known_by_view_any_database() {
+    let world = World::new();
+    let database = text::say(&world.instance, "SELECT db_id('apart')");
+    let asked = |who: &str, call: &str| {
+        world.ask(who, &format!("DECLARE @db int = {database}; SELECT {}", call.replace("{}", "apart")))
+    };
+    for (_, call) in OF_DATABASES {
+        assert_ne!(asked("nobody", call), "NULL", "{call}");
+    }
+    text::run(
+        &world.instance,
+        "USE master; DENY VIEW ANY DATABASE TO nobody; DENY VIEW ANY DATABASE TO admin",
+    );
+    for (_, call) in OF_DATABASES {
+        assert_eq!(asked("nobody", call), "NULL", "{call}");
+        assert_ne!(asked("other", call), "NULL", "{call}");
+        assert_ne!(asked("admin", call), "NULL", "{call}");
+    }
+    for sql in [
+        "SELECT name FROM sys.databases",
+        "SELECT name FROM sysdatabases",
+        "EXEC sp_helpdb",
+        "EXEC sp_databases",
+    ] {
+        let said = world.ask("nobody", sql);
+        assert!(said.contains("master") && !said.contains("apart"), "{sql}\n{said}");
+        assert!(world.ask("other", sql).contains("apart"), "{sql}");
+    }
+    assert_eq!(world.ask("nobody", "SELECT db_name(), db_name(db_id()), has_dbaccess('d')"), "d|d|1");
+    assert!(world.ask("nobody", "EXEC sp_helpdb 'apart'").starts_with("Msg 15010"));
+}
+
+/// The text of a constraint or module is shown to whom may see definitions, not to whom may read.
+#[test]
+fn texts_are_shown_to_whom_may_see_definitions() {
+    let world = World::new();
+    text::run(&world.instance, "USE d; GRANT SELECT ON hushed TO other; GRANT EXECUTE ON hushproc TO other");
+    for sql in [
+        "EXEC sp_helptext 'hushproc'",
+        "EXEC sp_helptext 'hush_ck'",
+        "EXEC sp_helptext 'hushed', 'hushsum'",
+        "SELECT object_definition(object_id('hush_ck'))",
+        "SELECT definition FROM sys.check_constraints",
+        "SELECT definition FROM sys.default_constraints",
+        "SELECT definition FROM sys.computed_columns",
+    ] {
+        let said = world.ask("other", sql);
+        assert!(!said.contains("(") && !said.contains("CREATE"), "{sql}\n{said}");
+        assert!(world.ask("definer", sql).len() > 4, "{sql}");
+    }
+    assert!(world.ask("other", "EXEC sp_helptext 'hushproc'").starts_with("Msg 15197"));
+    assert!(world.ask("nobody", "EXEC sp_helptext 'hushproc'").starts_with("Msg 15009"));
+}
+
+/// Without VIEW SERVER STATE one sees one's own session.
+#[test]
+fn one_sees_ones_own_session() {
+    let world = World::new();
+    let _other = world.instance.session().expect("a session");
+    for procedure in ["sp_who", "sp_who2"] {
+        let said = world.ask("nobody", &format!("EXEC {procedure}"));
+        assert_eq!(said.lines().count(), 1, "{procedure}\n{said}");
+        assert!(said.contains("nobody"), "{procedure}\n{said}");
+        assert!(world.ask("admin", &format!("EXEC {procedure}")).lines().count() > 1, "{procedure}");
+    }
+    assert!(world.ask("nobody", "EXEC sp_lock").starts_with("Msg 300"));
+    // What it names and what names it, without those of which one may not know.
+    assert!(world.ask("definer", "EXEC sp_depends 'hushview'").contains("dbo.hushed"));
+    text::run(&world.instance, "USE d; GRANT SELECT ON hushview TO other");
+    assert!(!world.ask("other", "EXEC sp_depends 'hushview'").contains("hushed"));
 }
 
 #[test]

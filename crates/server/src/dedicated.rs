@@ -87,7 +87,9 @@ impl Dedicated {
         let listener = self.listener.lock();
         let Some(listener) = &*listener else { return Ok(()) };
         self.shard.readiness.watch(listener, poller::LISTENERS + poller::DEDICATED as u64)?;
-        let from = if self.address.ip().is_loopback() { "locally" } else { "remotely" };
+        let remote = !self.address.ip().is_loopback();
+        instance.set_remote_admin(remote);
+        let from = if remote { "remotely" } else { "locally" };
         let port = self.address.port();
         let text = format!(
             "Dedicated admin connection support was established for listening {from} on port {port}."

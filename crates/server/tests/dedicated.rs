@@ -57,6 +57,11 @@ fn one_session_of_a_sysadmin() {
     assert_eq!(admin.int(&format!("select c.endpoint_id {mine} and e.is_admin_endpoint = 1")), 1);
     assert_eq!(admin.int(&format!("select c.local_tcp_port {mine}")), i64::from(address.port()));
     assert_eq!(sa.int(&format!("select c.endpoint_id {mine} and e.is_admin_endpoint = 0")), 4);
+    // It is at the loopback address. A server whose one is not says so to its instance.
+    let remote = "select cast(value_in_use as int) from sys.configurations where configuration_id = 1576";
+    assert_eq!(sa.int(remote), 0);
+    server.instance.set_remote_admin(true);
+    assert_eq!(sa.int(remote), 1);
     drop(admin);
     // The next one gets in as soon as the server has noticed.
     let end = Instant::now() + SOON;

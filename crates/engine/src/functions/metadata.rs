@@ -1,10 +1,11 @@
 //! Functions over the catalog: DB_ID, OBJECT_ID, COL_NAME, TYPE_NAME and the like. They see the
 //! committed catalog of the moment, as SQL Server's do. Guarantee: what the caller may not know of
-//! is NULL: each asks [`sees`], and no function reaches into a database that the caller may not use
+//! is NULL: each asks [`sees`] or its like, and no function reaches into a database that the caller may not use
 //! (`engine/tests/visibility` goes over all of them).
 
 use super::{of_statement as f, session};
 use crate::views::rights::sees;
+use crate::views::visible::{sees_database, sees_type};
 use catalog::ConstraintKind;
 use catalog::Db;
 use catalog::ModuleKind;
@@ -68,7 +69,11 @@ pub const FUNCTIONS: &[Function] = &[
             (Some(ty), _) => Value::str(ty.base_name()),
             (None, 256) => Value::str("sysname"),
             (None, _) => {
-                let catalog = session(cx)?.db().catalog();
+                let session = session(cx)?;
+                let (db, catalog) = (session.db().clone(), session.db().catalog());
+                if !i32::try_from(id).is_ok_and(|id| sees_type(session, &db, id)) {
+                    return Ok(Value::Null);
+                }
                 let alias = i32::try_from(id).ok().and_then(|id| catalog.alias(id));
                 let table = catalog.table_types.values().find(|def| i64::from(def.type_id) == id);
                 let name = alias.map(|alias| &alias.name).or(table.map(|def| &def.name));
@@ -78,12 +83,10 @@ pub const FUNCTIONS: &[Function] = &[
     }),
     f("type_id", (1, 1), &[A::Name], int, |a, cx| {
         let Some(parts) = name_parts(text_arg(a, 0)) else { return Ok(Value::Null) };
-        let catalog = session(cx)?.db().catalog();
-        if let Some(alias) = catalog.find_type(parts.get(1).map_or("", String::as_str), &parts[0]) {
-            return Ok(Value::Int(alias.type_id));
-        }
-        if let Some(def) = catalog.find_table_type(parts.get(1).map_or("", String::as_str), &parts[0]) {
-            return Ok(Value::Int(def.type_id));
+        let session = session(cx)?;
+        let db = session.db().clone();
+        if let Some(id) = type_named(&db, &parts) {
+            return Ok(if sees_type(session, &db, id) { Value::Int(id) } else { Value::Null });
         }
         Ok(match DataType::from_name(&parts[0], &[]) {
             Ok(_) if parts[0].eq_ignore_ascii_case("sysname") => Value::Int(256),
@@ -124,7 +127,11 @@ pub const FUNCTIONS: &[Function] = &[
     f("has_dbaccess", (1, 1), &[A::Name], int, |a, cx| {
         let session = session(cx)?;
         let found = session.host().find_db(text_arg(a, 0));
-        Ok(found.map_or(Value::Null, |db| flag(session.check_access(&db).is_ok())))
+        Ok(match found {
+            Some(db) if session.check_access(&db).is_ok() => flag(true),
+            Some(db) if sees_database(session, &db) => flag(false),
+            _ => Value::Null,
+        })
     }),
     f("parsename", (2, 2), &[A::Name, A::Int], sysname, parsename),
 ];
@@ -164,6 +171,14 @@ const ALL_TYPES: &[DataType] = &[
     DataType::SqlVariant,
 ];
 
+/// The id of a type that users made, by the parts of its name.
+pub(super) fn type_named(db: &Db, parts: &[String]) -> Option<i32> {
+    let (schema, name) = (parts.get(1).map_or("", String::as_str), parts.first()?);
+    let catalog = db.catalog();
+    let alias = catalog.find_type(schema, name).map(|alias| alias.type_id);
+    alias.or_else(|| catalog.find_table_type(schema, name).map(|def| def.type_id))
+}
+
 fn numeric_38(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::numeric(38, 0))
 }
@@ -172,7 +187,10 @@ fn db_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let session = session(cx)?;
     let id = match args.first() {
         None => Some(session.db().id()),
-        Some(_) => session.host().find_db(text_arg(args, 0)).map(|db| db.id()),
+        Some(_) => {
+            let db = session.host().find_db(text_arg(args, 0));
+            db.filter(|db| sees_database(session, db)).map(|db| db.id())
+        }
     };
     Ok(id.map_or(Value::Null, |id| Value::SmallInt(id as i16)))
 }
@@ -182,7 +200,8 @@ fn db_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if args.is_empty() {
         return Ok(Value::Str(session.db().name()));
     }
-    let db = session.host().db_by_id(int_arg(args, 0) as i32);
+    let db = i32::try_from(int_arg(args, 0)).ok().and_then(|id| session.host().db_by_id(id));
+    let db = db.filter(|db| sees_database(session, db));
     Ok(db.map_or(Value::Null, |db| Value::Str(db.name())))
 }
 

@@ -23,25 +23,30 @@ use exec::state::SessionCore;
 
 pub use expr::functions::{ArgRule, Function, date, invalid_argument, required};
 
+/// The functions of the session, the server and the catalog, theme by theme.
+const LISTS: [&[Function]; 11] = [
+    activity::FUNCTIONS,
+    cursors::FUNCTIONS,
+    system::FUNCTIONS,
+    environment::FUNCTIONS,
+    masks::FUNCTIONS,
+    metadata::FUNCTIONS,
+    passphrase::FUNCTIONS,
+    properties::FUNCTIONS,
+    row_version::FUNCTIONS,
+    security::FUNCTIONS,
+    sequence::FUNCTIONS,
+];
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Function> {
+    LISTS.into_iter().flatten()
+}
+
 /// The function of a lower-case name.
 pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let lists = [
-            activity::FUNCTIONS,
-            cursors::FUNCTIONS,
-            system::FUNCTIONS,
-            environment::FUNCTIONS,
-            masks::FUNCTIONS,
-            metadata::FUNCTIONS,
-            passphrase::FUNCTIONS,
-            properties::FUNCTIONS,
-            row_version::FUNCTIONS,
-            security::FUNCTIONS,
-            sequence::FUNCTIONS,
-        ];
-        lists.into_iter().flatten().map(|f| (f.name, f)).collect()
-    });
+    let table = TABLE.get_or_init(|| all().map(|f| (f.name, f)).collect());
     table.get(name).copied().or_else(|| expr::functions::find(name))
 }
 
@@ -70,20 +75,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_lower_case() {
         let mut seen = std::collections::HashSet::new();
-        let lists = [
-            activity::FUNCTIONS,
-            cursors::FUNCTIONS,
-            system::FUNCTIONS,
-            environment::FUNCTIONS,
-            masks::FUNCTIONS,
-            metadata::FUNCTIONS,
-            passphrase::FUNCTIONS,
-            properties::FUNCTIONS,
-            row_version::FUNCTIONS,
-            security::FUNCTIONS,
-            sequence::FUNCTIONS,
-        ];
-        for f in lists.into_iter().flatten() {
+        for f in all() {
             assert!(seen.insert(f.name) && expr::functions::find(f.name).is_none(), "{} twice", f.name);
             assert_eq!(f.name, f.name.to_lowercase());
             assert!(f.min <= f.max, "{}", f.name);

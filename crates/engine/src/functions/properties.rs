@@ -8,9 +8,9 @@ mod typed;
 
 use std::sync::Arc;
 
-use super::{of_statement, session};
+use super::{metadata, of_statement, session};
 use crate::views;
-use catalog::{Catalog, TableDef, fold_name};
+use catalog::{Catalog, Db, TableDef, fold_name};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, int, int_arg, text_arg};
 use object::object;
@@ -39,11 +39,11 @@ const fn f(
 pub const FUNCTIONS: &[Function] = &[
     f("serverproperty", 1, &[A::Name], variant, |a, cx| server(&property(a, 0), session(cx)?)),
     f("databasepropertyex", 2, &[A::Name], variant, |a, cx| {
-        let db = session(cx)?.host().find_db(text_arg(a, 0).trim_end());
+        let db = database_seen(text_arg(a, 0), session(cx)?);
         Ok(db.map_or(Value::Null, |db| db.property(&property(a, 1))))
     }),
     f("databaseproperty", 2, &[A::Name], int, |a, cx| {
-        let db = session(cx)?.host().find_db(text_arg(a, 0).trim_end());
+        let db = database_seen(text_arg(a, 0), session(cx)?);
         let value = db.map_or(Value::Null, |db| db.property(&property(a, 1)));
         Ok(if matches!(value, Value::Int(_)) { value } else { Value::Null })
     }),
@@ -91,7 +91,12 @@ pub const FUNCTIONS: &[Function] = &[
         })
     }),
     f("typeproperty", 2, &[A::Name], int, |a, cx| {
-        let catalog = session(cx)?.db().catalog();
+        let session = session(cx)?;
+        let (db, catalog) = (session.db().clone(), session.db().catalog());
+        let made = metadata::name_parts(text_arg(a, 0)).and_then(|parts| metadata::type_named(&db, &parts));
+        if made.is_some_and(|id| !views::visible::sees_type(session, &db, id)) {
+            return Ok(Value::Null);
+        }
         Ok(type_value(&catalog, text_arg(a, 0), &property(a, 1)))
     }),
     f("filegroupproperty", 2, &[A::Name], int, |a, cx| {
@@ -144,6 +149,12 @@ fn catalog_seen(id: i64, session: &mut SessionCore) -> Option<Arc<Catalog>> {
     let db = session.db().clone();
     let id = i32::try_from(id).ok()?;
     views::rights::sees(session, &db, id).then(|| db.catalog())
+}
+
+/// The database of a name, if the caller may know of it.
+fn database_seen(name: &str, session: &mut SessionCore) -> Option<Arc<Db>> {
+    let db = session.host().find_db(name.trim_end());
+    db.filter(|db| views::visible::sees_database(session, db))
 }
 
 fn table_of(catalog: &Catalog, id: i64) -> Option<&Arc<TableDef>> {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{of_statement as f, session};
+use crate::views::visible::{self, of_server as server};
 use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security};
-use catalog::{Db, MASTER, fold_name};
+use catalog::{Db, fold_name};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, sysname, text_arg};
 use types::{DataType, LANGUAGES, Len, SqlError, Value};
@@ -81,20 +82,20 @@ pub const FUNCTIONS: &[Function] = &[
     Function { strict: false, ..f("has_perms_by_name", (3, 3), &[A::Name], int, has_perms_by_name) },
     f("is_rolemember", (1, 2), &[A::Name], int, |a, cx| {
         let core = session(cx)?;
-        let security = core.security(&core.db().clone());
+        let db = core.db().clone();
+        let security = core.security(&db);
         let of = match a.get(1) {
             None => Some(core.user_id()),
             Some(_) => security.database.find(text_arg(a, 1)).map(|p| p.id),
         };
         let role = security.database.find(text_arg(a, 0)).filter(|p| p.kind == Kind::Role);
         let (Some(role), Some(of)) = (role, of) else { return Ok(Value::Null) };
+        if !visible::sees_member(core, &db, role.id, of) {
+            return Ok(Value::Null);
+        }
         Ok(Value::Int((role.id == PUBLIC || security.database.is_member(role.id, of)).into()))
     }),
 ];
-
-fn server(core: &SessionCore) -> Arc<Security> {
-    core.host().db_by_id(MASTER).map(|db| core.security(&db)).unwrap_or_default()
-}
 
 fn id_arg(args: &[Value], at: usize) -> i32 {
     i32::try_from(int_arg(args, at)).unwrap_or(-1)
@@ -128,6 +129,9 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     };
     let role = security.server.find(text_arg(args, 0)).filter(|p| p.kind == Kind::Role);
     let (Some(role), Some(of)) = (role, of) else { return Ok(Value::Null) };
+    if !visible::sees_server_member(core, role.id, of) {
+        return Ok(Value::Null);
+    }
     Ok(Value::Int((role.id == SERVER_PUBLIC || security.server.is_member(role.id, of)).into()))
 }
 
@@ -196,8 +200,10 @@ fn has_perms_by_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
 }
 
 fn loginproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let security = server(session(cx)?);
-    let Some(login) = security.server.find(text_arg(args, 0)).filter(|p| p.kind == Kind::User) else {
+    let core = session(cx)?;
+    let security = server(core);
+    let login = security.server.find(text_arg(args, 0)).filter(|p| p.kind == Kind::User);
+    let Some(login) = login.filter(|login| visible::sees_login(core, login)) else {
         return Ok(Value::Null);
     };
     Ok(match text_arg(args, 1).to_ascii_lowercase().as_str() {

@@ -3,8 +3,10 @@
 //! a clean close leaves nothing to recover.
 
 pub(crate) mod attach;
+mod batch_texts;
 pub(crate) mod boot_text;
 mod budget;
+pub mod configuration;
 pub mod credentials;
 mod data_files;
 pub(crate) mod deadlocks;
@@ -24,10 +26,10 @@ pub(crate) mod permit;
 pub mod repair;
 pub mod restore;
 pub(crate) mod sessions;
+mod shutdown;
 mod start;
 pub mod waits;
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -51,6 +53,7 @@ use identity::Identity;
 use permit::Paths;
 use waits::LogWaits;
 
+pub(crate) use batch_texts::BatchTexts;
 use budget::Budget;
 pub(crate) use budget::resident;
 pub(crate) use of_session::OfInstance;
@@ -113,6 +116,8 @@ pub struct Instance {
     logins: AtomicU64,
     /// What the server that clients connect to counts, if there is one.
     packets: OnceLock<Arc<dyn figures::Packets>>,
+    /// Whether the server's dedicated administrator connection can be reached from other machines.
+    remote_admin: AtomicBool,
     /// What sp_monitor found last.
     monitored: Mutex<figures::Figures>,
     batches: OnceLock<Arc<dyn BatchTexts>>,
@@ -136,21 +141,6 @@ pub struct Instance {
     folder_lock: Mutex<Option<DiskLock>>,
     /// What was found damaged at the start and what was done about it: told to administrators who log in.
     notices: Mutex<Vec<String>>,
-}
-
-/// The cache of compiled batches, as far as the instance needs it. The crate's upper half makes it.
-pub(crate) trait BatchTexts: Any + Send + Sync {
-    /// Forgets everything.
-    fn clear(&self);
-
-    /// The text of a kept batch that `test` wants.
-    fn find_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>>;
-
-    /// Batches compiled since the start.
-    fn compilations(&self) -> u64;
-
-    /// Texts kept.
-    fn kept(&self) -> usize;
 }
 
 /// Locks whose waits end, or do not begin, when the session of their thread is to stop.
@@ -248,6 +238,7 @@ impl Instance {
             next_spid: AtomicI32::new(sessions::FIRST_SPID),
             logins: AtomicU64::new(0),
             packets: OnceLock::new(),
+            remote_admin: AtomicBool::new(false),
             monitored: Mutex::default(),
             batches: OnceLock::new(),
             started: clock::now(),
@@ -346,33 +337,6 @@ impl Instance {
         RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
     }
 
-    /// The cache of compiled batches, made by `make` at the first call.
-    pub(crate) fn batches_or(&self, make: fn(&Arc<MemoryAccount>) -> Arc<dyn BatchTexts>) -> &dyn BatchTexts {
-        &**self.batches.get_or_init(|| make(self.memory()))
-    }
-
-    /// Forgets all compiled batches: DBCC FREEPROCCACHE, a database went or was renamed.
-    pub fn forget_batches(&self) {
-        if let Some(batches) = self.batches.get() {
-            batches.clear();
-        }
-    }
-
-    /// The text of a kept batch that `test` wants.
-    pub fn find_batch_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>> {
-        self.batches.get().and_then(|batches| batches.find_text(test))
-    }
-
-    /// Batches compiled since the start.
-    pub fn compilations(&self) -> u64 {
-        self.batches.get().map_or(0, |batches| batches.compilations())
-    }
-
-    /// Texts of batches that are kept compiled.
-    pub fn kept_batches(&self) -> usize {
-        self.batches.get().map_or(0, |batches| batches.kept())
-    }
-
     /// Its objects of one kind.
     pub(crate) fn kept<T: kept::Keep>(&self) -> Result<Arc<kept::Kept<T>>, SqlError> {
         Ok(self.lists.of()?)
@@ -452,24 +416,6 @@ impl Instance {
 
     pub(crate) fn has_trace_flag(&self, flag: i32) -> bool {
         self.trace_flags.read().contains(&flag)
-    }
-
-    /// SHUTDOWN was asked for: the program that runs the instance closes it.
-    pub fn shutdown_requested(&self) -> bool {
-        self.shutdown.load(Ordering::Acquire)
-    }
-
-    /// What is to be called when SHUTDOWN is asked for; once.
-    pub fn on_shutdown(&self, tell: Box<dyn Fn() + Send + Sync>) {
-        // An instance is served by one server.
-        let _ = self.shutdown_heard.set(tell);
-    }
-
-    pub(crate) fn request_shutdown(&self) {
-        self.shutdown.store(true, Ordering::Release);
-        if let Some(tell) = self.shutdown_heard.get() {
-            tell();
-        }
     }
 }
 

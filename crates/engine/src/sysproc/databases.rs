@@ -6,9 +6,12 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
 use crate::instance::OfInstance;
+use crate::instance::configuration::ConfigurationOption;
 use crate::views::files::database_size;
+use crate::views::visible::sees_database;
 use catalog::errors;
 use catalog::fold_name;
+use catalog::security::Permission;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 
@@ -18,7 +21,8 @@ pub fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let only = call.arg(0, "@dbname").and_then(Value::as_str).map(fold_name);
     let mut rows = Vec::new();
     for db in instance.databases() {
-        if only.as_ref().is_some_and(|name| fold_name(&db.name()) != *name) {
+        let wanted = only.as_ref().is_none_or(|name| fold_name(&db.name()) == *name);
+        if !wanted || !sees_database(call.core, &db) {
             continue;
         }
         let size = database_size(&db).0 as f64 / f64::from(1 << 20);
@@ -60,10 +64,9 @@ pub fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 /// EXEC sp_databases.
 pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let rows: Vec<Vec<Value>> = call
-        .core
-        .host()
-        .databases()
+    let mut known = call.core.host().databases();
+    known.retain(|db| sees_database(call.core, db));
+    let rows: Vec<Vec<Value>> = known
         .iter()
         .map(|db| {
             let kilobytes = database_size(db).0 >> 10;
@@ -86,11 +89,15 @@ pub fn flush_log(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// EXEC sp_who.
+/// EXEC sp_who: without VIEW SERVER STATE the own session.
 pub fn who(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let instance = call.core.instance().clone();
     let mut rows = Vec::new();
+    let all = call.core.has_server(Permission::ViewServerState);
     for (spid, session) in instance.sessions() {
+        if !all && spid != call.core.spid() {
+            continue;
+        }
         let names = session.names.lock().clone();
         let db = instance.db_by_id(session.db.load(Ordering::Relaxed) as i32);
         let running = session.running.load(Ordering::Relaxed);
@@ -121,26 +128,26 @@ pub fn who(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// EXEC sp_configure: scripts turn knobs that this engine does not have; reading shows the memory.
+/// EXEC sp_configure [name]: the options with their values. They are set when the program is started.
 pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if call.arg(1, "@configvalue").is_some() {
         return Err(errors::not_supported("sp_configure with a value"));
     }
-    if let Some(name) = call.arg(0, "@configname").and_then(Value::as_str)
-        && !"max server memory (mb)".starts_with(&name.to_ascii_lowercase())
-    {
-        let text =
-            format!("The configuration option '{name}' does not exist, or it may be an advanced option.");
-        return Err(SqlError::new(15123, 16, 1, text));
+    let mut options = call.core.instance().configuration();
+    if let Some(name) = call.arg(0, "@configname").and_then(Value::as_str) {
+        let wanted = name.to_ascii_lowercase();
+        options.retain(|option| option.name.to_ascii_lowercase().starts_with(&wanted));
+        if options.is_empty() {
+            let text =
+                format!("The configuration option '{name}' does not exist, or it may be an advanced option.");
+            return Err(SqlError::new(15123, 16, 1, text));
+        }
     }
-    let megabytes = i32::try_from(call.core.instance().memory().target() >> 20).unwrap_or(i32::MAX);
-    let row = vec![
-        Value::str("max server memory (MB)"),
-        Value::Int(8),
-        Value::Int(i32::MAX),
-        Value::Int(megabytes),
-        Value::Int(megabytes),
-    ];
+    let row = |option: ConfigurationOption| {
+        let numbers = [option.minimum, option.maximum, option.value, option.value];
+        std::iter::once(Value::str(option.name)).chain(numbers.map(Value::Int)).collect()
+    };
+    let rows: Vec<Vec<Value>> = options.into_iter().map(row).collect();
     let columns = [
         column("name", DataType::NVarChar(Len::N(35)), true),
         column("minimum", DataType::Int, true),
@@ -148,6 +155,6 @@ pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
         column("config_value", DataType::Int, true),
         column("run_value", DataType::Int, true),
     ];
-    call.result(&columns, &[row])?;
+    call.result(&columns, &rows)?;
     Ok(0)
 }

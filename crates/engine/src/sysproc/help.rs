@@ -5,6 +5,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::params::{NAME, Param};
 use super::{Call, column};
 use crate::functions::metadata::name_parts;
+use crate::views::rights::{object_named, sees, sees_definition};
 use catalog::{ConstraintKind, ModuleKind};
 
 /// Characters of a line of sp_helptext.
@@ -26,6 +27,11 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let parts = name_parts(name).filter(|parts| parts.len() <= 3).ok_or_else(missing)?;
     let schema = parts.get(1).map_or("", String::as_str);
     let catalog = db.catalog();
+    // What the caller may not know of is not there; whose definition it may not see has no text.
+    let named = object_named(&db, schema, &parts[0]).or_else(|| catalog.constraint_id(schema, &parts[0]));
+    if let Some(id) = named.filter(|id| !sees_definition(call.core, &db, *id)) {
+        return Err(if sees(call.core, &db, id) { no_text(name) } else { missing() });
+    }
     let computed = given.name(1).map(|column| {
         let table = catalog.find(schema, &parts[0]);
         let at = table.and_then(|table| table.column(column).map(|at| (table, at)));
@@ -52,15 +58,17 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
             });
             match text {
                 Some(text) => text,
-                None if catalog.find(schema, &parts[0]).is_some() => {
-                    let text = format!("There is no text for object '{name}'.");
-                    return Err(SqlError::new(15197, 16, 1, text));
-                }
+                None if catalog.find(schema, &parts[0]).is_some() => return Err(no_text(name)),
                 None => return Err(missing()),
             }
         }
     };
     lines_of(call, &text)
+}
+
+/// 15197.
+fn no_text(name: &str) -> SqlError {
+    SqlError::new(15197, 16, 1, format!("There is no text for object '{name}'."))
 }
 
 /// A text as sp_helptext shows it.

@@ -63,6 +63,7 @@ mod triggers;
 pub mod types;
 mod values;
 pub(crate) mod view;
+pub(crate) mod visible;
 
 pub mod waiting;
 mod xml_nodes;

@@ -10,6 +10,7 @@ use types::Value;
 
 use super::ViewColumn;
 use super::shown::Rows;
+use super::visible;
 use exec::state::SessionCore;
 
 const STATE: ViewRight = ViewRight::Server(Permission::ViewServerState);
@@ -35,7 +36,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.master_files", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
     ("sys.filegroups", PUBLIC, Rows::All),
     ("sys.data_spaces", PUBLIC, Rows::All),
-    ("sys.types", PUBLIC, Rows::All),
+    ("sys.types", PUBLIC, Rows::Types("user_type_id")),
     ("sys.schemas", PUBLIC, Rows::All),
     ("sys.configurations", PUBLIC, Rows::All),
     ("sys.endpoints", PUBLIC, Rows::All),
@@ -71,7 +72,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
     ("INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
     ("INFORMATION_SCHEMA.PARAMETERS", PUBLIC, Rows::Named("SPECIFIC_SCHEMA", "SPECIFIC_NAME")),
-    ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, Rows::All),
+    ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, Rows::NamedTypes("DOMAIN_SCHEMA", "DOMAIN_NAME")),
     ("INFORMATION_SCHEMA.SEQUENCES", PUBLIC, Rows::Named("SEQUENCE_SCHEMA", "SEQUENCE_NAME")),
     ("sys.all_parameters", PUBLIC, Rows::Objects("object_id")),
     ("sys.system_parameters", PUBLIC, Rows::All),
@@ -102,7 +103,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.system_objects", PUBLIC, Rows::All),
     ("sys.system_sql_modules", PUBLIC, Rows::All),
     ("sys.system_views", PUBLIC, Rows::All),
-    ("sys.table_types", PUBLIC, Rows::All),
+    ("sys.table_types", PUBLIC, Rows::Types("user_type_id")),
     ("sys.xml_indexes", PUBLIC, Rows::All),
     ("sys.xml_schema_collections", PUBLIC, Rows::All),
     ("INFORMATION_SCHEMA.TABLES", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
@@ -112,10 +113,10 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("INFORMATION_SCHEMA.KEY_COLUMN_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
     ("sys.server_principals", PUBLIC, Rows::Logins),
     ("sys.sql_logins", PUBLIC, Rows::Logins),
-    ("sys.server_role_members", PUBLIC, Rows::All),
+    ("sys.server_role_members", PUBLIC, Rows::LoginMembers),
     ("sys.server_permissions", PUBLIC, Rows::LoginGrants),
     ("sys.database_principals", PUBLIC, Rows::Users),
-    ("sys.database_role_members", PUBLIC, Rows::All),
+    ("sys.database_role_members", PUBLIC, Rows::UserMembers),
     ("sys.database_permissions", PUBLIC, Rows::UserGrants),
     ("sys.dm_exec_sessions", PUBLIC, Rows::Session),
     ("sys.dm_exec_requests", PUBLIC, Rows::Session),
@@ -142,13 +143,14 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.query_context_settings", DATABASE_STATE, Rows::All),
     // What texts name is told to whom all definitions are.
     ("sys.sql_expression_dependencies", DEFINITIONS, Rows::All),
-    ("sys.sql_dependencies", DEFINITIONS, Rows::All),
-    ("sys.sysdepends", DEFINITIONS, Rows::All),
     ("INFORMATION_SCHEMA.VIEW_TABLE_USAGE", DEFINITIONS, Rows::All),
     ("INFORMATION_SCHEMA.VIEW_COLUMN_USAGE", DEFINITIONS, Rows::All),
     ("sys.dm_sql_referenced_entities", DEFINITIONS, Rows::All),
     ("sys.dm_sql_referencing_entities", DEFINITIONS, Rows::All),
+    // By ids, of what the caller may know.
+    ("sys.sql_dependencies", PUBLIC, Rows::Objects("object_id")),
     // Queries over views whose rows are for those who may see them, and views without rows.
+    ("sys.sysdepends", PUBLIC, Rows::All),
     ("sys.syscolumns", PUBLIC, Rows::All),
     ("sys.systypes", PUBLIC, Rows::All),
     ("sys.sysindexes", PUBLIC, Rows::All),
@@ -235,6 +237,15 @@ fn find(schema: &str, name: &str) -> Option<(ViewRight, Rows)> {
     found.map(|(_, right, rows)| (*right, *rows))
 }
 
+/// The number in a row's column; 0 if there is none.
+fn number(row: &[Value], at: Option<usize>) -> i32 {
+    at.and_then(|at| row.get(at)?.as_i64()).and_then(|n| i32::try_from(n).ok()).unwrap_or(0)
+}
+
+fn text_in(row: &[Value], at: Option<usize>) -> String {
+    at.and_then(|at| row.get(at)?.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
 /// Leaves the rows that the caller may see.
 pub fn keep_visible(
     core: &mut SessionCore,
@@ -247,18 +258,20 @@ pub fn keep_visible(
         return;
     }
     let Some((_, shown)) = find(schema, name) else { return };
-    if shown == Rows::All {
-        return;
-    }
     let at = |wanted: &str| columns.iter().position(|(name, _, _)| *name == wanted);
-    let number = |row: &[Value], at: Option<usize>| {
-        at.and_then(|at| row.get(at)?.as_i64()).and_then(|n| i32::try_from(n).ok()).unwrap_or(0)
-    };
     match shown {
         Rows::All => {}
         Rows::Objects(column) => {
-            let column = at(column);
+            let (column, definition) = (at(column), at("definition"));
             rows.retain(|row| sees(core, db, number(row, column)));
+            // A constraint or computed column is known with its table, its text is not.
+            if let Some(definition) = definition {
+                for row in rows.iter_mut() {
+                    if !sees_definition(core, db, number(row, column)) {
+                        row[definition] = Value::Null;
+                    }
+                }
+            }
         }
         Rows::Definitions(column) => {
             let column = at(column);
@@ -266,30 +279,28 @@ pub fn keep_visible(
         }
         Rows::Named(schema, name) => {
             let (schema, name) = (at(schema), at(name));
-            let text = |row: &[Value], at: Option<usize>| {
-                at.and_then(|at| row.get(at)?.as_str().map(str::to_owned)).unwrap_or_default()
-            };
             rows.retain(|row| {
-                let catalog = db.catalog();
-                let (schema, name) = (text(row, schema), text(row, name));
-                let id = match catalog.find(&schema, &name) {
-                    Some(table) => Some(table.object_id),
-                    None => catalog.find_module(&schema, &name).map(|module| module.object_id),
-                };
-                let other = || catalog.find_other(&schema, &name).map(|other| other.object_id());
-                let id = id.or_else(other);
+                let id = object_named(db, &text_in(row, schema), &text_in(row, name));
                 id.is_some_and(|id| sees(core, db, id))
             });
         }
         Rows::Databases(column) => {
             let column = at(column);
-            if !core.has_server(Permission::ViewAnyDatabase) {
-                rows.retain(|row| {
-                    let id = number(row, column);
-                    let db = core.host().db_by_id(id);
-                    id <= catalog::TEMPDB || db.is_some_and(|db| core.check_access(&db).is_ok())
-                });
-            }
+            rows.retain(|row| {
+                let db = core.host().db_by_id(number(row, column));
+                db.is_some_and(|db| visible::sees_database(core, &db))
+            });
+        }
+        Rows::Types(column) => {
+            let column = at(column);
+            rows.retain(|row| visible::sees_type(core, db, number(row, column)));
+        }
+        Rows::NamedTypes(schema, name) => {
+            let (schema, name, catalog) = (at(schema), at(name), db.catalog());
+            rows.retain(|row| {
+                let alias = catalog.find_type(&text_in(row, schema), &text_in(row, name));
+                alias.is_some_and(|alias| visible::sees_type(core, db, alias.type_id))
+            });
         }
         Rows::Session => {
             let (column, own) = (at("session_id"), core.spid());
@@ -297,44 +308,70 @@ pub fn keep_visible(
                 rows.retain(|row| number(row, column) == own);
             }
         }
+        Rows::Logins
+        | Rows::LoginMembers
+        | Rows::LoginGrants
+        | Rows::Users
+        | Rows::UserMembers
+        | Rows::UserGrants => keep_principals(core, db, shown, columns, rows),
+    }
+}
+
+/// The object_id of the name of a table, module or other object.
+pub(crate) fn object_named(db: &Db, schema: &str, name: &str) -> Option<i32> {
+    let catalog = db.catalog();
+    let table = catalog.find(schema, name).map(|table| table.object_id);
+    let module = || catalog.find_module(schema, name).map(|module| module.object_id);
+    table.or_else(module).or_else(|| catalog.find_other(schema, name).map(|other| other.object_id()))
+}
+
+/// Leaves the principals, members and permissions that the caller may see.
+fn keep_principals(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    shown: Rows,
+    columns: &[ViewColumn],
+    rows: &mut Vec<Vec<Value>>,
+) {
+    let at = |wanted: &str| columns.iter().position(|(name, _, _)| *name == wanted);
+    let (principal, grantee) = (at("principal_id"), at("grantee_principal_id"));
+    let (role, member) = (at("role_principal_id"), at("member_principal_id"));
+    match shown {
         Rows::Logins => {
-            let (column, kind, own) = (at("principal_id"), at("type"), core.caller.login_id());
-            if !core.has_server(Permission::ViewAnyDefinition) && !core.has_server(Permission::AlterAnyLogin)
-            {
-                rows.retain(|row| {
-                    let role = kind.and_then(|at| row.get(at)?.as_str()) == Some("R");
-                    let id = number(row, column);
-                    role || id == own || id == catalog::security::SA
-                });
-            }
+            let server = visible::of_server(core);
+            rows.retain(|row| {
+                let login = server.server.get(number(row, principal));
+                login.is_some_and(|login| visible::sees_login(core, login))
+            });
+        }
+        Rows::LoginMembers => {
+            rows.retain(|row| visible::sees_server_member(core, number(row, role), number(row, member)));
         }
         Rows::LoginGrants => {
-            let (column, own) = (at("grantee_principal_id"), core.caller.login_id());
+            let mut own = vec![core.caller.login_id(), catalog::security::SERVER_PUBLIC];
+            visible::of_server(core).server.close_over_roles(&mut own);
             if !core.has_server(Permission::ViewAnyDefinition) {
-                rows.retain(|row| {
-                    let id = number(row, column);
-                    id == own || id == catalog::security::SERVER_PUBLIC
-                });
+                rows.retain(|row| own.contains(&number(row, grantee)));
             }
         }
         Rows::Users => {
-            let (column, kind, own) = (at("principal_id"), at("type"), core.user_in(db));
-            if !sees_users(core, db) {
-                rows.retain(|row| {
-                    let role = kind.and_then(|at| row.get(at)?.as_str()) == Some("R");
-                    let id = number(row, column);
-                    role || id == own || id < catalog::security::FIRST_USER
-                });
-            }
+            let security = core.security(db);
+            rows.retain(|row| {
+                let user = security.database.get(number(row, principal));
+                user.is_some_and(|user| visible::sees_user(core, db, user))
+            });
+        }
+        Rows::UserMembers => {
+            rows.retain(|row| visible::sees_member(core, db, number(row, role), number(row, member)));
         }
         Rows::UserGrants => {
-            let column = at("grantee_principal_id");
             let mut own = vec![core.user_in(db), catalog::security::PUBLIC];
             core.security(db).database.close_over_roles(&mut own);
             if !sees_users(core, db) {
-                rows.retain(|row| own.contains(&number(row, column)));
+                rows.retain(|row| own.contains(&number(row, grantee)));
             }
         }
+        _ => debug_assert!(false, "rows of principals"),
     }
 }
 
@@ -365,15 +402,21 @@ pub(crate) fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     core.sees_object(db, id, schema)
 }
 
-/// Whether the caller may see the text of a module.
+/// Whether the caller may see the text of a module, of a constraint, or of what a table computes.
 pub(crate) fn sees_definition(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     if core.may_all() {
         return true;
     }
     let catalog = db.catalog();
-    let Some(module) = catalog.modules.get(&id) else { return sees(core, db, id) };
-    let schema = catalog.schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
-    let id = if module.kind == ModuleKind::Trigger { module.parent } else { id };
+    let constraint = catalog.constraint(id);
+    let (id, schema) = match (catalog.modules.get(&id), catalog.by_id.get(&id), &constraint) {
+        (Some(module), _, _) if module.kind == ModuleKind::Trigger => (module.parent, &module.schema),
+        (Some(module), _, _) => (id, &module.schema),
+        (_, Some(table), _) => (id, &table.schema),
+        (_, _, Some(constraint)) => (constraint.table.object_id, &constraint.table.schema),
+        _ => return sees(core, db, id),
+    };
+    let schema = catalog.schemas.get(&fold_name(schema)).copied().unwrap_or(0);
     let on = Securable::new(Class::Object, id);
     [Permission::ViewDefinition, Permission::Alter, Permission::Control]
         .into_iter()
@@ -397,12 +440,18 @@ mod tests {
             let Some(view) = view else { panic!("there is no view {schema}.{name}") };
             let has = |column: &str| view.columns().iter().any(|(known, _, _)| *known == column);
             match shown {
-                Rows::Objects(column) | Rows::Definitions(column) | Rows::Databases(column) => {
+                Rows::Objects(column)
+                | Rows::Definitions(column)
+                | Rows::Databases(column)
+                | Rows::Types(column) => {
                     assert!(has(column), "{name} has no {column}")
                 }
-                Rows::Named(schema, table) => assert!(has(schema) && has(table), "{name}"),
+                Rows::Named(schema, table) | Rows::NamedTypes(schema, table) => {
+                    assert!(has(schema) && has(table), "{name}")
+                }
+                Rows::LoginMembers | Rows::UserMembers => assert!(has("member_principal_id"), "{name}"),
                 Rows::Session => assert!(has("session_id"), "{name}"),
-                Rows::Logins | Rows::Users => assert!(has("principal_id") && has("type"), "{name}"),
+                Rows::Logins | Rows::Users => assert!(has("principal_id"), "{name}"),
                 Rows::LoginGrants | Rows::UserGrants => assert!(has("grantee_principal_id"), "{name}"),
                 Rows::All => {}
             }

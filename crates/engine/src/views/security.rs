@@ -1,20 +1,12 @@
 //! Principals, members of roles and permissions, of the server and of a database.
 
-use std::sync::Arc;
-
 use types::{DataType, LANGUAGES, Len, Value};
 
+use super::visible::of_server as server;
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, text};
-use catalog::MASTER;
 use catalog::security::{Class, Grant, Kind, PUBLIC, Principal, SERVER_PUBLIC, Scope, Security};
-use exec::state::SessionCore;
 
 use DataType::{Bit, Char, DateTime, Int, NVarChar, TinyInt, VarBinary};
-
-/// Principals of the server as the session sees them.
-fn server(session: &SessionCore) -> Arc<Security> {
-    session.host().db_by_id(MASTER).map(|db| session.security(&db)).unwrap_or_default()
-}
 
 const SERVER_PRINCIPAL_COLUMNS: &[ViewColumn] = &[
     ("name", SYSNAME, false),

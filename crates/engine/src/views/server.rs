@@ -9,6 +9,7 @@ use types::{DataType, Len, SqlError, Value};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
 use crate::instance::Instance;
 use crate::instance::OfInstance;
+use crate::instance::configuration::ConfigurationOption;
 use catalog::{Db, clock};
 use exec::state::SessionCore;
 
@@ -73,18 +74,20 @@ const CONFIGURATION_COLUMNS: &[ViewColumn] = &[
 
 /// sys.configurations: what there is to configure.
 pub static CONFIGURATIONS: View = View::sys("configurations", CONFIGURATION_COLUMNS, |session, _, _| {
-    let megabytes = int((session.instance().memory().target() >> 20) as u64);
-    Ok(vec![vec![
-        Value::Int(1544),
-        text("max server memory (MB)"),
-        megabytes.clone(),
-        Value::Int(8),
-        Value::Int(i32::MAX),
-        megabytes,
-        text("Maximum size of server memory (MB)"),
-        Value::Bit(false),
-        Value::Bit(true),
-    ]])
+    let row = |option: ConfigurationOption| {
+        vec![
+            Value::Int(option.id),
+            text(option.name),
+            Value::Int(option.value),
+            Value::Int(option.minimum),
+            Value::Int(option.maximum),
+            Value::Int(option.value),
+            text(option.description),
+            Value::Bit(false),
+            Value::Bit(option.is_advanced),
+        ]
+    };
+    Ok(session.instance().configuration().into_iter().map(row).collect())
 });
 
 const SYS_INFO_COLUMNS: &[ViewColumn] = &[

@@ -10,16 +10,24 @@ pub enum Rows {
     Definitions(&'static str),
     /// The same by the columns of schema and name.
     Named(&'static str, &'static str),
-    /// master, tempdb and those that it may use, unless it has VIEW ANY DATABASE: the column with the database_id.
+    /// Those of databases that it may know of: the column with the database_id.
     Databases(&'static str),
+    /// Those of types that it may know of: the column with the user_type_id.
+    Types(&'static str),
+    /// The same by the columns of schema and name.
+    NamedTypes(&'static str, &'static str),
     /// Those of its own session, unless it has VIEW SERVER STATE.
     Session,
-    /// Logins: itself and roles, unless it has VIEW ANY DEFINITION.
+    /// Logins and roles of the server that it may know of.
     Logins,
-    /// Permissions of logins: its own.
+    /// Members of roles of the server of which it may know.
+    LoginMembers,
+    /// Permissions of logins: its own and its roles'.
     LoginGrants,
-    /// Users: itself and roles, unless it has VIEW DEFINITION.
+    /// Users and roles of the database that it may know of.
     Users,
+    /// Members of roles of the database of which it may know.
+    UserMembers,
     /// Permissions of users: its own and its roles'.
     UserGrants,
 }

@@ -72,8 +72,7 @@ fn bits(content: &[u8], count: usize, rng: &mut fastrand::Rng) -> Vec<usize> {
     let half = count.div_ceil(2);
     let anywhere: Vec<usize> = (0..half).map(|n| spread(content.len(), n, half)).collect();
     let content = (0..count - half).filter(|_| !written.is_empty());
-    let content: Vec<usize> =
-        content.map(|n| written[spread(written.len(), n, count - half)]).collect();
+    let content: Vec<usize> = content.map(|n| written[spread(written.len(), n, count - half)]).collect();
     anywhere.into_iter().chain(content).map(|byte| byte * 8 + rng.usize(0..8)).collect()
 }
 

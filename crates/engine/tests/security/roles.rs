@@ -111,7 +111,7 @@ fn the_server_is_its_roles() {
         ("EXEC sp_configure 'show advanced options', 1", 15_247),
         ("EXEC sp_detach_db d", 300),
         ("EXEC sp_attach_db 'x', '/data/x.mdf'", 300),
-        ("EXEC sp_who", 300),
+        ("EXEC sp_lock", 300),
         ("CREATE CREDENTIAL c WITH IDENTITY = 'i', SECRET = 's'", 300),
         ("DROP CREDENTIAL c", 300),
         ("BULK INSERT t FROM '/etc/passwd'", 4834),
