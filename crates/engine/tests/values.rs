@@ -50,6 +50,7 @@ fn all_functions_count_the_same_units_of_text() {
         "1|2|5",
     );
     b.check("declare @s nvarchar(20) = N'a😀b'; select len(@s), datalength(@s), charindex(N'b', @s), patindex(N'%b%', @s)", "4|8|4|4");
+    b.check("select charindex('a', 'banana', -9223372036854775808), charindex('a', 'banana', -1)", "2|2");
     b.check("declare @s nvarchar(20) = N'a😀b'; select substring(@s, 2, 2), stuff(@s, 2, 2, N'x'), right(@s, 1), left(@s, 3)", "😀|axb|b|a😀");
     b.check(
         "declare @s nvarchar(20) = N'a😀b'; select left(@s, 2), substring(@s, 3, 2), right(@s, 2)",

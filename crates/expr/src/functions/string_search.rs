@@ -64,7 +64,8 @@ pub(crate) fn check_search_length(pattern: &str, unicode: bool) -> Result<(), Sq
 
 pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (needle, haystack) = (text_arg(args, 0), text_arg(args, 1));
-    let from = if args.len() > 2 { usize::try_from(int_arg(args, 2) - 1).unwrap_or(0) } else { 0 };
+    let from =
+        if args.len() > 2 { usize::try_from(int_arg(args, 2).saturating_sub(1)).unwrap_or(0) } else { 0 };
     if needle.is_empty() {
         return Ok(Value::Int(0));
     }
