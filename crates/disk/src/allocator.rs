@@ -1,7 +1,7 @@
 //! An allocator that counts, for each thread, the bytes it has allocated less those it has freed.
 //! Guarantees: memory comes from the system's allocator, unchanged; counting takes one addition to
 //! a number that no other thread touches. Memory that one thread allocates and another frees counts
-//! for the first and against the second.
+//! for the first and against the second, unless it was handed over meanwhile.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -20,6 +20,19 @@ pub struct CountingAllocator;
 #[inline]
 pub fn thread_holds() -> isize {
     HELD.get()
+}
+
+/// Bytes that the calling thread has allocated belong to what all threads share from now on, and may
+/// be freed by another one: they do not count as its own.
+#[inline]
+pub fn hand_over(bytes: usize) {
+    count((bytes as isize).wrapping_neg());
+}
+
+/// The calling thread is about to free bytes that were handed over.
+#[inline]
+pub fn take_over(bytes: usize) {
+    count(bytes as isize);
 }
 
 #[inline]
@@ -86,6 +99,20 @@ mod tests {
             assert_eq!(other.join().unwrap(), 0, "each thread has its own count");
             CountingAllocator.dealloc(zeroed, layout);
         }
+        assert_eq!(thread_holds(), before);
+    }
+
+    #[test]
+    fn what_is_handed_over_does_not_count() {
+        let before = thread_holds();
+        hand_over(5000);
+        assert_eq!(thread_holds() - before, -5000, "it was counted when it was allocated");
+        let other = std::thread::spawn(|| {
+            take_over(5000);
+            thread_holds()
+        });
+        assert_eq!(other.join().unwrap(), 5000, "and is counted again when it is freed");
+        take_over(5000);
         assert_eq!(thread_holds(), before);
     }
 }

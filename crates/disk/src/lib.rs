@@ -44,7 +44,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use allocator::{CountingAllocator, thread_holds};
+pub use allocator::{CountingAllocator, hand_over, take_over, thread_holds};
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
 pub use memory::{Memory, trim_heap};

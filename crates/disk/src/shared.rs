@@ -13,6 +13,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::allocator::{hand_over, take_over};
 use crate::buf::AlignedBuf;
 use crate::prefetch::prefetch_to_write;
 
@@ -76,7 +77,7 @@ impl SharedBuf {
     /// A buffer of `len` bytes (at most 65,536) for at most `items` items. It is sealed and empty until `reset`.
     pub fn new(len: usize, items: usize) -> Self {
         assert!(len <= 1 << 16 && items < 1 << ITEM_BITS, "shared buffer too large");
-        SharedBuf {
+        let buffer = SharedBuf {
             mem: AlignedBuf::new(len),
             state: AtomicU64::new(State { used: 0, items: 0, phase: SEALED }.pack()),
             filled: AtomicU32::new(0),
@@ -84,7 +85,14 @@ impl SharedBuf {
             front: 0,
             limit: 0,
             item_cost: 0,
-        }
+        };
+        hand_over(buffer.allocated());
+        buffer
+    }
+
+    /// Bytes of its allocations.
+    fn allocated(&self) -> usize {
+        self.mem.len() + size_of_val(&self.ranges[..])
     }
 
     /// Length of the buffer in bytes.
@@ -286,6 +294,13 @@ impl Drop for Claim<'_> {
         let range = (self.at as u32) << 16 | (self.at + self.len) as u32;
         self.buf.ranges[self.item].store(range, Ordering::Release);
         self.buf.filled.fetch_add(self.len as u32, Ordering::AcqRel);
+    }
+}
+
+/// Whichever thread it is.
+impl Drop for SharedBuf {
+    fn drop(&mut self) {
+        take_over(self.allocated());
     }
 }
 

@@ -187,6 +187,10 @@ impl BlockCache {
 
 impl Inner {
     fn add(&mut self, key: u64, bytes: usize, stored: Stored) {
+        if let Stored::Bytes(copy) = &stored {
+            // Another thread may let it go.
+            disk::hand_over(copy.len());
+        }
         let bytes = bytes + ENTRY;
         self.blocks.insert(key, stored);
         self.order.push_back((key, bytes));
@@ -197,8 +201,10 @@ impl Inner {
         while self.bytes > limit {
             let Some((key, bytes)) = self.order.pop_front() else { break };
             self.bytes -= bytes;
-            if let Some(Stored::Memory(block)) = self.blocks.remove(&key) {
-                self.recycle(block);
+            match self.blocks.remove(&key) {
+                Some(Stored::Memory(block)) => self.recycle(block),
+                Some(Stored::Bytes(copy)) => disk::take_over(copy.len()),
+                None => {}
             }
         }
     }
