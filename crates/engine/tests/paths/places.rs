@@ -1,6 +1,7 @@
 //! An instance in folders of its own with one of each file that it keeps, and the places that
 //! statements name.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -11,17 +12,36 @@ use engine::{Instance, InstanceOptions};
 use crate::run;
 
 /// Files of the instance's folder that no statement changes, whatever it is given.
-const OWN: [&str; 10] = [
+const OWN: [&str; 14] = [
     "instance.id",
+    "instance.id.copy",
     "instance.lock",
     "server-cert.pem",
     "server-key.pem",
     "init-scripts.txt",
     "credentials.registry",
+    "credentials.registry.copy",
+    "credentials.registry.damaged",
+    "repair/rebuild-1/master.mdf",
     "ca-certificates/ca.pem",
     "tempdb.mdf.sort-77",
     "closed.mdf",
     "closed_log.ldf",
+];
+
+/// What statements that may make files make in a folder.
+const MADE: [&str; 11] = [
+    "new.x",
+    "new.x.ldf",
+    "new\nx",
+    "new-folder",
+    "server",
+    "?",
+    "s3:",
+    "file:",
+    "file:instance.id",
+    "model.mdf",
+    "model.mdf.ldf",
 ];
 
 /// Where everything of the test is.
@@ -32,13 +52,14 @@ pub struct Folders {
 impl Folders {
     pub fn new() -> Folders {
         let folders = Folders { scratch: tempfile::tempdir().expect("a folder") };
-        for folder in ["data/ca-certificates", "allowed", "volume", "outside", "copy", "saved"] {
+        let own = ["data/ca-certificates", "data/repair/rebuild-1"];
+        for folder in own.into_iter().chain(["allowed", "volume", "outside", "copy", "saved"]) {
             std::fs::create_dir_all(folders.at(folder)).expect("a folder");
         }
         folders
     }
 
-    fn at(&self, below: &str) -> PathBuf {
+    pub fn at(&self, below: &str) -> PathBuf {
         self.scratch.path().join(below)
     }
 
@@ -71,7 +92,14 @@ impl Folders {
             "CREATE CREDENTIAL [s3://host/bucket] WITH IDENTITY = 'S3 Access Key', SECRET = 'key:secret'",
         );
         run(instance, "EXEC sp_addumpdevice 'disk', 'kept', 'good.bak'; EXEC sp_cycle_errorlog");
-        for file in ["server-cert.pem", "server-key.pem", "init-scripts.txt", "ca-certificates/ca.pem"] {
+        for file in [
+            "server-cert.pem",
+            "server-key.pem",
+            "init-scripts.txt",
+            "ca-certificates/ca.pem",
+            "credentials.registry.damaged",
+            "repair/rebuild-1/master.mdf",
+        ] {
             std::fs::write(self.at("data").join(file), format!("content of {file}\n")).expect("a file");
         }
         std::fs::write(self.at("data/tempdb.mdf.sort-77"), "rows of others").expect("a file");
@@ -91,6 +119,21 @@ impl Folders {
         for file in ["gone.mdf", "gone_log.ldf"] {
             std::fs::copy(self.at("saved").join(file), self.at("data").join(file)).expect("a copy");
         }
+    }
+
+    /// The names of all files below the folders of the test.
+    pub fn names(&self) -> BTreeSet<String> {
+        let (mut names, mut folders) = (BTreeSet::new(), vec![self.scratch.path().to_path_buf()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                names.insert(path.strip_prefix(self.scratch.path()).expect("below").display().to_string());
+                if path.is_dir() && !path.is_symlink() {
+                    folders.push(path);
+                }
+            }
+        }
+        names
     }
 
     /// Each file in the instance's folder that is not one of the test's own.
@@ -120,6 +163,22 @@ impl Folders {
         symlink("/nowhere/at/all", allowed("dangling")).expect("a link");
         symlink("loop", allowed("loop")).expect("a link");
         symlink("/proc/self/environ", allowed("environment")).expect("a link");
+        symlink("/dev/zero", allowed("zero")).expect("a link");
+        symlink("../data/instance.id", allowed("relative-link")).expect("a link");
+        symlink("chain-2", allowed("chain-1")).expect("a link");
+        symlink("chain-3", allowed("chain-2")).expect("a link");
+        symlink("folder-link/instance.id.copy", allowed("chain-3")).expect("a link");
+        symlink("a.bak", allowed("good-link")).expect("a link");
+        symlink("pipe", allowed("pipe-link")).expect("a link");
+        for (own, again) in [
+            ("databases.registry.copy", "registry-again"),
+            ("log/ERRORLOG.1", "log-again"),
+            ("mastlog.ldf", "mastlog-again.ldf"),
+            ("other_log.ldf", "other-log-again.ldf"),
+            ("gone.mdf", "gone-again.mdf"),
+        ] {
+            std::fs::hard_link(data(own), allowed(again)).expect("a second name");
+        }
         std::fs::hard_link(data("instance.id"), allowed("second-name")).expect("a second name");
         std::fs::hard_link(data("closed.mdf"), allowed("closed-again.mdf")).expect("a second name");
         std::fs::hard_link(data("other.mdf"), allowed("other-again.mdf")).expect("a second name");
@@ -135,8 +194,9 @@ impl Folders {
             std::fs::write(self.at(folder).join("a.txt"), "one\ntwo\n").expect("a file");
             std::fs::write(self.at(folder).join("a.bak"), &backup).expect("a file");
             // What a statement before has made.
-            for name in ["new.x", "new.x.ldf"] {
-                let _ = std::fs::remove_file(self.at(folder).join(name));
+            for name in MADE {
+                let made = self.at(folder).join(name);
+                let _ = std::fs::remove_file(&made).or_else(|_| std::fs::remove_dir_all(&made));
             }
         }
     }
@@ -147,12 +207,19 @@ impl Folders {
         let own = [
             "databases.registry",
             "databases.registry.new",
+            "databases.registry.copy",
+            "databases.registry.copy.new",
             "backup-devices.registry",
+            "backup-devices.registry.copy",
             "new.registry",
             "log",
             "log/ERRORLOG",
             r"log\ERRORLOG",
+            "log/ERRORLOG.1",
+            "LOG/errorlog",
             "log/new.txt",
+            "repair",
+            "repair/new.mdf",
             "ca-certificates/new.pem",
             "instance.sock",
             "DATABASES.REGISTRY",
@@ -162,7 +229,10 @@ impl Folders {
             "master.mdf",
             "mastlog.ldf",
             "tempdb.mdf",
+            "tempdb_log.ldf",
+            "model.mdf",
             "msdb.mdf",
+            "msdb_log.ldf",
             "app.mdf",
             "app_log.ldf",
             "other.mdf",
@@ -179,16 +249,33 @@ impl Folders {
             " ",
             ".",
             "..",
-            "/",
             "nul\u{0}x",
+            "new\nx",
+            "a.bak/",
+            "/",
+            "//",
+            "databases.registry/",
+            "master.mdf/.",
+            "../data/instance.id",
+            "new-folder/new.x",
+            r"\\server\share\new.x",
+            r"\\?\C:\instance.id",
+            "s3://host/bucket/new.x",
+            "file:///proc/self/environ",
+            "file:instance.id",
             "/proc/self/environ",
             "/proc/self/mem",
             "/proc/self/fd/0",
+            "/proc/self/root/etc/passwd",
+            "/proc/self/cwd/new.x",
+            "//proc//self//environ",
             "/proc/cpuinfo",
             "/proc/none",
             "/sys/kernel/mm/transparent_hugepage/enabled",
             "/sys/none",
             "/dev/zero",
+            "/dev/stdin",
+            "/dev/../proc/self/environ",
             "/dev/random",
             "/dev/mem",
             "/dev/tty",
@@ -206,6 +293,17 @@ impl Folders {
             "allowed/dangling",
             "allowed/loop",
             "allowed/environment",
+            "allowed/zero",
+            "allowed/relative-link",
+            "allowed/chain-1",
+            "allowed/good-link",
+            "allowed/pipe-link",
+            "allowed/pipe/below",
+            "allowed/registry-again",
+            "allowed/log-again",
+            "allowed/mastlog-again.ldf",
+            "allowed/other-log-again.ldf",
+            "allowed/gone-again.mdf",
             "allowed/second-name",
             "allowed/closed-again.mdf",
             "allowed/other-again.mdf",
@@ -228,6 +326,12 @@ impl Folders {
         for name in below {
             places.push((format!("~/{name}"), self.at(name).display().to_string()));
         }
+        // Longer than a name, and longer than a path of the operating system.
+        places.push(("n*300".into(), "n".repeat(300)));
+        places.push(("~/allowed/(n*100/)*50".into(), {
+            let long = format!("{}/", "n".repeat(100)).repeat(50);
+            self.at("allowed").join(long.trim_end_matches('/')).display().to_string()
+        }));
         for (shown, _) in &mut places {
             if shown.is_empty() || shown.contains(' ') {
                 *shown = format!("'{shown}'");
