@@ -15,6 +15,7 @@ mod places;
 mod races;
 mod refused;
 mod statements;
+mod table;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,6 +26,7 @@ use engine::{ClientInfo, Instance, LoginToken};
 use places::Folders;
 use refused::REFUSED;
 use statements::STATEMENTS;
+use table::Table;
 use text::Text;
 
 const PASSWORD: &str = "Long-And-5trange";
@@ -51,8 +53,8 @@ const ROLES: [&str; 18] = [
     "public",
 ];
 
-/// What statements came to, and the places with which they did.
-type Outcomes<'p> = BTreeMap<String, Vec<&'p str>>;
+/// Refusals that look at no path: for want of a right, and of what this server does not have.
+const BEFORE_THE_PATH: [&str; 9] = ["208", "262", "2812", "3110", "4834", "5011", "15247", "40510", "40517"];
 
 /// Runs a batch of the administrator's.
 #[track_caller]
@@ -82,12 +84,13 @@ fn outcome(instance: &Arc<Instance>, token: &LoginToken, sql: &str) -> String {
     let mut out = Text::default();
     instance.session_for(token, Some("master")).expect("it may come in").execute(sql, &mut out);
     let mut said = String::new();
-    for line in out.out.lines().filter_map(|line| line.strip_prefix("Msg ")) {
-        let number = line.split(':').next().unwrap_or_default();
+    // A message may have the path of a statement in it, and that several lines.
+    for error in format!("\n{}", out.out).split("\nMsg ").skip(1) {
+        let number = error.split(':').next().unwrap_or_default();
         let system = match () {
-            () if line.contains("5(Access is denied.)") => "(5)",
-            () if line.contains("error 2(") || line.contains("error 2:") => "(2)",
-            () if line.contains("error 32") => "(32)",
+            () if error.contains("5(Access is denied.)") => "(5)",
+            () if error.contains("error 2(") || error.contains("error 2:") => "(2)",
+            () if error.contains("error 32") => "(32)",
             () => "",
         };
         let what = format!("{number}{system}");
@@ -97,21 +100,6 @@ fn outcome(instance: &Arc<Instance>, token: &LoginToken, sql: &str) -> String {
         }
     }
     if said.is_empty() { "ok".into() } else { said }
-}
-
-/// Lines of paths, filled up to a width.
-fn filled(names: &[&str]) -> String {
-    let mut lines = String::new();
-    let mut line = String::from("       ");
-    for name in names {
-        if line.len() + name.len() > 100 {
-            lines.push_str(&line);
-            lines.push('\n');
-            line = String::from("       ");
-        }
-        let _ = write!(line, " {name}");
-    }
-    lines + &line + "\n"
 }
 
 /// The table has every fixed role, and everybody.
@@ -191,55 +179,35 @@ fn each_statement_with_each_place_as_each_role() {
     let tokens: Vec<LoginToken> = ROLES.iter().map(|role| make_login(&instance, role)).collect();
     let _special = folders.make_special();
     let before = folders.untouchable();
-    let names = folders.names();
+    let mut names = folders.names();
     let places = folders.places();
-    let (mut table, mut wrong) = (String::new(), Vec::new());
+    let (mut table, mut wrong) = (Table::new(&places), Vec::new());
     for statement in STATEMENTS.iter().chain(REFUSED) {
-        let _ = writeln!(table, "{}", statement.name);
-        let mut outcomes: Vec<(Vec<&str>, Outcomes<'_>)> = Vec::new();
         // What a sysadmin and a stranger may not is refused to everybody.
         let refused = REFUSED.iter().any(|one| one.name == statement.name);
         let asked = |role: &str| !refused || ["sysadmin", "public"].contains(&role);
         for (role, token) in ROLES.iter().zip(&tokens).filter(|(role, _)| asked(role)) {
-            let mut found = Outcomes::new();
-            folders.restore_ordinary();
-            folders.restore_detached();
-            for (shown, path) in &places {
+            for (place, (_, path)) in places.iter().enumerate() {
+                folders.prepare(path);
                 statement.before(&instance, path);
                 let said = outcome(&instance, token, &statement.with(path));
                 statement.after(&instance);
-                let ordinary = ["a.txt", "a.bak", "a.bak/", "new.x", "good-link"];
-                if said == "ok" || ordinary.iter().any(|name| path.ends_with(name)) {
-                    folders.restore_ordinary();
+                if !BEFORE_THE_PATH.contains(&said.as_str()) {
+                    folders.restore();
                 }
-                found.entry(said).or_default().push(shown);
-            }
-            match outcomes.iter_mut().find(|(_, same)| *same == found) {
-                Some((roles, _)) => roles.push(role),
-                None => outcomes.push((vec![role], found)),
-            }
-        }
-        for (roles, found) in outcomes {
-            let _ = writeln!(table, "  {}", roles.join(", "));
-            for (said, names) in found {
-                let all = names.len() == places.len();
-                let _ = writeln!(table, "    {said}:{}", if all { " every place" } else { "" });
-                if !all {
-                    table.push_str(&filled(&names));
-                }
+                table.add(statement.name, role, place, said);
             }
         }
         // Nothing of the instance has changed, whoever asked.
         let mut changed = folders.changed(&before);
-        folders.restore_ordinary();
-        folders.restore_detached();
         let left = folders.names();
-        let (more, less) = (left.difference(&names), names.difference(&left));
-        changed.extend(more.chain(less).cloned());
+        changed.extend(left.symmetric_difference(&names).cloned());
+        names = left;
         if !changed.is_empty() {
             wrong.push(format!("{} has changed, made or removed {changed:?}", statement.name));
         }
     }
+    let table = table.text();
     if std::env::var_os("SHOW_TABLE").is_some() {
         println!("{table}");
     }
@@ -252,8 +220,25 @@ fn each_statement_with_each_place_as_each_role() {
     let differs = table.lines().zip(expected.lines()).position(|(one, other)| one != other);
     assert!(table == expected, "the table differs at line {differs:?}:\n{table}");
     folders.check_databases(&instance);
+    let instance = restart_with_new_places(&folders, instance);
+    folders.check_databases(&instance);
+}
+
+/// Where databases take new places at the next start, the files that are there stay what they are.
+fn restart_with_new_places(folders: &Folders, instance: Arc<Instance>) -> Arc<Instance> {
+    let taken = [("tempdb", "gone.mdf"), ("other", "a.bak")];
+    let content = |file: &str| std::fs::read(folders.at("data").join(file)).expect("a file");
+    let kept = taken.map(|(_, file)| content(file));
+    for (name, file) in taken {
+        run(&instance, &format!("ALTER DATABASE {name} MODIFY FILE (NAME = {name}, FILENAME = '{file}')"));
+    }
     instance.close().expect("it is closed");
     drop(instance);
     let instance = folders.open();
-    folders.check_databases(&instance);
+    assert!(taken.map(|(_, file)| content(file)) == kept, "a start has changed {taken:?}");
+    text::fails(&instance, "SELECT * FROM other.dbo.t", &[926]);
+    run(&instance, "ALTER DATABASE other MODIFY FILE (NAME = other, FILENAME = 'other.mdf')");
+    instance.close().expect("it is closed");
+    drop(instance);
+    folders.open()
 }

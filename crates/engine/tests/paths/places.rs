@@ -2,11 +2,13 @@
 //! statements name.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
+use disk::OsDisk;
 use engine::{Instance, InstanceOptions};
 
 use crate::run;
@@ -30,7 +32,8 @@ const OWN: [&str; 14] = [
 ];
 
 /// What statements that may make files make in a folder.
-const MADE: [&str; 11] = [
+const MADE: [&str; 12] = [
+    "gone-again_log.ldf",
     "new.x",
     "new.x.ldf",
     "new\nx",
@@ -44,14 +47,45 @@ const MADE: [&str; 11] = [
     "model.mdf.ldf",
 ];
 
+/// Second names in the open folder of files of the instance.
+const SECOND_NAMES: [(&str, &str); 8] = [
+    ("databases.registry.copy", "registry-again"),
+    ("log/ERRORLOG.1", "log-again"),
+    ("mastlog.ldf", "mastlog-again.ldf"),
+    ("other_log.ldf", "other-log-again.ldf"),
+    ("gone.mdf", "gone-again.mdf"),
+    ("instance.id", "second-name"),
+    ("closed.mdf", "closed-again.mdf"),
+    ("other.mdf", "other-again.mdf"),
+];
+
+/// How much room the folders of a test take at most.
+const ROOM: u64 = 1 << 30;
+
 /// Where everything of the test is.
 pub struct Folders {
     scratch: tempfile::TempDir,
 }
 
+/// Writes a file that is not there or was written since the last time, which its time tells.
+fn restore(path: &Path, content: impl FnOnce() -> Vec<u8>) {
+    let is_same = path.metadata().is_ok_and(|file| file.modified().ok() == Some(UNIX_EPOCH));
+    if !is_same {
+        std::fs::write(path, content()).expect("a file");
+        let file = std::fs::File::options().write(true).open(path).expect("a file");
+        file.set_modified(UNIX_EPOCH).expect("a time");
+    }
+}
+
 impl Folders {
+    /// In memory where there is room: thousands of files are written.
     pub fn new() -> Folders {
-        let folders = Folders { scratch: tempfile::tempdir().expect("a folder") };
+        let memory = rustix::fs::statvfs("/dev/shm").is_ok_and(|fs| fs.f_bavail * fs.f_frsize >= ROOM);
+        let scratch = match memory {
+            true => tempfile::tempdir_in("/dev/shm"),
+            false => tempfile::tempdir(),
+        };
+        let folders = Folders { scratch: scratch.expect("a folder") };
         let own = ["data/ca-certificates", "data/repair/rebuild-1"];
         for folder in own.into_iter().chain(["allowed", "volume", "outside", "copy", "saved"]) {
             std::fs::create_dir_all(folders.at(folder)).expect("a folder");
@@ -70,6 +104,8 @@ impl Folders {
             volumes: [('V', self.at("volume"))].into_iter().collect(),
             allowed_folders: vec![self.at("allowed")],
             protected_files: vec![self.at("outside/password")],
+            // Nothing waits for the device: what is read is what was written.
+            disk: Arc::new(OsDisk::scratch(self.at("data"))),
             ..InstanceOptions::new(self.at("data"))
         };
         Instance::open(options).expect("it opens")
@@ -111,14 +147,7 @@ impl Folders {
         for file in ["gone.mdf", "gone_log.ldf"] {
             std::fs::copy(self.at("data").join(file), self.at("saved").join(file)).expect("a copy");
         }
-        self.restore_ordinary();
-    }
-
-    /// The files of the database that was detached are what they were.
-    pub fn restore_detached(&self) {
-        for file in ["gone.mdf", "gone_log.ldf"] {
-            std::fs::copy(self.at("saved").join(file), self.at("data").join(file)).expect("a copy");
-        }
+        self.restore();
     }
 
     /// The names of all files below the folders of the test.
@@ -170,34 +199,52 @@ impl Folders {
         symlink("folder-link/instance.id.copy", allowed("chain-3")).expect("a link");
         symlink("a.bak", allowed("good-link")).expect("a link");
         symlink("pipe", allowed("pipe-link")).expect("a link");
-        for (own, again) in [
-            ("databases.registry.copy", "registry-again"),
-            ("log/ERRORLOG.1", "log-again"),
-            ("mastlog.ldf", "mastlog-again.ldf"),
-            ("other_log.ldf", "other-log-again.ldf"),
-            ("gone.mdf", "gone-again.mdf"),
-        ] {
-            std::fs::hard_link(data(own), allowed(again)).expect("a second name");
-        }
-        std::fs::hard_link(data("instance.id"), allowed("second-name")).expect("a second name");
-        std::fs::hard_link(data("closed.mdf"), allowed("closed-again.mdf")).expect("a second name");
-        std::fs::hard_link(data("other.mdf"), allowed("other-again.mdf")).expect("a second name");
+        self.make_second_names("");
         let fifo = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, allowed("pipe"), fifo, 0o600.into(), 0).expect("a pipe");
         UnixListener::bind(data("instance.sock")).expect("a socket")
     }
 
-    /// Files that statements may overwrite are what they were: a text and a backup in each folder.
-    pub fn restore_ordinary(&self) {
-        let backup = std::fs::read(self.at("data/good.bak")).expect("a backup");
-        for folder in ["data", "allowed", "volume", "outside"] {
-            std::fs::write(self.at(folder).join("a.txt"), "one\ntwo\n").expect("a file");
-            std::fs::write(self.at(folder).join("a.bak"), &backup).expect("a file");
-            // What a statement before has made.
-            for name in MADE {
-                let made = self.at(folder).join(name);
-                let _ = std::fs::remove_file(&made).or_else(|_| std::fs::remove_dir_all(&made));
+    /// Makes second names that end in this where they lead to nothing of the instance any more: it
+    /// may have replaced a file by another one.
+    fn make_second_names(&self, end: &str) {
+        for (own, again) in SECOND_NAMES.into_iter().filter(|(_, again)| again.ends_with(end)) {
+            let (own, again) = (self.at("data").join(own), self.at("allowed").join(again));
+            let inode = |path: &Path| path.symlink_metadata().ok().map(|file| file.ino());
+            if inode(&own) != inode(&again) {
+                let _ = std::fs::remove_file(&again);
+                std::fs::hard_link(own, again).expect("a second name");
             }
+        }
+    }
+
+    /// Before a statement with a path.
+    pub fn prepare(&self, path: &str) {
+        if let Some(name) = path.strip_prefix(self.at("allowed/").to_str().expect("a text")) {
+            self.make_second_names(name);
+        }
+    }
+
+    /// Files that statements may overwrite are what they were: a text and a backup in each folder,
+    /// and the files of the database that was detached.
+    pub fn restore(&self) {
+        for folder in ["data", "allowed", "volume", "outside"] {
+            restore(&self.at(folder).join("a.txt"), || b"one\ntwo\n".to_vec());
+            restore(&self.at(folder).join("a.bak"), || {
+                std::fs::read(self.at("data/good.bak")).expect("a backup")
+            });
+            // What a statement before has made.
+            for entry in std::fs::read_dir(self.at(folder)).expect("a folder").flatten() {
+                if MADE.iter().any(|name| entry.file_name() == *name) {
+                    let made = entry.path();
+                    let _ = std::fs::remove_file(&made).or_else(|_| std::fs::remove_dir_all(&made));
+                }
+            }
+        }
+        for file in ["gone.mdf", "gone_log.ldf"] {
+            restore(&self.at("data").join(file), || {
+                std::fs::read(self.at("saved").join(file)).expect("a file")
+            });
         }
     }
 

@@ -56,6 +56,8 @@ pub static STATEMENTS: &[Statement] = &[
         "RESTORE DATABASE FROM",
         "RESTORE DATABASE made FROM DISK = '{}' WITH MOVE 'other' TO 'made.mdf', MOVE 'other_log' TO 'made.ldf'",
     ),
+    // What is restored is what was in it.
+    plain("RESTORE DATABASE of another one", "RESTORE DATABASE other FROM DISK = '{}' WITH REPLACE"),
     making("RESTORE LOG", "RESTORE LOG made FROM DISK = '{}'"),
     making("RESTORE DATABASE FROM URL", "RESTORE DATABASE made FROM URL = '{}'"),
     making("RESTORE WITH STANDBY", "RESTORE DATABASE made FROM DISK = 'good.bak' WITH STANDBY = '{}'"),
@@ -111,17 +113,19 @@ pub static STATEMENTS: &[Statement] = &[
         "CREATE DATABASE AS SNAPSHOT",
         "CREATE DATABASE made ON (NAME = app, FILENAME = '{}') AS SNAPSHOT OF app",
     ),
-    making(
-        "CREATE DATABASE FOR ATTACH of the log",
-        "CREATE DATABASE made ON (FILENAME = 'base.bak') LOG ON (FILENAME = '{}') FOR ATTACH",
-    ),
+    Statement {
+        name: "CREATE DATABASE FOR ATTACH of the log",
+        text: "CREATE DATABASE made ON (FILENAME = 'gone.mdf') LOG ON (FILENAME = '{}') FOR ATTACH",
+        before: "",
+        after: DETACH,
+    },
     plain("ALTER DATABASE ADD FILE", "ALTER DATABASE app ADD FILE (NAME = f, FILENAME = '{}')"),
     plain("ALTER DATABASE of tempdb ADD FILE", "ALTER DATABASE tempdb ADD FILE (NAME = f, FILENAME = '{}')"),
     Statement {
         name: "ALTER DATABASE of tempdb MODIFY FILE",
-        text: "ALTER DATABASE tempdb MODIFY FILE (NAME = tempdev, FILENAME = '{}')",
+        text: "ALTER DATABASE tempdb MODIFY FILE (NAME = tempdb, FILENAME = '{}')",
         before: "",
-        after: "ALTER DATABASE tempdb MODIFY FILE (NAME = tempdev, FILENAME = 'tempdb.mdf')",
+        after: "ALTER DATABASE tempdb MODIFY FILE (NAME = tempdb, FILENAME = 'tempdb.mdf')",
     },
     plain(
         "ALTER DATABASE SET FILESTREAM",
