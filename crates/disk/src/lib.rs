@@ -237,6 +237,15 @@ pub trait Disk: Send + Sync + Debug {
         let _ = rule;
         self.open(path, mode)
     }
+    /// Removes the file of a name from outside: that at the place of the rule, without following a
+    /// link. A disk without links and special files removes `path`.
+    ///
+    /// # Errors
+    /// [`DiskError::Refused`] as [`open_named`](Self::open_named); as [`remove`](Self::remove).
+    fn remove_named(&self, path: &Path, rule: &dyn OpenRule) -> Result<(), DiskError> {
+        let _ = rule;
+        self.remove(path)
+    }
     /// Removes a file; durable on return. One that this disk has open itself may be removed.
     ///
     /// # Errors

@@ -2,16 +2,16 @@
 //! other.
 //!
 //! Guarantees: looking a name up opens nothing, so a device or a pipe does nothing because of it.
-//! [`open_real`] follows no link in any part of the path, and gives only a regular file of an
-//! ordinary file system that the caller's rule accepts by its identity: what was decided about a
-//! place holds for the file that is opened, whoever renames things in between.
+//! [`open_real`] and [`remove_real`] follow no link in any part of the path; what they open or
+//! remove is a regular file of an ordinary file system that the caller's rule accepts by its
+//! identity: what was decided about a place holds for that file, whoever renames things in between.
 
 use std::fmt::Debug;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::{DiskError, Op};
@@ -198,6 +198,30 @@ pub(crate) fn open_real(rule: &dyn OpenRule, flags: OFlags) -> Result<(OwnedFd, 
     Ok((fd, stat))
 }
 
+/// Removes the name of a file that [`open_real`] has opened; with `durable` it stays removed.
+///
+/// # Errors
+/// [`DiskError::Refused`] where something else is there by now; those of the system.
+pub(crate) fn remove_real(rule: &dyn OpenRule, file: &Stat, durable: bool) -> Result<(), DiskError> {
+    let real = rule.real();
+    let refused = || DiskError::Refused { path: real.to_path_buf() };
+    let failed = |errno| match errno {
+        Errno::LOOP | Errno::NOTDIR => refused(),
+        errno => failure(Op::Remove, real, 0, errno),
+    };
+    let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else { return Err(refused()) };
+    let folder = walk(folder, OFlags::RDONLY | OFlags::DIRECTORY).map_err(failed)?;
+    let there = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+    if (there.st_dev, there.st_ino) != (file.st_dev, file.st_ino) {
+        return Err(refused());
+    }
+    rustix::fs::unlinkat(&folder, name, AtFlags::empty()).map_err(failed)?;
+    match durable {
+        true => rustix::fs::fsync(&folder).map_err(|errno| failure(Op::Sync, real, 0, errno)),
+        false => Ok(()),
+    }
+}
+
 /// Opens the file of a rule for reading, as the system's page cache has it: for data that comes
 /// from outside.
 ///
@@ -210,6 +234,7 @@ pub fn read_named(rule: &dyn OpenRule) -> Result<File, DiskError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Disk;
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
@@ -227,6 +252,30 @@ mod tests {
 
     fn read(path: &Path) -> Result<File, DiskError> {
         read_named(&Rule(path.into(), None))
+    }
+
+    #[test]
+    fn removing_follows_no_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("it is there");
+        let disk = crate::OsDisk::new(&root);
+        let (own, kept, link, way) =
+            (root.join("own"), root.join("below/own"), root.join("link"), root.join("way"));
+        std::fs::create_dir(root.join("below")).expect("a folder");
+        for file in [&own, &kept] {
+            std::fs::write(file, "x").expect("a file");
+        }
+        symlink(&own, &link).expect("a link");
+        symlink(root.join("below"), &way).expect("a link");
+        let remove = |path: &Path, refused| disk.remove_named(path, &Rule(path.into(), refused));
+        let inode = std::os::unix::fs::MetadataExt::ino(&own.metadata().expect("it is there"));
+        for (path, inode) in [(&link, None), (&way.join("own"), None), (&own, Some(inode))] {
+            assert!(matches!(remove(path, inode), Err(DiskError::Refused { .. })), "{path:?}");
+        }
+        assert!(own.exists() && kept.exists() && link.exists());
+        remove(&own, None).expect("it goes");
+        assert!(!own.exists() && kept.exists());
+        assert!(matches!(remove(&own, None), Err(DiskError::NotFound { .. })));
     }
 
     #[test]

@@ -207,6 +207,22 @@ impl Disk for OsDisk {
         self.open_by(rule.real(), mode, &|flags| named::open_real(rule, flags))
     }
 
+    fn remove_named(&self, _path: &Path, rule: &dyn OpenRule) -> Result<(), DiskError> {
+        // Some file systems lock exclusively only what is open for writing.
+        let opened = named::open_real(rule, OFlags::RDWR).or_else(|e| match e {
+            DiskError::Refused { .. } => Err(e),
+            _ => named::open_real(rule, OFlags::RDONLY),
+        });
+        let (fd, stat) = opened?;
+        let own = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_own = own.contains_key(&(stat.st_dev, stat.st_ino));
+        drop(own);
+        if !is_own {
+            lock::take(&fd, rule.real(), false)?;
+        }
+        named::remove_real(rule, &stat, self.durable)
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         let path = self.resolve(path);
         let _locked = self.lock_to_remove(&path)?;

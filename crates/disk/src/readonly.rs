@@ -99,6 +99,10 @@ impl Disk for ReadOnlyDisk {
         overlaid(self.base.open_named(path, OpenMode::Read, rule)?)
     }
 
+    fn remove_named(&self, path: &Path, rule: &dyn OpenRule) -> Result<(), DiskError> {
+        self.writable(Op::Remove, path)?.remove_named(path, rule)
+    }
+
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
         self.writable(Op::Remove, path)?.remove(path)
     }

@@ -125,12 +125,12 @@ impl PermittedPath {
 
     /// Whether the file is there.
     pub fn exists(&self) -> Result<bool, DiskError> {
-        self.rule.instance.disk.exists(&self.path)
+        self.rule.instance.disk.exists(&self.rule.real)
     }
 
-    /// Removes the file.
+    /// Removes the file that was decided about; a link that led to it stays.
     pub fn remove(&self) -> Result<(), DiskError> {
-        self.rule.instance.disk.remove(&self.path)
+        self.rule.instance.disk.remove_named(&self.path, &*self.rule)
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) enum Runs {
     Server(Permission),
     /// As [`Runs::Server`], and whoever may not is told so in the words of procedures (15247).
     ServerOnly(Permission),
+    /// Whoever may make databases; the error is that of CREATE DATABASE (262).
+    CreatesDatabase,
     Database(Permission),
     /// Whoever may alter the object that the first argument names.
     AltersObject,

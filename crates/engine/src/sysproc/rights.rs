@@ -7,7 +7,7 @@ use types::{SqlError, Value};
 
 use super::call::Runs;
 use super::{Arg, argument};
-use crate::stmt::rights::{in_database, not_permitted, owner, server, sysadmin};
+use crate::stmt::rights::{CREATE_DATABASE, in_database, not_permitted, on_server, owner, server, sysadmin};
 use crate::views::rights::sees;
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
@@ -65,8 +65,8 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_ringwood_status", Runs::Server(Permission::ViewServerState)),
     ("sp_configure", Runs::Sysadmin),
     ("sp_rename", Runs::AltersObject),
-    ("sp_attach_db", Runs::Server(Permission::CreateAnyDatabase)),
-    ("sp_attach_single_file_db", Runs::Server(Permission::CreateAnyDatabase)),
+    ("sp_attach_db", Runs::CreatesDatabase),
+    ("sp_attach_single_file_db", Runs::CreatesDatabase),
     ("sp_detach_db", Runs::Server(Permission::AlterAnyDatabase)),
     ("sp_addtype", Runs::Database(Permission::CreateType)),
     ("sp_droptype", Runs::Database(Permission::AlterAnySchema)),
@@ -169,6 +169,7 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
         Runs::Owner => owner(core, &db),
         Runs::Server(permission) => server(core, permission),
         Runs::ServerOnly(permission) => server(core, permission).map_err(|_| not_permitted()),
+        Runs::CreatesDatabase => on_server(core, Permission::CreateAnyDatabase, &CREATE_DATABASE),
         Runs::Database(permission) => in_database(core, &db, permission),
         Runs::Sysadmin => sysadmin(core),
         Runs::SeesObject => {

@@ -1,9 +1,10 @@
 //! What a statement may open: each statement that takes a path, with each file of an instance and
 //! with special places, as each fixed role. `tests/data/paths.txt` is the table of what happens;
 //! the files that no statement may touch are compared byte for byte afterwards, and the instance
-//! opens again with all its databases.
+//! opens again with all its databases. Roles, files and the places of the code that accept a path
+//! are compared with what the engine has, so the table cannot fall behind.
 //!
-//! `UPDATE_EXPECTED=1` writes the table anew.
+//! `UPDATE_EXPECTED=1` rewrites the table; `SHOW_TABLE=1` prints it.
 
 extern crate ringwood_engine as engine;
 
@@ -11,7 +12,10 @@ extern crate ringwood_engine as engine;
 mod text;
 
 mod places;
+mod races;
+mod refused;
 mod statements;
+mod table;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,16 +24,37 @@ use std::sync::Arc;
 
 use engine::{ClientInfo, Instance, LoginToken};
 use places::Folders;
+use refused::REFUSED;
 use statements::STATEMENTS;
+use table::Table;
 use text::Text;
 
 const PASSWORD: &str = "Long-And-5trange";
 /// Fixed roles of the server and of the database `app`, and a login without one, which may insert
 /// into a table.
-const ROLES: [&str; 6] = ["sysadmin", "dbcreator", "bulkadmin", "db_owner", "db_backupoperator", "public"];
+const ROLES: [&str; 18] = [
+    "sysadmin",
+    "securityadmin",
+    "serveradmin",
+    "setupadmin",
+    "processadmin",
+    "diskadmin",
+    "dbcreator",
+    "bulkadmin",
+    "db_owner",
+    "db_accessadmin",
+    "db_securityadmin",
+    "db_ddladmin",
+    "db_backupoperator",
+    "db_datareader",
+    "db_datawriter",
+    "db_denydatareader",
+    "db_denydatawriter",
+    "public",
+];
 
-/// What statements came to, and the places with which they did.
-type Outcomes<'p> = BTreeMap<String, Vec<&'p str>>;
+/// Refusals that look at no path: for want of a right, and of what this server does not have.
+const BEFORE_THE_PATH: [&str; 9] = ["208", "262", "2812", "3110", "4834", "5011", "15247", "40510", "40517"];
 
 /// Runs a batch of the administrator's.
 #[track_caller]
@@ -59,12 +84,13 @@ fn outcome(instance: &Arc<Instance>, token: &LoginToken, sql: &str) -> String {
     let mut out = Text::default();
     instance.session_for(token, Some("master")).expect("it may come in").execute(sql, &mut out);
     let mut said = String::new();
-    for line in out.out.lines().filter_map(|line| line.strip_prefix("Msg ")) {
-        let number = line.split(':').next().unwrap_or_default();
+    // A message may have the path of a statement in it, and that several lines.
+    for error in format!("\n{}", out.out).split("\nMsg ").skip(1) {
+        let number = error.split(':').next().unwrap_or_default();
         let system = match () {
-            () if line.contains("5(Access is denied.)") => "(5)",
-            () if line.contains("error 2(") || line.contains("error 2:") => "(2)",
-            () if line.contains("error 32") => "(32)",
+            () if error.contains("5(Access is denied.)") => "(5)",
+            () if error.contains("error 2(") || error.contains("error 2:") => "(2)",
+            () if error.contains("error 32") => "(32)",
             () => "",
         };
         let what = format!("{number}{system}");
@@ -76,22 +102,57 @@ fn outcome(instance: &Arc<Instance>, token: &LoginToken, sql: &str) -> String {
     if said.is_empty() { "ok".into() } else { said }
 }
 
-/// Lines of paths, filled up to a width.
-fn filled(names: &[&str]) -> String {
-    let mut lines = String::new();
-    let mut line = String::from("       ");
-    for name in names {
-        if line.len() + name.len() > 100 {
-            lines.push_str(&line);
-            lines.push('\n');
-            line = String::from("       ");
-        }
-        let _ = write!(line, " {name}");
-    }
-    lines + &line + "\n"
+/// The table has every fixed role, and everybody.
+#[test]
+fn each_fixed_role_is_in_the_table() {
+    let instance = Folders::new().open();
+    let roles = "SELECT name FROM sys.server_principals WHERE type = 'R' AND principal_id > 2
+        UNION SELECT name FROM sys.database_principals WHERE type = 'R'";
+    let said = text::say(&instance, roles);
+    let mut known: Vec<&str> = said.lines().collect();
+    let mut ours = ROLES.to_vec();
+    known.sort_unstable();
+    ours.sort_unstable();
+    assert_eq!(known, ours);
 }
 
-/// Whatever an instance makes in its folder is on its list.
+/// Where the engine's code asks whether a path may be opened: a statement that is added asks, too,
+/// and gets rows in the table.
+#[test]
+fn each_place_of_the_code_that_takes_a_path_is_known() {
+    const ASKING: [(&str, usize); 9] = [
+        ("instance/attach.rs", 2),
+        ("instance/data_files.rs", 1),
+        ("instance/files/create.rs", 1),
+        ("instance/permit.rs", 1),
+        ("instance/restore.rs", 2),
+        ("objects/backup_device.rs", 1),
+        ("stmt/backup_media.rs", 1),
+        ("stmt/bulk_insert.rs", 1),
+        ("stmt/database_files.rs", 1),
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut found, mut folders) = (BTreeMap::new(), vec![root.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).expect("a source");
+            let asks = [".permit(", ".permit_database_file(", ".permit_database_place("];
+            let count: usize = asks.iter().map(|ask| source.matches(ask).count()).sum();
+            if count > 0 {
+                found.insert(path.strip_prefix(&root).expect("below").display().to_string(), count);
+            }
+        }
+    }
+    let known: BTreeMap<String, usize> = ASKING.iter().map(|(file, n)| (file.to_string(), *n)).collect();
+    assert_eq!(found, known, "new ones need a statement in `statements.rs`");
+}
+
+/// Whatever an instance makes in its folder is on its list, and in the table.
 #[test]
 fn nothing_in_the_folder_of_an_instance_is_read() {
     let folders = Folders::new();
@@ -99,6 +160,11 @@ fn nothing_in_the_folder_of_an_instance_is_read() {
     folders.fill(&instance);
     let files = folders.files_of_the_instance();
     assert!(files.len() > 20, "{files:?}");
+    let places = folders.places();
+    for file in &files {
+        let known = places.iter().any(|(_, path)| file.ends_with(&format!("/data/{path}")));
+        assert!(known, "{file} is not in the table");
+    }
     for file in files {
         let sql = format!("SELECT LEN(BulkColumn) FROM OPENROWSET(BULK '{file}', SINGLE_BLOB) x");
         text::fails(&instance, &sql, &[4861]);
@@ -113,52 +179,66 @@ fn each_statement_with_each_place_as_each_role() {
     let tokens: Vec<LoginToken> = ROLES.iter().map(|role| make_login(&instance, role)).collect();
     let _special = folders.make_special();
     let before = folders.untouchable();
+    let mut names = folders.names();
     let places = folders.places();
-    let mut table = String::new();
-    for statement in STATEMENTS {
-        let _ = writeln!(table, "{}", statement.name);
-        let mut outcomes: Vec<(Vec<&str>, Outcomes<'_>)> = Vec::new();
-        for (role, token) in ROLES.iter().zip(&tokens) {
-            let mut found = Outcomes::new();
-            folders.restore_ordinary();
-            folders.restore_detached();
-            for (shown, path) in &places {
+    let (mut table, mut wrong) = (Table::new(&places), Vec::new());
+    for statement in STATEMENTS.iter().chain(REFUSED) {
+        // What a sysadmin and a stranger may not is refused to everybody.
+        let refused = REFUSED.iter().any(|one| one.name == statement.name);
+        let asked = |role: &str| !refused || ["sysadmin", "public"].contains(&role);
+        for (role, token) in ROLES.iter().zip(&tokens).filter(|(role, _)| asked(role)) {
+            for (place, (_, path)) in places.iter().enumerate() {
+                folders.prepare(path);
                 statement.before(&instance, path);
                 let said = outcome(&instance, token, &statement.with(path));
                 statement.after(&instance);
-                if ["a.txt", "a.bak", "new.x"].iter().any(|ordinary| path.ends_with(ordinary)) {
-                    folders.restore_ordinary();
+                if !BEFORE_THE_PATH.contains(&said.as_str()) {
+                    folders.restore();
                 }
-                found.entry(said).or_default().push(shown);
-            }
-            match outcomes.iter_mut().find(|(_, same)| *same == found) {
-                Some((roles, _)) => roles.push(role),
-                None => outcomes.push((vec![role], found)),
-            }
-        }
-        for (roles, found) in outcomes {
-            let _ = writeln!(table, "  {}", roles.join(", "));
-            for (said, names) in found {
-                let all = names.len() == places.len();
-                let _ = writeln!(table, "    {said}:{}", if all { " every place" } else { "" });
-                if !all {
-                    table.push_str(&filled(&names));
-                }
+                table.add(statement.name, role, place, said);
             }
         }
         // Nothing of the instance has changed, whoever asked.
-        assert_eq!(folders.changed(&before), Vec::<String>::new(), "{}", statement.name);
+        let mut changed = folders.changed(&before);
+        let left = folders.names();
+        changed.extend(left.symmetric_difference(&names).cloned());
+        names = left;
+        if !changed.is_empty() {
+            wrong.push(format!("{} has changed, made or removed {changed:?}", statement.name));
+        }
+    }
+    let table = table.text();
+    if std::env::var_os("SHOW_TABLE").is_some() {
+        println!("{table}");
     }
     let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/paths.txt");
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         std::fs::write(&expected, &table).expect("the table is written");
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let expected = std::fs::read_to_string(expected).expect("the table is there");
     let differs = table.lines().zip(expected.lines()).position(|(one, other)| one != other);
     assert!(table == expected, "the table differs at line {differs:?}:\n{table}");
     folders.check_databases(&instance);
+    let instance = restart_with_new_places(&folders, instance);
+    folders.check_databases(&instance);
+}
+
+/// Where databases take new places at the next start, the files that are there stay what they are.
+fn restart_with_new_places(folders: &Folders, instance: Arc<Instance>) -> Arc<Instance> {
+    let taken = [("tempdb", "gone.mdf"), ("other", "a.bak")];
+    let content = |file: &str| std::fs::read(folders.at("data").join(file)).expect("a file");
+    let kept = taken.map(|(_, file)| content(file));
+    for (name, file) in taken {
+        run(&instance, &format!("ALTER DATABASE {name} MODIFY FILE (NAME = {name}, FILENAME = '{file}')"));
+    }
     instance.close().expect("it is closed");
     drop(instance);
     let instance = folders.open();
-    folders.check_databases(&instance);
+    assert!(taken.map(|(_, file)| content(file)) == kept, "a start has changed {taken:?}");
+    text::fails(&instance, "SELECT * FROM other.dbo.t", &[926]);
+    run(&instance, "ALTER DATABASE other MODIFY FILE (NAME = other, FILENAME = 'other.mdf')");
+    instance.close().expect("it is closed");
+    drop(instance);
+    folders.open()
 }

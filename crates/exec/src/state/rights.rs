@@ -107,7 +107,7 @@ impl SessionCore {
     /// Checks what a plan needs.
     ///
     /// # Errors
-    /// 229, 230, 262, 300, 916.
+    /// 229, 230, 262, 300, 916, 4834.
     #[inline]
     pub fn check_rights(&mut self, rights: &[Right]) -> Result<(), SqlError> {
         if rights.is_empty() || self.may_all() { Ok(()) } else { self.check_each(rights) }
@@ -246,10 +246,16 @@ pub fn denied_on_server(permission: Permission) -> SqlError {
     SqlError::new(300, 14, 1, text)
 }
 
+/// 4834: BULK INSERT, OPENROWSET(BULK ...).
+pub fn denied_bulk() -> SqlError {
+    SqlError::new(4834, 16, 1, "You do not have permission to use the bulk load statement.")
+}
+
 fn denied(right: &Right, column: i32) -> SqlError {
     let (database, permission) = (right.db.name(), right.permission.name());
     let catalog = right.db.catalog();
     match right.on.class {
+        Class::Server if right.permission == Permission::AdministerBulk => denied_bulk(),
         Class::Server | Class::Login => denied_on_server(right.permission),
         Class::Schema => {
             let name = catalog.schema_names.get(&right.on.major).cloned().unwrap_or_default();

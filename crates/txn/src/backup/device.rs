@@ -143,8 +143,8 @@ impl BackupDevice for FileDevice {
         if !created && file.len()? != at {
             file.set_len(at)?;
         }
-        let remove = created.then(|| (self.disk.clone(), self.path.clone()));
-        Ok(Box::new(FileWriter { file, start: at, at, remove, done: false }))
+        let made = created.then(|| self.clone());
+        Ok(Box::new(FileWriter { file, start: at, at, made, done: false }))
     }
 }
 
@@ -174,7 +174,7 @@ struct FileWriter {
     start: u64,
     at: u64,
     /// Made by this writer: goes if the backup fails.
-    remove: Option<(Arc<dyn Disk>, PathBuf)>,
+    made: Option<FileDevice>,
     done: bool,
 }
 
@@ -199,8 +199,8 @@ impl Drop for FileWriter {
     fn drop(&mut self) {
         if !self.done {
             // The error that matters has been reported; an unfinished set is also recognised by its missing end.
-            let _ = match &self.remove {
-                Some((disk, path)) => disk.remove(path),
+            let _ = match &self.made {
+                Some(device) => device.disk.remove_named(&device.path, &*device.rule),
                 None => self.file.set_len(self.start),
             };
         }

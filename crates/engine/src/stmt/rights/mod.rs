@@ -10,7 +10,7 @@ use types::SqlError;
 
 use super::database_of;
 use exec::state::SessionCore;
-use exec::state::rights::{denied_in, denied_on_server};
+use exec::state::rights::{denied_bulk, denied_in, denied_on_server};
 
 mod dropping;
 mod named;
@@ -19,11 +19,11 @@ mod several;
 
 use dropping::drop_objects;
 use object::{alter_schema, alter_table, create_table, declare, insert_into, module, object};
+pub(crate) use several::{CREATE_DATABASE, Refusal, on_server};
 use several::{
-    BULK, CREATE_DATABASE, SHUTDOWN, WITH_LOG, alter_database, alter_table_by, create_schema,
-    create_sequence, drop_database, set_option, transfer,
+    SHUTDOWN, WITH_LOG, alter_database, alter_table_by, create_schema, create_sequence, drop_database,
+    set_option, transfer,
 };
-pub(crate) use several::{Refusal, on_server};
 
 /// 15247.
 pub(crate) fn not_permitted() -> SqlError {
@@ -81,7 +81,9 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
         StmtKind::Declare(list) => declare(core, list),
         StmtKind::SetOption(option) => set_option(core, option),
         StmtKind::BulkInsert(bulk) => {
-            on_server(core, Permission::AdministerBulk, &BULK)?;
+            if !core.has_server(Permission::AdministerBulk) {
+                return Err(denied_bulk());
+            }
             insert_into(core, &bulk.table)
         }
         StmtKind::InsertBulk(bulk) => insert_into(core, &bulk.table),

@@ -21,8 +21,7 @@ pub(crate) type Refusal = (i32, u8, &'static str);
 
 pub(super) const WITH_LOG: Refusal =
     (2778, 16, "Only System Administrator can specify WITH LOG option for RAISERROR command.");
-pub(super) const BULK: Refusal = (4834, 16, "You do not have permission to use the bulk load statement.");
-pub(super) const CREATE_DATABASE: Refusal =
+pub(crate) const CREATE_DATABASE: Refusal =
     (262, 14, "CREATE DATABASE permission denied in database 'master'.");
 pub(super) const SHUTDOWN: Refusal = (6004, 14, "User does not have permission to perform this action.");
 
