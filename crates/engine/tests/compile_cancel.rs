@@ -67,3 +67,44 @@ fn queries_stop_wherever_they_ask() {
 fn expressions_stop_wherever_they_ask() {
     all(nested_sql::EXPRESSIONS);
 }
+
+/// Compiles a text that has not been there, stopped at a question; what was said, and how often it has asked.
+fn stopped(bench: &mut Bench, text: &str, at: Option<u64>) -> (String, u64) {
+    asks::stop_at(at);
+    let said = bench.run(&format!("{text} {}", at.unwrap_or(0)));
+    let asked = asks::asked();
+    asks::stop_at(None);
+    (said, asked)
+}
+
+/// What a batch takes before its statements are bound, and after: its variables, its flow, its secrets, its shown plans.
+#[test]
+fn long_batches_stop_wherever_they_ask() {
+    let mut bench = Bench::new();
+    batches(SCHEMA).for_each(|batch| drop(bench.run(batch)));
+    let each = |n: usize, part: &dyn Fn(usize) -> String| (0..n).map(part).collect::<String>();
+    let variables = each(1_500, &|i| format!("DECLARE @v{i} INT IF @v{i} = 1 GOTO l{i} l{i}: "));
+    let secrets = format!("SELECT PWDCOMPARE('a', 0x02){} ", ", 1".repeat(1_000)).repeat(3);
+    let tables = each(700, &|i| format!(", s t{i}"));
+    let joined = format!("SELECT 1 FROM s{tables}");
+    // The number: at least so many questions.
+    for (option, text, least) in [
+        ("NOEXEC", &variables, 40),
+        ("NOEXEC", &secrets, 30),
+        ("SHOWPLAN_TEXT", &joined, 700),
+        ("SHOWPLAN_ALL", &joined, 700),
+        ("SHOWPLAN_XML", &joined, 700),
+    ] {
+        bench.run(&format!("SET {option} ON"));
+        // What has been compiled before is not compiled again.
+        let text = &format!("{text} --{option}");
+        let (said, all) = stopped(&mut bench, text, None);
+        assert!(!said.contains("Msg") && all > least, "{option}: asks {all} times, {said}");
+        for at in (1..=40).chain(all - 20..=all) {
+            let (said, asked) = stopped(&mut bench, text, Some(at));
+            assert!(said.contains(CANCELLED), "{option} of {:.40}, stopped at {at} of {all}: {said}", text);
+            assert!(asked < at + 5_000, "{option} of {:.40}, stopped at {at}: asks until {asked}", text);
+        }
+        bench.run(&format!("SET {option} OFF"));
+    }
+}

@@ -225,3 +225,89 @@ fn names_are_found_among_many_sources() {
     let joins: String = (1..200).map(|i| format!(" FULL JOIN s t{i} ON t{i}.a = t0.a + {i}")).collect();
     bench.check(&format!("SELECT COUNT(*), COUNT(t199.a), COUNT(t0.b) FROM s t0{joins}"), "200|1|1");
 }
+
+/// More tables than are searched for an order: each is joined under the conditions that it shares with those before it.
+#[test]
+fn conditions_of_many_tables_are_tested_where_they_join() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE m (a INT, b INT)");
+    bench.run("INSERT m VALUES (1, 1), (2, 2), (3, 3)");
+    let (tables, keys) =
+        (listed(300, |i| format!("m t{i}")), listed(300, |i| format!(" AND t0.a = t{i}.a")).replace(',', ""));
+    for option in ["", "OPTION (FORCE ORDER)"] {
+        let query = format!("SELECT t0.a + t299.b FROM {tables} WHERE t150.b < 3{keys} {option}");
+        bench.run("SET SHOWPLAN_TEXT ON");
+        let shown = bench.run(&query);
+        bench.run("SET SHOWPLAN_TEXT OFF");
+        let joins = |name: &str| shown.matches(name).count();
+        assert_eq!((joins("Nested Loops(Inner Join"), joins("Hash Match(Inner Join")), (0, 299), "{option}");
+        let rows = bench.run(&query);
+        assert!(rows.contains('2') && rows.contains('4') && !rows.contains('6'), "{rows}");
+    }
+}
+
+/// A condition above a long chain of joins finds the rows that it finds when it cannot be moved.
+#[test]
+fn conditions_above_many_outer_joins_keep_their_meaning() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE m (a INT)");
+    bench.run("INSERT m VALUES (1), (2), (3)");
+    bench.run("CREATE TABLE o (a INT)");
+    bench.run("INSERT o VALUES (2), (3), (4)");
+    let mut seen = std::collections::HashSet::new();
+    for full in [0, 20, 70] {
+        let join = |i: usize| match i {
+            i if i == full => format!(" FULL JOIN o t{i} ON t{i}.a = t{}.a", i - 1),
+            i if i % 3 == 0 && i < 18 => format!(" JOIN m t{i} ON t{i}.a = t0.a AND t0.a < 9"),
+            i => format!(" LEFT JOIN o t{i} ON t{i}.a = t0.a"),
+        };
+        let from: String = (1..100).map(join).collect();
+        for conditions in [
+            "#0# > 1",
+            "#0# IS NULL",
+            "#10# = 2",
+            "#69# IS NULL AND #40# > 1",
+            "#99# = 1 AND #98# IS NULL AND #5# IS NULL",
+            "EXISTS (SELECT 1 FROM o WHERE o.a = #2#) AND #0# <> 3",
+            "#1# + #80# = 4 OR #0# = 1",
+        ] {
+            let named: Vec<String> =
+                [0, 1, 2, 5, 10, 40, 69, 80, 98, 99].iter().map(|i| format!("t{i}.a a{i}")).collect();
+            let with = |before: &str, after: &str| {
+                let part = |(at, part): (usize, &str)| match at % 2 {
+                    0 => part.to_owned(),
+                    _ => format!("{before}{part}{after}"),
+                };
+                conditions.split('#').enumerate().map(part).collect::<String>()
+            };
+            let moved = bench.run(&format!("SELECT COUNT(*) FROM m t0{from} WHERE {}", with("t", ".a")));
+            let outside = with("d.a", "");
+            let kept = format!(
+                "SELECT COUNT(*) FROM (SELECT TOP (1000000) {} FROM m t0{from}) d WHERE {outside}",
+                named.join(", ")
+            );
+            assert_eq!(moved, bench.run(&kept), "{full}: {conditions}");
+            seen.insert(moved);
+        }
+    }
+    assert!(seen.len() > 2, "{seen:?}");
+}
+
+/// The table of a column is found however many joins lie between: each join of a chain has the same share of the pairs.
+#[test]
+fn estimates_of_long_chains_know_their_tables() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE e (a INT)");
+    bench.run("INSERT e VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (9)");
+    bench.run("CREATE STATISTICS e_a ON e (a) WITH FULLSCAN");
+    bench.run("SET SHOWPLAN_XML ON");
+    for n in [100, 400] {
+        let tables = listed(n, |i| format!("e t{i}"));
+        let keys: String = (1..n).map(|i| format!(" AND t0.a = t{i}.a")).collect();
+        let shown = bench.run(&format!("SELECT 1 FROM {tables} WHERE 1 = 1{keys} OPTION (FORCE ORDER)"));
+        let (_, rows) = shown.split_once("StatementEstRows=\"").expect("a plan");
+        let rows: f64 = rows.split('"').next().and_then(|rows| rows.parse().ok()).expect("a number");
+        let expected = 10.0 * (10.0_f64 / 9.0).powi(n as i32 - 1);
+        assert!((rows / expected - 1.0).abs() < 1e-6, "{n}: {rows} and not {expected}");
+    }
+}

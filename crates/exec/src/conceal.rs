@@ -6,8 +6,9 @@
 //! looked at as one itself. A text that names secrets and cannot be read is hidden whole. Stars
 //! take the place of bytes, so that places in the text stay what they are.
 
+use syntax::ParseError;
 use syntax::ParseSettings;
-use syntax::lexer::{Tok, Token, tokenize_with};
+use syntax::lexer::{Tok, Token, tokenize_while};
 
 /// Parts of words that every text with a secret has: a text without one is shown as it is, after
 /// one look at it.
@@ -65,13 +66,21 @@ const FUNCTIONS: [&str; 12] = [
 /// many.
 const DEEPEST: usize = 8;
 
+/// Tokens that are looked at between two questions whether the text is still wanted.
+const BETWEEN: usize = 512;
+
 /// A batch's text as it may be shown.
 pub fn conceal(text: &str) -> String {
+    conceal_while(text, &|| true).unwrap_or_default()
+}
+
+/// As [`conceal`], as long as `wanted` says so; none when the text is not wanted any more.
+pub fn conceal_while(text: &str, wanted: &dyn Fn() -> bool) -> Option<String> {
     if !has_sign(text) {
-        return text.to_string();
+        return Some(text.to_string());
     }
     let mut hidden = vec![false; text.len()];
-    if hide(text, 0, &mut hidden) == Seen::Unreadable {
+    if hide(text, 0, &mut hidden, wanted)? == Seen::Unreadable {
         hidden.fill(true);
     }
     let mut shown = text.to_string();
@@ -83,7 +92,7 @@ pub fn conceal(text: &str) -> String {
         }
         at = end;
     }
-    shown
+    Some(shown)
 }
 
 /// Whether a text has something that must not be shown.
@@ -105,14 +114,19 @@ enum Seen {
     Unreadable,
 }
 
-/// Hides the secrets of a text.
-fn hide(text: &str, depth: usize, hidden: &mut [bool]) -> Seen {
-    let tokens = tokenize_with(text, ParseSettings::default());
+/// Hides the secrets of a text; none when it is not wanted any more.
+fn hide(text: &str, depth: usize, hidden: &mut [bool], wanted: &dyn Fn() -> bool) -> Option<Seen> {
+    let tokens = tokenize_while(text, ParseSettings::default(), wanted)?;
     let list = &tokens.list;
     let words: Vec<String> = list.iter().map(|token| word(text, token)).collect();
     let is_about = words.iter().any(|word| STATEMENTS.contains(&word.as_str()));
     let (mut names, mut strings_too) = (false, false);
+    // Calls up to here have their arguments hidden: those within a call are among its own.
+    let mut calls = 0;
     for at in 0..list.len() {
+        if at % BETWEEN == BETWEEN - 1 && !wanted() {
+            return None;
+        }
         let name = words[at].as_str();
         if VALUES.contains(&name) && is_about {
             names = true;
@@ -122,10 +136,12 @@ fn hide(text: &str, depth: usize, hidden: &mut [bool]) -> Seen {
             break;
         } else if FUNCTIONS.contains(&name) {
             names = true;
-            hide_arguments(list, at, hidden);
+            if at >= calls {
+                calls = hide_arguments(list, at, hidden);
+            }
         }
         if matches!(list[at].kind, Tok::Str | Tok::NStr | Tok::Quoted) {
-            strings_too |= hide_within(text, &list[at], depth, hidden) == Seen::Unreadable;
+            strings_too |= hide_within(text, &list[at], depth, hidden, wanted)? == Seen::Unreadable;
         }
     }
     if strings_too {
@@ -133,7 +149,7 @@ fn hide(text: &str, depth: usize, hidden: &mut [bool]) -> Seen {
         let literals = list.iter().filter(|token| is_literal(token.kind));
         literals.for_each(|token| fill(token, hidden));
     }
-    if names && !parses(text) { Seen::Unreadable } else { Seen::Read }
+    Some(if names && !parses(text, wanted)? { Seen::Unreadable } else { Seen::Read })
 }
 
 /// A token as the name or keyword that it is, in upper case; empty for all else.
@@ -187,10 +203,10 @@ fn hide_value(list: &[Token], at: usize, hidden: &mut [bool]) {
     }
 }
 
-/// The literals between the brackets of a call.
-fn hide_arguments(list: &[Token], at: usize, hidden: &mut [bool]) {
+/// The literals between the brackets of a call; the token behind them.
+fn hide_arguments(list: &[Token], at: usize, hidden: &mut [bool]) -> usize {
     let mut open = 0;
-    for token in &list[at + 1..] {
+    for (behind, token) in list.iter().enumerate().skip(at + 1) {
         match token.kind {
             Tok::LParen => open += 1,
             Tok::RParen => open -= 1,
@@ -198,23 +214,30 @@ fn hide_arguments(list: &[Token], at: usize, hidden: &mut [bool]) {
             _ => {}
         }
         if open <= 0 {
-            return;
+            return behind;
         }
     }
+    list.len()
 }
 
 /// A text within a string: that of EXEC, of sp_executesql, of a job's step.
-fn hide_within(text: &str, token: &Token, depth: usize, hidden: &mut [bool]) -> Seen {
+fn hide_within(
+    text: &str,
+    token: &Token,
+    depth: usize,
+    hidden: &mut [bool],
+    wanted: &dyn Fn() -> bool,
+) -> Option<Seen> {
     let written = token.span.text(text);
     if !has_sign(written) {
-        return Seen::Read;
+        return Some(Seen::Read);
     }
     if depth == DEEPEST {
         fill(token, hidden);
-        return Seen::Read;
+        return Some(Seen::Read);
     }
     let prefix = if token.kind == Tok::NStr { 2 } else { 1 };
-    let Some(inner) = written.get(prefix..written.len() - 1) else { return Seen::Read };
+    let Some(inner) = written.get(prefix..written.len() - 1) else { return Some(Seen::Read) };
     let quote = if token.kind == Tok::Quoted { written.as_bytes()[0] } else { b'\'' };
     let quote = match quote {
         b'[' => b']',
@@ -230,23 +253,28 @@ fn hide_within(text: &str, token: &Token, depth: usize, hidden: &mut [bool]) -> 
         at += if byte == quote && inner.as_bytes().get(at + 1) == Some(&quote) { 2 } else { 1 };
     }
     // Only whole ASCII characters were left out.
-    let Ok(plain) = String::from_utf8(plain) else { return Seen::Unreadable };
+    let Ok(plain) = String::from_utf8(plain) else { return Some(Seen::Unreadable) };
     let mut within = vec![false; plain.len()];
-    let seen = hide(&plain, depth + 1, &mut within);
+    let seen = hide(&plain, depth + 1, &mut within, wanted)?;
     let begin = token.span.start as usize + prefix;
     places.push(inner.len());
     for (i, _) in within.iter().enumerate().filter(|(_, hide)| **hide) {
         hidden[begin + places[i]..begin + places[i + 1]].fill(true);
     }
-    seen
+    Some(seen)
 }
 
-/// Whether a text is T-SQL, with one setting of QUOTED_IDENTIFIER or the other.
-fn parses(text: &str) -> bool {
-    [true, false].into_iter().any(|quoted_identifier| {
+/// Whether a text is T-SQL, with one setting of QUOTED_IDENTIFIER or the other; none when that is not wanted any more.
+fn parses(text: &str, wanted: &dyn Fn() -> bool) -> Option<bool> {
+    for quoted_identifier in [true, false] {
         let settings = ParseSettings { quoted_identifier, ..ParseSettings::default() };
-        syntax::parse_with(text, settings).is_ok()
-    })
+        match syntax::parse_while(text, settings, wanted) {
+            Ok(_) => return Some(true),
+            Err(ParseError::Syntax(_)) => {}
+            Err(ParseError::Stopped) => return None,
+        }
+    }
+    Some(false)
 }
 
 #[cfg(test)]
@@ -333,6 +361,33 @@ mod tests {
             "create credential c with identity='i', secret='\u{e4}\u{e4}'",
             "create credential c with identity='i', secret='****'",
         );
+    }
+
+    #[test]
+    fn calls_within_calls_are_looked_at_once() {
+        // A look at the rest of the text for each of them would take minutes.
+        let calls = "pwdcompare(".repeat(100_000);
+        let shown = conceal(&format!("select {calls}'S3cret'"));
+        assert!(!shown.contains("S3cret"));
+    }
+
+    #[test]
+    fn a_text_that_is_not_wanted_is_not_made() {
+        let text = format!("select pwdcompare('S3cret', 0x02){}", ", 1".repeat(5_000));
+        let asked = std::cell::Cell::new(0);
+        let until = |last: usize| {
+            asked.set(0);
+            conceal_while(&text, &|| {
+                asked.set(asked.get() + 1);
+                asked.get() < last
+            })
+        };
+        assert!(until(usize::MAX).is_some_and(|shown| !shown.contains("S3cret")));
+        let all = asked.get();
+        assert!(all > 10, "{all}");
+        for last in 1..=all {
+            assert_eq!((until(last), asked.get()), (None, last));
+        }
     }
 
     #[test]

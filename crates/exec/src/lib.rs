@@ -4,6 +4,7 @@
 //! leaves no trace once its session has taken it back; what runs here parses no text and knows no batch: what it needs of the
 //! layer above it asks [`host::Above`] for.
 
+pub mod asking;
 pub mod conceal;
 pub mod cursor;
 pub mod dml;

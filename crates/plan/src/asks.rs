@@ -20,7 +20,7 @@ pub fn asked() -> u64 {
 }
 
 /// One asks; whether it is to stop.
-pub(crate) fn ask() -> bool {
+pub fn ask() -> bool {
     ASKED.set(ASKED.get() + 1);
     ASKED.get() >= STOP_AT.get()
 }

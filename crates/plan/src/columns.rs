@@ -2,7 +2,7 @@
 //! are joined lie side by side: the set of a join of thousands of tables is a few spans.
 //! Guarantees: spans are in order and do not touch; asking for a column costs the logarithm of their number.
 
-use expr::{ColId, Pred};
+use expr::{ColId, Expr, Pred};
 use smallvec::SmallVec;
 
 /// Ids from the first to before the second.
@@ -58,9 +58,13 @@ impl ColumnSet {
 
     /// Whether all columns of a condition are in it.
     pub fn has_all_of(&self, pred: &Pred) -> bool {
-        let mut used = Vec::new();
-        pred.columns(&mut used);
-        used.into_iter().all(|id| self.contains(id))
+        let mut all = true;
+        pred.leaves(&mut |leaf| {
+            if let Expr::Col(id) = leaf {
+                all = all && self.contains(*id);
+            }
+        });
+        all
     }
 
     /// Its spans.

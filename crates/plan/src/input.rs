@@ -6,10 +6,11 @@
 
 use crate::columns::{ColumnSet, Span};
 use crate::logical::Logical;
+use crate::sources::Tables;
 use stack::Nested;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Spans of a set that is remembered. Sets of more belong to plans whose sources hide columns; remembered at each of its levels, they
 /// would take memory that grows with the square of the plan.
@@ -28,6 +29,8 @@ struct Facts {
     rows: OnceLock<f64>,
     /// None: of too many spans.
     columns: OnceLock<Option<ColumnSet>>,
+    /// Of few inputs of large plans.
+    tables: OnceLock<Arc<Tables>>,
 }
 
 impl Input {
@@ -44,6 +47,16 @@ impl Input {
     /// The rows that it is expected to give, worked out by `estimate` the first time.
     pub fn rows(&self, estimate: impl FnOnce(&Logical) -> f64) -> f64 {
         *self.facts.rows.get_or_init(|| estimate(&self.node))
+    }
+
+    /// The tables below it, if they have been gathered.
+    pub fn known_tables(&self) -> Option<&Tables> {
+        self.facts.tables.get().map(|tables| &**tables)
+    }
+
+    /// The tables below it, gathered the first time.
+    pub fn tables(&self, gather: impl FnOnce(&Logical) -> Tables) -> &Tables {
+        self.facts.tables.get_or_init(|| Arc::new(gather(&self.node)))
     }
 
     /// The columns that it offers, if they are remembered.

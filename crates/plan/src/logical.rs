@@ -21,7 +21,7 @@ pub enum Logical {
     /// One row without columns.
     One,
     /// A base table.
-    Get(Box<Get>),
+    Get(Arc<Get>),
     /// A system view or table function.
     View(Box<ViewScan>),
     /// The table that a user's function fills.

@@ -145,12 +145,10 @@ pub fn tokenize_with(text: &str, settings: ParseSettings) -> Tokens {
     }
 }
 
-/// As [`tokenize_with`], as long as `wanted` says so; none when the tokens are not wanted any more.
-pub(crate) fn tokenize_while(
-    text: &str,
-    settings: ParseSettings,
-    wanted: &dyn Fn() -> bool,
-) -> Option<Tokens> {
+/// As [`tokenize_with`], as long as `wanted` says so, which is asked once for some thousand tokens; none when the tokens are not wanted
+/// any more.
+#[must_use]
+pub fn tokenize_while(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> bool) -> Option<Tokens> {
     let only_parsed = settings.parse_only;
     let mut tokens = Tokens { list: Vec::new(), error: None, settings, only_parsed };
     if text.len() > MAX_BATCH {

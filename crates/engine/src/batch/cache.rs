@@ -191,7 +191,11 @@ pub struct BatchCache {
 }
 
 /// Error 3617 when the session was told to stop. What is compiled between requests, no cancel is meant for.
-fn go_on(core: &SessionCore) -> Result<(), SqlError> {
+pub(crate) fn go_on(core: &SessionCore) -> Result<(), SqlError> {
+    #[cfg(debug_assertions)]
+    if plan::asks::ask() {
+        return Err(catalog::errors::cancelled());
+    }
     let shared = &core.shared;
     let requested = shared.running.load(Relaxed) || shared.expected.load(Relaxed);
     if requested { core.check_cancel() } else { Ok(()) }
@@ -378,7 +382,12 @@ impl BatchCache {
     ///
     /// # Errors
     /// Those of compiling it.
-    pub fn module(&self, db: &Db, module: &Arc<ModuleDef>) -> Result<Arc<ModuleCode>, SqlError> {
+    pub fn module(
+        &self,
+        core: &SessionCore,
+        db: &Db,
+        module: &Arc<ModuleDef>,
+    ) -> Result<Arc<ModuleCode>, SqlError> {
         let key = ModuleKey { db: db.id(), object_id: module.object_id };
         if let Some((of, code)) = self.modules.read().get(&key)
             && std::ptr::eq(of.as_ptr(), Arc::as_ptr(module))
@@ -386,7 +395,7 @@ impl BatchCache {
             return Ok(code.clone());
         }
         self.compiled.fetch_add(1, Relaxed);
-        let code = Arc::new(self.charged_module(compile(module, &db.catalog())?)?);
+        let code = Arc::new(self.charged_module(compile(core, module, &db.catalog())?)?);
         let mut modules = self.modules.write();
         if modules.len() >= CAPACITY {
             modules.retain(|_, (of, _)| of.strong_count() > 0);

@@ -283,7 +283,7 @@ impl Run<'_> {
 
     /// The code of a procedure of the current database.
     pub(super) fn code_of(&self, module: &Arc<ModuleDef>) -> Result<Arc<ModuleCode>, SqlError> {
-        BatchCache::of(self.core.instance())?.module(self.core.db(), module)
+        BatchCache::of(self.core.instance())?.module(self.core, self.core.db(), module)
     }
 
     /// Runs a procedure's code in its scope.
@@ -335,7 +335,7 @@ impl Run<'_> {
             return Ok((Flow::Next, 0));
         }
         let instance = self.core.instance().clone();
-        let code = BatchCache::of(&instance)?.module(self.core.db(), module)?;
+        let code = BatchCache::of(&instance)?.module(self.core, self.core.db(), module)?;
         let settings = module.settings;
         self.enter_module(module)?;
         let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
@@ -364,7 +364,7 @@ impl Run<'_> {
             return Ok((Flow::Next, 0));
         }
         let instance = self.core.instance().clone();
-        let code = BatchCache::of(&instance)?.module(self.core.db(), script)?;
+        let code = BatchCache::of(&instance)?.module(self.core, self.core.db(), script)?;
         self.core.described.push(id);
         let result = self.in_scope(&code.batch, &mut Vec::new(), None, as_script);
         self.core.described.pop();

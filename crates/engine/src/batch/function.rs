@@ -30,7 +30,7 @@ pub fn run(
     }
     let (db, module) = (&function.db, &function.module);
     let instance = core.instance().clone();
-    let code = BatchCache::of(&instance)?.module(db, module)?;
+    let code = BatchCache::of(&instance)?.module(core, db, module)?;
     let scope = core.enter_module_scope(db, module)?;
     // A function changes no option but these.
     let options = (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount);

@@ -38,7 +38,6 @@ pub mod undeclared;
 mod unrun;
 pub mod usage;
 
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -53,7 +52,8 @@ use types::{DataType, SqlError, Value};
 use bindings::Bindings;
 use call::BoundCall;
 use counts::CountsOfBatch;
-use exec::conceal::conceal;
+use exec::asking::{Asking, GoOn};
+use exec::conceal::conceal_while;
 use exec::dml::DmlPlan;
 use exec::operators::scalar::{Condition, Scalar};
 use exec::state::SessionCore;
@@ -267,21 +267,21 @@ impl Compiled {
     /// it begins.
     ///
     /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types; those of `go_on`,
-    /// which is asked while the text is read.
+    /// which is asked again and again.
     pub fn new(
         text: &str,
         params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
-        go_on: &dyn Fn() -> Result<(), SqlError>,
+        go_on: GoOn<'_>,
     ) -> Result<Compiled, SqlError> {
         let parsed = parsed(text, settings, go_on)?;
         if parsed.only_parsed {
             let program = Program { vars: variables(params)?, ..Program::default() };
-            return Ok(Compiled::with(text, program, params.len(), parsed.settings));
+            return Compiled::with(text, program, params.len(), parsed.settings, go_on);
         }
-        declared::check(text, &parsed.stmts, params, settings)?;
-        let mut compiled = Compiled::of_body(text, parsed.stmts, params, settings, catalog)?;
+        declared::check(text, &parsed.stmts, params, settings, go_on)?;
+        let mut compiled = Compiled::of_body(text, parsed.stmts, params, settings, catalog, go_on)?;
         compiled.settings = parsed.settings;
         Ok(compiled)
     }
@@ -295,11 +295,12 @@ impl Compiled {
         params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
+        go_on: GoOn<'_>,
     ) -> Result<Compiled, SqlError> {
         check_showplan(&stmts)?;
         let type_of = |name: &TypeName| declared_type(name, catalog);
-        let program = Program::build(stmts, variables(params)?, &type_of)?;
-        Ok(Compiled::with(text, program, params.len(), settings))
+        let program = Program::build(stmts, variables(params)?, &type_of, go_on)?;
+        Compiled::with(text, program, params.len(), settings, go_on)
     }
 
     /// Flattens the statements of a function.
@@ -312,10 +313,11 @@ impl Compiled {
         result: FunctionResult,
         settings: ParseSettings,
         catalog: &Catalog,
+        go_on: GoOn<'_>,
     ) -> Result<Compiled, SqlError> {
         let type_of = |name: &TypeName| declared_type(name, catalog);
-        let program = Program::build_function(stmts, variables(params)?, &type_of, result)?;
-        Ok(Compiled::with(text, program, params.len(), settings))
+        let program = Program::build_function(stmts, variables(params)?, &type_of, result, go_on)?;
+        Compiled::with(text, program, params.len(), settings, go_on)
     }
 
     /// A batch whose parameters are not all declared: their types are deduced when its statements are bound.
@@ -326,28 +328,38 @@ impl Compiled {
         params: &[BatchParam],
         settings: ParseSettings,
         catalog: &Catalog,
+        go_on: GoOn<'_>,
     ) -> Result<(Compiled, Arc<Undeclared>), SqlError> {
-        let parsed = syntax::parse_with(text, settings).map_err(catalog::errors::syntax_error)?;
-        let names = undeclared::names(text, &parsed.stmts, params, settings)?;
+        let parsed = parsed(text, settings, go_on)?;
+        let names = undeclared::names(text, &parsed.stmts, params, settings, go_on)?;
         check_showplan(&parsed.stmts)?;
         let mut vars = variables(params)?;
         let undeclared = vars.deduce(&names)?;
         let type_of = |name: &TypeName| declared_type(name, catalog);
-        let program = Program::build(parsed.stmts, vars, &type_of)?;
-        let mut compiled = Compiled::with(text, program, params.len() + names.len(), settings);
+        let program = Program::build(parsed.stmts, vars, &type_of, go_on)?;
+        let mut compiled = Compiled::with(text, program, params.len() + names.len(), settings, go_on)?;
         compiled.settings = parsed.settings;
         Ok((compiled, undeclared))
     }
 
-    fn with(text: &str, program: Program, parameters: usize, settings: ParseSettings) -> Compiled {
+    fn with(
+        text: &str,
+        program: Program,
+        parameters: usize,
+        settings: ParseSettings,
+        go_on: GoOn<'_>,
+    ) -> Result<Compiled, SqlError> {
         let bound = Mutex::new(vec![None; program.ops.len()]);
         let procedure = CompactString::default();
         let source: Arc<str> = text.into();
-        let concealed = conceal(text);
+        let asking = Asking::new(go_on);
+        let Some(concealed) = conceal_while(text, &|| asking.wanted()) else {
+            return Err(asking.failed());
+        };
         let text = if *source == *concealed { source.clone() } else { concealed.into() };
         let counts = CountsOfBatch::new(program.stmts.len());
         let object_id = 0;
-        Compiled {
+        Ok(Compiled {
             text,
             source,
             procedure,
@@ -357,6 +369,23 @@ impl Compiled {
             settings,
             bound,
             counts,
+            charge: None,
+        })
+    }
+
+    /// The batch around a call: it has no text and no variables.
+    pub(super) fn empty() -> Compiled {
+        let text: Arc<str> = "".into();
+        Compiled {
+            text: text.clone(),
+            source: text,
+            procedure: CompactString::default(),
+            object_id: 0,
+            program: Program::default(),
+            parameters: 0,
+            settings: ParseSettings::default(),
+            bound: Mutex::new(Bindings::default()),
+            counts: CountsOfBatch::new(0),
             charge: None,
         }
     }
@@ -408,22 +437,11 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
 /// The statements of a text; `go_on` is asked while it is read.
 ///
 /// Errors: of syntax, and those of `go_on`.
-fn parsed(
-    text: &str,
-    settings: ParseSettings,
-    go_on: &dyn Fn() -> Result<(), SqlError>,
-) -> Result<syntax::Parsed, SqlError> {
-    let failed = Cell::new(None);
-    let wanted = || match go_on() {
-        Ok(()) => true,
-        Err(error) => {
-            failed.set(Some(error));
-            false
-        }
-    };
-    syntax::parse_while(text, settings, &wanted).map_err(|error| match error {
+fn parsed(text: &str, settings: ParseSettings, go_on: GoOn<'_>) -> Result<syntax::Parsed, SqlError> {
+    let asking = Asking::new(go_on);
+    syntax::parse_while(text, settings, &|| asking.wanted()).map_err(|error| match error {
         syntax::ParseError::Syntax(error) => catalog::errors::syntax_error(error),
-        syntax::ParseError::Stopped => failed.take().unwrap_or_else(catalog::errors::cancelled),
+        syntax::ParseError::Stopped => asking.failed(),
     })
 }
 

@@ -14,6 +14,8 @@ use super::{BatchParam, Compiled};
 use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
+use exec::asking::GoOn;
+use exec::state::SessionCore;
 
 /// A parameter.
 #[derive(Clone, Debug)]
@@ -56,8 +58,9 @@ pub struct ModuleCode {
 /// Compiles a module.
 ///
 /// # Errors
-/// What SQL Server finds when a module is made: undeclared variables, labels, types, defaults that are no constants.
-pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlError> {
+/// What SQL Server finds when a module is made: undeclared variables, labels, types, defaults that are no constants; 3617; 701.
+pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlError> {
+    let go_on: GoOn<'_> = &|| super::cache::go_on(core);
     let params = params_of(module, catalog)?;
     let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
     let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
@@ -65,10 +68,10 @@ pub fn compile(module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlE
     if let Some(FunctionBody::Table { variable, .. }) = module.function().map(|f| &f.body) {
         known.push((variable.clone(), None));
     }
-    super::declared::check(&module.text, module.body(), &known, settings)?;
+    super::declared::check(&module.text, module.body(), &known, settings, go_on)?;
     let mut batch = match module.function() {
-        Some(function) => compile_function(module, function, &typed, settings, catalog)?,
-        None => Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog)?,
+        Some(function) => compile_function(module, function, &typed, (settings, catalog), go_on)?,
+        None => Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog, go_on)?,
     };
     batch.procedure = module.name.clone();
     batch.object_id = module.object_id;
@@ -83,8 +86,8 @@ fn compile_function(
     module: &ModuleDef,
     function: &CreateFunction,
     params: &[BatchParam],
-    settings: ParseSettings,
-    catalog: &Catalog,
+    (settings, catalog): (ParseSettings, &Catalog),
+    go_on: GoOn<'_>,
 ) -> Result<Compiled, SqlError> {
     super::function_body::check(&module.text, function)?;
     let (body, result) = match &function.body {
@@ -103,7 +106,7 @@ fn compile_function(
         }
         FunctionBody::Inline(_) => return Err(SqlError::internal("an inline function has no code")),
     };
-    Compiled::of_function(&module.text, body, params, result, settings, catalog)
+    Compiled::of_function(&module.text, body, params, result, settings, catalog, go_on)
 }
 
 /// The parameters of a module.

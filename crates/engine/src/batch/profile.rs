@@ -31,22 +31,25 @@ impl Run<'_> {
     }
 
     fn show_profile(&mut self, at: usize, stmt: &Stmt, profile: &Profile) -> Result<(), Failure> {
-        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text));
+        let go_on = || super::cache::go_on(self.core);
+        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
-            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown),
-            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown),
+            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,
+            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown)?,
             _ => return Ok(()),
         }
         let measured = Measured { profile, rows: self.core.rowcount };
-        if self.core.options.statistics_profile {
-            let rows = shown.profile(&measured, at);
+        let options = &self.core.options;
+        let rows = options.statistics_profile.then(|| shown.profile(&measured, at)).transpose()?;
+        let xml = options.statistics_xml.then(|| shown.xml(at, Some(&measured))).transpose()?;
+        if let Some(rows) = rows {
             self.sink.columns(&explain::profile_columns())?;
             rows.iter().try_for_each(|row| self.sink.row(row))?;
             self.done(StatementKind::Select, Some(rows.len() as u64))?;
         }
-        if self.core.options.statistics_xml {
+        if let Some(xml) = xml {
             self.sink.columns(&[explain::xml_column()])?;
-            self.sink.row(&[Value::str(shown.xml(at, Some(&measured)))])?;
+            self.sink.row(&[Value::str(xml)])?;
             self.done(StatementKind::Select, Some(1))?;
         }
         Ok(())

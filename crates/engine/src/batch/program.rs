@@ -9,6 +9,7 @@ use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
 use types::{DataType, SqlError};
 
 use catalog::fold_name;
+use exec::asking::{Asking, GoOn};
 use plan::bind::env::VarScope;
 
 /// One step.
@@ -88,6 +89,7 @@ struct Loop {
 struct Builder<'a> {
     program: Program,
     type_of: TypeOf<'a>,
+    asking: Asking<'a>,
     loops: Vec<Loop>,
     labels: HashMap<CompactString, Label>,
     gotos: Vec<Goto>,
@@ -115,9 +117,14 @@ impl Program {
     /// Flattens parsed statements. `vars` holds parameters that exist already.
     ///
     /// Errors: 134 a variable declared twice, 133 GOTO to no label, 1026 GOTO into TRY or CATCH, 132 a label twice, 135 and
-    /// 136 BREAK and CONTINUE outside a loop, and errors of types.
-    pub fn build(stmts: Vec<Stmt>, vars: VarScope, type_of: TypeOf<'_>) -> Result<Program, SqlError> {
-        let mut builder = Builder::new(vars, type_of);
+    /// 136 BREAK and CONTINUE outside a loop, errors of types, and those of `go_on`, which is asked again and again.
+    pub fn build(
+        stmts: Vec<Stmt>,
+        vars: VarScope,
+        type_of: TypeOf<'_>,
+        go_on: GoOn<'_>,
+    ) -> Result<Program, SqlError> {
+        let mut builder = Builder::new(vars, type_of, go_on);
         builder.block(stmts)?;
         builder.resolve_gotos()?;
         Ok(builder.program)
@@ -131,8 +138,9 @@ impl Program {
         vars: VarScope,
         type_of: TypeOf<'_>,
         result: FunctionResult,
+        go_on: GoOn<'_>,
     ) -> Result<Program, SqlError> {
-        let mut builder = Builder::new(vars, type_of);
+        let mut builder = Builder::new(vars, type_of, go_on);
         match result {
             FunctionResult::Scalar(ty) => {
                 builder.program.result = Some(builder.program.vars.declare(RESULT, ty)?);
@@ -160,10 +168,11 @@ impl Program {
 }
 
 impl<'a> Builder<'a> {
-    fn new(vars: VarScope, type_of: TypeOf<'a>) -> Builder<'a> {
+    fn new(vars: VarScope, type_of: TypeOf<'a>, go_on: GoOn<'a>) -> Builder<'a> {
         Builder {
             program: Program { vars, ..Program::default() },
             type_of,
+            asking: Asking::new(go_on),
             loops: Vec::new(),
             labels: HashMap::new(),
             gotos: Vec::new(),
@@ -208,6 +217,7 @@ impl Builder<'_> {
     }
 
     fn stmt(&mut self, stmt: Stmt) -> Result<(), SqlError> {
+        self.asking.step()?;
         let line = stmt.span.line;
         match stmt.kind {
             StmtKind::Block(body) => self.block(body),
@@ -345,6 +355,7 @@ impl Builder<'_> {
 
     fn declare(&mut self, list: Vec<Declaration>, line: u32) -> Result<(), SqlError> {
         for item in list {
+            self.asking.step()?;
             match item {
                 Declaration::Scalar { ref name, ref data_type, ref value, span } => {
                     let Some(ty) = (self.type_of)(data_type)? else {
@@ -380,6 +391,7 @@ impl Builder<'_> {
 
     fn resolve_gotos(&mut self) -> Result<(), SqlError> {
         for Goto { at, label, line, blocks } in std::mem::take(&mut self.gotos) {
+            self.asking.step()?;
             let Some(target) = self.labels.get(&label) else {
                 let text = format!(
                     "A GOTO statement references the label '{label}' but the label has not been declared."

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use types::{DataType, SqlError};
 
 use super::Compiled;
-use super::program::Program;
 use super::run::{End, Flow, Outputs, Run};
 use crate::sysproc::Arg;
 use exec::output::Sink;
@@ -41,5 +40,5 @@ pub fn call(
 /// The batch around a call: it has no text and no variables.
 fn nothing() -> &'static Arc<Compiled> {
     static NOTHING: OnceLock<Arc<Compiled>> = OnceLock::new();
-    NOTHING.get_or_init(|| Arc::new(Compiled::with("", Program::default(), 0, Default::default())))
+    NOTHING.get_or_init(|| Arc::new(Compiled::empty()))
 }

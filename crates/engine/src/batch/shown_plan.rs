@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::program::Op;
 use super::{Bound, Compiled};
+use exec::asking::always;
 use exec::explain::{self, Shown};
 use syntax::ast::Stmt;
 use types::Value;
 
 /// A statement's plan, if it is bound.
-fn shown(batch: &Compiled, op: usize) -> Option<Shown> {
+fn shown(batch: &Compiled, op: usize) -> Option<Shown<'static>> {
     let Some(Op::Stmt(number)) = batch.program.ops.get(op) else { return None };
     let stmt = batch.program.stmts.get(*number as usize)?;
     let bound = batch.bound.lock().get(op)?.clone();
@@ -17,20 +18,20 @@ fn shown(batch: &Compiled, op: usize) -> Option<Shown> {
 }
 
 /// The plan that a statement is bound to, if it is a query or a change.
-pub fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<Shown> {
-    let mut shown = Shown::of_statement(stmt.span.text(&batch.text));
+pub fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<Shown<'static>> {
+    let mut shown = Shown::of_statement(stmt.span.text(&batch.text), &always);
     match bound {
-        Bound::Query(plan) => explain::query(plan, &mut shown),
-        Bound::Dml(plan) => explain::dml(plan, &mut shown),
+        Bound::Query(plan) => explain::query(plan, &mut shown).ok()?,
+        Bound::Dml(plan) => explain::dml(plan, &mut shown).ok()?,
         _ => return None,
     }
     Some(shown)
 }
 
 /// The operators, as SHOWPLAN_TEXT has them, without the statement's text.
-pub fn lines(shown: &Shown) -> Vec<String> {
+pub fn lines(shown: &Shown<'static>) -> Vec<String> {
     let of = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
-    shown.rows(false, 0).into_iter().skip(1).filter_map(of).collect()
+    shown.rows(false, 0).unwrap_or_default().into_iter().skip(1).filter_map(of).collect()
 }
 
 /// The operators of a statement's plan.
@@ -43,7 +44,7 @@ pub fn document(batch: &Arc<Compiled>, ops: &[usize]) -> Option<String> {
     const BEGIN: &str = "<Statements>";
     const END: &str = "</Statements>";
     let mut whole: Option<String> = None;
-    for document in ops.iter().filter_map(|op| Some(shown(batch, *op)?.xml(*op, None))) {
+    for document in ops.iter().filter_map(|op| shown(batch, *op)?.xml(*op, None).ok()) {
         whole = Some(match whole {
             None => document,
             // Its statements behind those before.

@@ -73,7 +73,7 @@ fn run_one(
         return Err(too_deep());
     }
     let instance = core.instance().clone();
-    let code = BatchCache::of(&instance)?.module(db, trigger)?;
+    let code = BatchCache::of(&instance)?.module(core, db, trigger)?;
     let scope = core.enter_module_scope(db, trigger)?;
     let (options, caller) = (core.options.clone(), core.db().clone());
     let (rows, event) = match cause {

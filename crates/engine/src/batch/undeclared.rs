@@ -16,18 +16,20 @@ use super::run::{Failure, Run};
 use super::{BatchParam, declared};
 use crate::batch::Bound;
 use catalog::fold_name;
+use exec::asking::GoOn;
 use exec::operators::scalar::compile_scalar;
 use plan::bind::undeclared::Deduced;
 
 /// The parameters of a batch in the order in which they first stand in it.
 ///
 /// # Errors
-/// 11508 one that is used twice, 1087 one that stands for a table, 11526 a temporary table that the batch makes.
+/// 11508 one that is used twice, 1087 one that stands for a table, 11526 a temporary table that the batch makes; those of `go_on`.
 pub fn names(
     text: &str,
     stmts: &[Stmt],
     params: &[BatchParam],
     settings: ParseSettings,
+    go_on: GoOn<'_>,
 ) -> Result<Vec<CompactString>, SqlError> {
     if let Some(stmt) = stmts.iter().find_map(makes_temporary) {
         let shown = stmt.span.text(text);
@@ -37,7 +39,7 @@ pub fn names(
     }
     let mut names: Vec<CompactString> = Vec::new();
     let mut seen = HashSet::new();
-    for used in declared::undeclared(text, stmts, params, settings) {
+    for used in declared::undeclared(text, stmts, params, settings, go_on)? {
         if used.table {
             let text = format!("Must declare the table variable \"{}\".", used.shown);
             return Err(SqlError::new(1087, 15, 2, text).at_line(used.line));

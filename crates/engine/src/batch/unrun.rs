@@ -126,20 +126,21 @@ impl Run<'_> {
 
     /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
     fn show_plan(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
-        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text));
+        let go_on = || super::cache::go_on(self.core);
+        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
-            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown),
-            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown),
-            Some((_, Bound::Cursor(plan))) => explain::query(&plan.query, &mut shown),
+            Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,
+            Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown)?,
+            Some((_, Bound::Cursor(plan))) => explain::query(&plan.query, &mut shown)?,
             _ => {}
         }
         if self.core.options.showplan == Showplan::Xml {
             self.sink.columns(&[explain::xml_column()])?;
-            self.sink.row(&[Value::str(shown.xml(at, None))])?;
+            self.sink.row(&[Value::str(shown.xml(at, None)?)])?;
             return self.done(StatementKind::Select, Some(1));
         }
         let all = self.core.options.showplan == Showplan::All;
-        let rows = shown.rows(all, at);
+        let rows = shown.rows(all, at)?;
         self.sink.columns(&explain::columns(all))?;
         rows.iter().try_for_each(|row| self.sink.row(row))?;
         self.done(StatementKind::Select, Some(rows.len() as u64))

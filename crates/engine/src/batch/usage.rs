@@ -108,7 +108,7 @@ impl Compiled {
             offsets: offsets(&self.text, from, to),
             compiled: u64::try_from(since.as_micros()).unwrap_or(u64::MAX),
             plan_hash: hash_of(shown_plan::lines(&shown)),
-            plan: &|| shown.xml(at, None),
+            plan: &|| shown.xml(at, None).unwrap_or_default(),
             trivial: bound.reads_points(),
             level: settings.compatibility_level,
         };

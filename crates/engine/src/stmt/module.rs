@@ -45,7 +45,7 @@ impl StmtCtx<'_> {
         let mut new = self.new_module(ModuleKind::Procedure, stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
         let mut work = Work::begin(self.core, &db)?;
-        modules::put(&mut work, &new, |work, module| compile(module, &work.db.catalog()).map(drop))
+        modules::put(&mut work, &new, |work, module| compile(work.core, module, &work.db.catalog()).map(drop))
     }
 
     pub(super) fn create_trigger(&mut self, stmt: &CreateTrigger) -> Result<(), SqlError> {
@@ -95,7 +95,7 @@ impl StmtCtx<'_> {
         modules::put(&mut work, &new, |work, module| {
             check_versioning(&work.db, module, &parent)?;
             check_instead_of(&work.db.catalog(), module, &parent, target)?;
-            compile(module, &work.db.catalog()).map(drop)
+            compile(work.core, module, &work.db.catalog()).map(drop)
         })
     }
 
@@ -189,7 +189,9 @@ impl StmtCtx<'_> {
         let mut new = self.new_module(ModuleKind::Trigger, stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
         let mut work = Work::begin(self.core, &db)?;
-        let check = |work: &Work<'_>, module: &Arc<ModuleDef>| compile(module, &work.db.catalog()).map(drop);
+        let check = |work: &Work<'_>, module: &Arc<ModuleDef>| {
+            compile(work.core, module, &work.db.catalog()).map(drop)
+        };
         ddl_triggers::put(&mut work, &new, of_server, check)
     }
 
@@ -416,7 +418,7 @@ pub(crate) fn refresh(core: &mut SessionCore, db: &Arc<Db>, module: &Arc<ModuleD
     modules::refresh(&mut work, module, |work, after| match after.kind {
         ModuleKind::View => check_view(work, after),
         kind if kind.is_function() => check_function(work, after),
-        _ => compile(after, &work.db.catalog()).map(drop),
+        _ => compile(work.core, after, &work.db.catalog()).map(drop),
     })
 }
 
@@ -450,9 +452,9 @@ fn check_function(work: &mut Work<'_>, function: &Arc<ModuleDef>) -> Result<(), 
             if !new.foreign_keys.is_empty() {
                 return Err(errors::syntax_near("REFERENCES"));
             }
-            compile(function, &db.catalog()).map(drop)
+            compile(work.core, function, &db.catalog()).map(drop)
         }
-        _ => compile(function, &db.catalog()).map(drop),
+        _ => compile(work.core, function, &db.catalog()).map(drop),
     }
 }
 

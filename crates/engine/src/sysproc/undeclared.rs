@@ -6,6 +6,7 @@ use super::describe::wire;
 use super::params::{NAME, Param};
 use super::{Call, column};
 use crate::batch::Compiled;
+use crate::batch::cache::go_on;
 use crate::batch::dynamic::declared_parameters;
 use crate::batch::run::run_batch;
 use compact_str::CompactString;
@@ -42,7 +43,7 @@ fn deduced(
     let catalog = core.db().catalog();
     let params = declared_parameters(declarations, &catalog)?;
     let settings = core.options.parse_settings();
-    let (batch, undeclared) = Compiled::with_undeclared(text, &params, settings, &catalog)?;
+    let (batch, undeclared) = Compiled::with_undeclared(text, &params, settings, &catalog, &|| go_on(core))?;
     let mut vars = vec![Value::Null; batch.parameters];
     let before = core.options.clone();
     core.options.noexec = true;

@@ -136,7 +136,7 @@ pub fn dml_source(
                 None => {
                     let (get, conditions) = named_target(binder, (db, table), name, rows.hints)?;
                     preds = conditions;
-                    let (first, node) = (get.first, Logical::Get(Box::new(get)));
+                    let (first, node) = (get.first, Logical::Get(Arc::new(get)));
                     logical = if rows.from.is_empty() { node } else { inner(node, logical) };
                     first
                 }

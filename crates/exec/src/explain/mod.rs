@@ -14,8 +14,9 @@ pub use xml::column as xml_column;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::{DataType, Len, Value};
+use types::{DataType, Len, SqlError, Value};
 
+use crate::asking::{Asking, GoOn};
 use crate::output::ColumnInfo;
 use crate::state::profile::{NodeCounters, NodeId, Profile};
 use catalog::{Db, IndexDef, TableDef};
@@ -144,8 +145,9 @@ impl Object {
     }
 }
 
-/// A statement and its operators.
-pub struct Shown {
+/// A statement and its operators, and who is asked while they are gathered and written.
+pub struct Shown<'a> {
+    asking: Asking<'a>,
     statement: String,
     /// SELECT, INSERT ...
     kind: &'static str,
@@ -208,16 +210,22 @@ impl Step {
     }
 }
 
-impl Shown {
+impl<'a> Shown<'a> {
     /// A statement without operators, as utility statements are.
-    pub fn of_statement(text: &str) -> Shown {
+    pub fn of_statement(text: &str, go_on: GoOn<'a>) -> Shown<'a> {
+        let asking = Asking::new(go_on);
         let statement = text.trim().to_string();
         let (subqueries, placed, steps, missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Shown { statement, kind: "WITHOUT QUERY PLAN", subqueries, placed, steps, missing }
+        Shown { asking, statement, kind: "WITHOUT QUERY PLAN", subqueries, placed, steps, missing }
     }
+}
 
+impl Shown<'_> {
     /// The rows of [`columns`]; `id` tells the batch's statements apart.
-    pub fn rows(&self, all: bool, id: usize) -> Vec<Vec<Value>> {
+    ///
+    /// # Errors
+    /// Those of who is asked.
+    pub fn rows(&self, all: bool, id: usize) -> Result<Vec<Vec<Value>>, SqlError> {
         let int = |n: usize| Value::Int(i32::try_from(n).unwrap_or(i32::MAX));
         let row = |text: String, node: usize, step: Option<&Step>| {
             let mut row = vec![Value::str(&text)];
@@ -243,26 +251,28 @@ impl Shown {
             row
         };
         let mut rows = vec![row(self.statement.clone(), 1, None)];
-        let goes_on = self.going_on();
+        let goes_on = self.going_on()?;
         for (at, step) in self.steps.iter().enumerate() {
+            self.asking.step()?;
             rows.push(row(step.line(&goes_on[at]), at + 2, Some(step)));
         }
-        rows
+        Ok(rows)
     }
 
     /// Of each step the levels above it, at most [`DRAWN_LEVELS`], and whether they go on below it.
-    fn going_on(&self) -> Vec<Vec<bool>> {
+    fn going_on(&self) -> Result<Vec<Vec<bool>>, SqlError> {
         // From the last step up: a level goes on until one comes that is above it.
         let mut open: Vec<bool> = Vec::new();
         let of_step = |step: &Step| {
+            self.asking.step()?;
             let own = (0..step.depth.min(DRAWN_LEVELS)).map(|level| open.get(level) == Some(&true)).collect();
             open.resize(step.depth, false);
             open.push(true);
-            own
+            Ok(own)
         };
-        let mut all: Vec<Vec<bool>> = self.steps.iter().rev().map(of_step).collect();
+        let mut all = self.steps.iter().rev().map(of_step).collect::<Result<Vec<Vec<bool>>, SqlError>>()?;
         all.reverse();
-        all
+        Ok(all)
     }
 
     /// The subqueries that the expressions of the next steps name.

@@ -1,6 +1,6 @@
 //! The rows of SET STATISTICS PROFILE: those of SHOWPLAN_ALL behind what each operator did.
 
-use types::{DataType, Value};
+use types::{DataType, SqlError, Value};
 
 use super::{Measured, Shown};
 use crate::output::ColumnInfo;
@@ -13,15 +13,19 @@ pub fn columns() -> Vec<ColumnInfo> {
     columns
 }
 
-impl Shown {
+impl Shown<'_> {
     /// The rows of [`columns`]: the statement, then its operators. NULL where nobody has counted.
-    pub fn profile(&self, measured: &Measured<'_>, id: usize) -> Vec<Vec<Value>> {
+    ///
+    /// # Errors
+    /// Those of who is asked.
+    pub fn profile(&self, measured: &Measured<'_>, id: usize) -> Result<Vec<Vec<Value>>, SqlError> {
         let big = |n: u64| Value::BigInt(i64::try_from(n).unwrap_or(i64::MAX));
         let steps = self.steps.iter().map(|step| match measured.of(step) {
             Some(counters) => [big(counters.rows), big(counters.executions)],
             None => [Value::Null, Value::Null],
         });
         let counts = std::iter::once([big(measured.rows), big(1)]).chain(steps);
-        counts.zip(self.rows(true, id)).map(|(counts, row)| counts.into_iter().chain(row).collect()).collect()
+        let rows = counts.zip(self.rows(true, id)?);
+        Ok(rows.map(|(counts, row)| counts.into_iter().chain(row).collect()).collect())
     }
 }

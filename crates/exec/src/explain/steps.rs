@@ -11,26 +11,34 @@ use plan::deep_plan::DeepPlan;
 use plan::logical::{JoinKind, WorkSource};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use storage::{Base, IndexStore, TableStore};
+use types::SqlError;
 
 use super::uses::Uses;
 use super::{Counted, Estimate, Object, Shown, Source};
 
 /// Adds the operators of a query.
-pub fn query(plan: &QueryPlan, shown: &mut Shown) {
+///
+/// # Errors
+/// Those of who is asked.
+pub fn query(plan: &QueryPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
     shown.kind = "SELECT";
     shown.set_subqueries(&plan.needs().subqueries);
     shown.missing = Uses::of_query(plan).missing;
-    add(plan.plan(), None, 1.0, shown);
+    add(plan.plan(), None, 1.0, shown).map(drop)
 }
 
 /// Adds the operators of a change.
-pub fn dml(plan: &DmlPlan, shown: &mut Shown) {
-    change_under(plan, None, shown);
+///
+/// # Errors
+/// Those of who is asked.
+pub fn dml(plan: &DmlPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
+    change_under(plan, None, shown)?;
     shown.missing = Uses::of_dml(plan).missing;
+    Ok(())
 }
 
 /// A change, and below it one that it takes its rows from.
-fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown) {
+fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown<'_>) -> Result<(), SqlError> {
     shown.set_subqueries(&plan.needs().subqueries);
     let nested = match plan {
         DmlPlan::Insert(insert) => insert.nested(),
@@ -64,21 +72,20 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown) {
             shown.steps[at].counted = Counted::Changes;
             match source {
                 Some(source) => {
-                    add(source, Some(at), 1.0, shown);
+                    add(source, Some(at), 1.0, shown)?;
                 }
                 None => {
                     shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
                 }
             }
-            return;
+            return Ok(());
         }
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";
             let at = shown.push(parent, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
             shown.steps[at].counted = Counted::Changes;
-            add(source, Some(at), 1.0, shown);
-            return;
+            return add(source, Some(at), 1.0, shown).map(drop);
         }
     };
     shown.kind = match verb {
@@ -95,19 +102,20 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown) {
             shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
         }
         Source::Plan(plan) => {
-            add(plan, Some(at), 1.0, shown);
+            add(plan, Some(at), 1.0, shown)?;
         }
         Source::Scan(scan) => {
             let mut subqueries = Vec::new();
             let read = add_scan(scan, Some(at), &mut subqueries, shown);
-            add_subqueries(&subqueries, read, shown);
+            add_subqueries(&subqueries, read, shown)?;
         }
     }
     if let Some(nested) = nested {
         let kind = shown.kind;
-        change_under(nested, Some(at), shown);
+        change_under(nested, Some(at), shown)?;
         shown.kind = kind;
     }
+    Ok(())
 }
 
 fn change(store: &TableStore, verb: &'static str) -> (&'static str, &'static str) {
@@ -136,14 +144,20 @@ fn join_name(kind: JoinKind) -> &'static str {
 }
 
 /// Adds a plan's operators; what they cost in total.
-fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) -> f64 {
+fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown<'_>) -> Result<f64, SqlError> {
     match plan.node.own::<DeepPlan>() {
         Some(deep) => stack::with(deep.room(), || add_node(&deep.input, parent, executions, shown)),
         None => stack::with_room(|| add_node(plan, parent, executions, shown)),
     }
 }
 
-fn add_node(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown) -> f64 {
+fn add_node(
+    plan: &Plan,
+    parent: Option<usize>,
+    executions: f64,
+    shown: &mut Shown<'_>,
+) -> Result<f64, SqlError> {
+    shown.asking.step()?;
     let mut subqueries = Vec::new();
     let at = add_operator(plan, parent, &mut subqueries, shown);
     shown.steps[at].counted = Counted::Node(NodeId::of(plan));
@@ -154,12 +168,12 @@ fn add_node(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Sho
             Node::Apply { left, .. } if number == 1 => left.rows.max(1.0),
             _ => 1.0,
         };
-        totals.push(add(input, Some(at), executions * times, shown));
+        totals.push(add(input, Some(at), executions * times, shown)?);
     }
     let estimate = Estimate::over(plan, &totals, executions);
     shown.steps[at].estimate = Some(estimate);
-    add_subqueries(&subqueries, at, shown);
-    estimate.cost.total
+    add_subqueries(&subqueries, at, shown)?;
+    Ok(estimate.cost.total)
 }
 
 /// Adds one operator, without what is below it; gives its place, and the subqueries in its expressions.
@@ -167,7 +181,7 @@ fn add_operator<'p>(
     plan: &'p Plan,
     parent: Option<usize>,
     subqueries: &mut Vec<&'p SubRef>,
-    shown: &mut Shown,
+    shown: &mut Shown<'_>,
 ) -> usize {
     let mut step = |names, argument: String| shown.push(parent, names, argument, None);
     let same = |name| (name, name);
@@ -260,7 +274,7 @@ fn add_scan<'p>(
     scan: &'p ScanPlan,
     parent: Option<usize>,
     subqueries: &mut Vec<&'p SubRef>,
-    shown: &mut Shown,
+    shown: &mut Shown<'_>,
 ) -> usize {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
@@ -322,18 +336,17 @@ fn tested<'p>(scan: &'p ScanPlan, subqueries: &mut Vec<&'p SubRef>) -> String {
     format!(", WHERE:({})", names.join(", "))
 }
 
-fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown) {
+fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown<'_>) -> Result<(), SqlError> {
     for sub in subqueries {
         let kind = if sub.args.is_empty() { "Subquery" } else { "Correlated Subquery" };
         let Some(plan) = shown.place(sub.id) else { continue };
         let at = shown.push(Some(parent), ("Subquery", kind), String::new(), None);
         shown.steps[at].counted = Counted::Node(NodeId::of(&plan));
-        stack::with_room(|| {
-            add(&plan, Some(at), 1.0, shown);
-        });
+        stack::with_room(|| add(&plan, Some(at), 1.0, shown))?;
         // It has the estimate of its first operator.
         shown.steps[at].estimate = shown.steps.get(at + 1).and_then(|first| first.estimate);
     }
+    Ok(())
 }
 
 fn in_expr<'e>(e: &'e Expr, out: &mut Vec<&'e SubRef>) {

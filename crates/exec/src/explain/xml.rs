@@ -3,7 +3,7 @@
 
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::writer::Writer;
-use types::{DataType, Len};
+use types::{DataType, Len, SqlError};
 
 use super::{Counted, Measured, Shown, Step};
 use crate::output::ColumnInfo;
@@ -82,9 +82,12 @@ fn attributes_of(element: &str, step: &Step) -> Vec<(&'static str, String)> {
     }
 }
 
-impl Shown {
+impl Shown<'_> {
     /// The statement as a document, with what it did when that was measured.
-    pub fn xml(&self, id: usize, measured: Option<&Measured<'_>>) -> String {
+    ///
+    /// # Errors
+    /// Those of who is asked.
+    pub fn xml(&self, id: usize, measured: Option<&Measured<'_>>) -> Result<String, SqlError> {
         let mut out = Document(Writer::new(Vec::new()));
         out.event(Event::Decl(BytesDecl::new("1.0", Some("utf-16"), None)));
         let version = env!("CARGO_PKG_VERSION").to_string();
@@ -93,14 +96,19 @@ impl Shown {
         out.open("BatchSequence", &[]);
         out.open("Batch", &[]);
         out.open("Statements", &[]);
-        self.statement(&mut out, id, measured);
+        self.statement(&mut out, id, measured)?;
         for name in ["Statements", "Batch", "BatchSequence", "ShowPlanXML"] {
             out.close(name);
         }
-        String::from_utf8(out.0.into_inner()).unwrap_or_default()
+        Ok(String::from_utf8(out.0.into_inner()).unwrap_or_default())
     }
 
-    fn statement(&self, out: &mut Document, id: usize, measured: Option<&Measured<'_>>) {
+    fn statement(
+        &self,
+        out: &mut Document,
+        id: usize,
+        measured: Option<&Measured<'_>>,
+    ) -> Result<(), SqlError> {
         let mut attributes = vec![
             ("StatementCompId", (id + 1).to_string()),
             ("StatementId", (id + 1).to_string()),
@@ -120,10 +128,11 @@ impl Shown {
             for (at, step) in self.steps.iter().enumerate() {
                 step.parent.into_iter().for_each(|parent| children[parent].push(at));
             }
-            self.operator(out, (0, &children), measured);
+            self.operator(out, (0, &children), measured)?;
             out.close("QueryPlan");
         }
         out.close("StmtSimple");
+        Ok(())
     }
 
     fn missing_indexes(&self, out: &mut Document) {
@@ -167,7 +176,8 @@ impl Shown {
         out: &mut Document,
         (at, children): (usize, &[Vec<usize>]),
         measured: Option<&Measured<'_>>,
-    ) {
+    ) -> Result<(), SqlError> {
+        self.asking.step()?;
         let step = &self.steps[at];
         let mut attributes = vec![
             ("NodeId", at.to_string()),
@@ -220,9 +230,10 @@ impl Shown {
             out.empty("Object", &names);
         }
         for child in &children[at] {
-            stack::with_room(|| self.operator(out, (*child, children), measured));
+            stack::with_room(|| self.operator(out, (*child, children), measured))?;
         }
         out.close(element);
         out.close("RelOp");
+        Ok(())
     }
 }

@@ -275,7 +275,7 @@ fn choose(
         ways.retain(|way| way.is_point(terms));
         (union, intersection) = (false, false);
     }
-    let input = Logical::Get(Box::new(get.clone()));
+    let input = Logical::Get(Arc::new(get.clone()));
     let total = table_rows(&get.table);
     let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };

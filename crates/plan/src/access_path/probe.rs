@@ -97,7 +97,7 @@ pub fn read_cost(get: &Get, own: &[Pred]) -> f64 {
         return all;
     }
     let conditions = Conditions::of(get, own, &[]);
-    let logical = Logical::Get(Box::new(get.clone()));
+    let logical = Logical::Get(Arc::new(get.clone()));
     let cost = |index: &Arc<IndexDef>| {
         let found = conditions.ranges(&get.table.entry_order(index));
         let sought: Vec<&Pred> =

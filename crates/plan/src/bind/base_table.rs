@@ -34,7 +34,7 @@ impl Binder<'_> {
         source.columns = self.columns_of(&get.db, &get.table, get.first)?;
         let conditions = self.policy_conditions(&get)?;
         self.scope()?.sources.push(source);
-        Ok(Logical::Get(Box::new(get)).filtered(conditions))
+        Ok(Logical::Get(Arc::new(get)).filtered(conditions))
     }
 
     /// A table as a node, its columns numbered.

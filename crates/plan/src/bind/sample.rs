@@ -4,6 +4,7 @@
 use super::{literal, unsupported};
 use crate::access_hints::{Amount, Sample};
 use crate::logical::Logical;
+use std::sync::Arc;
 use syntax::ast;
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
@@ -65,10 +66,11 @@ pub(super) fn sampled(
         Amount::Share((percent / 100.0 * Sample::ALL as f64) as u64)
     };
     let seed = sample.repeatable.as_ref().map(whole).transpose()?;
-    let access = &mut get.hints.access;
+    let base = get.table.storage.index_id;
+    let access = &mut Arc::make_mut(&mut get).hints.access;
     access.sample = Some(Sample { amount, seed });
     // Pages of the base: rows of an index lie on others.
-    (access.index, access.scan) = (Some(get.table.storage.index_id), true);
+    (access.index, access.scan) = (Some(base), true);
     Ok(Logical::Get(get).filtered(conditions))
 }
 

@@ -115,7 +115,7 @@ pub fn conditions(logical: &Logical, out: &mut Vec<Pred>) {
 /// The table of a tree with this first column id, where its rows are the tree's.
 pub fn find_table(logical: &mut Logical, first: ColId) -> Option<&mut Get> {
     stack::with_room(|| match logical {
-        Logical::Get(get) => (get.first == first).then_some(&mut **get),
+        Logical::Get(get) => (get.first == first).then(|| Arc::make_mut(get)),
         Logical::Filter { input, .. }
         | Logical::Project { input, .. }
         | Logical::Sort { input, .. }

@@ -7,6 +7,8 @@ mod share;
 
 use crate::input::Input;
 use crate::logical::{Get, JoinKind, Logical};
+use crate::sources::side_of;
+pub use crate::sources::source;
 use crate::statistics::{self, table_rows};
 use crate::view_seek;
 use catalog::IndexDef;
@@ -112,46 +114,6 @@ pub fn base(logical: &Logical) -> Option<&Get> {
         Logical::Get(get) => Some(get),
         _ => None,
     }
-}
-
-/// The base table that a column comes from, if it comes from one unchanged.
-pub fn source(mut logical: &Logical, mut id: ColId) -> Option<&Get> {
-    loop {
-        logical = match logical {
-            Logical::Get(get) => return get.position(id).map(|_| &**get),
-            Logical::Filter { input, .. }
-            | Logical::Project { input, .. }
-            | Logical::Window { input, .. }
-            | Logical::Sort { input, .. }
-            | Logical::Distinct { input, .. }
-            | Logical::Top { input, .. } => input,
-            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => left,
-            Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
-                side_of(left, right, id, source)
-            }
-            Logical::Aggregate { input, keys, .. } => {
-                let key = keys.iter().find(|key| key.output == id)?;
-                let Expr::Col(inner) = key.expr else { return None };
-                id = inner;
-                input
-            }
-            _ => return None,
-        };
-    }
-}
-
-/// The input that a column comes from: the right one's columns tell where they are few, else the search in it.
-fn side_of<'l, T>(
-    left: &'l Input,
-    right: &'l Input,
-    id: ColId,
-    search: impl Fn(&'l Logical, ColId) -> Option<T>,
-) -> &'l Input {
-    let in_right = match right.few_columns() {
-        Some(columns) => columns.contains(id),
-        None => stack::with_room(|| search(right, id)).is_some(),
-    };
-    if in_right { right } else { left }
 }
 
 /// Different values of a column by which a system view seeks, of all its rows, and these rows.

@@ -39,11 +39,8 @@ impl Parts {
             }
         }
         for pred in on {
-            let row_free = {
-                let mut columns = Vec::new();
-                pred.columns(&mut columns);
-                columns.is_empty()
-            };
+            let mut row_free = true;
+            pred.leaves(&mut |leaf| row_free &= !matches!(leaf, Expr::Col(_)));
             match kind {
                 _ if row_free => parts.on.push(pred),
                 JoinKind::Inner | JoinKind::Semi if left.has_all_of(&pred) => parts.left.push(pred),

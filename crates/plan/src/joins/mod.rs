@@ -16,10 +16,12 @@ use syntax::ast::CompareOp;
 use types::SqlError;
 
 mod conditions;
+mod levels;
 mod merge;
 mod plans;
 
 use conditions::{Equalities, Given, Parts};
+pub use levels::sorted_down;
 use merge::MergeKeys;
 pub use plans::apply_plan;
 use plans::{hash_plan, loop_plan};
@@ -77,7 +79,8 @@ impl Planner<'_, '_> {
     pub(super) fn join(&mut self, join: Join, preds: Vec<Pred>, wanted: &Context) -> Result<Plan, SqlError> {
         let Join { kind, left, right, on, hint } = join;
         let (left_ids, right_ids) = (left.columns(), right.columns());
-        let parts = Parts::split(kind, preds, on, &left_ids, &right_ids);
+        let mut parts = Parts::split(kind, preds, on, &left_ids, &right_ids);
+        let left = sorted_down(left, &mut parts.left, &|| self.binder.check_cancel())?;
         let cx = wanted.with(&parts.above).with(&parts.on);
         let side = |logical: Logical, preds: Vec<Pred>, ids: ColumnSet| {
             let rows = (estimate::rows(&logical) * estimate::kept(&preds, &logical)).max(1.0);

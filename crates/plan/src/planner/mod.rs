@@ -6,7 +6,7 @@ use crate::bind::Binder;
 use crate::columns::ColumnSet;
 use crate::decorrelate;
 use crate::input::Input;
-use crate::joins::{Join, apply_plan};
+use crate::joins::{Join, apply_plan, sorted_down};
 use crate::logical::{JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
 use crate::physical::{pred_slots, slots};
@@ -277,7 +277,8 @@ impl Planner<'_, '_> {
         cx: &Context,
     ) -> Result<Plan, SqlError> {
         let left_ids = left.columns();
-        let (below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| left_ids.has_all_of(p));
+        let (mut below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| left_ids.has_all_of(p));
+        let left = sorted_down(left, &mut below, &|| self.binder.check_cancel())?;
         let cx = cx.with(&above);
         let mut for_left = Context::default();
         for_left.needed.extend(cx.needed.iter().filter(|id| left_ids.contains(**id)));

@@ -7,11 +7,12 @@ use crate::logical::{Get, ViewScan};
 use crate::nodes::{Node, Plan};
 use crate::view_seek;
 use expr::{ColId, Pred};
+use std::sync::Arc;
 use storage::TableStore;
 use types::SqlError;
 
 impl Planner<'_, '_> {
-    pub(super) fn get(&mut self, get: Box<Get>, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+    pub(super) fn get(&mut self, get: Arc<Get>, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
         let (local, above): (Vec<_>, Vec<_>) =
             preds.into_iter().partition(|p| !p.has_subquery() || access_path::is_sought(&get, p));
         let store = TableStore::open(&get.db, &get.table)?;

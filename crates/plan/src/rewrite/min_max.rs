@@ -63,7 +63,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
 fn is_worth_it(input: &Logical, id: ColId) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
-    let table = Logical::Get(Box::new(get.clone()));
+    let table = Logical::Get(Arc::new(get.clone()));
     let kept = estimate::kept(&preds, &table);
     let worth = |index: &Arc<IndexDef>| {
         let range = fixed_before(get, &preds, index, at)?;

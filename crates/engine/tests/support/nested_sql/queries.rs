@@ -87,6 +87,16 @@ pub const RULES: &[Rule] = &[
         let tables = list(n, ",", |i| format!("s t{i}"));
         format!("SELECT 1 FROM {tables} WHERE 1 = 1{}", list(n, "", |i| format!(" AND t0.a = t{i}.a")))
     }),
+    rule("tables joined by comma and keys in order", |n| {
+        let tables = list(n, ",", |i| format!("s t{i}"));
+        let keys = list(n, "", |i| format!(" AND t0.a = t{i}.a AND t{i}.a < 9"));
+        format!("SELECT 1 FROM {tables} WHERE 1 = 1{keys} OPTION (FORCE ORDER)")
+    }),
+    rule("tables joined by comma and subqueries", |n| {
+        let tables = list(n, ",", |i| format!("s t{i}"));
+        let keys = list(n, "", |i| format!(" AND (SELECT COUNT(*) FROM t WHERE t.a = t{i}.a) < 9"));
+        format!("SELECT 1 FROM {tables} WHERE 1 = 1{keys}")
+    }),
     rule("JOIN", |n| format!("SELECT 1 FROM s{}", list(n, "", |i| format!(" JOIN s t{i} ON t{i}.a = s.a")))),
     rule("JOIN in a chain", |n| {
         let join = |i: usize| format!(" JOIN s t{} ON t{}.a = t{i}.a", i + 1, i + 1);

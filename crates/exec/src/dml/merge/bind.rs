@@ -191,7 +191,7 @@ fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::h
     check_names(&sources, &target)?;
     scope.visible = true;
     let conditions = binder.policy_conditions(&get)?;
-    let rows = Logical::Get(Box::new(get.clone())).filtered(conditions);
+    let rows = Logical::Get(Arc::new(get.clone())).filtered(conditions);
     Ok((Sides { sources, target, get, rows, through: None }, reading.table))
 }
 

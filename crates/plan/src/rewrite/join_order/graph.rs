@@ -17,7 +17,7 @@ use crate::access_path::{
 };
 use crate::columns::ColumnSet;
 use crate::estimate;
-use crate::logical::{Get, JoinKind, Logical};
+use crate::logical::{Get, Logical};
 use expr::{ColId, CompareExpr, Expr, Pred};
 use syntax::ast::CompareOp;
 
@@ -55,14 +55,6 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// Adds a condition to the last of the joins that it is, or to its own where it is none.
-    pub fn add_to_join(&mut self, pred: Pred) {
-        match &mut self.logical {
-            Logical::Join { kind: JoinKind::Inner, on, .. } => on.push(pred),
-            _ => self.own.push(pred),
-        }
-    }
-
     /// The base table that it is.
     pub fn table(&self) -> Option<&Get> {
         estimate::base(&self.logical)

@@ -4,6 +4,9 @@
 //! with the smallest cost is looked for ([`search`]), with orders of rows that are of use counted in ([`orders`]); the written
 //! order stays when it is as good.
 //!
+//! Of more relations than are searched, the others are joined to the first ones as they are written, each under the conditions that need
+//! no later one.
+//!
 //! Left alone: joins with a hint, OPTION (FORCE ORDER), outer and semi joins (they are relations to the joins around them).
 
 mod graph;
@@ -16,6 +19,7 @@ use crate::bind::Binder;
 use crate::estimate;
 use crate::input::Input;
 use crate::logical::{JoinHint, JoinKind, Logical};
+use crate::owners::Owners;
 use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
 use orders::{Orders, Wish};
@@ -73,78 +77,80 @@ fn has_hint(logical: &Logical) -> bool {
 #[derive(Default)]
 struct Parts {
     relations: Vec<Relation>,
+    /// The relations after the most that are searched: these are joined as they are written.
+    later: Vec<Later>,
+    /// Which relation a column is of, by its number; those of `later` follow the others.
+    owners: Owners,
     /// Conditions over several relations.
     conditions: Vec<Condition>,
     /// What stays above the joins: conditions with subqueries, of no relation, or not to be moved.
     above: Vec<Pred>,
-    /// The last relation is several that are joined as they are written.
-    more: bool,
+}
+
+/// A relation whose place is the written one.
+struct Later {
+    logical: Logical,
+    /// Conditions on it alone.
+    own: Vec<Pred>,
+    /// Conditions on it and on relations before it.
+    on: Vec<Pred>,
 }
 
 impl Parts {
     fn take(&mut self, logical: Logical, pass: &mut Pass<'_, '_>) {
-        stack::with_room(|| {
-            match logical {
-                Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
-                    self.take(left.into_inner(), pass);
-                    self.take(right.into_inner(), pass);
-                    on.into_iter().for_each(|pred| self.condition(pred, pass));
-                }
-                Logical::Filter { input, preds } if is_inner(&input) => {
-                    self.take(input.into_inner(), pass);
-                    preds.into_iter().for_each(|pred| self.condition(pred, pass));
-                }
-                // More than can be numbered: the rest is joined as it is written.
-                relation if self.relations.len() >= MOST_RELATIONS => {
-                    if let Some(last) = self.relations.last_mut() {
-                        last.offers.add(&relation.columns());
-                        let left = std::mem::replace(&mut last.logical, Logical::One);
-                        last.logical = joined(left, relation, Vec::new(), None);
-                        self.more = true;
-                    }
-                }
-                relation => {
-                    let logical = node(relation, None, pass);
-                    let offers = logical.columns();
-                    let rows = estimate::rows(&logical);
-                    self.relations.push(Relation { logical, offers, own: Vec::new(), rows });
-                }
+        stack::with_room(|| match logical {
+            Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
+                self.take(left.into_inner(), pass);
+                self.take(right.into_inner(), pass);
+                on.into_iter().for_each(|pred| self.condition(pred, pass));
             }
+            Logical::Filter { input, preds } if is_inner(&input) => {
+                self.take(input.into_inner(), pass);
+                preds.into_iter().for_each(|pred| self.condition(pred, pass));
+            }
+            relation => self.relation(node(relation, None, pass)),
         })
+    }
+
+    fn relation(&mut self, logical: Logical) {
+        let offers = logical.columns();
+        self.owners.add(&offers, self.relations.len() + self.later.len());
+        if self.relations.len() < MOST_RELATIONS {
+            let rows = estimate::rows(&logical);
+            self.relations.push(Relation { logical, offers, own: Vec::new(), rows });
+        } else {
+            self.later.push(Later { logical, own: Vec::new(), on: Vec::new() });
+        }
     }
 
     fn condition(&mut self, pred: Pred, pass: &Pass<'_, '_>) {
         if pass.is_over() {
             return self.above.push(pred);
         }
-        let mut columns = Vec::new();
-        pred.columns(&mut columns);
-        let uses: Vec<usize> = (0..self.relations.len())
-            .filter(|at| columns.iter().any(|id| self.relations[*at].offers.contains(*id)))
-            .collect();
+        let uses = self.owners.of(&pred);
         let with = |e: &Expr, value: &Expr| value.is_fixed() && !e.has_subquery() && !e.is_volatile();
         let fixed = |c: &CompareExpr| with(&c.left, &c.right) || with(&c.right, &c.left);
         let free = !pred.has_subquery() && !is_volatile(&pred);
-        let last = self.relations.len().saturating_sub(1);
-        if uses[..] == [last] && self.more && free {
-            // It is about what the joins since the last relation have brought.
-            self.relations[last].add_to_join(pred);
-        } else if let [one] = uses[..]
+        if let [one] = uses[..]
             && (free || matches!(&pred, Pred::Compare(c) if fixed(c)))
         {
-            self.relations[one].own.push(pred);
-        } else if uses.is_empty() || !free {
-            self.above.push(pred);
-        } else {
-            let uses = uses.into_iter().fold(0, |set: Set, at| set | only(at));
-            self.conditions.push(Condition { pred, uses });
+            match self.relations.get_mut(one) {
+                Some(relation) => relation.own.push(pred),
+                None => self.later[one - MOST_RELATIONS].own.push(pred),
+            }
+            return;
+        }
+        match uses.last() {
+            Some(last) if free && *last >= MOST_RELATIONS => self.later[last - MOST_RELATIONS].on.push(pred),
+            Some(_) if free => {
+                let uses = uses.into_iter().fold(0, |set: Set, at| set | only(at));
+                self.conditions.push(Condition { pred, uses });
+            }
+            _ => self.above.push(pred),
         }
     }
 
     fn joined(mut self, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
-        if let Some(last) = self.relations.last_mut().filter(|_| self.more) {
-            last.rows = estimate::rows(&last.logical);
-        }
         for relation in self.relations.iter_mut().filter(|_| !pass.is_over()) {
             relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
         }
@@ -167,7 +173,8 @@ impl Parts {
             graph.relations.iter_mut().map(|r| Some(built_relation(r))).collect();
         let result = built(&mut graph, &tree, &mut relations);
         debug_assert!(graph.others.is_empty(), "every condition belongs to a join");
-        result.filtered(self.above)
+        let with = |left, Later { logical, own, on }| joined(left, logical.filtered(own), on, None);
+        self.later.into_iter().fold(result, with).filtered(self.above)
     }
 }
 
