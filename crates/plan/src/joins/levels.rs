@@ -105,13 +105,13 @@ impl Chain {
             seen += 1;
             if seen % BETWEEN == 0 { check_cancel() } else { Ok(()) }
         };
-        let mut own: Vec<Vec<Pred>> = self.conditions.iter_mut().map(std::mem::take).collect();
+        let own: Vec<Vec<Pred>> = self.conditions.iter_mut().map(std::mem::take).collect();
         for pred in preds {
             asked()?;
             self.put(pred, 0, &barriers);
         }
-        for at in 0..self.levels.len() {
-            for pred in std::mem::take(&mut own[at]) {
+        for (at, own) in own.into_iter().enumerate().take(self.levels.len()) {
+            for pred in own {
                 asked()?;
                 match pred.is_false() {
                     // Without a row there is nothing to plan below it.
