@@ -42,6 +42,21 @@ fn looked_at(server: &Served) -> (Vec<(String, i64)>, i64, i64) {
     (clerks, sum, server.status_kb("VmRSS") as i64)
 }
 
+/// The clerks' sum comes near the resident memory: at once, or when the allocator has given back
+/// what statements left it a moment ago.
+fn near(server: &Served) {
+    let mut told = String::new();
+    for _ in 0..15 {
+        let (clerks, sum, resident) = looked_at(server);
+        if resident - sum < UNKNOWN_KB && sum - resident < UNTOUCHED_KB {
+            return;
+        }
+        told = format!("{resident} KB resident, {sum} KB told: {clerks:?}");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    panic!("{told}");
+}
+
 #[test]
 fn clerks_say_where_the_memory_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,10 +84,7 @@ fn clerks_say_where_the_memory_is() {
         }
         for _ in 0..4 {
             std::thread::sleep(std::time::Duration::from_millis(1500));
-            let (clerks, sum, resident) = looked_at(&server);
-            let told = format!("{resident} KB resident, {sum} KB told: {clerks:?}");
-            assert!(resident - sum < UNKNOWN_KB, "{told}");
-            assert!(sum - resident < UNTOUCHED_KB, "{told}");
+            near(&server);
         }
     });
     let (clerks, _, _) = looked_at(&server);
