@@ -363,7 +363,7 @@ pub fn compare_values(a: &Value, b: &Value, collation: Collation) -> Option<Orde
 }
 
 /// [`compare_values`] of values that may be large.
-#[inline]
+#[inline(always)]
 pub(crate) fn ordered(
     a: &Value,
     b: &Value,
@@ -372,10 +372,20 @@ pub(crate) fn ordered(
 ) -> Result<Option<Ordering>, SqlError> {
     match (a, b) {
         (Value::Str(a), Value::Str(b)) if a.len() >= LARGE && b.len() >= LARGE => {
-            collation.compare_or_stop(a, b, || rt.check_cancel()).map(Some)
+            order_of_large(a, b, collation, rt)
         }
         (a, b) => Ok(compare_values(a, b, collation)),
     }
+}
+
+#[cold]
+fn order_of_large(
+    a: &str,
+    b: &str,
+    collation: Collation,
+    rt: &dyn Env,
+) -> Result<Option<Ordering>, SqlError> {
+    collation.compare_or_stop(a, b, || rt.check_cancel()).map(Some)
 }
 
 /// SQL's order with NULL first.

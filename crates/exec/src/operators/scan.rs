@@ -261,7 +261,7 @@ impl Scan {
     }
 
     /// The next row of the batch, if it is there and the condition does not reject it.
-    #[inline]
+    #[inline(always)]
     fn next_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
         let i = self.at;
         self.at += 1;
