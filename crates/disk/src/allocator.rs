@@ -22,8 +22,8 @@ pub fn thread_holds() -> isize {
     HELD.get()
 }
 
-/// Bytes that the calling thread has allocated belong to what all threads share from now on, and may
-/// be freed by another one: they do not count as its own.
+/// Bytes that the calling thread has allocated belong to what all threads share from now on, and
+/// may be freed by another one: they do not count as its own.
 #[inline]
 pub fn hand_over(bytes: usize) {
     count((bytes as isize).wrapping_neg());

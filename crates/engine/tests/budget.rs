@@ -6,31 +6,15 @@
 
 extern crate ringwood_engine as engine;
 
+#[path = "support/limited.rs"]
+mod limited;
 #[path = "support/text.rs"]
 mod text;
 
-use engine::{Instance, InstanceOptions};
+use engine::Instance;
+use limited::{MB, open, say};
 use memory::Clerk;
-use sim::SimDisk;
 use std::sync::Arc;
-
-const MB: usize = 1 << 20;
-
-/// An instance that may hold so much.
-fn open(megabytes: usize) -> Arc<Instance> {
-    let options = InstanceOptions {
-        process_bytes: Some((megabytes * MB) as u64),
-        disk: Arc::new(SimDisk::new(1)),
-        ..InstanceOptions::new("/data")
-    };
-    Instance::open(options).expect("the instance opens")
-}
-
-fn say(instance: &Arc<Instance>, sql: &str) -> String {
-    let (mut session, mut out) = (instance.session().expect("a session"), text::Text::default());
-    session.execute(sql, &mut out);
-    out.out.trim().to_string()
-}
 
 /// What must hold when nothing runs: nobody holds memory of statements.
 fn all_is_back(instance: &Arc<Instance>, after: &str) {

@@ -1,5 +1,5 @@
-//! Statements that are told to stop at each of the questions that their compilation asks: it ends there with the error of a cancel,
-//! and asks more often the more there is to compile.
+//! Statements that are told to stop at each of the questions that their compilation asks: it ends
+//! there with the error of a cancel, and asks more often the more there is to compile.
 
 #![cfg(debug_assertions)]
 
@@ -18,8 +18,8 @@ use text::Bench;
 const CANCELLED: &str = "Msg 3617";
 /// Questions at which a statement is stopped: all of the first ones, then some.
 const ALL: u64 = 60;
-/// Questions that one may ask on its way out, for each time that its rule stands in it: what is rewritten asks at each node and
-/// leaves it as it is.
+/// Questions that one may ask on its way out, for each time that its rule stands in it: what is
+/// rewritten asks at each node and leaves it as it is.
 const MORE: u64 = 4;
 
 /// How often compiling a rule asks, which is stopped at each of its questions.
@@ -68,7 +68,8 @@ fn expressions_stop_wherever_they_ask() {
     all(nested_sql::EXPRESSIONS);
 }
 
-/// Compiles a text that has not been there, stopped at a question; what was said, and how often it has asked.
+/// Compiles a text that has not been there, stopped at a question; what was said, and how often it
+/// has asked.
 fn stopped(bench: &mut Bench, text: &str, at: Option<u64>) -> (String, u64) {
     asks::stop_at(at);
     let said = bench.run(&format!("{text} {}", at.unwrap_or(0)));
@@ -77,7 +78,8 @@ fn stopped(bench: &mut Bench, text: &str, at: Option<u64>) -> (String, u64) {
     (said, asked)
 }
 
-/// What a batch takes before its statements are bound, and after: its variables, its flow, its secrets, its shown plans.
+/// What a batch takes before its statements are bound, and after: its variables, its flow, its
+/// secrets, its shown plans.
 #[test]
 fn long_batches_stop_wherever_they_ask() {
     let mut bench = Bench::new();

@@ -204,7 +204,8 @@ fn lists_of_keys_and_sets_end() {
 fn a_subquery_is_shown_once_whatever_copies_of_it_there_are() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int NOT NULL)");
-    // NULLIF has two copies of its first value: shown with each, the innermost would be there 65,536 times.
+    // NULLIF has two copies of its first value: shown with each, the innermost would be there
+    // 65,536 times.
     let nested = (0..16).fold("a".to_owned(), |value, _| format!("(SELECT NULLIF({value}, 5) FROM t)"));
     bench.run("SET SHOWPLAN_TEXT ON");
     let shown = bench.run(&format!("SELECT {nested}"));
@@ -221,12 +222,14 @@ fn names_are_found_among_many_sources() {
     bench.fails(&format!("SELECT b FROM {tables}"), 209);
     bench.fails(&format!("SELECT t300.b FROM {tables}"), 4104);
     bench.fails(&format!("SELECT 1 FROM {tables}, s t150"), 1011);
-    // The columns of the sides that a FULL JOIN adds may be NULL, and only what is wanted is carried along.
+    // The columns of the sides that a FULL JOIN adds may be NULL, and only what is wanted is
+    // carried along.
     let joins: String = (1..200).map(|i| format!(" FULL JOIN s t{i} ON t{i}.a = t0.a + {i}")).collect();
     bench.check(&format!("SELECT COUNT(*), COUNT(t199.a), COUNT(t0.b) FROM s t0{joins}"), "200|1|1");
 }
 
-/// More tables than are searched for an order: each is joined under the conditions that it shares with those before it.
+/// More tables than are searched for an order: each is joined under the conditions that it shares
+/// with those before it.
 #[test]
 fn conditions_of_many_tables_are_tested_where_they_join() {
     let mut bench = Bench::new();
@@ -293,7 +296,8 @@ fn conditions_above_many_outer_joins_keep_their_meaning() {
     assert!(seen.len() > 2, "{seen:?}");
 }
 
-/// The table of a column is found however many joins lie between: each join of a chain has the same share of the pairs.
+/// The table of a column is found however many joins lie between: each join of a chain has the same
+/// share of the pairs.
 #[test]
 fn estimates_of_long_chains_know_their_tables() {
     let mut bench = Bench::new();

@@ -121,7 +121,8 @@ fn every_error_of_the_table_has_a_message() {
     assert!(missing.is_empty(), "no line in engine/src/messages/list.txt for {missing:?}");
 }
 
-/// What must be there after a power loss: all of a change or nothing of it, both at some of the moments.
+/// What must be there after a power loss: all of a change or nothing of it, both at some of the
+/// moments.
 fn all_or_none(prepare: &[&str], change: &str, question: &str, none: &str, all: &str) {
     let disk = SimDisk::new(71);
     let open = |disk: &SimDisk| text::try_open(disk, 64 << 20).expect("it opens");

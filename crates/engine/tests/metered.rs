@@ -4,18 +4,19 @@
 
 extern crate ringwood_engine as engine;
 
+#[path = "support/limited.rs"]
+mod limited;
 #[path = "support/text.rs"]
 mod text;
 
 use engine::{Instance, InstanceOptions, Session};
+use limited::{MB, run};
 use memory::Clerk;
 use std::path::Path;
 use std::sync::Arc;
 
 #[global_allocator]
 static ALLOCATOR: disk::CountingAllocator = disk::CountingAllocator;
-
-const MB: usize = 1 << 20;
 
 /// An instance on a real disk (a simulated one would be memory of the statement's thread), whose
 /// database d has a table of numbers.
@@ -24,7 +25,7 @@ fn open(folder: &Path, megabytes: usize) -> (Arc<Instance>, Session) {
         InstanceOptions { process_bytes: Some((megabytes * MB) as u64), ..InstanceOptions::new(folder) };
     let instance = Instance::open(options).expect("the instance opens");
     let mut session = instance.session().expect("a session");
-    let said = say(
+    let said = run(
         &mut session,
         "create database d on (name = d, filename = 'd.mdf', size = 64MB)
            log on (name = l, filename = 'd.ldf', size = 64MB)
@@ -32,7 +33,7 @@ fn open(folder: &Path, megabytes: usize) -> (Arc<Instance>, Session) {
     );
     assert_eq!(said, "");
     session.use_database("d").expect("it is there");
-    let said = say(
+    let said = run(
         &mut session,
         "set nocount on create table t (i int primary key, k int, s varchar(100))
          create table u (i int primary key, s varchar(200), index k (s))
@@ -42,12 +43,6 @@ fn open(folder: &Path, megabytes: usize) -> (Arc<Instance>, Session) {
     );
     assert_eq!(said, "");
     (instance, session)
-}
-
-fn say(session: &mut Session, sql: &str) -> String {
-    let mut out = text::Text::default();
-    session.execute(sql, &mut out);
-    out.out.trim().to_string()
 }
 
 /// Statements that allocate, hand on and free much more than they hold at their end.
@@ -77,7 +72,7 @@ fn long_statements_do_not_seem_to_hold_what_they_have_handed_on() {
     let (instance, mut session) = open(folder.path(), 256);
     for sql in LONG {
         let before = disk::thread_holds();
-        let said = say(&mut session, sql);
+        let said = run(&mut session, sql);
         assert!(!said.contains("Msg"), "{sql}\n{said}");
         // Plans and blocks of the log are counted where they are kept.
         let kept: usize =
@@ -102,9 +97,9 @@ fn what_nobody_charges_is_found_and_refused() {
             (0..rows).map(|i| format!("({i}, 'text number {i} which is not short')")).collect();
         format!("select count(*) from (values {}) x(a, b)", rows.join(","))
     };
-    assert_eq!(say(&mut session, &list(1000)), "1000");
-    let said = say(&mut session, &list(400_000));
+    assert_eq!(run(&mut session, &list(1000)), "1000");
+    let said = run(&mut session, &list(400_000));
     assert!(said.contains("Msg 701:"), "{}", said.chars().take(300).collect::<String>());
-    assert_eq!(say(&mut session, &list(1000)), "1000", "others find room afterwards");
+    assert_eq!(run(&mut session, &list(1000)), "1000", "others find room afterwards");
     assert_eq!(instance.memory().held(Clerk::QueryExecution), 0);
 }

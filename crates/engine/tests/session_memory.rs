@@ -3,37 +3,17 @@
 
 extern crate ringwood_engine as engine;
 
+#[path = "support/limited.rs"]
+mod limited;
 #[path = "support/text.rs"]
 mod text;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Instance, InstanceOptions, Session};
+use engine::Instance;
+use limited::{MB, open, run, say};
 use memory::Clerk;
-use sim::SimDisk;
-
-const MB: usize = 1 << 20;
-
-/// An instance that may hold so much.
-fn open(megabytes: usize) -> Arc<Instance> {
-    let options = InstanceOptions {
-        process_bytes: Some((megabytes * MB) as u64),
-        disk: Arc::new(SimDisk::new(1)),
-        ..InstanceOptions::new("/data")
-    };
-    Instance::open(options).expect("the instance opens")
-}
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut out = text::Text::default();
-    session.execute(sql, &mut out);
-    out.out.trim().to_string()
-}
-
-fn say(instance: &Arc<Instance>, sql: &str) -> String {
-    run(&mut instance.session().expect("a session"), sql)
-}
 
 /// What a clerk holds, once it is at most so much, or as it is after some seconds.
 fn held(instance: &Instance, clerk: Clerk, most: usize) -> usize {

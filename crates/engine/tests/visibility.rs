@@ -413,7 +413,7 @@ fn no_function_tells_of_what_nobody_may_know() {
     assert_eq!(world.ask("admin", "SELECT has_dbaccess('apart')"), "1");
 }
 
-/// Types, users and logins are known to whom has a right on them or on what includes them.
+/// Types, users and logins are known to those who have a right on them or on what includes them.
 #[test]
 fn types_and_principals_are_known_to_whom_they_concern() {
     let world = World::new();
@@ -484,7 +484,8 @@ fn databases_are_known_by_view_any_database() {
     assert!(world.ask("nobody", "EXEC sp_helpdb 'apart'").starts_with("Msg 15010"));
 }
 
-/// The text of a constraint or module is shown to whom may see definitions, not to whom may read.
+/// The text of a constraint or module is shown to those who may see definitions; the right to read is not
+/// enough.
 #[test]
 fn texts_are_shown_to_whom_may_see_definitions() {
     let world = World::new();

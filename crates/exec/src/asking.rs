@@ -1,11 +1,13 @@
-//! Whether a compilation, or the making of a plan that is shown, is to go on: each of their loops asks again and again.
+//! Whether a compilation, or the making of a plan that is shown, is to go on: each of their loops
+//! asks again and again.
 //! Guarantee: the first error is kept, and given by whoever asks after it.
 
 use std::cell::{Cell, RefCell};
 
 use types::SqlError;
 
-/// Says whether to go on: error 3617 when the session was told to stop, 701 when there is no memory.
+/// Says whether to go on: error 3617 when the session was told to stop, 701 when there is no
+/// memory.
 pub type GoOn<'a> = &'a dyn Fn() -> Result<(), SqlError>;
 
 /// Steps between two questions: each is a statement, a token, a variable or an operator.
@@ -52,7 +54,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Whether to go on, for those who stop without an error of their own; it is had by [`Asking::failed`].
+    /// Whether to go on, for those who stop without an error of their own; it is had by
+    /// [`Asking::failed`].
     pub fn wanted(&self) -> bool {
         match self.ask() {
             Ok(()) => true,

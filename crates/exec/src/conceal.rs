@@ -264,7 +264,8 @@ fn hide_within(
     Some(seen)
 }
 
-/// Whether a text is T-SQL, with one setting of QUOTED_IDENTIFIER or the other; none when that is not wanted any more.
+/// Whether a text is T-SQL, with one setting of QUOTED_IDENTIFIER or the other; none when that is
+/// not wanted any more.
 fn parses(text: &str, wanted: &dyn Fn() -> bool) -> Option<bool> {
     for quoted_identifier in [true, false] {
         let settings = ParseSettings { quoted_identifier, ..ParseSettings::default() };

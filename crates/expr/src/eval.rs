@@ -8,7 +8,7 @@ use crate::large::{Held, LARGE, check_length, is_conversion};
 use crate::{BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, Manner, Pred, RoutineCall};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use types::convert::How;
+use types::convert::ConvertOptions;
 use types::look::GO_ON;
 use types::ops::{self, BinaryOp as ArithOp};
 use types::{CodePage, Collation, DataType, Decimal, Dialect, Look, SqlError, Value};
@@ -249,7 +249,7 @@ impl ConvertExpr {
     #[inline]
     fn convert(&self, value: &Value, dialect: Dialect, look: Look<'_>) -> Result<Value, SqlError> {
         let page = self.collation.code_page();
-        let how = How { style: self.style, mode: self.mode, dialect, page, look };
+        let how = ConvertOptions { style: self.style, mode: self.mode, dialect, page, look };
         types::convert_by(value, self.from, self.to, &how)
     }
 

@@ -1,5 +1,5 @@
-//! Whether two expressions are written the same way, as GROUP BY's keys and the expressions over them are compared; and an index
-//! that finds those that are among thousands.
+//! Whether two expressions are written the same way, as GROUP BY's keys and the expressions over
+//! them are compared; and an index that finds those that are among thousands.
 //! Guarantee: expressions that are written the same way have the same shape.
 
 use std::collections::HashMap;
@@ -7,7 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use syntax::ast::{self, ExprKind, Literal};
 
-/// Levels of an expression that its shape is made of: what it takes does not grow with the expression.
+/// Levels of an expression that its shape is made of: what it takes does not grow with the
+/// expression.
 const LEVELS: usize = 4;
 /// Parts of one level that its shape is made of.
 const PARTS: usize = 4;
@@ -24,7 +25,8 @@ impl SyntaxIndex {
         self.places.entry(shape(e)).or_default().push(place);
     }
 
-    /// Places, in the order in which they were added, where an expression may be that is written the same way.
+    /// Places, in the order in which they were added, where an expression may be that is written
+    /// the same way.
     pub fn candidates(&self, e: &ast::Expr) -> &[usize] {
         match self.places.is_empty() {
             true => &[],

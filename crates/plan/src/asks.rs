@@ -1,5 +1,6 @@
-//! Counts, in builds with debug assertions, how often a compilation asks whether it is to go on, and ends it at a chosen question: so
-//! tests see that every loop asks, and that wherever a cancel is noticed the compilation ends.
+//! Counts, in builds with debug assertions, how often a compilation asks whether it is to go on,
+//! and ends it at a chosen question: so tests see that every loop asks, and that wherever a cancel
+//! is noticed the compilation ends.
 
 use std::cell::Cell;
 
@@ -8,7 +9,8 @@ thread_local! {
     static STOP_AT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
-/// Compilations on this thread are told to stop from the `at`-th question on, counted from now; never without one.
+/// Compilations on this thread are told to stop from the `at`-th question on, counted from now;
+/// never without one.
 pub fn stop_at(at: Option<u64>) {
     ASKED.set(0);
     STOP_AT.set(at.unwrap_or(u64::MAX));

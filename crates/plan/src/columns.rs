@@ -1,6 +1,8 @@
-//! Sets of columns, as spans of their ids. Ids are given in the order in which a statement is bound, so that the columns of tables that
-//! are joined lie side by side: the set of a join of thousands of tables is a few spans.
-//! Guarantees: spans are in order and do not touch; asking for a column costs the logarithm of their number.
+//! Sets of columns, as spans of their ids. Ids are given in the order in which a statement is
+//! bound, so that the columns of tables that are joined lie side by side: the set of a join of
+//! thousands of tables is a few spans.
+//! Guarantees: spans are in order and do not touch; asking for a column costs the logarithm of
+//! their number.
 
 use expr::{ColId, Expr, Pred};
 use smallvec::SmallVec;

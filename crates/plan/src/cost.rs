@@ -49,7 +49,8 @@ pub fn of(plan: &Plan) -> Cost {
     stack::with_room(|| over(plan, |input| of(input).total))
 }
 
-/// What a plan costs whose inputs cost in total what they are asked for, in the order of [`Plan::inputs`].
+/// What a plan costs whose inputs cost in total what they are asked for, in the order of
+/// [`Plan::inputs`].
 pub fn over(plan: &Plan, mut total: impl FnMut(&Plan) -> f64) -> Cost {
     let (own, below) = match &plan.node {
         Node::One | Node::Values(_) | Node::Work { .. } => (plan.rows * GIVEN, 0.0),

@@ -1,8 +1,10 @@
-//! The input of a node of the logical plan, with what has been worked out of it: its rows and its columns.
+//! The input of a node of the logical plan, with what has been worked out of it: its rows and its
+//! columns.
 //!
-//! The planner asks for both at each level on its way down. Worked out anew each time, a chain of a thousand joins would take a million
-//! steps; so each input remembers them.
-//! Guarantees: what is remembered is that of the node as it is: whoever may change the node makes the input forget.
+//! The planner asks for both at each level on its way down. Computed again each time, a chain of a
+//! thousand joins would take a million steps; so each input remembers them.
+//! Guarantees: what is remembered is that of the node as it is: whoever may change the node makes
+//! the input forget.
 
 use crate::columns::{ColumnSet, Span};
 use crate::logical::Logical;
@@ -12,8 +14,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
-/// Spans of a set that is remembered. Sets of more belong to plans whose sources hide columns; remembered at each of its levels, they
-/// would take memory that grows with the square of the plan.
+/// Spans of a set that is remembered. Sets of more belong to plans whose sources hide columns;
+/// remembered at each of its levels, they would take memory that grows with the square of the plan.
 const MOST_SPANS: usize = 32;
 
 /// A node below another one.
@@ -62,7 +64,7 @@ impl Input {
     /// The columns that it offers, if they are remembered.
     pub fn few_columns(&self) -> Option<&ColumnSet> {
         let known = self.facts.columns.get_or_init(|| {
-            let mut offers = Offers { spans: Vec::new(), few: true };
+            let mut offers = GatheredColumns { spans: Vec::new(), few: true };
             self.node.offers(&mut offers);
             let set = offers.few.then(|| ColumnSet::of(offers.spans))?;
             (set.spans().len() <= MOST_SPANS).then_some(set)
@@ -72,13 +74,13 @@ impl Input {
 }
 
 /// Columns of nodes while they are gathered.
-pub struct Offers {
+pub struct GatheredColumns {
     spans: Vec<Span>,
     /// Only small sets are wanted, and so far it is one.
     few: bool,
 }
 
-impl Offers {
+impl GatheredColumns {
     /// Adds columns.
     pub fn add(&mut self, first: expr::ColId, end: expr::ColId) {
         self.spans.push((first, end));
@@ -97,7 +99,7 @@ impl Offers {
 impl Logical {
     /// The columns that the node offers to what is above it.
     pub fn columns(&self) -> ColumnSet {
-        let mut offers = Offers { spans: Vec::new(), few: false };
+        let mut offers = GatheredColumns { spans: Vec::new(), few: false };
         self.offers(&mut offers);
         ColumnSet::of(offers.spans)
     }

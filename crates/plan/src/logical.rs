@@ -1,7 +1,7 @@
 //! The logical plan: what a query means, without how. Columns are statement-wide ids.
 
 use super::hints::{Hints, RowLocks};
-use super::input::{Input, Offers};
+use super::input::{GatheredColumns, Input};
 use crate::bind::scope::ScopeColumn;
 use crate::view::ViewDef;
 use catalog::Db;
@@ -378,8 +378,9 @@ pub struct CteDef {
 
 impl Logical {
     /// Gathers the columns that the node offers to what is above it.
-    pub fn offers(&self, out: &mut Offers) {
-        let listed = |out: &mut Offers, ids: &[ColId]| ids.iter().for_each(|id| out.add(*id, id + 1));
+    pub fn offers(&self, out: &mut GatheredColumns) {
+        let listed =
+            |out: &mut GatheredColumns, ids: &[ColId]| ids.iter().for_each(|id| out.add(*id, id + 1));
         stack::with_room(|| match self {
             Logical::One => {}
             Logical::Get(get) => out.add(get.first, get.locator() + 1),

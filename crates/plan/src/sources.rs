@@ -1,5 +1,6 @@
 //! Which base table a column comes from.
-//! Guarantee: in a chain of any number of nodes the answer costs some hundred steps: beyond, inputs remember the tables below them.
+//! Guarantee: in a chain of any number of nodes the answer costs some hundred steps: beyond, inputs
+//! remember the tables below them.
 
 use crate::input::Input;
 use crate::logical::{Get, JoinKind, Logical};
@@ -48,7 +49,8 @@ fn source_of(mut logical: &Logical, mut id: ColId) -> Option<&Arc<Get>> {
     None
 }
 
-/// The input that a column comes from: the right one's columns tell where they are few, else the search in it.
+/// The input that a column comes from: the right one's columns tell where they are few, else the
+/// search in it.
 pub fn side_of<'l, T>(
     left: &'l Input,
     right: &'l Input,
@@ -65,7 +67,8 @@ pub fn side_of<'l, T>(
 /// The base tables whose columns come through a node unchanged.
 #[derive(Debug)]
 pub struct Tables {
-    /// The first and the end of a table's columns, or of one that has been given another number, in order.
+    /// The first and the end of a table's columns, or of one that has been given another number, in
+    /// order.
     spans: Vec<(ColId, ColId, Arc<Get>)>,
 }
 

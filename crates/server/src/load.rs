@@ -1,6 +1,7 @@
 //! Bulk loads: rows that a client sends after INSERT BULK, in pieces, while they are loaded.
-//! Guarantees: no more than some pieces and one row are in memory, and a large row is charged; a load that fails reads what the client still sends
-//! before it answers, because clients read no answer earlier.
+//! Guarantees: no more than some pieces and one row are in memory, and a large row is charged; a
+//! load that fails reads what the client still sends before it answers, because clients read no
+//! answer earlier.
 
 use engine::{BulkRows, SqlError, Value};
 use memory::{Clerk, Reservation};

@@ -1,6 +1,7 @@
 //! The requests of a client that has logged in: batches, calls, transaction requests, attentions.
-//! Guarantees: each request is answered by one message, an attention by one more; a request that cannot be understood, or for
-//! which there is no memory, is an error of that request, and ends the connection only where what follows it cannot be found.
+//! Guarantees: each request is answered by one message, an attention by one more; a request that
+//! cannot be understood, or for which there is no memory, is an error of that request, and ends the
+//! connection only where what follows it cannot be found.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! One connection's bytes: the socket, TLS in its three forms, and messages. Nothing here blocks.
 //! Guarantees: between messages it keeps no buffers; bytes that came with a message are kept for the next call; what a
-//! client may send before its login is bounded; what is held of messages is charged, before the login too, and a
-//! message that finds no memory is read to its end and handed over as refused.
+//! client may send before its login is bounded; what is held of messages is charged, before the
+//! login too, and a message that finds no memory is read to its end and handed over as refused.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};

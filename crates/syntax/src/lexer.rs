@@ -145,8 +145,8 @@ pub fn tokenize_with(text: &str, settings: ParseSettings) -> Tokens {
     }
 }
 
-/// As [`tokenize_with`], as long as `wanted` says so, which is asked once for some thousand tokens; none when the tokens are not wanted
-/// any more.
+/// As [`tokenize_with`], as long as `wanted` says so, which is asked once for some thousand tokens;
+/// none when the tokens are not wanted any more.
 #[must_use]
 pub fn tokenize_while(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> bool) -> Option<Tokens> {
     let only_parsed = settings.parse_only;

@@ -49,8 +49,8 @@ pub fn parse_with(text: &str, settings: ParseSettings) -> Result<Parsed, SyntaxE
     }
 }
 
-/// Parses one batch as [`parse_with`] does, as long as `wanted` says so: it is asked again and again, at least once for some thousand
-/// bytes of text.
+/// Parses one batch as [`parse_with`] does, as long as `wanted` says so: it is asked again and
+/// again, at least once for some thousand bytes of text.
 ///
 /// # Errors
 /// As [`parse`]; the caller does not want the statements any more.

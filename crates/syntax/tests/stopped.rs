@@ -1,10 +1,11 @@
-//! A text that nobody wants any more is not read to its end: who reads it asks again and again, while it makes tokens and while it
-//! makes statements of them.
+//! A text that nobody wants any more is not read to its end: who reads it asks again and again,
+//! while it makes tokens and while it makes statements of them.
 
 use ringwood_syntax::{ParseError, ParseSettings, parse_while};
 use std::cell::Cell;
 
-/// Reads a text until the question with this number is answered by no; how many were asked, and what came of it.
+/// Reads a text until the question with this number is answered by no; how many were asked, and
+/// what came of it.
 fn asked(text: &str, stop_at: usize) -> (usize, Option<ParseError>) {
     let asked = Cell::new(0);
     let wanted = || {

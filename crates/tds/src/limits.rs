@@ -1,6 +1,6 @@
 //! Bounds on what a decoded request may take. Guarantees: decoding charges before it keeps anything whose number the
-//! other side chose, so memory stays within [`Limits::memory`] plus the message's own bytes; where somebody grants the
-//! memory ([`Grant`]) no more than a step is in use that was not granted.
+//! other side chose, so memory stays within [`Limits::memory`] plus the message's own bytes; where
+//! somebody grants the memory ([`Grant`]) no more than a step is in use that was not granted.
 
 use crate::error::TdsError;
 
@@ -59,7 +59,8 @@ impl<'g> Budget<'g> {
         self.grant = Some(grant);
     }
 
-    /// Takes bytes off; `TooLarge` when there are not so many, `OutOfMemory` when they are not granted.
+    /// Takes bytes off; `TooLarge` when there are not so many, `OutOfMemory` when they are not
+    /// granted.
     pub fn charge(&mut self, bytes: usize) -> Result<(), TdsError> {
         match self.left.checked_sub(bytes) {
             Some(left) => {

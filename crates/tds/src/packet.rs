@@ -1,5 +1,6 @@
 //! Packets: the eight-byte header and the messages that they carry. Guarantees: a reader keeps at most its limit of
-//! payload, nothing of a message that is refused, and nothing between messages; a writer's packets are full except the last, and only the last says so.
+//! payload, nothing of a message that is refused, and nothing between messages; a writer's packets
+//! are full except the last, and only the last says so.
 
 use crate::error::TdsError;
 
@@ -189,15 +190,15 @@ impl MessageReader {
         self.current.as_ref().map_or(0, |current| current.payload.len())
     }
 
-    /// Changes the limit of a message: a login needs less than a request. From now on larger messages are refused,
-    /// and the stream goes on behind them.
+    /// Changes the limit of a message: a login needs less than a request. From now on larger
+    /// messages are refused, and the stream goes on behind them.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
         self.reads_on = true;
     }
 
-    /// Lets go of the message that is not complete: what is still to come of it is read and not kept, and its event
-    /// says so.
+    /// Lets go of the message that is not complete: what is still to come of it is read and not
+    /// kept, and its event says so.
     pub fn refuse(&mut self) {
         if let Some(current) = &mut self.current {
             current.refused = true;

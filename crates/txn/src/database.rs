@@ -321,8 +321,8 @@ impl Database {
         &self.counters
     }
 
-    /// Memory of what is known of units, of pages with ghosts and of work after commits: about. The account of memory
-    /// asks, wherever its caller may be.
+    /// Memory of what is known of units, of pages with ghosts and of work after commits: about. The
+    /// account of memory asks, wherever its caller may be.
     pub fn bookkeeping_memory(&self) -> usize {
         const OPEN_UNIT: usize = 64;
         self.store.unit_memory()

@@ -90,7 +90,7 @@ pub fn convert_in(
 
 /// How a value is converted.
 #[derive(Clone, Copy)]
-pub struct How<'l> {
+pub struct ConvertOptions<'l> {
     /// CONVERT's; 0 is the default of every type.
     pub style: i32,
     pub mode: Mode,
@@ -102,15 +102,15 @@ pub struct How<'l> {
     pub look: Look<'l>,
 }
 
-impl How<'static> {
+impl ConvertOptions<'static> {
     /// A conversion that nobody stops.
-    pub fn new(style: i32, mode: Mode) -> How<'static> {
-        How { style, mode, dialect: Dialect::DEFAULT, page: CodePage::Latin, look: GO_ON }
+    pub fn new(style: i32, mode: Mode) -> ConvertOptions<'static> {
+        ConvertOptions { style, mode, dialect: Dialect::DEFAULT, page: CodePage::Latin, look: GO_ON }
     }
 }
 
-/// [`convert_by`], which nobody stops: `style` is CONVERT's, the dialect says how dates are read and written, the page which bytes char
-/// and varchar have.
+/// [`convert_by`], which nobody stops: `style` is CONVERT's, the dialect says how dates are read
+/// and written, the page which bytes char and varchar have.
 ///
 /// # Errors
 /// Those of [`convert_by`].
@@ -123,16 +123,21 @@ pub fn convert_with(
     dialect: Dialect,
     page: CodePage,
 ) -> Result<Value, SqlError> {
-    convert_by(value, from, to, &How { style, mode, dialect, page, look: GO_ON })
+    convert_by(value, from, to, &ConvertOptions { style, mode, dialect, page, look: GO_ON })
 }
 
 /// Converts a value of type `from` to type `to`.
 ///
-/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such value; 220, 232,
-/// 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does not exist; 2628 a string too
-/// long for a column (see [`fitting_part`]); that of `look`.
-pub fn convert_by(value: &Value, from: DataType, to: DataType, how: &How<'_>) -> Result<Value, SqlError> {
-    let How { style, mode, dialect, page, look } = *how;
+/// Errors: 206, 257, 529 no such conversion; 245, 8114, 235, 241, 295, 8169 text that is no such
+/// value; 220, 232, 234, 242, 244, 248, 8115, 8170 a value that does not fit; 281 a style that does
+/// not exist; 2628 a string too long for a column (see [`fitting_part`]); that of `look`.
+pub fn convert_by(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    how: &ConvertOptions<'_>,
+) -> Result<Value, SqlError> {
+    let ConvertOptions { style, mode, dialect, page, look } = *how;
     if value.is_null() {
         return Ok(Value::Null);
     }
@@ -147,11 +152,11 @@ pub fn convert_by(value: &Value, from: DataType, to: DataType, how: &How<'_>) ->
     {
         // Its bytes are those of its own code page.
         let page = if to.is_binary() { variant.collation().code_page() } else { page };
-        let how = How { mode: Mode::Explicit, page, ..*how };
+        let how = ConvertOptions { mode: Mode::Explicit, page, ..*how };
         return convert_by(variant.value(), variant.ty(), to, &how);
     }
     if from == DataType::SqlVariant && to != DataType::SqlVariant {
-        return convert_by(value, value.natural_type(), to, &How { mode: Mode::Explicit, ..*how });
+        return convert_by(value, value.natural_type(), to, &ConvertOptions { mode: Mode::Explicit, ..*how });
     }
     check_conversion(from, to, mode)?;
     if from == DataType::Xml || to == DataType::Xml {

@@ -5,7 +5,7 @@ use compact_str::CompactString;
 use xml::{Source, Whitespace};
 
 use crate::codepage;
-use crate::convert::{How, Mode, fit_bytes, fit_string_looking, text_of_utf16};
+use crate::convert::{ConvertOptions, Mode, fit_bytes, fit_string_looking, text_of_utf16};
 use crate::datatype::DataType;
 use crate::error::SqlError;
 use crate::look::{Look, pieces};
@@ -18,7 +18,12 @@ const KEEP_SPACE: i32 = 1;
 const SUBSET: i32 = 2;
 
 /// A conversion with xml on one side at least.
-pub(crate) fn convert(value: &Value, from: DataType, to: DataType, how: &How<'_>) -> Result<Value, SqlError> {
+pub(crate) fn convert(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    how: &ConvertOptions<'_>,
+) -> Result<Value, SqlError> {
     match value {
         Value::Str(text) if from == DataType::Xml => from_xml(text, to, how),
         Value::Str(text) => {
@@ -30,7 +35,7 @@ pub(crate) fn convert(value: &Value, from: DataType, to: DataType, how: &How<'_>
     }
 }
 
-fn from_xml(text: &CompactString, to: DataType, how: &How<'_>) -> Result<Value, SqlError> {
+fn from_xml(text: &CompactString, to: DataType, how: &ConvertOptions<'_>) -> Result<Value, SqlError> {
     if to == DataType::Xml {
         return Ok(Value::Str(text.clone()));
     }
@@ -53,7 +58,7 @@ fn from_xml(text: &CompactString, to: DataType, how: &How<'_>) -> Result<Value, 
     fit_string_looking(text.clone(), to, Mode::Explicit, how.page, how.look)
 }
 
-fn to_xml(text: &str, source: Source, how: &How<'_>) -> Result<Value, SqlError> {
+fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value, SqlError> {
     let style = how.style;
     if !(0..=3).contains(&style) {
         return Err(SqlError::bad_style(style, DataType::Xml));

@@ -32,7 +32,7 @@ mod variantcell;
 
 pub use codepage::CodePage;
 pub use collation::Collation;
-pub use convert::{How, Mode, convert, convert_by, convert_in, convert_with};
+pub use convert::{ConvertOptions, Mode, convert, convert_by, convert_in, convert_with};
 pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
 pub use decimal::Decimal;
 pub use display::format_value;

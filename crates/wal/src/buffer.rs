@@ -185,6 +185,17 @@ impl BlockCache {
     }
 }
 
+/// Copies that are left go with the cache.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        for stored in self.blocks.values() {
+            if let Stored::Bytes(copy) = stored {
+                disk::take_over(copy.len());
+            }
+        }
+    }
+}
+
 impl Inner {
     fn add(&mut self, key: u64, bytes: usize, stored: Stored) {
         if let Stored::Bytes(copy) = &stored {

@@ -7,7 +7,7 @@ use crate::pace::Pace;
 use crate::path::Expr;
 use crate::query::{External, Parser};
 use crate::tree::{Document, Kind, NodeRef};
-use crate::write::{Edits, Inserted, Spot};
+use crate::write::{Edits, InsertPosition, Inserted};
 
 /// Where new nodes go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,10 +181,10 @@ fn insert<'r>(
         return Err(QueryError::new(2249, "The node is either not an element or it is a document node"));
     }
     let spot = match place {
-        Place::First => Spot::First(target.node),
-        Place::Last => Spot::Last(target.node),
-        Place::Before => Spot::Before(target.node),
-        Place::After => Spot::After(target.node),
+        Place::First => InsertPosition::First(target.node),
+        Place::Last => InsertPosition::Last(target.node),
+        Place::Before => InsertPosition::Before(target.node),
+        Place::After => InsertPosition::After(target.node),
     };
     let (mut list, mut attributes) = (Vec::new(), Vec::new());
     for item in items {

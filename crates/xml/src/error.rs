@@ -3,7 +3,8 @@
 use crate::build::BuildError;
 use crate::pace::Stopped;
 
-/// The number of the error of work that was told to stop. [`crate::watched`] gives the reason in its place.
+/// The number of the error of work that was told to stop. [`crate::watched`] gives the reason in
+/// its place.
 const STOPPED: i32 = 3617;
 
 /// The text of 6365.

@@ -184,7 +184,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Puts a part of the text as it is written; the ends of lines become one character where `lines` says so.
+    /// Puts a part of the text as it is written; the ends of lines become one character where
+    /// `lines` says so.
     fn put_raw(&mut self, raw: &[u8], start: usize, lines: bool) -> Result<(), ReadError> {
         // A text's parts are texts: it is cut at signs of ASCII.
         let raw = std::str::from_utf8(raw).unwrap_or_default();
@@ -328,7 +329,8 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The attributes of a tag as they are written, their values resolved; what declares namespaces is declared.
+    /// The attributes of a tag as they are written, their values resolved; what declares namespaces
+    /// is declared.
     fn written_attributes<'a>(
         &mut self,
         tag: &'a BytesStart<'_>,

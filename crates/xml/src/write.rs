@@ -65,7 +65,7 @@ fn push_name(name: &Name, out: &mut String) {
 
 /// Where nodes are put in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Spot {
+pub(crate) enum InsertPosition {
     First(u32),
     Last(u32),
     Before(u32),
@@ -86,7 +86,7 @@ pub(crate) struct Edits<'e> {
     pub gone: HashSet<NodeRef>,
     /// The value of a node or attribute.
     pub replaced: Option<(NodeRef, String)>,
-    pub inserted: Option<(Spot, Vec<Inserted<'e>>)>,
+    pub inserted: Option<(InsertPosition, Vec<Inserted<'e>>)>,
     /// Attributes for an element.
     pub attributes: Option<(u32, Vec<(&'e Document, NodeRef)>)>,
 }
@@ -106,7 +106,9 @@ impl Edits<'_> {
 
     fn puts_into(&self, id: u32) -> bool {
         match &self.inserted {
-            Some((Spot::First(at) | Spot::Last(at), list)) => *at == id && !list.is_empty(),
+            Some((InsertPosition::First(at) | InsertPosition::Last(at), list)) => {
+                *at == id && !list.is_empty()
+            }
             // Beside one of its children: there is one.
             _ => false,
         }
@@ -206,7 +208,7 @@ impl<'p> Writer<'p> {
     }
 
     /// Puts in what comes at a spot.
-    fn put_in(&mut self, spot: Spot, edits: &Edits<'_>) -> Result<(), Stopped> {
+    fn put_in(&mut self, spot: InsertPosition, edits: &Edits<'_>) -> Result<(), Stopped> {
         let Some((at, list)) = &edits.inserted else { return Ok(()) };
         if *at != spot {
             return Ok(());
@@ -227,9 +229,9 @@ impl<'p> Writer<'p> {
         loop {
             // What ends here.
             while let Some(last) = open.pop_if(|last| last.end <= at) {
-                self.put_in(Spot::Last(last.id), edits)?;
+                self.put_in(InsertPosition::Last(last.id), edits)?;
                 self.end_tag(document, &last);
-                self.put_in(Spot::After(last.id), edits)?;
+                self.put_in(InsertPosition::After(last.id), edits)?;
             }
             if at >= end {
                 return Ok(());
@@ -240,7 +242,7 @@ impl<'p> Writer<'p> {
                 at = node.end.max(at + 1);
                 continue;
             }
-            self.put_in(Spot::Before(at), edits)?;
+            self.put_in(InsertPosition::Before(at), edits)?;
             match node.kind() {
                 Kind::Root | Kind::Element => {
                     let spaces = self.spaces.mark();
@@ -249,18 +251,18 @@ impl<'p> Writer<'p> {
                         if !self.has_content(document, at, edits)? {
                             self.out.push_str("/>");
                             self.spaces.back_to(spaces);
-                            self.put_in(Spot::After(at), edits)?;
+                            self.put_in(InsertPosition::After(at), edits)?;
                             at = node.end.max(at + 1);
                             continue;
                         }
                         self.out.push('>');
                     }
-                    self.put_in(Spot::First(at), edits)?;
+                    self.put_in(InsertPosition::First(at), edits)?;
                     open.push(Open { id: at, end: node.end, spaces });
                 }
                 _ => {
                     self.leaf(document, at, edits)?;
-                    self.put_in(Spot::After(at), edits)?;
+                    self.put_in(InsertPosition::After(at), edits)?;
                 }
             }
             at += 1;

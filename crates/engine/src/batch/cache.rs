@@ -190,7 +190,8 @@ pub struct BatchCache {
     account: Arc<MemoryAccount>,
 }
 
-/// Error 3617 when the session was told to stop. What is compiled between requests, no cancel is meant for.
+/// Error 3617 when the session was told to stop. What is compiled between requests, no cancel is
+/// meant for.
 pub(crate) fn go_on(core: &SessionCore) -> Result<(), SqlError> {
     #[cfg(debug_assertions)]
     if plan::asks::ask() {

@@ -1,6 +1,7 @@
 //! Finds variables that are used before they are declared, before anything of the batch runs, as SQL Server does.
 //! It looks at tokens: the scope of a variable is the rest of the batch from its DECLARE on, whatever the blocks.
-//! Guarantee: the time is that of the text (but for the logarithm of the number of modules and calls in it).
+//! Guarantee: the time is that of the text (but for the logarithm of the number of modules and
+//! calls in it).
 
 use std::collections::{HashMap, HashSet};
 

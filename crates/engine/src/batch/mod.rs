@@ -266,8 +266,8 @@ impl Compiled {
     /// Parses a text and flattens it. `params` are the variables that exist before it starts, `settings` what holds where
     /// it begins.
     ///
-    /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables, labels, types; those of `go_on`,
-    /// which is asked again and again.
+    /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables,
+    /// labels, types; those of `go_on`, which is asked again and again.
     pub fn new(
         text: &str,
         params: &[BatchParam],

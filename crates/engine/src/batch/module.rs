@@ -58,7 +58,8 @@ pub struct ModuleCode {
 /// Compiles a module.
 ///
 /// # Errors
-/// What SQL Server finds when a module is made: undeclared variables, labels, types, defaults that are no constants; 3617; 701.
+/// What SQL Server finds when a module is made: undeclared variables, labels, types, defaults that
+/// are no constants; 3617; 701.
 pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlError> {
     let go_on: GoOn<'_> = &|| super::cache::go_on(core);
     let params = params_of(module, catalog)?;

@@ -117,7 +117,8 @@ impl Program {
     /// Flattens parsed statements. `vars` holds parameters that exist already.
     ///
     /// Errors: 134 a variable declared twice, 133 GOTO to no label, 1026 GOTO into TRY or CATCH, 132 a label twice, 135 and
-    /// 136 BREAK and CONTINUE outside a loop, errors of types, and those of `go_on`, which is asked again and again.
+    /// 136 BREAK and CONTINUE outside a loop, errors of types, and those of `go_on`, which is asked
+    /// again and again.
     pub fn build(
         stmts: Vec<Stmt>,
         vars: VarScope,

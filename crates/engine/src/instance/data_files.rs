@@ -71,8 +71,9 @@ impl Instance {
         }
     }
 
-    /// tempdb begins empty: its files and the run files of sorts go before it is rebuilt. Returns where it goes; `None`: to the
-    /// usual place, because it had none or because what is there is not this instance's.
+    /// tempdb begins empty: its files and the run files of sorts go before it is rebuilt. Returns
+    /// where it goes; `None`: to the usual place, because it had none or because what is there is
+    /// not this instance's.
     pub(super) fn forget_tempdb(&self, entry: Option<DbEntry>, others: &[DbEntry]) -> Option<DbEntry> {
         let Some(entry) = entry.filter(|_| !self.is_read_only()) else {
             self.remove_stray_tempdb(others);

@@ -156,7 +156,8 @@ fn check_free_name(instance: &Instance, name: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Attaches a database. Returns the log that was rebuilt; the error, and the reason that goes before it.
+/// Attaches a database. Returns the log that was rebuilt; the error, and the reason that goes
+/// before it.
 pub(crate) fn attach(
     instance: &Arc<Instance>,
     what: &Attach<'_>,

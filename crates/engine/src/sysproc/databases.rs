@@ -128,7 +128,8 @@ pub fn who(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// EXEC sp_configure [name]: the options with their values. They are set when the program is started.
+/// EXEC sp_configure [name]: the options with their values. They are set when the program is
+/// started.
 pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if call.arg(1, "@configvalue").is_some() {
         return Err(errors::not_supported("sp_configure with a value"));

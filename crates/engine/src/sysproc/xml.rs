@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::types::convert::{How, Mode, convert_by};
+use ::types::convert::{ConvertOptions, Mode, convert_by};
 use ::types::{DataType, Len, SqlError, Value};
 
 use super::Call;
@@ -35,7 +35,7 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let text = given.text(1).unwrap_or("<root/>");
     // As SQL Server does, an encoding in the declaration is passed over.
     let look = || call.core.check_cancel();
-    let how = How { look: &look, ..How::new(0, Mode::Explicit) };
+    let how = ConvertOptions { look: &look, ..ConvertOptions::new(0, Mode::Explicit) };
     let bytes = Value::bytes(text.as_bytes().to_vec());
     let xml = convert_by(&bytes, DataType::VarBinary(Len::Max), DataType::Xml, &how);
     let xml = xml.map_err(|e| match is_conversion(&e) {

@@ -1,6 +1,6 @@
 //! The same on a disk of the machine, with every file that an instance has besides those of users'
-//! databases: whichever files there are. The instance starts, or starts after `ringwood repair`, and
-//! has everything.
+//! databases: whichever files there are. The instance starts, or starts after `ringwood repair`,
+//! and has everything.
 //!
 //! `RINGWOOD_FLIPS` gives another number of bits of each file. What became of them is printed.
 

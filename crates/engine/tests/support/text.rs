@@ -108,7 +108,8 @@ pub fn power_loss(
         run(&instance, sql);
         disk.io_count() - before
     };
-    // Whether an interrupted write has happened is drawn: a change of few I/Os has several draws at each of them.
+    // Whether an interrupted write has happened is drawn: a change of few I/Os has several draws at
+    // each of them.
     let draws = (tries / (ios + 2)).clamp(1, 8);
     for at in (1..=ios + 2).step_by((ios / tries + 1) as usize) {
         let disk = disk.crash(at);

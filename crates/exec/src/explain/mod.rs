@@ -154,7 +154,8 @@ pub struct Shown<'a> {
     steps: Vec<Step>,
     /// Plans of the subqueries in its expressions.
     subqueries: Vec<Arc<Plan>>,
-    /// Which of them are among the steps: expressions may have copies, and each shows its subqueries at its first place.
+    /// Which of them are among the steps: expressions may have copies, and each shows its
+    /// subqueries at its first place.
     placed: Vec<bool>,
     /// Indexes that would make it better.
     missing: Vec<uses::Missing>,

@@ -176,7 +176,8 @@ fn add_node(
     Ok(estimate.cost.total)
 }
 
-/// Adds one operator, without what is below it; gives its place, and the subqueries in its expressions.
+/// Adds one operator, without what is below it; gives its place, and the subqueries in its
+/// expressions.
 fn add_operator<'p>(
     plan: &'p Plan,
     parent: Option<usize>,

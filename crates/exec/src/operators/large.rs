@@ -1,7 +1,7 @@
 //! Large values in the rows that an operator gives at once.
-//! Guarantees: a batch ends when its values come to 128 KB, so that a statement whose client does not
-//! read keeps no more; a value that is larger is charged as long as its batch is at hand, and goes
-//! back with the operator. Rows without long values cost a look at each value.
+//! Guarantees: a batch ends when its values come to 128 KB, so that a statement whose client does
+//! not read keeps no more; a value that is larger is charged as long as its batch is at hand, and
+//! goes back with the operator. Rows without long values cost a look at each value.
 
 use expr::Expr;
 use memory::{Clerk, Reservation};

@@ -8,7 +8,8 @@
 
 mod ranges;
 
-use super::scan::{base_row, index_locator, locator_of};
+use super::decode::{base_row, index_locator};
+use super::scan::locator_of;
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use crate::operators::seek;

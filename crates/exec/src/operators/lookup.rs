@@ -1,8 +1,9 @@
 //! Lookup: the base rows of locators, in the order in which the input gives those; conditions are tested on the row.
 //! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
 
+use super::decode::base_row;
 use super::large::{LargeRows, MOST};
-use super::scan::{base_row, read_mode};
+use super::scan::read_mode;
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use access::RowBatch;

@@ -7,6 +7,7 @@ pub(crate) mod aggregate;
 pub(crate) mod apply;
 pub(crate) mod basic;
 pub mod context;
+mod decode;
 mod deep;
 mod distinct;
 mod document;

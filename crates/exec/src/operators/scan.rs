@@ -1,22 +1,22 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
+use super::decode::{base_row, entry_into, index_locator};
 use super::large::{LargeRows, MOST};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
-use access::{BTree, Cursor, Direction, HeapScan, ReadMode, Rid, RowBatch, Writer};
+use access::{BTree, Cursor, Direction, HeapScan, ReadMode, RowBatch, Writer};
 use expr::Env;
-use expr::large::Held;
 use pages::TxnId;
 use plan::access_hints::Sample;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
-use storage::{Base, IndexStore, TableMode, access_error, corrupt_row, rid_value};
+use storage::{Base, TableMode, access_error, rid_value};
 use txn::SnapshotGuard;
-use types::{Corrupt, KeyPart, SqlError, Value};
+use types::{KeyPart, SqlError, Value};
 
 /// Fewest rows that are copied of a leaf at once: some do not satisfy the condition.
 const FIRST: usize = 4;
@@ -260,39 +260,14 @@ impl Scan {
         Ok(true)
     }
 
-    /// The next row of the batch, if it is there and the condition does not reject it.
-    #[inline(always)]
-    fn next_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
-        let i = self.at;
-        self.at += 1;
-        if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {
-            return Ok(());
-        }
-        if !self.batch.is_ghost(i) { self.row(plan, i, rt, out) } else { Ok(()) }
-    }
-
-    /// Rows of the batch until there are `most`, or their values come to [`MOST`] bytes.
+    /// Bytes of the row that was added last; charged where it may have large values.
     #[inline(never)]
-    fn long_rows(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        out: &mut RowSet,
-        most: usize,
-        bytes: &mut usize,
-    ) -> Result<(), SqlError> {
-        while self.at < self.batch.len() && out.len() < most && *bytes < MOST {
-            let before = out.len();
-            self.next_row(plan, rt, out)?;
-            if out.len() > before {
-                let row = out.row(before);
-                *bytes += row.iter().map(Value::heap_bytes).sum::<usize>();
-                if plan.store.lob.is_some() {
-                    self.large.add(row, rt)?;
-                }
-            }
+    fn long_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &RowSet) -> Result<usize, SqlError> {
+        let row = out.row(out.len() - 1);
+        if plan.store.lob.is_some() {
+            self.large.add(row, rt)?;
         }
-        Ok(())
+        Ok(row.iter().map(Value::heap_bytes).sum())
     }
 
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
@@ -332,7 +307,8 @@ impl Scan {
     }
 }
 
-/// Whether a batch of as many rows as an operator gives at once may come to more than [`MOST`] bytes.
+/// Whether a batch of as many rows as an operator gives at once may come to more than [`MOST`]
+/// bytes.
 #[inline]
 fn may_be_long(plan: &ScanPlan) -> bool {
     plan.store.lob.is_some() || plan.store.longest_row > MOST / BATCH
@@ -392,114 +368,6 @@ pub(super) fn locator_of(plan: &ScanPlan, make: impl FnOnce() -> Value) -> Optio
     plan.locator.then(make)
 }
 
-/// Decodes an entry of a covering index into slots; false when the condition rejects it.
-#[inline]
-fn entry_into(
-    plan: &ScanPlan,
-    index: &IndexStore,
-    bytes: &[u8],
-    rt: &mut Rt<'_, '_>,
-    slots: &mut [Value],
-) -> Result<bool, SqlError> {
-    let decode = |wanted: &[u16], slots: &mut [Value]| {
-        index.decode(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
-    };
-    decode(&plan.index_columns[..plan.tested], slots)?;
-    if let Some(pred) = &plan.pred
-        && !pred.is_true(slots, rt)?
-    {
-        return Ok(false);
-    }
-    decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])?;
-    if plan.locator {
-        slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
-    }
-    Ok(true)
-}
-
-/// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.
-#[inline]
-pub(super) fn base_row(
-    plan: &ScanPlan,
-    bytes: &[u8],
-    locator: Option<Value>,
-    rt: &mut Rt<'_, '_>,
-    out: &mut RowSet,
-) -> Result<(), SqlError> {
-    let filled = base_row_into(plan, bytes, locator, rt, out.push_row());
-    if !out.or_pop(filled)? {
-        out.pop_row();
-    }
-    Ok(())
-}
-
-/// Columns of a base row.
-#[inline(always)]
-fn read_columns(
-    plan: &ScanPlan,
-    bytes: &[u8],
-    wanted: &[u16],
-    rt: &mut Rt<'_, '_>,
-    slots: &mut [Value],
-) -> Result<(), SqlError> {
-    if plan.store.lob.is_some() {
-        return read_large_columns(plan, bytes, wanted, rt, slots);
-    }
-    plan.store.columns(&plan.db, bytes, wanted, slots)
-}
-
-/// Columns of a base row, large values among them only if there is memory for them and for the
-/// bytes that they are read as.
-#[inline(never)]
-fn read_large_columns(
-    plan: &ScanPlan,
-    bytes: &[u8],
-    wanted: &[u16],
-    rt: &mut Rt<'_, '_>,
-    slots: &mut [Value],
-) -> Result<(), SqlError> {
-    let large = plan.store.large_bytes(bytes, wanted);
-    let mut held = Held::default();
-    held.add(large.saturating_mul(2), rt)?;
-    let read = plan.store.columns(&plan.db, bytes, wanted, slots);
-    held.release(rt);
-    read
-}
-
-/// Decodes a base row into slots; false when the condition rejects it.
-#[inline]
-fn base_row_into(
-    plan: &ScanPlan,
-    bytes: &[u8],
-    locator: Option<Value>,
-    rt: &mut Rt<'_, '_>,
-    slots: &mut [Value],
-) -> Result<bool, SqlError> {
-    read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
-    if let Some(pred) = &plan.pred
-        && !pred.is_true(slots, rt)?
-    {
-        return Ok(false);
-    }
-    read_columns(plan, bytes, &plan.columns[plan.tested..], rt, &mut slots[plan.tested..])?;
-    if let Some(locator) = locator {
-        slots[plan.columns.len()] = locator;
-    }
-    Ok(true)
-}
-
-pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {
-    let value = index.layout.decode_column(bytes, index.columns.len());
-    let value = value.map_err(|e| corrupt_row(&plan.store.table, &e))?;
-    match (&plan.store.base, &value) {
-        (Base::Heap(_), Value::Bytes(b)) => match <[u8; 8]>::try_from(&b[..]) {
-            Ok(rid) => Ok(rid_value(Rid::from_bytes(rid))),
-            Err(_) => Err(corrupt_row(&plan.store.table, &Corrupt::Value { column: index.columns.len() })),
-        },
-        _ => Ok(value),
-    }
-}
-
 impl Operator for Scan {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
@@ -509,7 +377,7 @@ impl Operator for Scan {
             self.look(plan, rt)?;
             self.source = Some(self.start(plan, rt)?);
         }
-        let most = self.most.min(out.most());
+        let (most, long) = (self.most.min(out.most()), may_be_long(plan));
         let mut bytes = 0;
         while out.len() < most && bytes < MOST {
             if self.at >= self.batch.len() {
@@ -518,12 +386,17 @@ impl Operator for Scan {
                     break;
                 }
             }
-            if may_be_long(plan) {
-                self.long_rows(plan, rt, out, most, &mut bytes)?;
-                continue;
-            }
-            while self.at < self.batch.len() && out.len() < most {
-                self.next_row(plan, rt, out)?;
+            while self.at < self.batch.len() && out.len() < most && bytes < MOST {
+                let (i, before) = (self.at, out.len());
+                self.at += 1;
+                if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {
+                    // It is there as it was left by the one that was waited for.
+                } else if !self.batch.is_ghost(i) {
+                    self.row(plan, i, rt, out)?;
+                }
+                if long && out.len() > before {
+                    bytes += self.long_row(plan, rt, out)?;
+                }
             }
         }
         if self.grows {

@@ -577,8 +577,8 @@ impl SessionCore {
             && !self.options.xact_abort
     }
 
-    /// Whether the statement may go on: it was not told to stop, and what it has allocated fits in the
-    /// instance's memory.
+    /// Whether the statement may go on: it was not told to stop, and what it has allocated fits in
+    /// the instance's memory.
     ///
     /// # Errors
     /// 3617 when cancelled; 701.

@@ -5,7 +5,7 @@ use super::{ArgRule, CallCx, Function, Stability, invalid_argument};
 use crate::Expr;
 use crate::eval::ordered;
 use std::cmp::Ordering;
-use types::convert::{How, Mode, convert_by, depends_on_dialect};
+use types::convert::{ConvertOptions, Mode, convert_by, depends_on_dialect};
 use types::{DataType, Dialect, SqlError, Value, common_type};
 
 const fn f(name: &'static str, result: super::ResultRule, eval: super::Eval) -> Function {
@@ -51,7 +51,7 @@ fn best(args: &[Value], cx: &mut CallCx<'_>, wanted: Ordering) -> Result<Value, 
         let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
         let look = cx.look();
         let page = cx.collation.code_page();
-        let how = How { style: 0, mode: Mode::Implicit, dialect, page, look: &look };
+        let how = ConvertOptions { style: 0, mode: Mode::Implicit, dialect, page, look: &look };
         let value = convert_by(value, *ty, cx.ty, &how)?;
         let better = match ordered(&value, &best, cx.collation, &*cx.rt)? {
             Some(order) => order == wanted,

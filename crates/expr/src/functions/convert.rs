@@ -7,7 +7,7 @@ use crate::large::{LARGE, is_conversion};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-use types::convert::{How, Mode, convert, convert_by, depends_on_dialect};
+use types::convert::{ConvertOptions, Mode, convert, convert_by, depends_on_dialect};
 use types::{DataType, Dialect, SqlError, Value};
 
 const fn f(
@@ -66,7 +66,8 @@ fn styled(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let dates = depends_on_dialect(cx.types[0], cx.ty);
     let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
     let look = cx.look();
-    let how = How { style, mode: Mode::Explicit, dialect, page: cx.collation.code_page(), look: &look };
+    let how =
+        ConvertOptions { style, mode: Mode::Explicit, dialect, page: cx.collation.code_page(), look: &look };
     match convert_by(&args[0], cx.types[0], cx.ty, &how) {
         Err(error) if int_arg(args, 3) != 0 && is_conversion(&error) => Ok(Value::Null),
         result => result,

@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
-use types::convert::{How, Mode, convert_by};
+use types::convert::{ConvertOptions, Mode, convert_by};
 use types::look::{byte_pieces, pieces};
 use types::{Collation, DataType, Len, Look, SqlError, Value};
 
@@ -152,7 +152,11 @@ fn of_value(value: &Value, ty: DataType, collation: Collation, look: Look<'_>) -
 
 /// A string's stored bytes; binary as it is.
 fn bytes_of(value: &Value, ty: DataType, cx: &CallCx<'_>) -> Result<Value, SqlError> {
-    let how = How { page: cx.collation.code_page(), look: &cx.look(), ..How::new(0, Mode::Explicit) };
+    let how = ConvertOptions {
+        page: cx.collation.code_page(),
+        look: &cx.look(),
+        ..ConvertOptions::new(0, Mode::Explicit)
+    };
     convert_by(value, ty, DataType::VarBinary(Len::Max), &how)
 }
 

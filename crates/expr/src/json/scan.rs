@@ -85,7 +85,8 @@ impl<'t, 'l> Walk<'t, 'l> {
         Walk { text: node.text, at: 1, base: node.at, steps: Steps::new(look) }
     }
 
-    /// Goes on in the whole text at a place within an object or array, before one of its items or its end.
+    /// Goes on in the whole text at a place within an object or array, before one of its items or
+    /// its end.
     pub fn resume(text: &'t str, at: usize, look: Look<'l>) -> Walk<'t, 'l> {
         Walk { text, at, base: 0, steps: Steps::new(look) }
     }

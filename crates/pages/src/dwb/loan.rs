@@ -19,8 +19,9 @@ use std::ops::Range;
 pub(crate) const LOAN_RUNS: usize = 6;
 
 impl Doublewrite {
-    /// Takes runs of pages of file 1 (first page, number) into use for batches of [`BatchPurpose::Borrower`](super::BatchPurpose::Borrower). The
-    /// caller holds `borrower`, and sees to it that nothing else is written there.
+    /// Takes runs of pages of file 1 (first page, number) into use for batches of
+    /// [`BatchPurpose::Borrower`](super::BatchPurpose::Borrower). The caller holds `borrower`, and
+    /// sees to it that nothing else is written there.
     ///
     /// # Errors
     /// A failed write, after which the store must go offline unless [`may_go_on`] says otherwise.

@@ -254,7 +254,8 @@ fn a_sync_covers_every_file_that_had_the_number() {
     assert_eq!(now[..], image(id, 7)[..]);
 }
 
-/// What cannot be read is rewritten if the area has it, and left to the readers that want it if not.
+/// What cannot be read is rewritten if the area has it, and left to the readers that want it if
+/// not.
 #[test]
 fn unreadable_pages_do_not_keep_the_database_down() {
     let disk = SimDisk::new(4);

@@ -7,7 +7,7 @@ use crate::bind::nested_change::{Place, check_none};
 use crate::bind::resolve::Named;
 use crate::bind::resolve::variable_name;
 use crate::bind::sample::sampled;
-use crate::bind::scope::{Clash, Clause, Scope};
+use crate::bind::scope::{Clause, NameClash, Scope};
 use crate::bind::system_time::{Mention, not_versioned};
 use crate::bind::updatable::Origin;
 use crate::bind::view_rows::{NOEXPAND, keeps_no_rows};
@@ -38,12 +38,12 @@ impl Binder<'_> {
     fn check_names(&mut self) -> Result<(), SqlError> {
         match self.scope()?.sources.clash() {
             None => Ok(()),
-            Some(Clash::Alias(name)) => {
+            Some(NameClash::Alias(name)) => {
                 let text =
                     format!("The correlation name '{name}' is specified multiple times in a FROM clause.");
                 Err(SqlError::new(1011, 16, 1, text))
             }
-            Some(Clash::Exposed(first, second)) => {
+            Some(NameClash::Exposed(first, second)) => {
                 let text = format!(
                     "The objects \"{first}\" and \"{second}\" in the FROM clause have the same exposed names. Use \
                      correlation names to distinguish them."

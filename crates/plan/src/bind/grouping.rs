@@ -23,7 +23,8 @@ const MAX_SETS: usize = 4096;
 /// Most keys where there is more than one set.
 const MAX_KEYS: usize = 32;
 
-/// Most keys of a GROUP BY or ORDER BY: a row that is kept for it has at least a byte for each, and no more than that in all.
+/// Most keys of a GROUP BY or ORDER BY: a row that is kept for it has at least a byte for each, and
+/// no more than that in all.
 pub(super) const MOST_KEYS: usize = 8060;
 
 impl Binder<'_> {
@@ -252,11 +253,13 @@ fn subsets(items: &[GroupItem]) -> usize {
     u32::try_from(items.len()).ok().and_then(|n| 1usize.checked_shl(n)).unwrap_or(usize::MAX)
 }
 
-/// Makes the sets of a GROUP BY: of each the keys that it has, as bits. The keys are bound when they are met.
+/// Makes the sets of a GROUP BY: of each the keys that it has, as bits. The keys are bound when
+/// they are met.
 struct Sets<'b, 'a, 'g> {
     binder: &'b mut Binder<'a>,
     grouping: &'g mut Grouping,
-    /// There is more than one: only then the bits are of use, and there may be no more keys than they have room for.
+    /// There is more than one: only then the bits are of use, and there may be no more keys than
+    /// they have room for.
     several: bool,
 }
 

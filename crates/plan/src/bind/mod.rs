@@ -73,7 +73,6 @@ use env::CompileEnv;
 use expr::ColId;
 use scope::{Clause, Scope};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use syntax::ast::{self};
 pub use type_names::{cast_type, declared_type};
 use types::{SqlError, Value};
@@ -257,22 +256,6 @@ impl<'a> Binder<'a> {
             self.max_recursion = rounds;
         }
         Ok(())
-    }
-
-    /// Whether compiling may go on: the session was not told to stop, and what compiling has allocated fits in the
-    /// instance's memory.
-    ///
-    /// # Errors
-    /// 3617 when cancelled; 701.
-    pub fn check_cancel(&self) -> Result<(), SqlError> {
-        #[cfg(debug_assertions)]
-        if crate::asks::ask() {
-            return Err(catalog::errors::cancelled());
-        }
-        if self.env.cancel.load(Ordering::Relaxed) {
-            return Err(catalog::errors::cancelled());
-        }
-        memory::meter::check().map_err(|_| catalog::errors::out_of_memory())
     }
 
     /// Another row is bound: it has values of sequences of its own.

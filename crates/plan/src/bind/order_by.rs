@@ -96,7 +96,8 @@ impl<'l> ListIndex<'l> {
 }
 
 impl Binder<'_> {
-    /// ORDER BY: a position, an alias or name of the select list, else an expression over the sources.
+    /// ORDER BY: a position, an alias or name of the select list, else an expression over the
+    /// sources.
     pub(super) fn order_keys(
         &mut self,
         select: &ast::Select,

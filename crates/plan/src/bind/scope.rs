@@ -88,12 +88,13 @@ impl Source {
     }
 
     /// How it clashes with one that goes by the same name.
-    pub fn clash(&self, other: &Source) -> Option<Clash> {
+    pub fn clash(&self, other: &Source) -> Option<NameClash> {
         if self.aliased && other.aliased {
-            return Some(Clash::Alias(self.name.clone()));
+            return Some(NameClash::Alias(self.name.clone()));
         }
         let same = self.schema == other.schema && self.database == other.database;
-        (same && self.aliased == other.aliased).then(|| Clash::Exposed(self.name.clone(), other.name.clone()))
+        (same && self.aliased == other.aliased)
+            .then(|| NameClash::Exposed(self.name.clone(), other.name.clone()))
     }
 
     /// Whether `qualifier.` means this source.
@@ -112,7 +113,7 @@ impl Source {
 
 /// Two sources whose names do not tell them apart.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Clash {
+pub enum NameClash {
     /// Both have it as their alias.
     Alias(CompactString),
     /// Names of objects, or one an alias.

@@ -9,6 +9,7 @@ use catalog::errors;
 use expr::{Expr, MOST_LEVELS, Typed};
 use stack::Nested;
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 use types::SqlError;
 
 /// Query blocks that may be inside of one another, those of views and common table expressions
@@ -29,6 +30,9 @@ const MOST_COPIED: usize = 500_000;
 pub(super) struct Size {
     nodes: usize,
     copied: Cell<usize>,
+    /// Memory was refused once. A rewrite that stopped for it leaves its work half done and gives
+    /// its memory back, so that the next question alone might be answered with yes.
+    refused: Cell<bool>,
     /// Query blocks around what is bound.
     blocks: u32,
     /// Expressions and conditions around the one that is bound.
@@ -38,6 +42,26 @@ pub(super) struct Size {
 }
 
 impl<'a> Binder<'a> {
+    /// Whether compiling may go on: the session was not told to stop, and what compiling has
+    /// allocated fits in the instance's memory. Once it is no it stays no.
+    ///
+    /// # Errors
+    /// 3617 when cancelled; 701.
+    pub fn check_cancel(&self) -> Result<(), SqlError> {
+        #[cfg(debug_assertions)]
+        if crate::asks::ask() {
+            return Err(errors::cancelled());
+        }
+        if self.env.cancel.load(Ordering::Relaxed) {
+            return Err(errors::cancelled());
+        }
+        if self.size.refused.get() || memory::meter::check().is_err() {
+            self.size.refused.set(true);
+            return Err(errors::out_of_memory());
+        }
+        Ok(())
+    }
+
     /// One level deeper in what is written.
     ///
     /// # Errors

@@ -1,11 +1,12 @@
 //! The sources of a query block, found by their names and by the names of their columns.
 //!
-//! A block may have thousands of sources, and each of its names is looked for among all of them; so there is an index of both kinds of
-//! names. It is made when the first name is looked for in a block of more than a few sources, and follows what is added at the end.
-//! Guarantees: what is found is what a search of all sources would find, in their order; whoever may change a source makes the index
-//! start anew.
+//! A block may have thousands of sources, and each of its names is looked for among all of them; so
+//! there is an index of both kinds of names. It is made when the first name is looked for in a
+//! block of more than a few sources, and follows what is added at the end.
+//! Guarantees: what is found is what a search of all sources would find, in their order; whoever
+//! may change a source makes the index start again from nothing.
 
-use super::scope::{Clash, Source};
+use super::scope::{NameClash, Source};
 use compact_str::CompactString;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -103,7 +104,7 @@ impl Sources {
     }
 
     /// Two sources whose names do not tell them apart.
-    pub fn clash(&mut self) -> Option<Clash> {
+    pub fn clash(&mut self) -> Option<NameClash> {
         if self.list.len() > 1 {
             self.index_names();
             for (at, b) in self.list.iter().enumerate().skip(self.distinct) {

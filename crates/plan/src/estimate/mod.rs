@@ -172,8 +172,8 @@ fn shown(values: f64, table: f64, rows: f64) -> f64 {
 /// So many columns of groups count: what further ones would add is nothing.
 const MOST_COUNTED: usize = 256;
 
-/// Groups of a plan's rows, which are so many, by columns (`None`: an expression). Each further column counts for a little less: columns depend on
-/// each other.
+/// Groups of a plan's rows, which are so many, by columns (`None`: an expression). Each further
+/// column counts for a little less: columns depend on each other.
 pub fn groups((input, rows): (&Logical, f64), columns: impl Iterator<Item = Option<ColId>>) -> f64 {
     let mut each: Vec<f64> = columns
         .take(MOST_COUNTED)

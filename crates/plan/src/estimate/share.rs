@@ -20,7 +20,8 @@ const RANGE: f64 = 0.3;
 const LIKE: f64 = 0.1;
 pub(super) const OTHER: f64 = 0.3;
 const NOT_NULL: f64 = 0.9;
-/// So many conditions of a conjunction, or branches of an OR, say what the whole says: each is looked up among the inputs.
+/// So many conditions of a conjunction, or branches of an OR, say what the whole says: each is
+/// looked up among the inputs.
 const MOST_LOOKED_AT: usize = 128;
 /// Steps of a histogram that tell how many texts a pattern matches.
 const STEPS_FOR_PATTERNS: usize = 20;

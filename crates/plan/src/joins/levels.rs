@@ -1,8 +1,8 @@
-//! Conditions above a long chain of joins: each is put at once where it belongs, by the columns that it uses, instead of being asked
-//! about at each join on its way down.
-//! An inner join takes those on both of its sides, else they are filters.
-//! Guarantee: a condition ends where the joins would have let it go, one after another; its cost does not depend on how many there are
-//! (but for the logarithm).
+//! Conditions above a long chain of joins: each is put at once where it belongs, by the columns
+//! that it uses, instead of being asked about at each join on its way down. An inner join takes
+//! those on both of its sides, else they are filters.
+//! Guarantee: a condition ends where the joins would have let it go, one after another; its cost
+//! does not depend on how many there are (but for the logarithm).
 
 use crate::input::Input;
 use crate::logical::{JoinHint, JoinKind, Logical};
@@ -15,8 +15,9 @@ const LONG: usize = 64;
 /// So many conditions are looked at between two questions for a cancel.
 const BETWEEN: usize = 256;
 
-/// The left input of a join or an apply under the conditions that go down to it. Of a long chain they are taken, and put where
-/// each belongs; what the nodes below have of their own and belongs further down goes there too.
+/// The left input of a join or an apply under the conditions that go down to it. Of a long chain
+/// they are taken, and put where each belongs; what the nodes below have of their own and belongs
+/// further down goes there too.
 ///
 /// # Errors
 /// 3617 when cancelled; 701.
@@ -33,7 +34,8 @@ pub fn sorted_down(
     Ok(chain.joined())
 }
 
-/// Whether a node is the top of a long chain: joins, applies and filters, each the left input of the one before.
+/// Whether a node is the top of a long chain: joins, applies and filters, each the left input of
+/// the one before.
 fn is_long(mut logical: &Logical) -> bool {
     for _ in 0..LONG {
         logical = match logical {
@@ -152,7 +154,8 @@ impl Chain {
         }
     }
 
-    /// For each level the first one from there on that lets no condition through: what a FULL JOIN's sides lack is NULL above it.
+    /// For each level the first one from there on that lets no condition through: what a FULL
+    /// JOIN's sides lack is NULL above it.
     fn barriers(&self) -> Vec<usize> {
         let mut next = self.levels.len();
         let mut barriers = vec![next; next + 1];
@@ -165,7 +168,8 @@ impl Chain {
         barriers
     }
 
-    /// Where a condition on the rows of a level belongs: above the first join whose right side it uses, or that stops it.
+    /// Where a condition on the rows of a level belongs: above the first join whose right side it
+    /// uses, or that stops it.
     fn place(&self, pred: &Pred, from: usize, barriers: &[usize]) -> usize {
         let first = self.owners.of(pred).first().copied().unwrap_or(self.levels.len());
         first.min(barriers[from]).max(from)
@@ -214,7 +218,8 @@ mod tests {
         Pred::Compare(Box::new(CompareExpr { op, left, right, collation: Collation::DEFAULT }))
     }
 
-    /// Column 0 at the bottom, then a join for each kind, the last one at the top, with the column of its number.
+    /// Column 0 at the bottom, then a join for each kind, the last one at the top, with the column
+    /// of its number.
     fn chain(kinds: &[JoinKind], on: impl Fn(ColId) -> Vec<Pred>) -> Chain {
         let join = |left, (kind, id): (&JoinKind, ColId)| Logical::Join {
             kind: *kind,

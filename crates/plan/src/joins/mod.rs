@@ -26,8 +26,9 @@ use merge::MergeKeys;
 pub use plans::apply_plan;
 use plans::{hash_plan, loop_plan};
 
-/// A join gives the columns of both sides, those too that only its own condition needs. So many of them are carried along: to leave one
-/// out costs each row a copy. Of a chain of joins each would carry all of those before it, and keep rows of that width.
+/// A join gives the columns of both sides, those too that only its own condition needs. So many of
+/// them are carried along: to leave one out costs each row a copy. Of a chain of joins each would
+/// carry all of those before it, and keep rows of that width.
 const MOST_UNUSED: usize = 32;
 
 /// The plan without the columns that nobody needs, if there are many.

@@ -72,7 +72,8 @@ fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>, over: &dyn Fn() -> bool) -> 
     changed
 }
 
-/// How the terms are written that stand in every one of the lists; none when the session was told to stop.
+/// How the terms are written that stand in every one of the lists; none when the session was told
+/// to stop.
 fn common(lists: &[Vec<Pred>], over: &dyn Fn() -> bool) -> HashSet<String> {
     let Some((first, others)) = lists.split_first() else { return HashSet::new() };
     let mut common: HashSet<String> = first.iter().filter(|pred| !is_volatile(pred)).map(written).collect();

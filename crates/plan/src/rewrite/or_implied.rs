@@ -40,7 +40,8 @@ fn is_candidate(pred: &Pred) -> bool {
     matches!(pred, Pred::Or(branches) if branches.len() <= MOST_BRANCHES)
 }
 
-/// The columns of each base table whose rows reach one of the nodes as they are, in the order of their ids.
+/// The columns of each base table whose rows reach one of the nodes as they are, in the order of
+/// their ids.
 fn tables(nodes: &[&Logical]) -> Vec<RangeInclusive<ColId>> {
     let mut all = Vec::new();
     nodes.iter().for_each(|node| add_tables(node, &mut all));

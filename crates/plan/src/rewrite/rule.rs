@@ -24,7 +24,8 @@ impl<'p, 'a> Pass<'p, 'a> {
         Pass { binder, changes: 0 }
     }
 
-    /// The session was told to stop, or there is no memory: what has not been rewritten stays as it is.
+    /// The session was told to stop, or there is no memory: what has not been rewritten stays as it
+    /// is.
     pub fn is_over(&self) -> bool {
         self.binder.check_cancel().is_err()
     }

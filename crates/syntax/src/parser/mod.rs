@@ -139,7 +139,8 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// Asks whether the statements are still wanted. If not, what is left of the text becomes an error, which ends every rule.
+    /// Asks whether the statements are still wanted. If not, what is left of the text becomes an
+    /// error, which ends every rule.
     #[cold]
     fn ask(&mut self) {
         self.until_asked = TOKENS_BETWEEN;

@@ -1,6 +1,6 @@
 //! What one transaction or session holds: the cache that makes locking again free.
-//! Guarantees: everything held is released at the latest when the owner is dropped; an owner of more
-//! than a few hundred locks has taken memory for them ([`LockMemory`]).
+//! Guarantees: everything held is released at the latest when the owner is dropped; an owner of
+//! more than a few hundred locks has taken memory for them ([`LockMemory`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;

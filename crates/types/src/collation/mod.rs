@@ -315,8 +315,8 @@ impl Collation {
         }
     }
 
-    /// [`Collation::compare`] of texts that may be long: `look` is called after each 64 KB that do not differ, and its error ends
-    /// the comparison.
+    /// [`Collation::compare`] of texts that may be long: `look` is called after each 64 KB that do
+    /// not differ, and its error ends the comparison.
     ///
     /// # Errors
     /// That of `look`.
@@ -427,7 +427,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Keys of long texts are made in parts: the same as those of short ones, one behind the other.
+        /// Keys of long texts are made in parts: the same as those of short ones, one behind the
+        /// other.
         #[test]
         fn keys_of_long_texts_are_those_of_their_parts(text in "[a-cchéßäÅ\u{30A} '-]{1,12}") {
             for name in ["Czech_CI_AS", "Danish_Norwegian_CS_AS", "French_CI_AI", "Hungarian_CS_AS"] {

@@ -397,7 +397,8 @@ fn key_or_stop<E>(
 
 /// Letters that are made at once.
 const MOST_LETTERS: usize = 4096;
-/// Letters that wait for what follows: more than the longest pair has, and the last one for its marks.
+/// Letters that wait for what follows: more than the longest pair has, and the last one for its
+/// marks.
 const AHEAD: usize = 16;
 
 /// Puts letters to the key as long as so many are left, which stay.

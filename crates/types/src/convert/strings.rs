@@ -1,6 +1,6 @@
 //! Values to texts and bytes of a length: what fits, what is cut or padded, and what is an error.
 
-use super::{How, Mode};
+use super::{ConvertOptions, Mode};
 use crate::codepage::{self, CodePage};
 use crate::datatype::DataType;
 use crate::dateformat;
@@ -133,9 +133,9 @@ pub(super) fn to_string(
     value: &Value,
     from: DataType,
     to: DataType,
-    how: &How<'_>,
+    how: &ConvertOptions<'_>,
 ) -> Result<Value, SqlError> {
-    let How { style, mode, dialect, page, look } = *how;
+    let ConvertOptions { style, mode, dialect, page, look } = *how;
     let text = match value {
         Value::Str(s) => return fit_string_looking(s.clone(), to, mode, page, look),
         Value::Bytes(b) => {
@@ -176,7 +176,12 @@ pub(super) fn to_string(
 }
 
 /// Binary to text: the bytes themselves, or hexadecimal with (style 1) or without 0x (style 2).
-fn bytes_text(bytes: &[u8], from: DataType, to: DataType, how: &How<'_>) -> Result<CompactString, SqlError> {
+fn bytes_text(
+    bytes: &[u8],
+    from: DataType,
+    to: DataType,
+    how: &ConvertOptions<'_>,
+) -> Result<CompactString, SqlError> {
     let hexadecimal = |prefix: &str| {
         let mut out = String::with_capacity(prefix.len() + bytes.len() * 2);
         out.push_str(prefix);

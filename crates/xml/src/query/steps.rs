@@ -157,7 +157,8 @@ impl Parser<'_> {
     }
 }
 
-/// `//name` is two steps, of which the first gives all nodes: one gives the same where no place counts.
+/// `//name` is two steps, of which the first gives all nodes: one gives the same where no place
+/// counts.
 fn shortened(steps: Vec<Step>) -> Vec<Step> {
     let mut out: Vec<Step> = Vec::with_capacity(steps.len());
     for mut step in steps {

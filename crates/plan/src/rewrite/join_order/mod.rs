@@ -4,8 +4,8 @@
 //! with the smallest cost is looked for ([`search`]), with orders of rows that are of use counted in ([`orders`]); the written
 //! order stays when it is as good.
 //!
-//! Of more relations than are searched, the others are joined to the first ones as they are written, each under the conditions that need
-//! no later one.
+//! Of more relations than are searched, the others are joined to the first ones as they are
+//! written, each under the conditions that need no later one.
 //!
 //! Left alone: joins with a hint, OPTION (FORCE ORDER), outer and semi joins (they are relations to the joins around them).
 
@@ -25,7 +25,8 @@ use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
 use orders::{Orders, Wish};
 use search::{Effort, Tree};
 
-/// Most conditions between the relations whose order is looked for: each is asked about for each set that is weighed.
+/// Most conditions between the relations whose order is looked for: each is asked about for each
+/// set that is weighed.
 const MOST_CONDITIONS: usize = 1_000;
 
 /// An order has to be so much better than the written one.

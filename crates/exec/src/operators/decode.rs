@@ -1,0 +1,119 @@
+//! Rows of base tables and entries of indexes as values: the condition's columns are decoded first,
+//! the others only for rows that satisfy it.
+//! Guarantee: a large value is read only if there is memory for it.
+
+use super::RowSet;
+use super::rt::Rt;
+use access::Rid;
+use expr::large::Held;
+use plan::nodes::ScanPlan;
+use storage::{Base, IndexStore, corrupt_row, rid_value};
+use types::{Corrupt, SqlError, Value};
+
+/// Decodes an entry of a covering index into slots; false when the condition rejects it.
+#[inline]
+pub(super) fn entry_into(
+    plan: &ScanPlan,
+    index: &IndexStore,
+    bytes: &[u8],
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<bool, SqlError> {
+    let decode = |wanted: &[u16], slots: &mut [Value]| {
+        index.decode(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
+    };
+    decode(&plan.index_columns[..plan.tested], slots)?;
+    if let Some(pred) = &plan.pred
+        && !pred.is_true(slots, rt)?
+    {
+        return Ok(false);
+    }
+    decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])?;
+    if plan.locator {
+        slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
+    }
+    Ok(true)
+}
+
+/// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.
+#[inline]
+pub(super) fn base_row(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    locator: Option<Value>,
+    rt: &mut Rt<'_, '_>,
+    out: &mut RowSet,
+) -> Result<(), SqlError> {
+    let filled = base_row_into(plan, bytes, locator, rt, out.push_row());
+    if !out.or_pop(filled)? {
+        out.pop_row();
+    }
+    Ok(())
+}
+
+/// Columns of a base row.
+#[inline(always)]
+fn read_columns(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    wanted: &[u16],
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<(), SqlError> {
+    if plan.store.lob.is_some() {
+        return read_large_columns(plan, bytes, wanted, rt, slots);
+    }
+    plan.store.columns(&plan.db, bytes, wanted, slots)
+}
+
+/// Columns of a base row, large values among them only if there is memory for them and for the
+/// bytes that they are read as.
+#[inline(never)]
+fn read_large_columns(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    wanted: &[u16],
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<(), SqlError> {
+    let large = plan.store.large_bytes(bytes, wanted);
+    let mut held = Held::default();
+    held.add(large.saturating_mul(2), rt)?;
+    let read = plan.store.columns(&plan.db, bytes, wanted, slots);
+    held.release(rt);
+    read
+}
+
+/// Decodes a base row into slots; false when the condition rejects it.
+#[inline]
+fn base_row_into(
+    plan: &ScanPlan,
+    bytes: &[u8],
+    locator: Option<Value>,
+    rt: &mut Rt<'_, '_>,
+    slots: &mut [Value],
+) -> Result<bool, SqlError> {
+    read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
+    if let Some(pred) = &plan.pred
+        && !pred.is_true(slots, rt)?
+    {
+        return Ok(false);
+    }
+    read_columns(plan, bytes, &plan.columns[plan.tested..], rt, &mut slots[plan.tested..])?;
+    if let Some(locator) = locator {
+        slots[plan.columns.len()] = locator;
+    }
+    Ok(true)
+}
+
+pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {
+    let value = index.layout.decode_column(bytes, index.columns.len());
+    let value = value.map_err(|e| corrupt_row(&plan.store.table, &e))?;
+    match (&plan.store.base, &value) {
+        (Base::Heap(_), Value::Bytes(b)) => match <[u8; 8]>::try_from(&b[..]) {
+            Ok(rid) => Ok(rid_value(Rid::from_bytes(rid))),
+            Err(_) => Err(corrupt_row(&plan.store.table, &Corrupt::Value { column: index.columns.len() })),
+        },
+        _ => Ok(value),
+    }
+}
