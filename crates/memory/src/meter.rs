@@ -29,28 +29,30 @@ pub type ThreadCount = fn() -> isize;
 static COUNT: OnceLock<ThreadCount> = OnceLock::new();
 
 thread_local! {
-    /// The account is asked when the count is not from `LOW` to `LOW + SPAN`.
+    /// The account is asked when the count is not from `LOW` to `LOW + SPAN`. `UNMETERED`: never.
     static LOW: Cell<isize> = const { Cell::new(isize::MIN) };
-    static SPAN: Cell<usize> = const { Cell::new(usize::MAX) };
+    static SPAN: Cell<usize> = const { Cell::new(UNMETERED) };
     /// Bytes that this thread has charged to accounts by itself, less those that it has released.
     static CHARGED: Cell<isize> = const { Cell::new(0) };
-    static SCOPE: RefCell<Scope> = const { RefCell::new(Scope::none()) };
+    static SCOPE: Cell<Scope> = const { Cell::new(Scope { count: 0, charged: 0, metered: 0, account: 0 }) };
+    /// The account whose address is in the scope. It stays from request to request: a thread serves
+    /// one instance mostly, and a count of references that all threads change would cost each of them.
+    static ACCOUNT: RefCell<Weak<MemoryAccount>> = const { RefCell::new(Weak::new()) };
 }
 
+/// No request is metered.
+const UNMETERED: usize = usize::MAX;
+
 /// What is metered on a thread.
+#[derive(Clone, Copy)]
 struct Scope {
-    account: Weak<MemoryAccount>,
     /// Count and charges of the thread when it began.
     count: isize,
     charged: isize,
     /// Bytes that are charged because the meter has found them.
     metered: usize,
-}
-
-impl Scope {
-    const fn none() -> Scope {
-        Scope { account: Weak::new(), count: 0, charged: 0, metered: 0 }
-    }
+    /// Address of the account.
+    account: usize,
 }
 
 /// How the program counts. Only the first call has an effect: there is one allocator.
@@ -72,53 +74,78 @@ pub(crate) fn charged_here(bytes: isize) {
 /// A request that is metered on the thread that runs it, until it is dropped.
 #[derive(Debug)]
 pub struct Metered {
-    outer: (isize, usize),
-    /// The scope around this one, where there is any.
-    around: Option<(Weak<MemoryAccount>, isize, isize, usize)>,
+    /// The request around this one, where there is any.
+    around: Option<Box<Around>>,
     /// It belongs to its thread.
     here: PhantomData<*const ()>,
+}
+
+/// A request that goes on when the one inside of it has ended.
+struct Around {
+    scope: Scope,
+    low: isize,
+    span: usize,
+    account: Weak<MemoryAccount>,
+}
+
+impl std::fmt::Debug for Around {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Around({} bytes)", self.scope.metered)
+    }
 }
 
 impl Metered {
     /// Meters the thread for an account from now on.
     #[inline]
     pub fn begin(account: &Arc<MemoryAccount>) -> Metered {
-        let outer = (LOW.get(), SPAN.get());
-        let inside = outer.1 != usize::MAX;
-        let (now, charged) = (count(), CHARGED.get());
-        let around = SCOPE.with_borrow_mut(|scope| {
-            let around = inside.then(|| (scope.account.clone(), scope.count, scope.charged, scope.metered));
-            // A thread serves one instance mostly: the reference stays from request to request.
-            if !std::ptr::eq(scope.account.as_ptr(), Arc::as_ptr(account)) {
-                scope.account = Arc::downgrade(account);
-            }
-            (scope.count, scope.charged, scope.metered) = (now, charged, 0);
-            around
-        });
-        watch(now, 0);
-        Metered { outer, around, here: PhantomData }
+        let around = if SPAN.get() == UNMETERED { None } else { Some(Around::now()) };
+        let address = Arc::as_ptr(account).addr();
+        if SCOPE.get().account != address {
+            ACCOUNT.replace(Arc::downgrade(account));
+        }
+        let count = count();
+        SCOPE.set(Scope { count, charged: CHARGED.get(), metered: 0, account: address });
+        watch(count, 0);
+        Metered { around, here: PhantomData }
+    }
+}
+
+impl Around {
+    #[cold]
+    fn now() -> Box<Around> {
+        let account = ACCOUNT.with_borrow(Weak::clone);
+        Box::new(Around { scope: SCOPE.get(), low: LOW.get(), span: SPAN.get(), account })
     }
 }
 
 impl Drop for Metered {
+    #[inline]
     fn drop(&mut self) {
-        SCOPE.with_borrow_mut(|scope| {
-            if scope.metered > 0
-                && let Some(account) = scope.account.upgrade()
-            {
-                account.release_metered(Clerk::QueryExecution, scope.metered);
-            }
-            scope.metered = 0;
-            if let Some((account, count, charged, metered)) = self.around.take() {
-                *scope = Scope { account, count, charged, metered };
-            }
-        });
-        LOW.set(self.outer.0);
-        SPAN.set(self.outer.1);
+        let scope = SCOPE.get();
+        if scope.metered > 0 {
+            release(scope);
+        }
+        SPAN.set(UNMETERED);
+        if let Some(around) = self.around.take() {
+            ACCOUNT.replace(around.account);
+            SCOPE.set(around.scope);
+            LOW.set(around.low);
+            SPAN.set(around.span);
+        }
     }
 }
 
+/// Gives back what was metered.
+#[cold]
+fn release(scope: Scope) {
+    if let Some(account) = ACCOUNT.with_borrow(Weak::upgrade) {
+        account.release_metered(Clerk::QueryExecution, scope.metered);
+    }
+    SCOPE.set(Scope { metered: 0, ..scope });
+}
+
 /// Looks again when the count has grown by a step, or fallen so far that some goes back.
+#[inline]
 fn watch(count: isize, metered: usize) {
     let below = if metered == 0 { isize::MAX / 4 } else { 2 * STEP };
     LOW.set(count.wrapping_sub(below));
@@ -132,7 +159,7 @@ fn watch(count: isize, metered: usize) {
 #[inline]
 pub fn check() -> Result<(), OutOfMemory> {
     let span = SPAN.get();
-    if span == usize::MAX || count().wrapping_sub(LOW.get()) as usize <= span {
+    if span == UNMETERED || count().wrapping_sub(LOW.get()) as usize <= span {
         return Ok(());
     }
     look()
@@ -140,24 +167,24 @@ pub fn check() -> Result<(), OutOfMemory> {
 
 #[cold]
 fn look() -> Result<(), OutOfMemory> {
-    SCOPE.with(|scope| {
-        // A cache that gives way to this very charge may ask, too: it is let pass.
-        let Ok(mut scope) = scope.try_borrow_mut() else { return Ok(()) };
-        let now = count();
-        let Some(account) = scope.account.upgrade() else { return Ok(()) };
-        let grown = now.wrapping_sub(scope.count);
-        let charged = CHARGED.get().wrapping_sub(scope.charged);
-        let held = usize::try_from(grown.saturating_sub(charged.max(0))).unwrap_or(0);
-        if held > scope.metered {
-            let own = held.saturating_add(usize::try_from(charged).unwrap_or(0));
-            account.charge_metered(Clerk::QueryExecution, held - scope.metered, own)?;
-        } else {
-            account.release_metered(Clerk::QueryExecution, scope.metered - held);
-        }
-        scope.metered = held;
-        watch(now, held);
-        Ok(())
-    })
+    let Some(account) = ACCOUNT.with_borrow(Weak::upgrade) else { return Ok(()) };
+    let (scope, now) = (SCOPE.get(), count());
+    let grown = now.wrapping_sub(scope.count);
+    let charged = CHARGED.get().wrapping_sub(scope.charged);
+    let held = usize::try_from(grown.saturating_sub(charged.max(0))).unwrap_or(0);
+    if held > scope.metered {
+        let more = held - scope.metered;
+        let own = held.saturating_add(usize::try_from(charged).unwrap_or(0));
+        account.charge_metered(Clerk::QueryExecution, more, own)?;
+        // Read again: a cache that gave way to it may have asked, too.
+        let scope = SCOPE.get();
+        SCOPE.set(Scope { metered: scope.metered + more, ..scope });
+    } else {
+        account.release_metered(Clerk::QueryExecution, scope.metered - held);
+        SCOPE.set(Scope { metered: held, ..scope });
+    }
+    watch(now, held);
+    Ok(())
 }
 
 #[cfg(test)]
