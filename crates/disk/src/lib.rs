@@ -47,7 +47,7 @@ use std::sync::Arc;
 pub use allocator::{CountingAllocator, hand_over, take_over, thread_holds};
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
-pub use memory::{Memory, trim_heap};
+pub use memory::{Memory, limit_heap, trim_heap};
 pub use named::{AnyFile, FoundKind, NamedPlace, OpenRule, look_up, read_named};
 pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};

@@ -97,6 +97,101 @@ fn an_attention_ends_the_batch_and_keeps_the_transaction() {
     assert_eq!(run(&mut session, "select count(*) from t").last, Some(Value::Int(0)));
 }
 
+/// What a statement did to table variables is not taken back: they end with the batch. All else is.
+#[test]
+fn an_attention_leaves_table_variables_to_the_end_of_the_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let instance = open(folder.path());
+    let mut session = instance.session().unwrap();
+    run(&mut session, "create table t (i int) create table #t (i int) insert #t values (1)");
+    run(
+        &mut session,
+        "create function f (@n bigint) returns @r table (i bigint) as
+         begin insert @r select value from generate_series(cast(1 as bigint), @n) return end",
+    );
+    let rows = "from sys.all_columns a, sys.all_columns b, sys.all_columns c, sys.all_columns d";
+    let works = [
+        format!(
+            "declare @v table (i int primary key, x varchar(max)) insert @v select row_number() over (order by (select 1)), 'x' {rows}"
+        ),
+        format!("declare @v table (i int, index ix (i)) insert @v output inserted.i into t select 1 {rows}"),
+        format!(
+            "declare @v table (i int) insert @v values (1) insert #t output inserted.i into @v select 1 {rows}"
+        ),
+        "select count(*) from f(100000000000)".to_string(),
+        format!(
+            "declare @v table (i int) begin try insert @v select 1 {rows} end try begin catch insert t values (5) end catch"
+        ),
+    ];
+    for tran in ["", "begin tran insert t values (1)"] {
+        for work in &works {
+            run(&mut session, tran);
+            assert_eq!(attention(&mut session, work), [3617], "{work}");
+            let open = if tran.is_empty() { 0 } else { 1 };
+            assert_eq!(session.trancount(), open, "{work}");
+            let seen =
+                run(&mut session, "select concat((select count(*) from t), ' ', (select count(*) from #t))")
+                    .last;
+            assert_eq!(seen, Some(Value::Str(format!("{open} 1").into())), "{tran} {work}");
+            run(&mut session, "if @@trancount > 0 rollback");
+            let fresh = run(
+                &mut session,
+                "declare @v table (i int primary key) insert @v values (7), (8) select sum(i) from @v",
+            );
+            assert_eq!(fresh.last, Some(Value::Int(15)), "{work}");
+        }
+    }
+    assert_eq!(run(&mut session, "select count(*) from t").last, Some(Value::Int(0)));
+}
+
+/// The answer to an attention does not wait until much is taken back; nothing sees it before.
+#[test]
+fn a_large_undo_goes_on_after_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let instance = open(folder.path());
+    let mut session = instance.session().unwrap();
+    let mut other = instance.session().unwrap();
+    run(&mut session, "create table t (i bigint primary key, x char(100)) insert t values (0, 'a')");
+    run(&mut session, "create table #t (x char(4000)) insert #t values ('a')");
+    let count = |session: &mut Session| {
+        let seen = run(session, "select concat(count(*), ' ', max(x), ' ', sum(i)) from t");
+        assert_eq!(seen.errors, [] as [i32; 0]);
+        seen.last
+    };
+    let is = |text: &str| Some(Value::Str(text.into()));
+    let padded = |n: u32, x: &str, sum: i32| format!("{n} {x:<100} {sum}");
+    let insert = "insert t select value, 'b' from generate_series(10, 100000000)";
+    let update = "declare @i int = 0 while 1 = 1 begin set @i += 1 update t set x = concat('b', @i) end";
+    for (tran, rows, sum) in [("", 1u32, 0), ("begin tran insert t values (5, 'a')", 2, 5)] {
+        run(&mut session, tran);
+        for batch in [insert, "insert #t select 'b' from generate_series(1, 100000000)"] {
+            assert_eq!(attention(&mut session, batch), [3617], "{batch}");
+            assert_eq!(session.trancount(), rows - 1);
+            // Who reads versions sees nothing of it.
+            let seen = run(&mut other, "select count(*) from t with (readcommitted)");
+            assert_eq!((seen.errors, seen.last), (vec![], Some(Value::Int(1))), "{tran} {batch}");
+            assert_eq!(count(&mut session), is(&padded(rows, "a", sum)), "{tran} {batch}");
+            assert_eq!(run(&mut session, "select count(*) from #t").last, Some(Value::Int(1)));
+        }
+        run(&mut session, "if @@trancount > 0 rollback");
+        assert_eq!(count(&mut other), is(&padded(1, "a", 0)), "{tran}");
+    }
+    // Each statement of a loop was a transaction of its own.
+    assert_eq!(attention(&mut session, update), [3617]);
+    // A session that ends at once, and the instance after it.
+    run(&mut session, "begin tran delete t");
+    assert_eq!(attention(&mut session, insert), [3617]);
+    drop(session);
+    let seen = run(&mut other, "select count(*) from t").last;
+    assert_eq!(seen, Some(Value::Int(1)));
+    drop(other);
+    instance.close().unwrap();
+    drop(instance);
+    let instance = open(folder.path());
+    let seen = run(&mut instance.session().unwrap(), "select concat(count(*), ' ', sum(i)) from t").last;
+    assert_eq!(seen, is("1 0"));
+}
+
 #[test]
 fn a_client_that_goes_away_ends_its_batch_beyond_any_catch() {
     let folder = tempfile::tempdir().unwrap();

@@ -36,6 +36,59 @@ fn variables_and_loops() {
 }
 
 #[test]
+fn variables_have_the_values_that_a_query_computes() {
+    let b = &mut Bench::new();
+    b.run("create table pairs (a int, b int)");
+    b.run(
+        "insert pairs select x.v, y.v from (values (null), (-2147483647 - 1), (-7), (0), (1), (3), (46341), (2147483647)) x(v)
+         cross join (values (null), (-2147483647 - 1), (-7), (0), (1), (3), (46341), (2147483647)) y(v)",
+    );
+    for operation in
+        ["@a + @b", "@a - @b * 3", "@a * @b", "@a * (@b - 1) + 2", "@a / nullif(@b, 0)", "7 - @a"]
+    {
+        let in_query = operation.replace('@', "p.");
+        // The query's value of each pair beside the variable's; of an error its number.
+        check(
+            b,
+            &format!(
+                "declare @a int, @b int, @v int, @q int, @e int, @f int, @pairs int = 0
+                 declare c cursor local for select a, b from pairs
+                 open c fetch c into @a, @b
+                 while @@fetch_status = 0 begin
+                   select @v = null, @q = null, @e = 0, @f = 0
+                   begin try set @v = {operation} end try begin catch set @e = error_number() end catch
+                   begin try select @q = {in_query} from pairs p
+                     where (p.a = @a or p.a is null and @a is null) and (p.b = @b or p.b is null and @b is null)
+                   end try begin catch set @f = error_number() end catch
+                   if @e <> @f or @v is distinct from @q print concat(@a, ' ', @b, ': ', @v, ' ', @q, ' ', @e, ' ', @f)
+                   if @a < @b and not exists (select * from pairs where a = @a and b = @b and a < b) print '<'
+                   if @a >= @b and not exists (select * from pairs where a = @a and b = @b and a >= b) print '>='
+                   set @pairs += 1
+                   fetch c into @a, @b
+                 end
+                 print @pairs"
+            ),
+            "64",
+        );
+    }
+    check(
+        b,
+        "declare @s smallint = 32767 set @s += 1",
+        "Msg 220: Arithmetic overflow error for data type smallint, value = 32768.",
+    );
+    check(
+        b,
+        "declare @t tinyint = 255, @n int = @t + 1 select @n, sql_variant_property(@t + 1, 'BaseType')",
+        "256|int",
+    );
+    check(
+        b,
+        "set ansi_warnings off set arithabort off declare @n int = 2147483647 set @n = @n + 1 print isnull(@n, -1)",
+        "Arithmetic overflow occurred.\n-1",
+    );
+}
+
+#[test]
 fn mistakes_found_before_anything_runs() {
     let b = &mut Bench::new();
     check(b, "print 'a' select @x", "Msg 137: Must declare the scalar variable \"@x\".");

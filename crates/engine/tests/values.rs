@@ -43,6 +43,10 @@ fn the_clock_can_be_sought() {
 #[test]
 fn all_functions_count_the_same_units_of_text() {
     let b = &mut Bench::new();
+    b.check(
+        "select datalength(cast('é' as char(8000))), len(cast(N'é' as nchar(300)) + 'y'), cast('ab' as char(65)) + '|'",
+        &format!("8000|301|ab{}|", " ".repeat(63)),
+    );
     // Two units beyond the basic plane.
     // Of a (max) text they are bigint, also for the operators around them.
     b.check(

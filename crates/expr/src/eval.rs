@@ -19,6 +19,7 @@ impl Expr {
         match self {
             Expr::Const(value) => Ok(value.clone()),
             Expr::Var(slot) => match rt.var_ref(*slot) {
+                Some(Value::Int(number)) => Ok(Value::Int(*number)),
                 Some(value) if value.heap_bytes() < LARGE => Ok(value.clone()),
                 Some(value) => copy_of_variable(*slot, value.heap_bytes(), rt),
                 None => Ok(rt.var(*slot)),

@@ -14,11 +14,13 @@ pub mod document;
 mod env;
 pub mod eval;
 pub mod functions;
+pub mod ints;
 pub mod json;
 pub mod key;
 pub mod large;
 pub mod mask;
 mod parsed;
+
 mod pred;
 pub mod random;
 pub mod same_syntax;

@@ -92,24 +92,30 @@ fn micros(time: SystemTime) -> u64 {
 }
 
 impl Database {
-    /// Begins a transaction for `session`.
+    /// Begins a transaction for `session`, which waits for locks without end.
     #[inline]
     pub fn begin(self: &Arc<Self>, session: u32) -> Result<Txn, TxnError> {
+        self.begin_waiting(session, WaitArgs::default())
+    }
+
+    /// Begins a transaction for `session`, which waits as `wait` says.
+    #[inline]
+    pub fn begin_waiting(self: &Arc<Self>, session: u32, wait: WaitArgs) -> Result<Txn, TxnError> {
         self.check_online()?;
         self.counters().begun.fetch_add(1, Relaxed);
-        Ok(Txn::new(self.clone(), session))
+        Ok(Txn::new(self.clone(), session, wait))
     }
 }
 
 impl Txn {
     #[inline]
-    pub(crate) fn new(db: Arc<Database>, session: u32) -> Txn {
+    pub(crate) fn new(db: Arc<Database>, session: u32, wait: WaitArgs) -> Txn {
         let locks = LockOwner::new(db.locks().clone(), session);
         Txn {
             db,
             shared: None,
             locks,
-            wait: WaitArgs::default(),
+            wait,
             ghosts: Vec::new(),
             deferred: Vec::new(),
             doomed: false,
@@ -124,7 +130,7 @@ impl Txn {
 
     /// Recovery: takes up a transaction that was running when the database died.
     pub(crate) fn resume(db: Arc<Database>, id: TxnId, log: TxnLog) -> Txn {
-        let mut t = Txn::new(db, 0);
+        let mut t = Txn::new(db, 0, WaitArgs::default());
         t.newest = Newest { lsn: log.last, reserved: log.reserved };
         t.shared = Some(t.db.txns().resume(t.locks.who(), id, log));
         t
@@ -307,6 +313,12 @@ impl Txn {
     pub fn mark(&self) -> Savepoint {
         let Newest { lsn, reserved } = self.newest;
         Savepoint { lsn, deferred: self.deferred.len(), reserved }
+    }
+
+    /// Log that taking back what was done since the place may take, in bytes: how much there is to
+    /// take back.
+    pub fn undo_bytes(&self, since: &Savepoint) -> u64 {
+        self.newest.reserved.saturating_sub(since.reserved)
     }
 
     /// Commits. Rows and locks are free and new snapshots see the work as soon as the commit record is in the log;

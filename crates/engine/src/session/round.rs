@@ -41,7 +41,11 @@ pub(super) fn request(
     core.insert_exec = None;
     core.pending_bulk = None;
     core.described.clear();
-    let status = match catch_unwind(AssertUnwindSafe(|| stack::with_room(|| work(core, &mut sink, told)))) {
+    let work = || {
+        core.await_undo()?;
+        stack::with_room(|| work(core, &mut sink, told))
+    };
+    let status = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(End::Finished(n))) => n,
         Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
         Ok(Err(error)) => {

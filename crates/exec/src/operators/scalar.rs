@@ -4,7 +4,7 @@ use super::context::ExecCtx;
 use super::rt::Rt;
 use crate::explain::uses::Evaluations;
 use crate::unseen;
-use expr::{Expr, Pred, Typed, bind_ops};
+use expr::{Expr, Pred, Typed, bind_ops, ints};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
 use plan::bind::env::CompileEnv;
@@ -23,6 +23,8 @@ pub struct Scalar {
     expr: Expr,
     ty: DataType,
     needs: Needs,
+    /// [`ints::computes_int`].
+    of_ints: bool,
     evaluations: Evaluations,
 }
 
@@ -31,6 +33,8 @@ pub struct Scalar {
 pub struct Condition {
     pred: Pred,
     needs: Needs,
+    /// [`ints::compares_ints`].
+    of_ints: bool,
     evaluations: Evaluations,
 }
 
@@ -79,13 +83,15 @@ pub fn compile_scalar(
         };
         Ok((b.masked(expr, ty, collation), ty))
     })?;
-    Ok(Arc::new(Scalar { expr, ty, needs, evaluations: Evaluations::default() }))
+    let of_ints = needs.is_empty() && ints::computes_int(&expr);
+    Ok(Arc::new(Scalar { expr, ty, needs, of_ints, evaluations: Evaluations::default() }))
 }
 
 /// Compiles a condition.
 pub fn compile_condition(e: &ast::Expr, env: &CompileEnv<'_>) -> Result<Arc<Condition>, SqlError> {
     let (pred, needs) = bound(env, |b| b.pred(e))?;
-    Ok(Arc::new(Condition { pred, needs, evaluations: Evaluations::default() }))
+    let of_ints = needs.is_empty() && ints::compares_ints(&pred);
+    Ok(Arc::new(Condition { pred, needs, of_ints, evaluations: Evaluations::default() }))
 }
 
 impl Drop for Scalar {
@@ -103,6 +109,15 @@ impl Scalar {
     /// The value now.
     #[inline]
     pub fn eval(&self, ctx: &mut ExecCtx<'_>) -> Result<Value, SqlError> {
+        if self.of_ints
+            && let Some(number) = ints::int_of(&self.expr, ctx.vars)
+        {
+            return Ok(Value::Int(number));
+        }
+        self.eval_in_run(ctx)
+    }
+
+    fn eval_in_run(&self, ctx: &mut ExecCtx<'_>) -> Result<Value, SqlError> {
         if !self.needs.is_empty() {
             begin(&self.needs, &self.evaluations, ctx)?;
         }
@@ -136,6 +151,15 @@ impl Condition {
     /// Whether it is true now.
     #[inline]
     pub fn test(&self, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
+        if self.of_ints
+            && let Some(truth) = ints::truth_of(&self.pred, ctx.vars)
+        {
+            return Ok(truth);
+        }
+        self.test_in_run(ctx)
+    }
+
+    fn test_in_run(&self, ctx: &mut ExecCtx<'_>) -> Result<bool, SqlError> {
         if !self.needs.is_empty() {
             begin(&self.needs, &self.evaluations, ctx)?;
         }

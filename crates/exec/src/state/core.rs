@@ -643,6 +643,7 @@ impl SessionCore {
 impl Drop for SessionCore {
     fn drop(&mut self) {
         self.rollback_all();
+        self.settle_undo();
         self.app_locks.release_session();
         self.host.session_ended(&self.shared);
         self.db.add_user(-1);

@@ -4,6 +4,7 @@
 //! transaction of its own; an answer goes out only when what it may have seen is durable.
 
 mod ends;
+mod undoing;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,6 +21,7 @@ use catalog::TableDef;
 use catalog::change::DdlChange;
 use catalog::errors::db_error;
 use plan::bind::set_options::Isolation;
+use undoing::{Extent, Undoing};
 
 /// The session's transaction in one database.
 pub struct OpenTxn {
@@ -44,6 +46,17 @@ impl OpenTxn {
     #[inline]
     fn has_shown(&self) -> bool {
         self.fresh || self.newest || self.kept.is_some()
+    }
+
+    /// The running statement looks at nothing more.
+    #[inline]
+    fn end_snapshot(&mut self) {
+        self.newest = false;
+        if self.fresh {
+            self.fresh = false;
+            // A snapshot that stays registered would hold log truncation back between statements.
+            self.snapshot = None;
+        }
     }
 }
 
@@ -83,6 +96,8 @@ pub struct Transactions {
     pub(super) in_function: u32,
     /// One of `open` is that of table variables.
     autonomous: bool,
+    /// What is taken back after its statement was answered.
+    undoing: Vec<Undoing>,
     /// The last statement failed because a filegroup was full, and it is no more.
     pub(super) room: bool,
 }
@@ -125,12 +140,13 @@ impl SessionCore {
     }
 
     fn open_another_txn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
+        self.settle_undo();
         if let Some(at) = self.transactions.open.iter().position(|open| open.db.id() == db.id()) {
             return Ok(at);
         }
         let storage = db.storage()?;
-        let mut txn = storage.begin(self.spid() as u32).map_err(|e| db_error(db, &e))?;
-        txn.wait = self.wait_args();
+        let wait = self.wait_args();
+        let txn = storage.begin_waiting(self.spid() as u32, wait).map_err(|e| db_error(db, &e))?;
         self.shared.lock_owner.store(txn.locks.id().0, Ordering::Relaxed);
         self.shared.isolation.store(self.options.isolation.number() as u8, Ordering::Relaxed);
         self.transactions.autonomous |= db.is_autonomous();
@@ -145,8 +161,11 @@ impl SessionCore {
             newest: false,
             kept: None,
         });
-        self.transactions.share_log_bytes();
-        Ok(self.transactions.open.len() - 1)
+        let others = self.transactions.open.len() - 1;
+        if others > 0 {
+            self.transactions.share_log_bytes();
+        }
+        Ok(others)
     }
 
     /// What the running statement sees of a database: what was committed when it first looked, and the session's own
@@ -182,6 +201,7 @@ impl SessionCore {
     /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
     #[inline]
     pub fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
+        self.settle_undo();
         if self.transactions.in_function > 0 {
             return Ok(());
         }
@@ -256,6 +276,16 @@ impl SessionCore {
         committed.map(drop).map_err(|e| db_error(&open.db, &e))
     }
 
+    /// A batch that was cancelled ends, and its table variables go with it: what the statement did
+    /// to them need not be taken back row by row, which takes as long as it took to do.
+    pub(super) fn leave_table_variables(&mut self) {
+        let Transactions { autonomous, ddl, .. } = &self.transactions;
+        if *autonomous && self.cancelled() && !ddl.iter().any(DdlChange::is_autonomous) {
+            // An error is one of the database's log, which knows it, and every later use finds it.
+            let _ = self.commit_table_variables();
+        }
+    }
+
     /// As [`SessionCore::end_statement`] for an expression: mostly there is nothing to end.
     #[inline]
     pub fn end_expression<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
@@ -280,12 +310,7 @@ impl SessionCore {
         }
         for open in &mut self.transactions.open {
             open.txn.locks.end_statement();
-            open.newest = false;
-            if open.fresh {
-                open.fresh = false;
-                // A snapshot that stays registered would hold log truncation back between statements.
-                open.snapshot = None;
-            }
+            open.end_snapshot();
         }
     }
 
@@ -341,6 +366,7 @@ impl SessionCore {
 
     /// Takes back what was done since; false when that failed, and the transaction can only be rolled back.
     pub(super) fn back_to(&mut self, marks: &[(i32, Savepoint)]) -> bool {
+        self.settle_undo();
         for open in &mut self.transactions.open {
             let mark = marks.iter().find(|(db, _)| *db == open.db.id()).map_or(open.mark, |(_, mark)| *mark);
             self.doomed |= open.txn.rollback_to(&mark).is_err();
@@ -349,6 +375,7 @@ impl SessionCore {
     }
 
     fn undo_statement(&mut self, cause: &SqlError) {
+        self.settle_undo();
         // A deadlock victim gives everything back at once: the others wait for it.
         if self.trancount == 0 || cause.number == 1205 {
             self.undo_all_open();
@@ -357,11 +384,17 @@ impl SessionCore {
             }
             return;
         }
+        self.leave_table_variables();
         self.undo_ddl(self.transactions.ddl_mark);
         self.transactions.counts.undo_statement();
+        // Storage that the statement has made is freed below.
+        let frees = self.frees_storage();
         let mut failed = false;
-        for open in &mut self.transactions.open {
-            failed |= open.txn.rollback_to(&open.mark).is_err();
+        for open in std::mem::take(&mut self.transactions.open) {
+            let (open, bad) =
+                if frees { open.undo(Extent::Statement) } else { self.undo_open(open, Extent::Statement) };
+            self.transactions.open.extend(open);
+            failed |= bad;
         }
         self.after_ddl_undo();
         if failed {

@@ -99,6 +99,25 @@ impl Holders {
         }
     }
 
+    /// The first one comes. Most locks are held by one and are wanted by nobody else.
+    #[inline]
+    fn begin(&mut self, who: Who, mode: LockMode) {
+        debug_assert!(self.list.is_empty() && self.crowd.is_none(), "held already");
+        self.list.push(Grant { who, mode });
+        self.mask = mode.bit();
+    }
+
+    /// Whether `owner` was the only one, which is gone then.
+    #[inline]
+    fn end(&mut self, owner: OwnerId) -> bool {
+        let only = matches!(self.list.as_slice(), [only] if only.who.id == owner) && self.crowd.is_none();
+        if only {
+            self.list.clear();
+            self.mask = 0;
+        }
+        only
+    }
+
     /// Takes `owner` out: the mode that it held.
     fn remove(&mut self, owner: OwnerId) -> Option<LockMode> {
         let i = self.position(owner)?;
@@ -172,7 +191,17 @@ pub(super) enum Asked {
 
 impl Entry {
     /// Grants `mode` to `who` if it need not wait.
+    #[inline]
     pub fn ask(&mut self, who: Who, mode: LockMode) -> Asked {
+        if self.is_idle() {
+            self.holders.begin(who, mode);
+            return Asked::Held(mode);
+        }
+        self.ask_beside(who, mode)
+    }
+
+    /// As [`Entry::ask`] where others hold it or wait for it, or `who` itself does.
+    fn ask_beside(&mut self, who: Who, mode: LockMode) -> Asked {
         let held = self.holders.mode_of(who.id);
         let mode = held.map_or(mode, |h| h.join(mode));
         if held == Some(mode) {
@@ -188,7 +217,16 @@ impl Entry {
 
     /// `owner` gives it back; whoever can have it now gets it. Nothing happens when it does not
     /// hold it.
+    #[inline]
     pub fn give_back(&mut self, owner: OwnerId) {
+        if self.queue.is_empty() && self.holders.end(owner) {
+            return;
+        }
+        self.give_back_beside(owner);
+    }
+
+    /// As [`Entry::give_back`] where others hold it or wait for it.
+    fn give_back_beside(&mut self, owner: OwnerId) {
         if let Some(mode) = self.holders.remove(owner)
             && !self.queue.is_empty()
             && !self.holders.many_hold(mode)
@@ -251,6 +289,7 @@ pub(super) struct Bucket(Vec<(Resource, Entry)>);
 
 impl Bucket {
     /// Where a resource is.
+    #[inline]
     pub fn find(&self, r: &Resource) -> Option<usize> {
         self.0.iter().position(|(at, _)| at == r)
     }
@@ -289,13 +328,18 @@ impl Bucket {
     }
 
     /// Forgets the resource at a place if it is idle and others are there.
+    #[inline]
     pub fn tidy(&mut self, i: usize) {
         if self.0.len() > 1 && self.0[i].1.is_idle() {
-            self.0.swap_remove(i);
-            // What many locks have taken goes back when they are gone.
-            if self.0.capacity() > ROOM && self.0.len() < self.0.capacity() / 4 {
-                self.0.shrink_to(self.0.len() * 2);
-            }
+            self.forget(i);
+        }
+    }
+
+    fn forget(&mut self, i: usize) {
+        self.0.swap_remove(i);
+        // What many locks have taken goes back when they are gone.
+        if self.0.capacity() > ROOM && self.0.len() < self.0.capacity() / 4 {
+            self.0.shrink_to(self.0.len() * 2);
         }
     }
 }

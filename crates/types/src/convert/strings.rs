@@ -103,11 +103,20 @@ pub(crate) fn fit_string_looking(
         units = length(&text);
     }
     if matches!(ty, DataType::Char(_) | DataType::NChar(_)) && units < limit {
-        let missing = limit - units;
-        text.reserve(missing);
-        (0..missing).for_each(|_| text.push(' '));
+        pad(&mut text, limit - units);
     }
     Ok(Value::Str(text))
+}
+
+/// Adds so many blanks.
+fn pad(text: &mut CompactString, mut missing: usize) {
+    const BLANKS: &str = "                                                                ";
+    text.reserve(missing);
+    while missing > 0 {
+        let more = missing.min(BLANKS.len());
+        text.push_str(&BLANKS[..more]);
+        missing -= more;
+    }
 }
 
 /// Bytes as a value of a binary type.

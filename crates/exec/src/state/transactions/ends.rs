@@ -3,6 +3,7 @@
 //! Guarantee: the transactions of all databases end the same way; a rollback takes changes of schema back from the catalog in
 //! memory before anybody else sees the tables.
 
+use super::undoing::Extent;
 use super::{NamedSavepoint, OpenTxn, Transactions};
 use crate::state::core::SessionCore;
 use crate::state::holdings::Holding;
@@ -89,6 +90,7 @@ impl SessionCore {
                  the entire transaction.",
             ));
         }
+        self.settle_undo();
         let saved = &self.transactions.savepoints[at];
         let (places, ddl, counts) = (saved.places.clone(), saved.ddl, saved.counts);
         self.undo_ddl(ddl);
@@ -125,6 +127,7 @@ impl SessionCore {
         if self.doomed {
             return Err(errors::doomed());
         }
+        self.settle_undo();
         let mut places = Vec::new();
         for open in &mut self.transactions.open {
             let place = open.txn.savepoint().map_err(|e| db_error(&open.db, &e))?;
@@ -167,15 +170,18 @@ impl SessionCore {
     }
 
     pub(super) fn undo_all_open(&mut self) {
+        self.settle_undo();
         self.transactions.began = None;
         self.shared.lock_owner.store(0, Ordering::Relaxed);
+        self.leave_table_variables();
         self.undo_ddl(0);
         self.transactions.counts.undo(0);
-        for open in self.transactions.open.drain(..) {
-            drop((open.snapshot, open.kept));
-            // A rollback that fails has taken the database offline and is in its error log.
-            if let Err(e) = open.txn.rollback() {
-                open.db.note_failure(&e);
+        let frees = self.frees_storage();
+        for open in std::mem::take(&mut self.transactions.open) {
+            // Nothing stays, and who fails is offline.
+            match frees {
+                true => drop(open.undo(Extent::Transaction)),
+                false => drop(self.undo_open(open, Extent::Transaction)),
             }
         }
         self.after_ddl_undo();
@@ -241,6 +247,11 @@ impl SessionCore {
             }
         }
         self.transactions.ddl_mark = self.transactions.ddl_mark.min(from);
+    }
+
+    /// Whether [`SessionCore::after_ddl_undo`] will free what rows that are taken back lie in.
+    pub(super) fn frees_storage(&self) -> bool {
+        !self.transactions.undone.is_empty()
     }
 
     /// What was created and rolled back is freed, once the rows that name it are as they were.
