@@ -3,6 +3,7 @@
 //! A unit is listed there before it is made, in a transaction of its own; the transaction that creates it takes it off
 //! the list. A rollback or a crash puts it back, so nothing leaks. A unit that is dropped is put on the
 //! list by the transaction that drops it. Whatever is on the list when a database is opened is freed.
+//! tempdb has no list: it is made again at each start, and nobody opens what a crash has left of it.
 
 use std::sync::Arc;
 
@@ -28,6 +29,9 @@ fn row(unit: &UnitRef) -> [Value; 4] {
 /// Lists a unit that is about to be made, at once and whatever becomes of the caller's transaction. Freeing one that was
 /// not made after all does nothing.
 pub fn list_created(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    if storage.env().scratch {
+        return Ok(());
+    }
     let mut txn = storage.begin(0)?;
     trees.put(&mut txn, SysTable::PendingDrops, &row(unit))?;
     // The unit is made by a record after this commit, so it need not be durable first.
@@ -37,11 +41,17 @@ pub fn list_created(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -
 
 /// The transaction keeps the unit: it leaves the list when the transaction commits.
 pub fn keep(txn: &mut Txn, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    if txn.database().env().scratch {
+        return Ok(txn.begin_writing()?);
+    }
     trees.delete(txn, SysTable::PendingDrops, &row(unit)).map(drop)
 }
 
 /// The transaction drops the unit: it goes on the list when the transaction commits.
 pub fn list_dropped(txn: &mut Txn, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+    if txn.database().env().scratch {
+        return Ok(txn.begin_writing()?);
+    }
     trees.put(txn, SysTable::PendingDrops, &row(unit))
 }
 
@@ -86,6 +96,9 @@ pub fn free_all(storage: &Arc<Database>, open: &Open, units: &[UnitRef]) {
 pub fn free(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
     let _work = storage.background_work();
     storage.free_unit(unit.unit, unit.first_iam)?;
+    if storage.env().scratch {
+        return Ok(());
+    }
     let mut txn = storage.begin(0)?;
     trees.delete(&mut txn, SysTable::PendingDrops, &row(unit))?;
     txn.commit(Durability::Delayed)?;

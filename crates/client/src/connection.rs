@@ -31,6 +31,8 @@ const ROLLBACK: u8 = 10;
 #[derive(Default)]
 struct Running {
     runs: bool,
+    /// It is not sent to its end yet: the attention has to come behind it.
+    sending: bool,
     attention: bool,
 }
 
@@ -48,7 +50,24 @@ impl CancelHandle {
         let mut running = self.running.lock();
         if running.runs && !running.attention {
             running.attention = true;
-            // Where this fails the reader finds the connection broken.
+            if !running.sending {
+                // Where this fails the reader finds the connection broken.
+                let _ = self.shared.send(&self.attention);
+            }
+        }
+    }
+
+    /// A request begins to be sent.
+    fn begin(&self) {
+        *self.running.lock() = Running { runs: true, sending: true, attention: false };
+    }
+
+    /// It is sent to its end: an attention that was asked for meanwhile follows it.
+    fn sent(&self) {
+        let mut running = self.running.lock();
+        running.sending = false;
+        if running.attention {
+            // As above.
             let _ = self.shared.send(&self.attention);
         }
     }
@@ -168,15 +187,17 @@ impl Connection {
         message: &[u8],
         each: &mut dyn FnMut(Token) -> bool,
     ) -> Result<(), ClientError> {
-        *self.cancel.running.lock() = Running { runs: true, attention: false };
+        self.cancel.begin();
         let sent = self.wire.send(message).map_err(ClientError::from);
+        self.cancel.sent();
         self.finish(sent, each)
     }
 
     /// Sends the end of a message that the server is not to carry out, and waits until it knows.
     pub(crate) fn withdraw(&mut self, end: &[u8]) -> Result<(), ClientError> {
-        *self.cancel.running.lock() = Running { runs: true, attention: false };
+        self.cancel.begin();
         let sent = self.wire.send(end).map_err(ClientError::from);
+        self.cancel.sent();
         self.cancel.cancel();
         self.finish(sent, &mut |_| true)
     }

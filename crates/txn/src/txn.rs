@@ -242,6 +242,19 @@ impl Txn {
         self.deferred.push(work);
     }
 
+    /// Gives it its id now, if it has none: what it writes later is its own also for snapshots that
+    /// it takes before.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn begin_writing(&mut self) -> Result<(), TxnError> {
+        if self.shared.is_none() {
+            self.db.check_online()?;
+            self.begin()?;
+        }
+        Ok(())
+    }
+
     fn begin(&mut self) -> Result<(), PageError> {
         let log = self.db.log();
         let s = self.db.txns().begin(self.locks.who(), || log.end());

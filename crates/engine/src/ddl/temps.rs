@@ -3,6 +3,7 @@
 //! Guarantees: a session sees no other session's; those that a procedure, trigger or EXEC made are dropped when it ends, all
 //! others when the session does. A drop that a rollback takes back is done again then.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,6 +14,9 @@ use super::tables::{create_table, drop_table};
 use catalog::{Db, NewTable, TEMPDB, TableDef, errors, fold_name};
 use exec::state::SessionCore;
 use plan::bind::env::TempName;
+
+/// Table variables that one statement drops at the end of their scope.
+const TOGETHER: usize = 256;
 
 /// Characters of a temporary table's name, as written and as it is kept.
 const LONGEST: usize = 116;
@@ -195,19 +199,28 @@ fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
         return;
     }
     let keep = (core.rowcount, core.error_number);
-    for (db, id) in gone {
-        let dropped = match db.catalog().by_id.get(&id).cloned() {
-            None => Ok(()),
-            Some(table) => core.begin_statement(false).and_then(|()| {
-                let result = drop_table(core, &db, &table);
-                core.end_statement(result)
-            }),
-        };
-        if dropped.is_ok() && (core.trancount() == 0 || db.is_autonomous()) {
-            core.temps.list.retain(|t| t.object_id != id);
+    let mut dropped = HashSet::new();
+    let (own, others): (Vec<_>, Vec<_>) = gone.into_iter().partition(|(db, _)| db.is_autonomous());
+    // Many together: a batch may have made thousands.
+    for part in own.chunks(TOGETHER).chain(others.chunks(1)) {
+        let done = drop_together(core, part);
+        let stays = core.trancount() > 0 && !part.iter().all(|(db, _)| db.is_autonomous());
+        if done.is_ok() && !stays {
+            dropped.extend(part.iter().map(|(_, id)| *id));
         }
     }
+    core.temps.list.retain(|t| !dropped.contains(&t.object_id));
     (core.rowcount, core.error_number) = keep;
+}
+
+/// Drops tables, those that are still there, as one statement.
+fn drop_together(core: &mut SessionCore, tables: &[(Arc<Db>, i32)]) -> Result<(), SqlError> {
+    core.begin_statement(false)?;
+    let result = tables.iter().try_for_each(|(db, id)| match db.catalog().by_id.get(id).cloned() {
+        None => Ok(()),
+        Some(table) => drop_table(core, db, &table),
+    });
+    core.end_statement(result)
 }
 
 #[cfg(test)]

@@ -271,6 +271,10 @@ impl Work<'_> {
 
     /// Deletes what is noted of a table's rows: see `catalog::row_counts` and `catalog::statistics`.
     pub(super) fn forget_count(&mut self, table: &TableDef) -> Result<(), SqlError> {
+        // Nothing is noted of table variables.
+        if self.db.is_autonomous() {
+            return Ok(());
+        }
         let (db, open) = (self.db.clone(), self.open.clone());
         let txn = self.core.txn(&db)?;
         let deleted = open.trees.delete(txn, SysTable::RowCounts, &[Value::Int(table.object_id)]);

@@ -39,7 +39,8 @@ impl Run<'_> {
             return Ok(After::Resume(catch));
         }
         if self.outer_try && (!fatal || self.core.in_function()) {
-            if aborts && self.core.trancount > 0 {
+            // The statement that calls a function is taken back when a client cancels it, no more.
+            if aborts && self.core.trancount > 0 && !self.core.keeps_transaction() {
                 self.core.doomed = true;
             }
             if self.shown {
