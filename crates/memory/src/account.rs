@@ -324,12 +324,12 @@ impl MemoryAccount {
         wanted < bytes
     }
 
-    /// Has the allocator give back what it keeps, when the process is near its target or beyond and
-    /// it may help; whether it did.
+    /// Has the allocator give back what it keeps, when the process has come to half its target and it
+    /// may help; whether it did.
     fn trim(&self) -> bool {
         let Some(process) = self.process_memory.get() else { return false };
         let (resident, unknown) = (self.process.load(Relaxed), self.unknown.load(Relaxed));
-        if resident < self.target / 8 * 7 || unknown < self.program() {
+        if resident < self.target / 2 || unknown < self.program() {
             return false;
         }
         let (now, last) = (self.born.elapsed().as_millis() as u64, self.trimmed.load(Relaxed));
