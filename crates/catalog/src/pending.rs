@@ -3,7 +3,7 @@
 //! A unit is listed there before it is made, in a transaction of its own; the transaction that creates it takes it off
 //! the list. A rollback or a crash puts it back, so nothing leaks. A unit that is dropped is put on the
 //! list by the transaction that drops it. Whatever is on the list when a database is opened is freed.
-//! tempdb has no list: it is made again at each start, and nobody opens what a crash has left of it.
+//! tempdb has no list: it is made again at each start, and nobody opens what a crash has left.
 
 use std::sync::Arc;
 

@@ -127,11 +127,11 @@ pub fn trim_heap() {
     }
 }
 
-/// Has the allocator keep little of what is freed: it gives blocks of 1 MB back to the system at
-/// once, as what is free at the end of a heap, and has two heaps a core instead of eight, so that
-/// what one thread frees another finds. (By itself glibc raises both limits to 32 and 64 MB as blocks
-/// of such sizes are freed: a server of 250 MB whose statements came to 160 MB held 500.) For a
-/// program, before it has threads.
+/// Has the allocator keep little of what is freed: blocks of 1 MB and more go back to the system at
+/// once, as does what is free at the end of a heap, and there are two heaps a core instead of eight,
+/// so that a thread finds what another one has freed. By itself glibc raises both limits, to 32 and
+/// 64 MB, as blocks of such sizes are freed: a server with 159 MB in use held 500 MB. For a program,
+/// before it has threads.
 pub fn limit_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -141,8 +141,8 @@ pub fn limit_heap() {
         for (what, value) in
             [(libc::M_MMAP_THRESHOLD, KEEP), (libc::M_TRIM_THRESHOLD, KEEP), (libc::M_ARENA_MAX, heaps)]
         {
-            // SAFETY: it changes settings of the allocator, under the allocator's own lock. One that
-            // it refuses stays as it was.
+            // SAFETY: it changes settings of the allocator, under the allocator's own lock. A
+            // setting that it refuses stays as it was.
             unsafe { libc::mallopt(what, value) };
         }
     }

@@ -112,15 +112,18 @@ fn an_attention_leaves_table_variables_to_the_end_of_the_batch() {
     let rows = "from sys.all_columns a, sys.all_columns b, sys.all_columns c, sys.all_columns d";
     let works = [
         format!(
-            "declare @v table (i int primary key, x varchar(max)) insert @v select row_number() over (order by (select 1)), 'x' {rows}"
+            "declare @v table (i int primary key, x varchar(max))
+             insert @v select row_number() over (order by (select 1)), 'x' {rows}"
         ),
         format!("declare @v table (i int, index ix (i)) insert @v output inserted.i into t select 1 {rows}"),
         format!(
-            "declare @v table (i int) insert @v values (1) insert #t output inserted.i into @v select 1 {rows}"
+            "declare @v table (i int) insert @v values (1)
+             insert #t output inserted.i into @v select 1 {rows}"
         ),
         "select count(*) from f(100000000000)".to_string(),
         format!(
-            "declare @v table (i int) begin try insert @v select 1 {rows} end try begin catch insert t values (5) end catch"
+            "declare @v table (i int)
+             begin try insert @v select 1 {rows} end try begin catch insert t values (5) end catch"
         ),
     ];
     for tran in ["", "begin tran insert t values (1)"] {
@@ -190,6 +193,36 @@ fn a_large_undo_goes_on_after_the_answer() {
     let instance = open(folder.path());
     let seen = run(&mut instance.session().unwrap(), "select concat(count(*), ' ', sum(i)) from t").last;
     assert_eq!(seen, is("1 0"));
+}
+
+/// A power loss while the undo goes on, right after the answer and later: a restart finishes it.
+#[test]
+fn a_crash_in_an_undo_behind_the_answer_leaves_nothing() {
+    let disk = sim::SimDisk::new(32);
+    let open = |disk: &sim::SimDisk| {
+        let disk = Arc::new(disk.clone());
+        let options = InstanceOptions { memory_bytes: Some(32 << 20), disk, ..InstanceOptions::new("/data") };
+        Instance::open(options).unwrap()
+    };
+    let instance = open(&disk);
+    let mut session = instance.session().unwrap();
+    let made = "create table t (i bigint primary key, x char(100)) insert t values (0, 'a')
+                create table u (i bigint) insert u values (7)";
+    assert_eq!(run(&mut session, made).errors, [] as [i32; 0]);
+    let insert = "insert t select value, 'b' from generate_series(10, 100000000)";
+    for (tran, seed) in [("", 1), ("begin tran update u set i = 8", 2)] {
+        run(&mut session, tran);
+        assert_eq!(attention(&mut session, insert), [3617]);
+        for later in 0..4 {
+            let lost = disk.crash(10 * seed + later);
+            std::thread::sleep(Duration::from_millis(10 * later));
+            let again = open(&lost);
+            let text = "select concat((select count(*) from t), ' ', (select sum(i) from u))";
+            let seen = run(&mut again.session().unwrap(), text).last;
+            assert_eq!(seen, Some(Value::Str("1 7".into())), "{tran} {later}");
+        }
+        run(&mut session, "if @@trancount > 0 rollback");
+    }
 }
 
 #[test]

@@ -20,7 +20,6 @@ pub mod key;
 pub mod large;
 pub mod mask;
 mod parsed;
-
 mod pred;
 pub mod random;
 pub mod same_syntax;

@@ -324,8 +324,8 @@ impl MemoryAccount {
         wanted < bytes
     }
 
-    /// Has the allocator give back what it keeps, when the process has come to half its target and it
-    /// may help; whether it did.
+    /// Has the allocator give back what it keeps if the process has come to half its target and
+    /// that may help; whether it did.
     fn trim(&self) -> bool {
         let Some(process) = self.process_memory.get() else { return false };
         let (resident, unknown) = (self.process.load(Relaxed), self.unknown.load(Relaxed));

@@ -203,14 +203,24 @@ fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
     let (own, others): (Vec<_>, Vec<_>) = gone.into_iter().partition(|(db, _)| db.is_autonomous());
     // Many together: a batch may have made thousands.
     for part in own.chunks(TOGETHER).chain(others.chunks(1)) {
-        let done = drop_together(core, part);
-        let stays = core.trancount() > 0 && !part.iter().all(|(db, _)| db.is_autonomous());
-        if done.is_ok() && !stays {
-            dropped.extend(part.iter().map(|(_, id)| *id));
+        if drop_together(core, part).is_ok() {
+            dropped.extend(part.iter().filter(|table| is_final(core, table)).map(|(_, id)| *id));
+        } else if part.len() > 1 {
+            // One that cannot be dropped must not keep the others.
+            for table in part {
+                if drop_together(core, std::slice::from_ref(table)).is_ok() && is_final(core, table) {
+                    dropped.insert(table.1);
+                }
+            }
         }
     }
     core.temps.list.retain(|t| !dropped.contains(&t.object_id));
     (core.rowcount, core.error_number) = keep;
+}
+
+/// Whether no rollback can bring a table back that is dropped now.
+fn is_final(core: &SessionCore, (db, _): &(Arc<Db>, i32)) -> bool {
+    core.trancount() == 0 || db.is_autonomous()
 }
 
 /// Drops tables, those that are still there, as one statement.

@@ -21,7 +21,7 @@ use catalog::TableDef;
 use catalog::change::DdlChange;
 use catalog::errors::db_error;
 use plan::bind::set_options::Isolation;
-use undoing::{Extent, Undoing};
+use undoing::{RunningUndo, UndoScope};
 
 /// The session's transaction in one database.
 pub struct OpenTxn {
@@ -97,7 +97,7 @@ pub struct Transactions {
     /// One of `open` is that of table variables.
     autonomous: bool,
     /// What is taken back after its statement was answered.
-    undoing: Vec<Undoing>,
+    undoing: Vec<RunningUndo>,
     /// The last statement failed because a filegroup was full, and it is no more.
     pub(super) room: bool,
 }
@@ -391,8 +391,11 @@ impl SessionCore {
         let frees = self.frees_storage();
         let mut failed = false;
         for open in std::mem::take(&mut self.transactions.open) {
-            let (open, bad) =
-                if frees { open.undo(Extent::Statement) } else { self.undo_open(open, Extent::Statement) };
+            let (open, bad) = if frees {
+                open.undo(UndoScope::Statement)
+            } else {
+                self.undo_open(open, UndoScope::Statement)
+            };
             self.transactions.open.extend(open);
             failed |= bad;
         }

@@ -3,7 +3,7 @@
 //! Guarantee: the transactions of all databases end the same way; a rollback takes changes of schema back from the catalog in
 //! memory before anybody else sees the tables.
 
-use super::undoing::Extent;
+use super::undoing::UndoScope;
 use super::{NamedSavepoint, OpenTxn, Transactions};
 use crate::state::core::SessionCore;
 use crate::state::holdings::Holding;
@@ -180,8 +180,8 @@ impl SessionCore {
         for open in std::mem::take(&mut self.transactions.open) {
             // Nothing stays, and who fails is offline.
             match frees {
-                true => drop(open.undo(Extent::Transaction)),
-                false => drop(self.undo_open(open, Extent::Transaction)),
+                true => drop(open.undo(UndoScope::Transaction)),
+                false => drop(self.undo_open(open, UndoScope::Transaction)),
             }
         }
         self.after_ddl_undo();

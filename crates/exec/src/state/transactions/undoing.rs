@@ -1,6 +1,6 @@
-//! A large undo after a cancel: it goes on, on a thread of its own, after the client has its answer.
-//! To take back what a statement did takes about as long as it took to do, and whoever has cancelled
-//! it waits for nothing.
+//! A large undo after a cancel: it goes on in a thread of its own after the client has its answer.
+//! To take back what a statement did takes about as long as it took to do, and a client that has
+//! cancelled it should not have to wait for that.
 //!
 //! Guarantees: the transaction keeps its locks until its changes are taken back; nothing of the
 //! session begins, ends or goes back to a place before that, and the session does not end before.
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// What is taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Extent {
+pub(super) enum UndoScope {
     /// The running statement's changes: the transaction stays.
     Statement,
     /// The whole transaction.
@@ -33,28 +33,29 @@ pub(super) enum Extent {
 }
 
 /// An undo that goes on: its transaction where it stays, and whether the undo has failed.
-pub(super) struct Undoing(JoinHandle<(Option<OpenTxn>, bool)>);
+pub(super) struct RunningUndo(JoinHandle<(Option<OpenTxn>, bool)>);
 
-/// One of the threads.
-struct Turn;
+/// The right to have one of the threads; given back when it is dropped.
+struct ThreadPermit;
 
-impl Turn {
-    fn take() -> Option<Turn> {
+impl ThreadPermit {
+    fn take() -> Option<ThreadPermit> {
         let more = |running| (running < THREADS).then_some(running + 1);
-        RUNNING.fetch_update(Relaxed, Relaxed, more).ok().map(|_| Turn)
+        RUNNING.fetch_update(Relaxed, Relaxed, more).ok().map(|_| ThreadPermit)
     }
 }
 
-impl Drop for Turn {
+impl Drop for ThreadPermit {
     fn drop(&mut self) {
         RUNNING.fetch_sub(1, Relaxed);
     }
 }
 
 impl OpenTxn {
-    /// Takes back what is to be: the transaction where it stays, and whether that has failed.
-    pub(super) fn undo(mut self, extent: Extent) -> (Option<OpenTxn>, bool) {
-        if extent == Extent::Statement {
+    /// Takes back what `scope` says. Returns the transaction if it stays, and whether the undo has
+    /// failed.
+    pub(super) fn undo(mut self, scope: UndoScope) -> (Option<OpenTxn>, bool) {
+        if scope == UndoScope::Statement {
             let failed = self.txn.rollback_to(&self.mark).is_err();
             return (Some(self), failed);
         }
@@ -64,38 +65,38 @@ impl OpenTxn {
         (None, failed)
     }
 
-    fn is_large(&self, extent: Extent) -> bool {
-        let from = if extent == Extent::Statement { self.mark } else { self.start };
+    fn is_large(&self, scope: UndoScope) -> bool {
+        let from = if scope == UndoScope::Statement { self.mark } else { self.start };
         self.txn.undo_bytes(&from) >= LARGE
     }
 }
 
 impl SessionCore {
-    /// Takes back what is to be, now or, where the client has cancelled and it is much, later. Gives
-    /// the transaction back where it stays and is usable now, and whether the undo has failed.
-    pub(super) fn undo_open(&mut self, mut open: OpenTxn, extent: Extent) -> (Option<OpenTxn>, bool) {
-        if !self.cancelled() || !open.is_large(extent) {
-            return open.undo(extent);
+    /// Takes back what `scope` says: in a thread if the client has cancelled and it is much, else
+    /// now. Returns the transaction if it stays and is usable now, and whether the undo has failed.
+    pub(super) fn undo_open(&mut self, mut open: OpenTxn, scope: UndoScope) -> (Option<OpenTxn>, bool) {
+        if !self.cancelled() || !open.is_large(scope) {
+            return open.undo(scope);
         }
-        let Some(turn) = Turn::take() else { return open.undo(extent) };
+        let Some(permit) = ThreadPermit::take() else { return open.undo(scope) };
         open.end_snapshot();
         // A thread that cannot be made takes nothing with it.
         let slot = Arc::new(Mutex::new(Some(open)));
         let given = slot.clone();
         let undo = move || {
-            let _turn = turn;
+            let _permit = permit;
             // Not in the condition: the lock would be held as long.
             let open = given.lock().take();
-            open.map_or((None, false), |open| open.undo(extent))
+            open.map_or((None, false), |open| open.undo(scope))
         };
         match Builder::new().name("undo".into()).spawn(undo) {
             Ok(thread) => {
-                self.transactions.undoing.push(Undoing(thread));
+                self.transactions.undoing.push(RunningUndo(thread));
                 (None, false)
             }
             Err(_) => {
                 let open = slot.lock().take();
-                open.map_or((None, false), |open| open.undo(extent))
+                open.map_or((None, false), |open| open.undo(scope))
             }
         }
     }
