@@ -45,8 +45,8 @@ pub struct CancelHandle {
 }
 
 impl CancelHandle {
-    /// Asks the server to stop the running request. Nothing happens when none runs.
-    pub fn cancel(&self) {
+    /// Asks the server to stop the running request. Nothing happens when none runs; whether one does.
+    pub fn cancel(&self) -> bool {
         let mut running = self.running.lock();
         if running.runs && !running.attention {
             running.attention = true;
@@ -55,6 +55,7 @@ impl CancelHandle {
                 let _ = self.shared.send(&self.attention);
             }
         }
+        running.runs
     }
 
     /// A request begins to be sent.

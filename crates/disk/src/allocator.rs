@@ -1,10 +1,15 @@
-//! An allocator that counts, for each thread, the bytes it has allocated less those it has freed.
-//! Guarantees: memory comes from the system's allocator, unchanged; counting takes one addition to
-//! a number that no other thread touches. Memory that one thread allocates and another frees counts
+//! A program's allocator: jemalloc, or without the feature the system's, which counts for each thread
+//! the bytes it has allocated less those it has freed; and how much of what is freed it keeps.
+//! Guarantees: counting takes one addition to a number that no other thread touches. Memory that one thread allocates and another frees counts
 //! for the first and against the second, unless it was handed over meanwhile.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
+
+#[cfg(not(feature = "jemalloc"))]
+use std::alloc::System as Heap;
+#[cfg(feature = "jemalloc")]
+use tikv_jemallocator::Jemalloc as Heap;
 
 thread_local! {
     /// Bytes allocated less bytes freed. Below zero where a thread frees what others allocated.
@@ -41,42 +46,110 @@ fn count(bytes: isize) {
     HELD.set(HELD.get().wrapping_add(bytes));
 }
 
-// SAFETY: every call goes to `System` with the caller's own arguments, whose promises are those
-// that `System` asks for; counting neither allocates nor panics, and the thread-local number needs
+// SAFETY: every call goes to the heap with the caller's own arguments, whose promises are those
+// that a heap asks for; counting neither allocates nor panics, and the thread-local number needs
 // no destructor, so that it can be used as long as the thread runs.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
         // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
+        unsafe { Heap.alloc(layout) }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
         // SAFETY: as the caller promises.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { Heap.alloc_zeroed(layout) }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         count((layout.size() as isize).wrapping_neg());
         // SAFETY: as the caller promises.
-        unsafe { System.dealloc(block, layout) }
+        unsafe { Heap.dealloc(block, layout) }
     }
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count((size as isize).wrapping_sub(layout.size() as isize));
         // SAFETY: as the caller promises.
-        unsafe { System.realloc(block, layout, size) }
+        unsafe { Heap.realloc(block, layout, size) }
+    }
+}
+
+/// Has the allocator give back to the system what it keeps for allocations to come. Takes
+/// milliseconds, and holds up others that allocate meanwhile: for a process that is short of
+/// memory.
+pub fn trim_heap() {
+    #[cfg(feature = "jemalloc")]
+    jemalloc::control(c"arena.4096.purge", None::<&mut bool>);
+    #[cfg(all(not(feature = "jemalloc"), target_os = "linux", target_env = "gnu"))]
+    // SAFETY: may be called at any time by any thread; it changes no memory that is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// Has the allocator keep little of what is freed: a thread of its own gives back what nobody has
+/// used again within a tenth of a second. By itself jemalloc keeps it for ten seconds, and only
+/// threads that allocate give back. For a program, before it has threads. The system's allocator
+/// stays as it is.
+pub fn limit_heap() {
+    #[cfg(feature = "jemalloc")]
+    {
+        let mut keep: isize = 100;
+        // Those of arenas to come, and of the one that there is.
+        jemalloc::control(c"arenas.dirty_decay_ms", Some(&mut keep));
+        jemalloc::control(c"arena.0.dirty_decay_ms", Some(&mut keep));
+        let mut none: isize = 0;
+        jemalloc::control(c"arenas.muzzy_decay_ms", Some(&mut none));
+        jemalloc::control(c"arena.0.muzzy_decay_ms", Some(&mut none));
+        jemalloc::control(c"background_thread", Some(&mut true));
+    }
+}
+
+#[cfg(feature = "jemalloc")]
+mod jemalloc {
+    use std::ffi::CStr;
+    use std::ptr;
+
+    /// Sets a value of the allocator, or has it do something. What it refuses stays as it was: all of
+    /// it is about how much memory is kept.
+    pub fn control<T>(name: &CStr, value: Option<&mut T>) {
+        let (new, len) =
+            value.map_or((ptr::null_mut(), 0), |value| (ptr::from_mut(value).cast(), size_of::<T>()));
+        // SAFETY: the name ends with a zero; `new` is a value of `len` bytes that lives until the call
+        // returns, and is only read. The allocator checks the name and the length.
+        unsafe {
+            tikv_jemalloc_sys::mallctl(name.as_ptr(), ptr::null_mut(), ptr::null_mut(), new, len);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(feature = "jemalloc")]
+    fn the_allocator_takes_its_settings_and_gives_back() {
+        limit_heap();
+        let read = |name: &std::ffi::CStr| {
+            let (mut value, mut len) = (0_isize, size_of::<isize>());
+            // SAFETY: a value of `len` bytes is written.
+            let failed = unsafe {
+                let value = std::ptr::from_mut(&mut value).cast();
+                tikv_jemalloc_sys::mallctl(name.as_ptr(), value, &mut len, std::ptr::null_mut(), 0)
+            };
+            (failed, value)
+        };
+        assert_eq!(read(c"arenas.dirty_decay_ms"), (0, 100));
+        assert_eq!(read(c"arena.0.dirty_decay_ms"), (0, 100));
+        assert_eq!(read(c"arenas.muzzy_decay_ms"), (0, 0));
+        trim_heap();
+    }
 
     /// Layouts are used with the allocator itself: the tests' own allocator is the system's.
     #[test]

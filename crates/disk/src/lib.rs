@@ -44,10 +44,10 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use allocator::{CountingAllocator, hand_over, take_over, thread_holds};
+pub use allocator::{CountingAllocator, hand_over, limit_heap, take_over, thread_holds, trim_heap};
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
-pub use memory::{Memory, limit_heap, trim_heap};
+pub use memory::Memory;
 pub use named::{AnyFile, FoundKind, NamedPlace, OpenRule, look_up, read_named};
 pub use os::OsDisk;
 pub use port::{IoBackend, io_fallback, on_io_fallback};

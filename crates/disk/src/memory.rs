@@ -116,38 +116,6 @@ impl Drop for Memory {
     }
 }
 
-/// Has the allocator give back to the system what it keeps for allocations to come. Takes
-/// milliseconds, and holds up others that allocate meanwhile: for a process that is short of
-/// memory.
-pub fn trim_heap() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: may be called at any time by any thread; it changes no memory that is in use.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
-/// Has the allocator keep little of what is freed: blocks of 1 MB and more go back to the system at
-/// once, as does what is free at the end of a heap, and there are two heaps a core instead of eight,
-/// so that a thread finds what another one has freed. By itself glibc raises both limits, to 32 and
-/// 64 MB, as blocks of such sizes are freed: a server with 159 MB in use held 500 MB. For a program,
-/// before it has threads.
-pub fn limit_heap() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        const KEEP: libc::c_int = 1 << 20;
-        let cores = std::thread::available_parallelism().map_or(2, usize::from).min(512);
-        let heaps = (2 * cores) as libc::c_int;
-        for (what, value) in
-            [(libc::M_MMAP_THRESHOLD, KEEP), (libc::M_TRIM_THRESHOLD, KEEP), (libc::M_ARENA_MAX, heaps)]
-        {
-            // SAFETY: it changes settings of the allocator, under the allocator's own lock. A
-            // setting that it refuses stays as it was.
-            unsafe { libc::mallopt(what, value) };
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

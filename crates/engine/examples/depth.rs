@@ -1,6 +1,6 @@
 //! Runs each statement of `tests/support/nested_sql/mod.rs` in sizes from 1 to 100,000, doubled:
-//! `cargo run --release -p ringwood-engine --example depth -- [--rule NAME] [--most N] [--stack KB]
-//! [--limit MS]`. Each rule has a process of its own, so that one that ends it is known by its
+//! `cargo run --release -p ringwood-engine --example depth -- [--rule NAME] [--least N] [--most N]
+//! [--stack KB] [--limit MS]`. Each rule has a process of its own, so that one that ends it is known by its
 //! name. The statements run on a thread with a stack of 2 MB, or as much as is asked for. A
 //! statement that runs longer than the limit is told to stop, and has a second for that. Exits with
 //! 1 if a process ended, a statement did not, or more than 2 GB of memory were in use.
@@ -26,6 +26,7 @@ const MOST_MEMORY: u64 = 2_048;
 
 struct Arguments {
     rule: Option<String>,
+    least: usize,
     most: usize,
     stack: usize,
     limit: Duration,
@@ -33,13 +34,20 @@ struct Arguments {
 }
 
 fn arguments() -> Option<Arguments> {
-    let mut out =
-        Arguments { rule: None, most: 100_000, stack: 2_048, limit: Duration::from_secs(2), child: false };
+    let mut out = Arguments {
+        rule: None,
+        least: 1,
+        most: 100_000,
+        stack: 2_048,
+        limit: Duration::from_secs(2),
+        child: false,
+    };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
         match name.as_str() {
             "--child" => out.child = true,
             "--rule" => out.rule = Some(given.next()?),
+            "--least" => out.least = given.next()?.parse().ok().filter(|least| *least > 0)?,
             "--most" => out.most = given.next()?.parse().ok()?,
             "--stack" => out.stack = given.next()?.parse().ok()?,
             "--limit" => out.limit = Duration::from_millis(given.next()?.parse().ok()?),
@@ -51,7 +59,7 @@ fn arguments() -> Option<Arguments> {
 
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
-        eprintln!("usage: depth [--rule NAME] [--most N] [--stack KB] [--limit MS]");
+        eprintln!("usage: depth [--rule NAME] [--least N] [--most N] [--stack KB] [--limit MS]");
         return ExitCode::FAILURE;
     };
     if arguments.child {
@@ -77,6 +85,7 @@ fn parent(rule: &Rule, arguments: &Arguments) -> Result<(), String> {
     let limit = arguments.limit.as_millis();
     let output = Command::new(this)
         .args(["--child", "--rule", rule.name, "--most", &arguments.most.to_string()])
+        .args(["--least", &arguments.least.to_string()])
         .args(["--stack", &arguments.stack.to_string(), "--limit", &limit.to_string()])
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
@@ -93,11 +102,11 @@ fn parent(rule: &Rule, arguments: &Arguments) -> Result<(), String> {
 }
 
 fn child(rule: &'static Rule, arguments: &Arguments) -> ExitCode {
-    let (most, limit) = (arguments.most, arguments.limit);
+    let (least, most, limit) = (arguments.least, arguments.most, arguments.limit);
     let run = move || {
         let mut bench = Bench::new();
         batches(SCHEMA).for_each(|batch| assert_eq!(bench.run(batch), "(3)\n(2)\n"));
-        let (mut n, mut said) = (1, String::new());
+        let (mut n, mut said) = (least, String::new());
         while n <= most {
             say(&format!("{said} next {n}"));
             said = format!("{n}: {}", one(&mut bench, rule, n, limit));

@@ -39,8 +39,9 @@ const PROGRAM_MOST: usize = 128 << 20;
 /// The process may be at least so much beyond the target: the program and its threads need some of
 /// it.
 const CEILING_LEAST: usize = 192 << 20;
-/// A charge of this much is a large one.
+/// A charge of this much is a large one, and so is any charge of one that holds so much with it.
 const LARGE: usize = 1 << 20;
+const LARGE_OWN: usize = 8 << 20;
 /// Least that is left to pages whatever others want.
 const POOL_LEAST: usize = 8 << 20;
 
@@ -75,8 +76,8 @@ pub struct MemoryAccount {
     /// how long it need not be asked again.
     trimmed: AtomicU64,
     trim_pause: AtomicU64,
-    /// `total` then.
-    total_then: AtomicUsize,
+    /// The largest `total` that was seen since then.
+    highest_total: AtomicUsize,
     /// Told when the pool should look how much it may have.
     on_change: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// `total` when it was told last.
@@ -111,7 +112,7 @@ impl MemoryAccount {
             process_memory: OnceLock::new(),
             trimmed: AtomicU64::new(0),
             trim_pause: AtomicU64::new(0),
-            total_then: AtomicUsize::new(0),
+            highest_total: AtomicUsize::new(0),
             on_change: OnceLock::new(),
             told: AtomicUsize::new(0),
             born: Instant::now(),
@@ -264,12 +265,13 @@ impl MemoryAccount {
     fn fits(&self, total: usize, bytes: usize, own: usize) -> bool {
         let all = total.saturating_add(bytes);
         let limit = self.limit();
-        all <= limit && own <= limit - all && (bytes < LARGE || self.process_has_room(bytes))
+        let small = bytes < LARGE && own < LARGE_OWN;
+        all <= limit && own <= limit - all && (small || self.process_has_room(bytes))
     }
 
     /// What the process has come to, for whatever reason, leaves room for a large charge: charges
     /// are estimates, and memory that was given back can stay with the allocator for a while. Small
-    /// charges of others never fail for it.
+    /// charges of those that hold little never fail for it.
     fn process_has_room(&self, bytes: usize) -> bool {
         let ceiling = self.target.saturating_add((self.target / 2).max(CEILING_LEAST));
         self.process.load(Relaxed).saturating_add(bytes) <= ceiling
@@ -328,19 +330,21 @@ impl MemoryAccount {
     /// that may help; whether it did.
     fn trim(&self) -> bool {
         let Some(process) = self.process_memory.get() else { return false };
+        let total = self.total();
+        let highest = self.highest_total.fetch_max(total, Relaxed).max(total);
         let (resident, unknown) = (self.process.load(Relaxed), self.unknown.load(Relaxed));
         if resident < self.target / 2 || unknown < self.program() {
             return false;
         }
         let (now, last) = (self.born.elapsed().as_millis() as u64, self.trimmed.load(Relaxed));
         // Much has been given back since: now it may help.
-        let less = self.total().saturating_add(4 * TRIM_GAIN) <= self.total_then.load(Relaxed);
+        let less = total.saturating_add(4 * TRIM_GAIN) <= highest;
         let pause = if less { TRIM_MILLIS } else { self.trim_pause.load(Relaxed) };
         let due = last == 0 || now - last.min(now) >= pause;
         if !due || self.trimmed.compare_exchange(last, now.max(1), Relaxed, Relaxed).is_err() {
             return false;
         }
-        self.total_then.store(self.total(), Relaxed);
+        self.highest_total.store(total, Relaxed);
         (process.trim)();
         self.look();
         let gained = resident.saturating_sub(self.process.load(Relaxed));

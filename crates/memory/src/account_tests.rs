@@ -90,6 +90,9 @@ fn the_process_counts_where_it_is_the_instances() {
     assert_eq!(account.left_for_pages(), 16 * MB, "the pool has its least whatever happens");
     assert_eq!(account.charge(Clerk::QueryExecution, MB), Err(OutOfMemory), "far beyond the target");
     account.charge(Clerk::Plans, MB / 2).expect("little can be had all the same");
+    let step = |own| account.charge_fairly(Clerk::QueryExecution, MB / 4, own);
+    assert_eq!(step(8 * MB), Err(OutOfMemory), "not by one that grows in small steps");
+    step(7 * MB).expect("by one that holds little");
     resident.store(60 * MB, Relaxed);
     account.look();
     account.charge(Clerk::QueryExecution, MB).expect("it was given back");
@@ -148,4 +151,25 @@ fn the_allocator_gives_back_before_somebody_is_refused() {
         assert_eq!(account.charge(Clerk::QueryExecution, MB), Err(OutOfMemory));
     }
     assert_eq!(times.load(Relaxed), 1);
+}
+
+#[test]
+fn the_allocator_is_asked_again_once_much_is_given_back() {
+    let account = MemoryAccount::new(256 * MB);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    account.measure(
+        || Some(200 * MB),
+        move || {
+            count.fetch_add(1, Relaxed);
+        },
+    );
+    account.balance();
+    assert_eq!(asked.load(Relaxed), 1, "in vain: not again for a while");
+    account.charge(Clerk::QueryExecution, 100 * MB).expect("it fits");
+    account.balance();
+    account.release(Clerk::QueryExecution, 100 * MB);
+    std::thread::sleep(std::time::Duration::from_millis(2 * TRIM_MILLIS));
+    account.balance();
+    assert_eq!(asked.load(Relaxed), 2, "100 MB more than then were charged meanwhile, and given back");
 }

@@ -137,7 +137,7 @@ impl Instance {
     /// databases are not to be had.
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut notices = self.notices.lock().clone();
-        for db in self.databases().iter().filter(|db| db.id() < db::FIRST_USER_DB) {
+        for db in (1..db::FIRST_USER_DB).filter_map(|id| self.db_by_id(id)) {
             let cause = db.cause().filter(|_| db.status() != db::DbStatus::Online);
             if let Some(cause) = cause {
                 let (name, state) = (db.name(), db.status().name());

@@ -234,6 +234,7 @@ impl Instance {
         }
         passwords::check_policy(&before.name, password)?;
         let hash = self.authentication.passwords.hash(password)?;
+        self.authentication.passwords.remember(password, &hash);
         let mut session = self.session()?;
         session.with_core(|core| {
             core.begin_statement(true)?;

@@ -109,16 +109,21 @@ impl Passwords {
         let fits = fits(password, stored.unwrap_or_else(nobody)).unwrap_or(false);
         match stored {
             Some(stored) if fits => {
-                if let Some(short) = self.short(password, stored) {
-                    let mut right = self.right.lock();
-                    if right.len() >= REMEMBERED {
-                        right.clear();
-                    }
-                    right.insert(stored.into(), short);
-                }
+                self.remember(password, stored);
                 true
             }
             _ => false,
+        }
+    }
+
+    /// The password is right for this hash: whoever logs in with it next does not wait for the hash.
+    pub fn remember(&self, password: &str, hash: &str) {
+        if let Some(short) = self.short(password, hash) {
+            let mut right = self.right.lock();
+            if right.len() >= REMEMBERED {
+                right.clear();
+            }
+            right.insert(hash.into(), short);
         }
     }
 

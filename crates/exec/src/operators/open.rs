@@ -63,7 +63,7 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
         Node::Sort { input, .. } => Box::new(Sort::new(open(input))),
         Node::Document { input, .. } => Box::new(Document::new(open(input))),
         Node::Top { input, .. } => Box::new(Top::new(open(input))),
-        Node::Window { input, calls, .. } => RowsFirst::start(Window::new(open(input), calls, input.width())),
+        Node::Window { input, calls, .. } => RowsFirst::start(Window::new(open(input), calls)),
         Node::Concat(_) => Box::new(basic::Concat::new(open)),
         Node::Own(_) => own_operator(plan, open),
         Node::SetOp { left, right, .. } => {

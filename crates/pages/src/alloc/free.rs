@@ -1,7 +1,8 @@
 //! Units, extents and IAM pages are freed.
 //!
 //! Guarantees: one system record frees extents of one PFS interval, or one IAM page with its extent; the IAM page that is the
-//! unit's name goes last, so a crash leaves what the next call needs to go on. One thread frees units at a time.
+//! unit's name goes last, so a crash leaves what the next call needs to go on. One thread frees units at a time. A unit stays on
+//! the list of units to be freed until it is, so an allocation waits for its extents and does not grow a file meanwhile.
 
 use super::unit::Iam;
 use super::{PFS_ALLOCATED, PFS_IAM, Run};
@@ -14,12 +15,14 @@ use crate::record::RecordBuilder;
 use crate::store::Store;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Units that are not used any more and that the background is to free: an allocation that finds no space frees them first.
 #[derive(Default)]
 pub(super) struct Doomed {
-    units: Mutex<Vec<(UnitId, PageId)>>,
+    /// With the one that is being freed at the moment.
+    units: Mutex<BTreeMap<UnitId, PageId>>,
     /// Held by the thread that frees a unit.
     turn: Mutex<()>,
     /// How many want no unit to be freed by allocation now.
@@ -39,7 +42,7 @@ impl Drop for FreeingPaused<'_> {
 impl Store {
     /// Nobody uses the unit any more and it will be freed: an allocation that finds no room may do it at once.
     pub fn doom_unit(&self, unit: UnitId, first_iam: PageId) {
-        self.alloc.doomed.units.lock().push((unit, first_iam));
+        self.alloc.doomed.units.lock().insert(unit, first_iam);
     }
 
     /// Keeps allocations from freeing units; waits for one that is doing it.
@@ -55,19 +58,19 @@ impl Store {
     /// caller may hold latches of pages, but of no allocation map.
     pub(super) fn free_doomed(&self, filegroup: u16) -> Result<bool, PageError> {
         let doomed = &self.alloc.doomed;
-        let here = |unit: &(UnitId, PageId)| self.file(unit.1).is_ok_and(|f| f.filegroup() == filegroup);
-        if !doomed.units.lock().iter().any(here) {
+        let next_here = || {
+            let here = |at: &PageId| self.file(*at).is_ok_and(|file| file.filegroup() == filegroup);
+            let units = doomed.units.lock();
+            units.iter().find(|(_, first_iam)| here(first_iam)).map(|(unit, at)| (*unit, *at))
+        };
+        if next_here().is_none() {
             return Ok(false);
         }
         let _turn = doomed.turn.lock();
         if doomed.paused.load(Ordering::SeqCst) > 0 {
             return Ok(false);
         }
-        let next = {
-            let mut units = doomed.units.lock();
-            units.iter().position(here).map(|at| units.swap_remove(at))
-        };
-        match next.map(|(unit, first_iam)| self.free_now(unit, first_iam)) {
+        match next_here().map(|(unit, first_iam)| self.free_listed(unit, first_iam)) {
             Some(Err(e @ PageError::Offline { .. })) => Err(e),
             // The background tries it again, and reports what is wrong.
             Some(Err(_)) => Ok(false),
@@ -82,8 +85,15 @@ impl Store {
     /// Log and I/O; the rest of the unit is then freed by the next call.
     pub fn free_unit(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
         let _turn = self.alloc.doomed.turn.lock();
-        self.alloc.doomed.units.lock().retain(|(doomed, _)| *doomed != unit);
-        self.free_now(unit, first_iam)
+        self.doom_unit(unit, first_iam);
+        self.free_listed(unit, first_iam)
+    }
+
+    /// Frees a unit that is on the list, then takes it off, whatever came of it. The caller has the turn.
+    fn free_listed(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
+        let freed = self.free_now(unit, first_iam);
+        self.alloc.doomed.units.lock().remove(&unit);
+        freed
     }
 
     fn free_now(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {

@@ -204,3 +204,32 @@ fn doomed_units_are_freed_before_a_file_grows() {
     db.store.free_unit(second.id(), second.first_iam()).unwrap();
     check(&db.store, &[third]);
 }
+
+/// A unit is being freed by another thread: who finds no room waits for its extents, and no file grows.
+#[test]
+fn a_file_does_not_grow_while_a_unit_is_being_freed() {
+    let mut small = spec(1, 1, 4 << 20);
+    small.growth = FileGrowth::Bytes(1 << 20);
+    let db = create(SimDisk::new(1), 600, &[small]).unwrap();
+    let first = db.store.create_unit(UnitId(3), 1).unwrap();
+    let second = db.store.create_unit(UnitId(4), 1).unwrap();
+    while db.store.file_extents(1).unwrap().1 > 0 {
+        new_page(&db.store, &first, PageType::Data).unwrap();
+    }
+    let size = || db.store.files()[0].pages;
+    assert_eq!(size(), 512);
+    std::thread::scope(|scope| {
+        // Freeing the unit needs this page, so it stands still in the middle.
+        let held = db.store.write(first.first_iam().pfs_page()).unwrap();
+        let freeing = scope.spawn(|| db.store.free_unit(first.id(), first.first_iam()));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let filling =
+            scope.spawn(|| (0..200).try_for_each(|_| new_page(&db.store, &second, PageType::Data).map(drop)));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        drop(held);
+        freeing.join().unwrap().unwrap();
+        filling.join().unwrap().unwrap();
+    });
+    assert_eq!(size(), 512, "the file need not grow");
+    check(&db.store, &[second]);
+}

@@ -12,7 +12,7 @@ use fastrand::Rng;
 use parking_lot::Mutex;
 
 use crate::report::{Outcome, Report};
-use crate::server::connect;
+use crate::server::{connect, peak};
 use crate::statements::{self, Statement};
 
 /// An attention comes after at most this long.
@@ -27,6 +27,8 @@ pub struct Field {
     pub over: Arc<AtomicBool>,
     /// What each attacker runs now, for the report of a slow point query.
     pub running: Vec<Mutex<String>>,
+    /// The server, and from which peak of its memory on a statement is told.
+    pub peaks: Option<(u32, u64)>,
 }
 
 /// Attacks as `login` until the run is over.
@@ -49,6 +51,13 @@ pub fn attack(field: &Field, at: usize, login: &str, seed: u64) {
         let patience = LONGEST.mul_f64(rng.f64().powi(2));
         *field.running[at].lock() = format!("{}: {}", statement.family, statement.name);
         let outcome = run(open, &statement, patience);
+        if let Some((pid, least)) = field.peaks {
+            let peak = peak(pid);
+            if peak >= least {
+                let Statement { family, name, .. } = &statement;
+                eprintln!("{} MB: {family}: {name}, {:?}", peak >> 20, outcome.took);
+            }
+        }
         let lost = outcome.lost.is_some();
         field.report.add(&statement, outcome);
         // A session keeps what was opened in it; from time to time that is given up, by a rollback
@@ -101,10 +110,17 @@ fn watch(cancel: &CancelHandle, done: &Receiver<()>, patience: Duration) -> Opti
     if !late(patience) {
         return None;
     }
-    let sent = Instant::now();
-    cancel.cancel();
-    if late(PATIENCE) {
-        cancel.hang_up();
+    loop {
+        let sent = Instant::now();
+        if cancel.cancel() {
+            if late(PATIENCE) {
+                cancel.hang_up();
+            }
+            return Some(sent);
+        }
+        // The request has not begun yet, or has just ended.
+        if !late(Duration::from_millis(1)) {
+            return None;
+        }
     }
-    Some(sent)
 }

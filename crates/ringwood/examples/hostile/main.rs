@@ -1,12 +1,14 @@
 //! A login without any right but to read two small tables does its worst to a server, for as long
 //! as asked: `cargo run --release -p ringwood --example hostile -- [--seconds N] [--connections N]
-//! [--seed N] [--memory SIZE] [--resident-mb N] [--server PROGRAM]`.
+//! [--seed N] [--memory SIZE] [--resident-mb N] [--peaks-mb N] [--server PROGRAM]`.
 //!
 //! Beside it another login asks for one row by its key, over and over. Promises that are looked at:
 //! the process never ends, its resident memory stays under a bound (600 MB with `--memory 256MB`),
 //! a point query takes at most 1 s, and each statement is gone within 1 s of its attention. The
 //! report is JSON on standard output; the exit code is 1 when a promise was broken. `PROGRAM` is
-//! `ringwood` beside the examples' folder unless it is named.
+//! `ringwood` beside the examples' folder unless it is named. With `--peaks-mb` each statement
+//! during which the server's memory has reached so much is told on standard error, which says
+//! something with one connection.
 
 mod attack;
 #[path = "../../../engine/tests/support/nested_sql/mod.rs"]
@@ -37,6 +39,7 @@ struct Settings {
     seed: u64,
     memory: String,
     resident: u64,
+    peaks: Option<u64>,
     program: PathBuf,
 }
 
@@ -49,6 +52,7 @@ fn settings() -> Result<Settings, String> {
         seed: fastrand::u64(..),
         memory: "256MB".into(),
         resident: 600 << 20,
+        peaks: None,
         program: program.ok_or("the program's folder has no parent")?,
     };
     let mut arguments = std::env::args().skip(1);
@@ -61,6 +65,7 @@ fn settings() -> Result<Settings, String> {
             "--seed" => settings.seed = number()?,
             "--memory" => settings.memory = value,
             "--resident-mb" => settings.resident = number()? << 20,
+            "--peaks-mb" => settings.peaks = Some(number()? << 20),
             "--server" => settings.program = value.into(),
             _ => return Err(format!("there is no option {name}")),
         }
@@ -91,6 +96,7 @@ fn attacked(settings: &Settings, folder: &std::path::Path) -> Result<bool, Strin
         report: report.clone(),
         over: Arc::new(AtomicBool::new(false)),
         running: (0..settings.connections).map(|_| Mutex::default()).collect(),
+        peaks: settings.peaks.map(|least| (server.pid(), least)),
     };
     let until = Instant::now() + Duration::from_secs(settings.seconds);
     std::thread::scope(|scope| {

@@ -37,6 +37,8 @@ struct Family {
     lost: u64,
     errors: BTreeMap<i32, u64>,
     slowest_attention: Duration,
+    /// Whose it was.
+    slowest: String,
 }
 
 #[derive(Default)]
@@ -74,7 +76,10 @@ impl Report {
         family.lost += u64::from(outcome.lost.is_some());
         let Some(attention) = outcome.attention else { return };
         family.cancelled += 1;
-        family.slowest_attention = family.slowest_attention.max(attention);
+        if attention > family.slowest_attention {
+            family.slowest_attention = attention;
+            family.slowest.clone_from(&statement.name);
+        }
         if attention > BOUND {
             let text: String = statement.text.chars().take(SHOWN).collect();
             self.broken(
@@ -196,6 +201,7 @@ impl Family {
             "statements": self.statements,
             "attentions": self.cancelled,
             "slowest_attention_seconds": self.slowest_attention.as_secs_f64(),
+            "slowest_attention": self.slowest,
             "connections_lost": self.lost,
             "errors": self.errors,
         })

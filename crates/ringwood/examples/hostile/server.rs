@@ -100,8 +100,20 @@ pub fn connect(port: u16, login: &str) -> Result<Connection, String> {
 
 /// The resident memory of a process, in bytes; 0 once it has ended.
 pub fn resident(pid: u32) -> u64 {
+    of_status(pid, "VmRSS:")
+}
+
+/// The most resident memory of a process since the last call, in bytes.
+pub fn peak(pid: u32) -> u64 {
+    let peak = of_status(pid, "VmHWM:");
+    // The process may have ended: then its next peak is 0.
+    let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
+    peak
+}
+
+fn of_status(pid: u32, what: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = text.lines().find_map(|line| line.strip_prefix(what));
     let kilobytes: Option<u64> = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
     kilobytes.unwrap_or(0) << 10
 }

@@ -75,6 +75,12 @@ impl Count {
     }
 }
 
+/// What a login holds of each budget in one lane. A part may be negative, the sum over all lanes is
+/// not.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+struct HeldInLane([AtomicUsize; Purpose::ALL.len()]);
+
 /// What a login holds of each budget.
 #[derive(Debug)]
 pub struct Share {
@@ -83,14 +89,24 @@ pub struct Share {
     administrator: AtomicBool,
     /// Its open sessions.
     sessions: AtomicUsize,
-    held: [Count; Purpose::ALL.len()],
+    lanes: Box<[HeldInLane]>,
 }
 
 impl Share {
     /// Nothing, for so many lanes.
     pub fn new(login: i32, lanes: usize) -> Share {
-        let held = std::array::from_fn(|_| Count::new(lanes));
-        Share { login, administrator: AtomicBool::new(false), sessions: AtomicUsize::new(0), held }
+        let lanes = (0..lanes.max(1)).map(|_| HeldInLane::default()).collect();
+        Share { login, administrator: AtomicBool::new(false), sessions: AtomicUsize::new(0), lanes }
+    }
+
+    fn held_in(&self, purpose: Purpose, lane: usize) -> &AtomicUsize {
+        &self.lanes[lane % self.lanes.len()].0[purpose as usize]
+    }
+
+    /// Worker threads of one purpose that it holds.
+    fn held_for(&self, purpose: Purpose) -> usize {
+        let of = |lane: &HeldInLane| lane.0[purpose as usize].load(Ordering::SeqCst);
+        self.lanes.iter().fold(0, |sum, lane| sum.wrapping_add(of(lane)))
     }
 
     /// Whether its login is a sysadmin.
@@ -121,7 +137,7 @@ impl Share {
 
     /// Worker threads that it holds.
     pub fn held(&self) -> usize {
-        self.held.iter().map(Count::sum).sum()
+        Purpose::ALL.iter().map(|purpose| self.held_for(*purpose)).sum()
     }
 }
 
@@ -155,21 +171,23 @@ impl Budget {
     /// Takes a thread for a login, if its share allows. `threads`: no more than so many are held in
     /// all, as far as is known without adding up what other lanes have.
     pub fn take(&self, share: &Share, lane: usize, threads: usize) -> bool {
-        let held = &share.held[self.purpose as usize];
+        let held = share.held_in(self.purpose, lane);
         self.taken.add(lane);
-        held.add(lane);
+        held.fetch_add(1, Ordering::SeqCst);
         // Counted first: of two that take the last thread at once the later one sees the other.
-        if threads < self.quiet() || self.admits(share.login != 0, held.sum(), self.taken.sum()) {
+        if threads < self.quiet()
+            || self.admits(share.login != 0, share.held_for(self.purpose), self.taken.sum())
+        {
             return true;
         }
-        held.subtract(lane);
+        held.fetch_sub(1, Ordering::SeqCst);
         self.taken.subtract(lane);
         false
     }
 
     /// Gives a thread back.
     pub fn give(&self, share: &Share, lane: usize) {
-        share.held[self.purpose as usize].subtract(lane);
+        share.held_in(self.purpose, lane).fetch_sub(1, Ordering::SeqCst);
         self.taken.subtract(lane);
     }
 

@@ -36,23 +36,20 @@ enum State {
     /// Rows of the whole partition, once that is known.
     Counted(Option<usize>),
     /// Reads other rows.
-    Reading {
-        cursor: Cursor,
-        row: Vec<Value>,
-    },
+    Reading(Cursor),
     Aggregate(Sliding),
 }
 
 impl Call {
     /// Before its first partition.
-    pub fn new(call: &WindowCall, width: usize) -> Call {
+    pub fn new(call: &WindowCall) -> Call {
         let state = match &call.kind {
             WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => State::Plain,
             WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile(_) => State::Counted(None),
             WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_) => {
-                State::Reading { cursor: Cursor::default(), row: vec![Value::Null; width] }
+                State::Reading(Cursor::default())
             }
-            WindowKind::Aggregate(aggregate) => State::Aggregate(Sliding::new(aggregate, width)),
+            WindowKind::Aggregate(aggregate) => State::Aggregate(Sliding::new(aggregate)),
         };
         Call { state, known: None }
     }
@@ -63,7 +60,7 @@ impl Call {
         match &mut self.state {
             State::Plain => {}
             State::Counted(count) => *count = None,
-            State::Reading { cursor, .. } => cursor.clear(),
+            State::Reading(cursor) => cursor.clear(),
             State::Aggregate(sliding) => {
                 if let WindowKind::Aggregate(aggregate) = &call.kind {
                     sliding.restart(aggregate, rt);
@@ -179,12 +176,11 @@ impl Call {
         &mut self,
         e: &Expr,
         at: usize,
-        partition: &Partition,
+        partition: &mut Partition,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
-        let State::Reading { cursor, row } = &mut self.state else { return Ok(Value::Null) };
-        partition.row(at, cursor, row)?;
-        e.eval(row, rt)
+        let State::Reading(cursor) = &mut self.state else { return Ok(Value::Null) };
+        e.eval(partition.other_row(at, cursor)?, rt)
     }
 }
 

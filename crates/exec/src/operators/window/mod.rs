@@ -61,11 +61,11 @@ impl Over<'_> {
 }
 
 impl Window {
-    /// Over rows of a width.
-    pub fn new(input: Box<dyn Operator>, calls: &[WindowCall], width: usize) -> Window {
+    /// Over the rows of an operator.
+    pub fn new(input: Box<dyn Operator>, calls: &[WindowCall]) -> Window {
         Window {
             input: Some(input),
-            calls: calls.iter().map(|call| Call::new(call, width)).collect(),
+            calls: calls.iter().map(Call::new).collect(),
             partition: None,
             cursor: Cursor::default(),
             at: 0,
@@ -121,6 +121,8 @@ impl Operator for Window {
         let on = Over { input, calls, streams: *streams };
         out.reset(input.width() + calls.len());
         if let Some(operator) = self.input.take() {
+            // Many windows over many columns need much memory together.
+            rt.check_cancel()?;
             self.partition = Some(Partition::new(operator, on, rt)?);
         }
         while !out.is_full() {

@@ -45,6 +45,9 @@ pub struct Partition {
     complete: bool,
     /// A bit for each row: it has other keys than the row before.
     starts: Vec<u64>,
+    /// The row that a call reads beside the present one; as wide as the input once one does.
+    other: Vec<Value>,
+    width: usize,
 }
 
 impl Partition {
@@ -70,6 +73,8 @@ impl Partition {
             last_key: Vec::new(),
             complete: true,
             starts: Vec::new(),
+            other: Vec::new(),
+            width: on.input.width(),
         };
         partition.read(on, rt)?;
         Ok(partition)
@@ -191,6 +196,16 @@ impl Partition {
     /// Those of run files.
     pub fn row(&self, row: usize, cursor: &mut Cursor, values: &mut [Value]) -> Result<(), SqlError> {
         self.rows.read(row, cursor, values)
+    }
+
+    /// Another row that is there than the present one; until the next call.
+    ///
+    /// # Errors
+    /// As [`Partition::row`].
+    pub fn other_row(&mut self, row: usize, cursor: &mut Cursor) -> Result<&[Value], SqlError> {
+        self.other.resize(self.width, Value::Null);
+        self.rows.read(row, cursor, &mut self.other)?;
+        Ok(&self.other)
     }
 
     /// Lets rows before this one go.

@@ -24,19 +24,17 @@ pub struct Sliding {
     counted: usize,
     /// Where rows that enter are read, and rows that are turned.
     cursors: [Cursor; 2],
-    row: Vec<Value>,
 }
 
 impl Sliding {
     /// Of no rows.
-    pub fn new(aggregate: &Aggregate, width: usize) -> Sliding {
+    pub fn new(aggregate: &Aggregate) -> Sliding {
         Sliding {
             rows: 0..0,
             front: Vec::new(),
             back: aggregate.start(),
             counted: 0,
             cursors: [Cursor::default(), Cursor::default()],
-            row: vec![Value::Null; width],
         }
     }
 
@@ -54,7 +52,7 @@ impl Sliding {
         &mut self,
         aggregate: &Aggregate,
         frame: &Range<usize>,
-        partition: &Partition,
+        partition: &mut Partition,
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         debug_assert!(
@@ -62,8 +60,8 @@ impl Sliding {
             "frames only move forward"
         );
         while self.rows.end < frame.end {
-            partition.row(self.rows.end, &mut self.cursors[0], &mut self.row)?;
-            aggregate.update(&mut self.back, &self.row, rt)?;
+            let row = partition.other_row(self.rows.end, &mut self.cursors[0])?;
+            aggregate.update(&mut self.back, row, rt)?;
             self.rows.end += 1;
             if self.rows.end.is_multiple_of(1024) {
                 rt.check_cancel()?;
@@ -83,7 +81,7 @@ impl Sliding {
     fn turn(
         &mut self,
         aggregate: &Aggregate,
-        partition: &Partition,
+        partition: &mut Partition,
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         let bytes = self.rows.len() * size_of::<Accumulator>();
@@ -91,9 +89,9 @@ impl Sliding {
         self.counted = self.counted.max(bytes);
         let mut newer = aggregate.start();
         for at in self.rows.clone().rev() {
-            partition.row(at, &mut self.cursors[1], &mut self.row)?;
+            let row = partition.other_row(at, &mut self.cursors[1])?;
             let mut state = aggregate.start();
-            aggregate.update(&mut state, &self.row, rt)?;
+            aggregate.update(&mut state, row, rt)?;
             aggregate.merge(&mut state, &newer)?;
             newer.clone_from(&state);
             self.front.push(state);

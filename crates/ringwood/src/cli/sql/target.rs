@@ -61,7 +61,9 @@ impl Target {
             }
             Target::Server(remote) => {
                 let handle = remote.connection.cancel_handle();
-                Arc::new(move || handle.cancel())
+                Arc::new(move || {
+                    handle.cancel();
+                })
             }
         }
     }
