@@ -157,7 +157,8 @@ fn sessions_that_wait_for_a_lock_hold_up_nobody_else_and_the_holder_least() {
 #[test]
 fn clients_that_do_not_read_hold_up_nobody_else() {
     let _alone = alone();
-    let server = server_with(|_| {});
+    // Making 600 answers keeps a slow machine busy for a while, in which clients log in.
+    let server = server_with(|options| options.login_timeout = Duration::from_secs(60));
     let big = "select replicate('x', 8000) from generate_series(1, 5000)";
     let clients = waiting(&server, "one", 600, big);
     std::thread::sleep(Duration::from_secs(2));

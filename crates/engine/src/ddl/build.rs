@@ -66,7 +66,7 @@ pub fn build_index(
     let target = open_index(db, table, index)?;
     let host = ctx.session.host();
     let share = ctx.session.shared.grants.add(ctx.session.query_memory()).share();
-    let mut sorter = Sorter::new(host.run_files().clone(), share, None);
+    let mut sorter = Sorter::new(host.run_files().clone(), share, None).of_session(&ctx.session.shared);
     let mut values = vec![Value::Null; table.columns.len()];
     let sources = target.sources();
     let wanted: Vec<u16> = sources.iter().map(|c| *c as u16).collect();

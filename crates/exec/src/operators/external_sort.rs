@@ -8,8 +8,11 @@ use types::SqlError;
 
 use super::memory::Share;
 use super::merge::{Head, Merge, head};
+use super::piecewise_sort::sort_in_pieces;
 use super::spill::{Record, Run, SpillFile};
 use crate::run_files::RunFiles;
+use crate::state::core::SessionShared;
+use std::sync::atomic::Ordering;
 
 /// Bytes of a piece of memory once a sort is not small.
 const CHUNK: usize = 1 << 20;
@@ -22,6 +25,8 @@ const READ_MAX: usize = 4 << 20;
 const FAN_IN: usize = 512;
 /// Room for so many records at first.
 const MIN_ENTRIES: usize = 64;
+/// Records that are written between two looks at whether the sort is still wanted.
+const WRITTEN: usize = 4096;
 
 /// A record's place: the piece, the offset in it. Later records have larger ones.
 type Place = u64;
@@ -105,6 +110,8 @@ impl Arena {
 /// Takes records and sorts them.
 pub struct Sorter {
     files: Arc<RunFiles>,
+    /// The session that may be told to stop.
+    session: Option<Arc<SessionShared>>,
     share: Share,
     /// Most runs that are merged at once.
     fan_in: usize,
@@ -121,6 +128,7 @@ impl Sorter {
     pub fn new(files: Arc<RunFiles>, share: Share, limit: Option<usize>) -> Sorter {
         Sorter {
             files,
+            session: None,
             share,
             fan_in: FAN_IN,
             limit: limit.unwrap_or(usize::MAX),
@@ -129,6 +137,12 @@ impl Sorter {
             spill: None,
             runs: Vec::new(),
         }
+    }
+
+    /// The same, stopped (3617) when the session is told to stop: sorting and writing millions of records takes long.
+    pub fn of_session(mut self, session: &Arc<SessionShared>) -> Sorter {
+        self.session = Some(session.clone());
+        self
     }
 
     /// Bytes of memory that another record takes anew.
@@ -159,24 +173,30 @@ impl Sorter {
         Ok(())
     }
 
-    fn sort(&mut self) {
+    fn sort(&mut self) -> Result<(), SqlError> {
         let arena = &self.arena;
-        self.entries.sort_unstable_by(|a, b| {
+        let compare = |a: &Entry, b: &Entry| {
             let heads = a.head.cmp(&b.head);
             heads.then_with(|| arena.get(a.place).0.cmp(arena.get(b.place).0)).then(a.place.cmp(&b.place))
-        });
+        };
+        let session = self.session.as_deref();
+        sort_in_pieces(&mut self.entries, &compare, &mut || go_on(session))?;
         self.entries.truncate(self.limit);
+        Ok(())
     }
 
     /// Writes what is in memory as a run.
     fn spill(&mut self) -> Result<(), SqlError> {
-        self.sort();
+        self.sort()?;
         let file = match &mut self.spill {
             Some(file) => file,
             none => none.insert(SpillFile::create(&self.files)?),
         };
         let mut writer = file.writer();
-        for entry in &self.entries {
+        for (at, entry) in self.entries.iter().enumerate() {
+            if at.is_multiple_of(WRITTEN) {
+                go_on(self.session.as_deref())?;
+            }
             let (key, value) = self.arena.get(entry.place);
             writer.push(key, value)?;
         }
@@ -189,7 +209,7 @@ impl Sorter {
     /// All records in order. Errors: those of the run file; 701 when single records are too large to be merged.
     pub fn finish(mut self) -> Result<Sorted, SqlError> {
         if self.runs.is_empty() {
-            self.sort();
+            self.sort()?;
             let (arena, entries) = (self.arena, self.entries.into_iter());
             return Ok(Sorted(Origin::Memory { arena, entries, _share: self.share }));
         }
@@ -208,7 +228,9 @@ impl Sorter {
             let mut merged = Vec::with_capacity(self.runs.len().div_ceil(fan_in));
             // Neighbours are merged, so that equal keys stay in the order of their runs.
             for group in self.runs.chunks(fan_in) {
-                merged.push(merge_to_run(&mut file, group, buffer, self.limit, self.share.sibling())?);
+                let session = self.session.as_deref();
+                let share = self.share.sibling();
+                merged.push(merge_to_run(&mut file, group, (buffer, self.limit), share, session)?);
             }
             self.runs = merged;
         }
@@ -218,16 +240,27 @@ impl Sorter {
     }
 }
 
+/// 3617 when the session is told to stop.
+fn go_on(session: Option<&SessionShared>) -> Result<(), SqlError> {
+    match session {
+        Some(session) if session.cancel.load(Ordering::Relaxed) => Err(catalog::errors::cancelled()),
+        _ => Ok(()),
+    }
+}
+
 fn merge_to_run(
     file: &mut SpillFile,
     runs: &[Run],
-    buffer: usize,
-    limit: usize,
+    (buffer, limit): (usize, usize),
     share: Share,
+    session: Option<&SessionShared>,
 ) -> Result<Run, SqlError> {
     let mut merge = Merge::new(file, runs, buffer, share)?;
     let mut writer = file.writer();
-    for _ in 0..limit {
+    for at in 0..limit {
+        if at.is_multiple_of(WRITTEN) {
+            go_on(session)?;
+        }
         let Some((key, value)) = merge.next_record(writer.file())? else { break };
         writer.push(key, value)?;
     }

@@ -96,7 +96,8 @@ impl Sort {
         first: Vec<Box<[Value]>>,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Sorted, SqlError> {
-        let mut sorter = Sorter::new(rt.session().host().run_files().clone(), rt.share(), wanted.limit);
+        let sorter = Sorter::new(rt.session().host().run_files().clone(), rt.share(), wanted.limit);
+        let mut sorter = sorter.of_session(&rt.session().shared);
         let (mut key, mut packed) = (Vec::new(), Vec::new());
         let mut push = |row: &[Value]| {
             key.clear();

@@ -216,7 +216,8 @@ impl Partition {
 
 /// Sorts rows by the keys of a window.
 fn sort(input: &mut dyn Operator, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
-    let mut sorter = Sorter::new(rt.session().host().run_files().clone(), rt.share(), None);
+    let sorter = Sorter::new(rt.session().host().run_files().clone(), rt.share(), None);
+    let mut sorter = sorter.of_session(&rt.session().shared);
     let (mut batch, mut key, mut value) = (RowSet::default(), Vec::new(), Vec::new());
     while input.next(on.input, rt, &mut batch)? {
         rt.check_cancel()?;
