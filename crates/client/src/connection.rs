@@ -45,7 +45,8 @@ pub struct CancelHandle {
 }
 
 impl CancelHandle {
-    /// Asks the server to stop the running request. Nothing happens when none runs; whether one does.
+    /// Asks the server to stop the running request. Returns whether one runs; nothing happens
+    /// otherwise.
     pub fn cancel(&self) -> bool {
         let mut running = self.running.lock();
         if running.runs && !running.attention {

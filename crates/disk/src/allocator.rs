@@ -1,7 +1,9 @@
-//! A program's allocator: jemalloc, or without the feature the system's, which counts for each thread
-//! the bytes it has allocated less those it has freed; and how much of what is freed it keeps.
-//! Guarantees: counting takes one addition to a number that no other thread touches. Memory that one thread allocates and another frees counts
-//! for the first and against the second, unless it was handed over meanwhile.
+//! A program's allocator: jemalloc, or without the feature `jemalloc` the system's. It counts for
+//! each thread the bytes it has allocated less those it has freed. Also the settings that say how
+//! much of what is freed the allocator keeps.
+//! Guarantees: counting takes one addition to a number that no other thread touches. Memory that
+//! one thread allocates and another frees counts for the first and against the second, unless it
+//! was handed over meanwhile.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -83,6 +85,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 /// milliseconds, and holds up others that allocate meanwhile: for a process that is short of
 /// memory.
 pub fn trim_heap() {
+    // 4096 stands for all arenas (MALLCTL_ARENAS_ALL).
     #[cfg(feature = "jemalloc")]
     jemalloc::control(c"arena.4096.purge", None::<&mut bool>);
     #[cfg(all(not(feature = "jemalloc"), target_os = "linux", target_env = "gnu"))]
@@ -115,13 +118,13 @@ mod jemalloc {
     use std::ffi::CStr;
     use std::ptr;
 
-    /// Sets a value of the allocator, or has it do something. What it refuses stays as it was: all of
-    /// it is about how much memory is kept.
+    /// Sets a value of the allocator, or has it do something. What it refuses stays as it was: it is
+    /// all about how much memory is kept.
     pub fn control<T>(name: &CStr, value: Option<&mut T>) {
-        let (new, len) =
-            value.map_or((ptr::null_mut(), 0), |value| (ptr::from_mut(value).cast(), size_of::<T>()));
-        // SAFETY: the name ends with a zero; `new` is a value of `len` bytes that lives until the call
-        // returns, and is only read. The allocator checks the name and the length.
+        let none = (ptr::null_mut(), 0);
+        let (new, len) = value.map_or(none, |value| (ptr::from_mut(value).cast(), size_of::<T>()));
+        // SAFETY: the name ends with a zero; `new` is a value of `len` bytes that lives until the
+        // call returns, and is only read. The allocator checks the name and the length.
         unsafe {
             tikv_jemalloc_sys::mallctl(name.as_ptr(), ptr::null_mut(), ptr::null_mut(), new, len);
         }

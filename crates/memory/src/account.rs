@@ -39,8 +39,9 @@ const PROGRAM_MOST: usize = 128 << 20;
 /// The process may be at least so much beyond the target: the program and its threads need some of
 /// it.
 const CEILING_LEAST: usize = 192 << 20;
-/// A charge of this much is a large one, and so is any charge of one that holds so much with it.
+/// A charge of this much is a large one.
 const LARGE: usize = 1 << 20;
+/// So is any charge of an asker that holds so much with it.
 const LARGE_OWN: usize = 8 << 20;
 /// Least that is left to pages whatever others want.
 const POOL_LEAST: usize = 8 << 20;

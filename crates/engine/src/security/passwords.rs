@@ -116,7 +116,7 @@ impl Passwords {
         }
     }
 
-    /// The password is right for this hash: whoever logs in with it next does not wait for the hash.
+    /// Notes that the password is right for this hash: the next login with it is not hashed in full.
     pub fn remember(&self, password: &str, hash: &str) {
         if let Some(short) = self.short(password, hash) {
             let mut right = self.right.lock();
@@ -242,6 +242,10 @@ mod tests {
         assert!(!passwords.verify(&turn, "Correct horse 1", Some(&greedy)));
         assert!(passwords.is_known("Correct horse 1", &first));
         assert!(!passwords.is_known("correct horse 1", &first));
+        let second = passwords.hash("Correct horse 2").unwrap();
+        passwords.remember("Correct horse 2", &second);
+        assert!(passwords.is_known("Correct horse 2", &second));
+        assert!(!passwords.is_known("Correct horse 1", &second));
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Arena {
 /// Takes records and sorts them.
 pub struct Sorter {
     files: Arc<RunFiles>,
-    /// The session that may be told to stop.
+    /// The session for which it sorts.
     session: Option<Arc<SessionShared>>,
     share: Share,
     /// Most runs that are merged at once.
@@ -139,7 +139,8 @@ impl Sorter {
         }
     }
 
-    /// The same, stopped (3617) when the session is told to stop: sorting and writing millions of records takes long.
+    /// The same, stopped (3617) when the session is told to stop: sorting and writing millions of
+    /// records takes long.
     pub fn of_session(mut self, session: &Arc<SessionShared>) -> Sorter {
         self.session = Some(session.clone());
         self
@@ -317,6 +318,29 @@ mod tests {
         let mut value = number.to_le_bytes().to_vec();
         value.extend((0..len).map(|i| i as u8));
         (key, value)
+    }
+
+    #[test]
+    fn a_session_that_is_told_to_stop_ends_the_sort() {
+        let files = files(4);
+        // In memory, and with runs on disk.
+        for most in [64 << 20, 1 << 20] {
+            let session = Arc::new(SessionShared::default());
+            let sorter = Sorter::new(files.clone(), share().with_most(most), None);
+            let mut sorter = sorter.of_session(&session);
+            for number in 0..50_000_u32 {
+                sorter.push(&number.to_be_bytes(), &[7; 40]).expect("a push");
+            }
+            assert_eq!(sorter.runs.is_empty(), most > 2 << 20);
+            session.cancel.store(true, Ordering::Relaxed);
+            assert_eq!(sorter.finish().err().map(|e| e.number), Some(3617));
+        }
+        let session = Arc::new(SessionShared::default());
+        session.cancel.store(true, Ordering::Relaxed);
+        let sorter = Sorter::new(files, share().with_most(1 << 20), None);
+        let mut sorter = sorter.of_session(&session);
+        let stopped = (0..50_000_u32).find_map(|n| sorter.push(&n.to_be_bytes(), &[7; 40]).err());
+        assert_eq!(stopped.map(|e| e.number), Some(3617), "before a run is written");
     }
 
     #[test]

@@ -1,7 +1,13 @@
-//! Sorting in place in pieces, so that a sort of millions of entries can be stopped in between: splitters from a sample put the entries
-//! into up to 256 buckets, as a sample sort does (Frazer and McKellar 1970), moved in cycles within the list (as in McIlroy, Bostic and
-//! McIlroy's American flag sort, 1993); the buckets are sorted one by one.
-//! Guarantees: whoever sorts is asked at least once for every [`PIECE`] entries that are moved or sorted; one byte of memory an entry.
+//! Sorting in place in pieces, so that a sort of millions of entries can be stopped in between.
+//!
+//! Splitters from a sample divide the entries into up to 256 buckets, as in a sample sort (Frazer
+//! and McKellar 1970); entries are moved in cycles within the list, as in the American flag sort
+//! (McIlroy, Bostic and McIlroy 1993); then the buckets are sorted one by one. A bucket with more
+//! than half of the entries, because the sample was a bad one, is halved at its median.
+//!
+//! Guarantees: the caller's function is called after every few pieces of [`PIECE`] entries, and
+//! before each selection of a median; the depth of the recursion is at most twice the logarithm
+//! of the number of entries, whatever they are; one byte of memory an entry.
 
 use std::cmp::Ordering;
 
@@ -14,7 +20,8 @@ const MOST_BUCKETS: usize = 256;
 /// Entries that are looked at for each splitter.
 const SAMPLES: usize = 8;
 
-/// Sorts a list; `go_on` says whether the sort is still wanted. The order of equal entries is not kept.
+/// Sorts a list; `go_on` says whether the sort is still wanted. The order of equal entries is not
+/// kept.
 ///
 /// # Errors
 /// Those of `go_on`: the list has the same entries then, in any order.
@@ -34,9 +41,11 @@ pub fn sort_in_pieces<T: Copy>(
     let mut start = 0;
     for end in ends {
         let bucket = &mut list[start..end];
-        // Entries that are all the same are in one bucket, however often it is divided.
-        if bucket.len() == len {
-            bucket.sort_unstable_by(compare);
+        if bucket.len() > (len / 2).max(2 * PIECE) {
+            go_on()?;
+            let (below, _, above) = bucket.select_nth_unstable_by(bucket.len() / 2, compare);
+            sort_in_pieces(below, compare, go_on)?;
+            sort_in_pieces(above, compare, go_on)?;
         } else {
             sort_in_pieces(bucket, compare, go_on)?;
         }
@@ -47,13 +56,18 @@ pub fn sort_in_pieces<T: Copy>(
 
 /// Entries that divide the list into buckets of about a piece.
 fn splitters<T: Copy>(list: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> Vec<T> {
-    let buckets = (list.len() / PIECE).clamp(2, MOST_BUCKETS);
-    let stride = list.len() / (buckets * SAMPLES);
-    // Not at equal distances: the list may have a period.
-    let within = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize % stride;
-    let mut sample: Vec<T> = (0..buckets * SAMPLES).map(|i| list[i * stride + within(i)]).collect();
+    let mut sample: Vec<T> = sampled(list.len()).map(|at| list[at]).collect();
     sample.sort_unstable_by(compare);
-    (1..buckets).map(|bucket| sample[bucket * SAMPLES]).collect()
+    (SAMPLES..sample.len()).step_by(SAMPLES).map(|at| sample[at]).collect()
+}
+
+/// The places of the sample in a list of this length. They are not at equal distances: the list may
+/// have a period.
+fn sampled(len: usize) -> impl Iterator<Item = usize> {
+    let count = (len / PIECE).clamp(2, MOST_BUCKETS) * SAMPLES;
+    let stride = len / count;
+    let within = move |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize % stride;
+    (0..count).map(move |i| i * stride + within(i))
 }
 
 /// Moves each entry into the bucket between its splitters; where the buckets end.
@@ -68,7 +82,8 @@ fn distribute<T: Copy>(
     for piece in list.chunks(PIECE) {
         go_on()?;
         for entry in piece {
-            let bucket = splitters.partition_point(|splitter| compare(splitter, entry) != Ordering::Greater);
+            let is_below = |splitter: &T| compare(splitter, entry) != Ordering::Greater;
+            let bucket = splitters.partition_point(is_below);
             ends[bucket] += 1;
             buckets.push(bucket as u8);
         }
@@ -116,6 +131,15 @@ mod tests {
         .unwrap();
         assert!(list == expected, "{len} entries");
         assert!(asked >= len / (2 * PIECE), "asked {asked} times for {len}");
+        assert!(asked <= 8 + 32 * len / PIECE, "asked {asked} times for {len}");
+    }
+
+    #[test]
+    fn a_list_made_to_have_a_bad_sample_is_halved() {
+        let len = 1_000_000;
+        let mut list: Vec<(u64, u32)> = (0..len).map(|n| (1_000, n as u32)).collect();
+        sampled(len).for_each(|at| list[at].0 = 0);
+        sorted(list);
     }
 
     #[test]

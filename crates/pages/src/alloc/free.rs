@@ -1,8 +1,9 @@
 //! Units, extents and IAM pages are freed.
 //!
 //! Guarantees: one system record frees extents of one PFS interval, or one IAM page with its extent; the IAM page that is the
-//! unit's name goes last, so a crash leaves what the next call needs to go on. One thread frees units at a time. A unit stays on
-//! the list of units to be freed until it is, so an allocation waits for its extents and does not grow a file meanwhile.
+//! unit's name goes last, so a crash leaves what the next call needs to go on. One thread frees units
+//! at a time. A unit stays on the list of units to be freed until it has been freed, so an allocation
+//! waits for its extents and does not grow a file meanwhile.
 
 use super::unit::Iam;
 use super::{PFS_ALLOCATED, PFS_IAM, Run};
@@ -89,7 +90,8 @@ impl Store {
         self.free_listed(unit, first_iam)
     }
 
-    /// Frees a unit that is on the list, then takes it off, whatever came of it. The caller has the turn.
+    /// Frees a unit that is on the list and takes it off, also if that has failed. The caller has
+    /// the turn.
     fn free_listed(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
         let freed = self.free_now(unit, first_iam);
         self.alloc.doomed.units.lock().remove(&unit);

@@ -205,7 +205,8 @@ fn doomed_units_are_freed_before_a_file_grows() {
     check(&db.store, &[third]);
 }
 
-/// A unit is being freed by another thread: who finds no room waits for its extents, and no file grows.
+/// A unit is being freed by another thread: an allocation that finds no room waits for its extents,
+/// and no file grows.
 #[test]
 fn a_file_does_not_grow_while_a_unit_is_being_freed() {
     let mut small = spec(1, 1, 4 << 20);

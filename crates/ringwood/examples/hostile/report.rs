@@ -37,7 +37,7 @@ struct Family {
     lost: u64,
     errors: BTreeMap<i32, u64>,
     slowest_attention: Duration,
-    /// Whose it was.
+    /// The statement that it was sent for.
     slowest: String,
 }
 

@@ -121,7 +121,7 @@ impl Operator for Window {
         let on = Over { input, calls, streams: *streams };
         out.reset(input.width() + calls.len());
         if let Some(operator) = self.input.take() {
-            // Many windows over many columns need much memory together.
+            // It charges what the thread holds, too: thousands of windows hold a row each.
             rt.check_cancel()?;
             self.partition = Some(Partition::new(operator, on, rt)?);
         }

@@ -45,8 +45,9 @@ pub struct Partition {
     complete: bool,
     /// A bit for each row: it has other keys than the row before.
     starts: Vec<u64>,
-    /// The row that a call reads beside the present one; as wide as the input once one does.
+    /// What [`Partition::other_row`] has read; empty before.
     other: Vec<Value>,
+    /// Columns of the input.
     width: usize,
 }
 
@@ -198,7 +199,8 @@ impl Partition {
         self.rows.read(row, cursor, values)
     }
 
-    /// Another row that is there than the present one; until the next call.
+    /// Reads another row than the present one; it must be there. The slice is valid until the next
+    /// call.
     ///
     /// # Errors
     /// As [`Partition::row`].
