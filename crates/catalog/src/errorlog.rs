@@ -1,6 +1,8 @@
-//! The error log: what an administrator wants to read after something went wrong. Kept in memory (the newest lines)
-//! and written to `log/ERRORLOG`; those of previous starts and cycles are kept as `ERRORLOG.1` (the newest) to `ERRORLOG.6`.
-//! Guarantee: a failing log file never fails the server.
+//! The error log: what an administrator wants to read after something went wrong. Kept in memory (the newest lines), and each
+//! line is added to `log/ERRORLOG` as it is written; the files of previous starts and cycles are kept as `ERRORLOG.1` (the
+//! newest) to `ERRORLOG.6`.
+//! Guarantees: a line outlives the process once [`ErrorLog::write`] returns, and a power failure once [`ErrorLog::save`] does;
+//! a failing log file never fails the server; all files together stay below [`FILE_MOST`] times seven.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,6 +21,9 @@ const KEPT_BYTES: usize = 4 << 20;
 
 /// Earlier files kept.
 const ARCHIVES: usize = 6;
+
+/// Bytes from which on a new file begins: whoever may fail to log in adds lines.
+const FILE_MOST: usize = 8 << 20;
 
 /// A line as it is written.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +59,10 @@ struct State {
     lines: VecDeque<String>,
     /// Of all lines.
     bytes: usize,
+    /// Lines were added to the file since it was last made durable.
     unsaved: bool,
-    rotated: bool,
+    /// Bytes in the file of this run; `None` before its first line.
+    file: Option<usize>,
 }
 
 impl State {
@@ -69,7 +76,7 @@ impl State {
 }
 
 impl ErrorLog {
-    /// A log whose files are in `folder`; nothing is written before [`ErrorLog::save`].
+    /// A log whose files are in `folder`, where nothing is written before the first line.
     pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> ErrorLog {
         ErrorLog { disk, folder, echo: None, state: Mutex::default() }
     }
@@ -88,8 +95,35 @@ impl ErrorLog {
             echo(&Line { at, source, text });
         }
         let mut state = self.state.lock();
+        self.add(&mut state, &line);
         state.push(line);
+    }
+
+    /// Adds a line to the file. The first one of a run, and of a file that has become long, begins a new one.
+    fn add(&self, state: &mut State, line: &str) {
+        let used = state.file.filter(|used| *used < FILE_MOST);
+        if used.is_none() {
+            self.rotate();
+        }
+        state.file = Some(used.unwrap_or(0) + line.len() + 1);
         state.unsaved = true;
+        // The log is a convenience: a full or failing disk must not stop the server because of it.
+        let _ = self.disk.append(&self.current(), format!("{line}\n").as_bytes(), false);
+    }
+
+    fn current(&self) -> PathBuf {
+        self.folder.join("ERRORLOG")
+    }
+
+    /// The present file becomes the newest of the earlier ones.
+    fn rotate(&self) {
+        let _ = self.disk.create_dir_all(&self.folder);
+        if self.disk.exists(&self.current()).unwrap_or(false) {
+            for n in (1..ARCHIVES).rev().filter(|n| self.disk.exists(&self.archive(*n)).unwrap_or(false)) {
+                let _ = self.disk.rename(&self.archive(n), &self.archive(n + 1));
+            }
+            let _ = self.disk.rename(&self.current(), &self.archive(1));
+        }
     }
 
     /// The lines, oldest first.
@@ -97,32 +131,12 @@ impl ErrorLog {
         self.state.lock().lines.iter().cloned().collect()
     }
 
-    /// Brings the file up to date. The first time in a run it keeps the previous run's file.
+    /// Makes the lines durable.
     pub fn save(&self) {
-        let (text, rotate) = {
-            let mut state = self.state.lock();
-            if !state.unsaved {
-                return;
-            }
-            state.unsaved = false;
-            let rotate = !std::mem::replace(&mut state.rotated, true);
-            let mut text = String::new();
-            for line in &state.lines {
-                text.push_str(line);
-                text.push('\n');
-            }
-            (text, rotate)
-        };
-        let current = self.folder.join("ERRORLOG");
-        // The log is a convenience: a full or failing disk must not stop the server because of it.
-        let _ = self.disk.create_dir_all(&self.folder);
-        if rotate && self.disk.exists(&current).unwrap_or(false) {
-            for n in (1..ARCHIVES).rev().filter(|n| self.disk.exists(&self.archive(*n)).unwrap_or(false)) {
-                let _ = self.disk.rename(&self.archive(n), &self.archive(n + 1));
-            }
-            let _ = self.disk.rename(&current, &self.archive(1));
+        if std::mem::take(&mut self.state.lock().unsaved) {
+            // As above.
+            let _ = self.disk.append(&self.current(), b"", true);
         }
-        let _ = self.disk.write_small_atomic(&current, text.as_bytes());
     }
 
     fn archive(&self, number: usize) -> PathBuf {
@@ -135,8 +149,7 @@ impl ErrorLog {
         {
             let mut state = self.state.lock();
             state.lines.clear();
-            state.bytes = 0;
-            state.rotated = false;
+            (state.bytes, state.file) = (0, None);
         }
         self.write("Server", "The error log has been reinitialized. See the previous log for older entries.");
         self.save();

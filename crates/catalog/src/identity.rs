@@ -53,9 +53,7 @@ pub fn next(db: &Arc<Db>, table: &TableDef, count: u64) -> Result<i64, SqlError>
     };
     let more = i64::try_from(count.max(1) - 1).ok().and_then(|n| n.checked_mul(step)).ok_or_else(overflow)?;
     let last = first.checked_add(more).ok_or_else(overflow)?;
-    let inside =
-        state.last.is_some() && if step > 0 { last <= state.reserved } else { last >= state.reserved };
-    if !inside {
+    if !is_reserved(&state, last, step) {
         reserve(db, table, &mut state, last, step)?;
     }
     state.last = Some(last);
@@ -72,10 +70,17 @@ pub fn used(db: &Arc<Db>, table: &TableDef, value: i64) -> Result<(), SqlError> 
         Some(last) => value < last,
     };
     if ahead {
-        reserve(db, table, &mut state, value, step)?;
+        if !is_reserved(&state, value, step) {
+            reserve(db, table, &mut state, value, step)?;
+        }
         state.last = Some(value);
     }
     Ok(())
+}
+
+/// Whether a value can be given without a note of it on disk.
+fn is_reserved(state: &IdentityState, value: i64, step: i64) -> bool {
+    state.last.is_some() && if step > 0 { value <= state.reserved } else { value >= state.reserved }
 }
 
 /// Sets the value that was given last (`None`: starts over with the seed): DBCC CHECKIDENT, clean close.

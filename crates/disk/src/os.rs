@@ -313,6 +313,18 @@ impl Disk for OsDisk {
         self.sync_parent(&path)
     }
 
+    fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError> {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let path = self.resolve(path);
+        let write = || -> std::io::Result<()> {
+            let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+            file.write_all(bytes)?;
+            if durable && self.durable { file.sync_all() } else { Ok(()) }
+        };
+        write().map_err(|error| failure_std(Op::Write, &path, &error))
+    }
+
     fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
         let path = self.resolve(path);
         let mut at = path.as_path();

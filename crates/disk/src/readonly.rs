@@ -132,6 +132,10 @@ impl Disk for ReadOnlyDisk {
         self.writable(Op::Write, path)?.write_small_atomic(path, bytes)
     }
 
+    fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError> {
+        self.writable(Op::Write, path)?.append(path, bytes, durable)
+    }
+
     fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
         self.readable(path).free_space(path)
     }

@@ -347,19 +347,16 @@ impl Aggregate {
     fn finish_exact(&self, sum: i128, scale: u8, n: i64) -> Result<Value, SqlError> {
         let average = self.kind == AggKind::Avg;
         let overflow = || SqlError::overflow(self.ty);
+        // Of an average, too, the sum must fit the result's type.
+        let divisor = if average { n } else { 1 };
+        let whole = || i64::try_from(sum).map(|sum| sum / divisor).map_err(|_| overflow());
         match self.ty {
             DataType::Int => {
-                let whole = if average { sum / i128::from(n) } else { sum };
-                i32::try_from(whole).map(Value::Int).map_err(|_| overflow())
+                let sum = i32::try_from(sum).map_err(|_| overflow())?;
+                i32::try_from(i64::from(sum) / divisor).map(Value::Int).map_err(|_| overflow())
             }
-            DataType::BigInt => {
-                let whole = if average { sum / i128::from(n) } else { sum };
-                i64::try_from(whole).map(Value::BigInt).map_err(|_| overflow())
-            }
-            DataType::Money => {
-                let units = if average { sum / i128::from(n) } else { sum };
-                i64::try_from(units).map(Value::Money).map_err(|_| overflow())
-            }
+            DataType::BigInt => whole().map(Value::BigInt),
+            DataType::Money => whole().map(Value::Money),
             DataType::Decimal { precision, scale: to, .. } => {
                 let total = Decimal::new(sum, 38, scale.min(38)).ok_or_else(overflow)?;
                 let result = if average {

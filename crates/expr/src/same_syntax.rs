@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use syntax::ast::{self, ExprKind, Literal};
+use types::datetime::DatePart;
 
 /// Levels of an expression that its shape is made of: what it takes does not grow with the
 /// expression.
@@ -61,7 +62,9 @@ fn add_shape(e: &ast::Expr, levels: usize, to: &mut DefaultHasher) {
         | K::IsNull { operand, .. }
         | K::Not(operand) => parts(&mut std::iter::once(&**operand)),
         K::Function(call) => {
-            parts(&mut call.args.iter());
+            let part = date_part(call);
+            parts(&mut call.args.iter().skip(usize::from(part.is_some())));
+            add_name(part.map_or("", DatePart::name), to);
             add_name(&call.name.name.value, to);
         }
         K::Case { branches, otherwise, .. } => {
@@ -88,7 +91,16 @@ fn add_name(name: &str, to: &mut DefaultHasher) {
     name.bytes().for_each(|byte| to.write_u8(byte.to_ascii_lowercase()));
 }
 
-/// Whether two expressions are written the same way: spans and the case of names apart.
+/// The part of a date that a function is called with, which has several names.
+fn date_part(call: &ast::FunctionCall) -> Option<DatePart> {
+    const OF_PARTS: [&str; 7] =
+        ["dateadd", "datediff", "datediff_big", "datename", "datepart", "datetrunc", "date_bucket"];
+    let ExprKind::Column(part) = &call.args.first()?.kind else { return None };
+    let named = call.name.schema.is_none() && OF_PARTS.iter().any(|name| call.name.name.is(name));
+    DatePart::from_name(&part.name.value).filter(|_| named && part.qualifier.is_none())
+}
+
+/// Whether two expressions are written the same way: spans, the case of names and which name of a date's part it is apart.
 pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
     use ExprKind as K;
     let all = |a: &[ast::Expr], b: &[ast::Expr]| {
@@ -123,7 +135,12 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
             K::Convert { target: u, operand: b, style: z, .. },
         ) => same_syntax(a, b) && t.name.name.is(&u.name.name.value) && t.params == u.params && option(s, z),
         (K::Function(a), K::Function(b)) => {
-            a.name.name.is(&b.name.name.value) && a.distinct == b.distinct && all(&a.args, &b.args)
+            a.name.name.is(&b.name.name.value)
+                && a.distinct == b.distinct
+                && match (date_part(a), date_part(b)) {
+                    (Some(part), Some(other)) => part == other && all(&a.args[1..], &b.args[1..]),
+                    _ => all(&a.args, &b.args),
+                }
         }
         (
             K::Case { operand: a, branches: v, otherwise: x },
@@ -166,6 +183,8 @@ mod tests {
             ("CASE WHEN a = 1 THEN 2 ELSE @x END", "case when t.a = 1 then 2 else @X end"),
             ("-a * (b - 'x')", "- a * (b - 'x')"),
             ("CAST(a AS int)", "cast(a as INT)"),
+            ("DATEPART(yy, a)", "datepart(year, a)"),
+            ("DATEDIFF(month, @t, a)", "datediff(mm, @t, a)"),
         ];
         for (a, b) in same {
             let (a, b) = (expression(a), expression(b));

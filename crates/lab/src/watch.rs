@@ -174,6 +174,9 @@ impl Disk for WatchDisk {
     fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
         self.inner.write_small_atomic(path, bytes)
     }
+    fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError> {
+        self.inner.append(path, bytes, durable)
+    }
     fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
         self.inner.free_space(path)
     }

@@ -332,6 +332,15 @@ impl Disk for ModelDisk {
         Ok(())
     }
 
+    fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError> {
+        let done = durable.then(|| self.shared.journal(0));
+        self.host.append(path, bytes, durable)?;
+        if let Some(done) = done {
+            self.shared.wait(done);
+        }
+        Ok(())
+    }
+
     fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
         self.host.free_space(path)
     }

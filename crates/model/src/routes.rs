@@ -170,6 +170,11 @@ impl Disk for Routes {
         disk.write_small_atomic(&path, bytes)
     }
 
+    fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError> {
+        let (disk, path) = self.find(path);
+        disk.append(&path, bytes, durable)
+    }
+
     fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
         let (disk, path) = self.find(path);
         disk.free_space(&path)

@@ -217,6 +217,10 @@ impl Disk for SimDisk {
         self.world.lock().write_small_atomic(path, bytes)
     }
 
+    fn append(&self, path: &Path, bytes: &[u8], _durable: bool) -> Result<(), DiskError> {
+        self.world.lock().append(path, bytes)
+    }
+
     fn free_space(&self, _path: &Path) -> Result<u64, DiskError> {
         let world = self.world.lock();
         world.alive()?;

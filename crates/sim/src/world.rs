@@ -319,6 +319,24 @@ impl World {
         self.change_names(Op::Write, path, NameChange::Small(path.to_path_buf(), bytes.to_vec()))
     }
 
+    /// Durable at once, and no operation of the plan: what is added so is text for people, which nothing depends on.
+    pub fn append(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+        self.alive()?;
+        if self.occupied() + bytes.len() as u64 > self.config.capacity {
+            return Err(DiskError::NoSpace { op: Op::Write, path: path.to_path_buf() });
+        }
+        if !self.names.contains_key(path) {
+            self.apply(NameChange::Small(path.to_path_buf(), Vec::new()));
+        }
+        let inode = self.known(path)?;
+        let inode = self.inode(inode);
+        for image in [&mut inode.live, &mut inode.durable] {
+            let end = image.len();
+            image.write(end, bytes);
+        }
+        Ok(())
+    }
+
     pub fn read_small(&mut self, path: &Path) -> Result<Vec<u8>, DiskError> {
         let inode = self.known(path)?;
         self.step_read(path, 0)?;

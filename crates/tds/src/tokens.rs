@@ -306,9 +306,11 @@ impl<'a> TokenWriter<'a> {
 
     fn message(&mut self, token: u8, message: &SqlError, server: &str, procedure: &str) {
         let version = self.version;
+        // Severity 10 goes to clients as 0: drivers take more than 0 for a failure.
+        let class = if message.severity == 10 { 0 } else { message.severity };
         self.counted(token, |out| {
             out.extend_from_slice(&message.number.to_le_bytes());
-            out.extend_from_slice(&[message.state, message.severity]);
+            out.extend_from_slice(&[message.state, class]);
             push_us_varchar(first_utf16(&message.message, MAX_MESSAGE), out);
             push_b_varchar(server, out);
             push_b_varchar(procedure, out);

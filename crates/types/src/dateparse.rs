@@ -276,7 +276,7 @@ impl Parsed {
         if !scanner.take(b':') {
             return Err(Failure::Syntax);
         }
-        let minutes = scanner.number().filter(|n| n.digits == 2).ok_or(Failure::Syntax)?;
+        let minutes = scanner.number().filter(|n| n.digits <= 2).ok_or(Failure::Syntax)?;
         let total = hours.value * 60 + minutes.value;
         if minutes.value > 59 || total > 840 {
             return Err(Failure::Range);

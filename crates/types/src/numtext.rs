@@ -124,6 +124,27 @@ pub fn money_text(value: i64, style: i32) -> String {
     out
 }
 
+/// The currency signs of the reference's page on money.
+fn is_currency(c: char) -> bool {
+    matches!(
+        c,
+        '$' | '¢'..='¥'
+            | '\u{09F2}'
+            | '\u{09F3}'
+            | '\u{0E3F}'
+            | '\u{17DB}'
+            | '\u{20A0}'..='\u{20B1}'
+            | '₹'
+            | '\u{FDFC}'
+            | '\u{FE69}'
+            | '\u{FF04}'
+            | '\u{FFE0}'
+            | '\u{FFE1}'
+            | '\u{FFE5}'
+            | '\u{FFE6}'
+    )
+}
+
 /// Money from text: sign, currency sign, commas among the digits, 4 decimals kept (rounded). `None` when it is no
 /// money, `Some(None)` when it is well-formed and too large.
 pub fn parse_money(text: &str) -> Option<Option<i64>> {
@@ -141,7 +162,7 @@ pub fn parse_money(text: &str) -> Option<Option<i64>> {
                 signed = true;
                 negative = c == '-';
             }
-            '$' | '€' | '£' | '¥' if !currency && digits.is_empty() => currency = true,
+            c if is_currency(c) && !currency && digits.is_empty() => currency = true,
             ' ' if digits.is_empty() => {}
             _ => return None,
         }

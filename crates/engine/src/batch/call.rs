@@ -93,7 +93,7 @@ impl Run<'_> {
         if !Arc::ptr_eq(db, self.core.db()) || !self.core.options.runs() {
             return Ok(None);
         }
-        let code = self.code_of(module)?;
+        let code = self.code_of(db, module)?;
         let page = db.default_collation().code_page();
         let default = |param: &ParamCode| Ok::<_, SqlError>(param.default_in(page)?.map(Given::Default));
         let mut given: Vec<Option<Given>> = code.params.iter().map(default).collect::<Result<_, _>>()?;
@@ -157,8 +157,9 @@ impl Run<'_> {
             let values = call.values(code, &mut ExecCtx { session: core, vars }, manner);
             core.end_expression(values)
         })?;
-        self.enter_module(&call.module)?;
-        let done = self.procedure_scope(code, &mut vars, &call.module, false)?;
+        let home = self.core.db().clone();
+        self.enter_module(&home, &call.module)?;
+        let done = self.procedure_scope(&home, code, &mut vars, &call.module, false)?;
         if done.0 == Flow::Next {
             self.give_outputs(code, &call.outputs, &vars)?;
         }

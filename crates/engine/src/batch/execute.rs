@@ -4,6 +4,7 @@
 use super::cache::BatchCache;
 use super::call::static_type;
 use super::dynamic::Dynamic;
+use super::function;
 use super::module::{Arguments, ModuleCode, bind_arguments};
 use super::table_param::TableParam;
 use super::trigger::{MAX_NESTING, too_deep};
@@ -26,6 +27,8 @@ use catalog::{Db, ModuleDef, ModuleKind, errors};
 use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;
+use plan::bind::function::CalledFunction;
+use plan::bind::resolve::schema_of;
 use plan::bind::set_options::SessionOptions;
 use plan::rights::{Chain, Rights};
 use std::sync::Arc;
@@ -85,11 +88,12 @@ impl Run<'_> {
         }
     }
 
-    /// EXEC @result = ...: the status of what was called.
+    /// EXEC @result = ...: the value of a function, of anything else the status.
     fn set_status(&mut self, result: Option<&str>, (flow, status): (Flow, i32)) -> Result<Flow, Failure> {
+        let (value, of) = self.returned.take().unwrap_or((Value::Int(status), DataType::Int));
         if let Some(variable) = result {
             let (slot, ty) = self.batch.program.vars.find(variable)?;
-            self.vars[slot] = convert(&Value::Int(status), DataType::Int, ty, 0, Mode::Implicit)?;
+            self.vars[slot] = convert(&value, of, ty, 0, Mode::Implicit)?;
         }
         Ok(flow)
     }
@@ -170,7 +174,7 @@ impl Run<'_> {
             (Some(dynamic), _, _) if !own => Called::Dynamic(dynamic),
             (_, Some(procedure), _) if !own => Called::System(procedure),
             (_, _, Some(script)) if !own => Called::Script(script),
-            _ => Called::Module(self.user_procedure(&db, name, shown)?),
+            _ => self.user_module(&db, name, shown)?,
         };
         Ok((db, called))
     }
@@ -187,7 +191,14 @@ impl Run<'_> {
                 self.system_procedure(procedure, &args).map(|status| (Flow::Next, status))
             }
             Called::Dynamic(dynamic) => self.dynamic(dynamic, args),
-            Called::Module(module) => self.run_procedure(&module, args, false),
+            Called::Module(module) => {
+                let home = self.core.db().clone();
+                self.run_procedure(&home, &module, args, false)
+            }
+            Called::Global(..) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            Called::Global(home, module) => self.run_procedure(&home, &module, args, false),
+            Called::Function(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            Called::Function(function) => self.run_function(&function, args),
             Called::Script(script) if !self.core.options.runs() => self.describe_script(&script),
             Called::Script(script) => self.run_script(&script, args),
         };
@@ -211,8 +222,9 @@ impl Run<'_> {
     /// What a name stands for that is a synonym.
     fn through_synonym(&self, name: &ObjectName) -> Result<Option<ObjectName>, SqlError> {
         let db = crate::stmt::database_of(self.core, name)?;
-        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
         let catalog = db.catalog();
+        let own = self.core.module_schema();
+        let schema = schema_of(own.as_deref(), &catalog, name);
         let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value) else {
             return Ok(None);
         };
@@ -225,50 +237,76 @@ impl Run<'_> {
         }
     }
 
-    /// The user's procedure of a name. Error: 2812.
-    fn user_procedure(
-        &mut self,
-        db: &Arc<Db>,
-        name: &ObjectName,
-        shown: &str,
-    ) -> Result<Arc<ModuleDef>, SqlError> {
-        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+    /// The user's procedure or scalar function of a name. Error: 2812.
+    fn user_module(&mut self, db: &Arc<Db>, name: &ObjectName, shown: &str) -> Result<Called, SqlError> {
         let catalog = db.catalog();
+        let own = self.core.module_schema();
+        let schema = schema_of(own.as_deref(), &catalog, name);
         let module = catalog.find_module(schema, &name.name.value);
-        let module = module.filter(|module| module.kind == ModuleKind::Procedure);
-        module.cloned().ok_or_else(|| errors::no_procedure(shown))
+        match module.map(|module| (module.kind, module.clone())) {
+            Some((ModuleKind::Procedure, module)) => Ok(Called::Module(module)),
+            Some((ModuleKind::ScalarFunction, module)) => Ok(Called::Function(module)),
+            _ => self.global_procedure(name).ok_or_else(|| errors::no_procedure(shown)),
+        }
+    }
+
+    /// The procedure of master that a name beginning with `sp_` means in every database.
+    fn global_procedure(&self, name: &ObjectName) -> Option<Called> {
+        let prefix = name.name.value.get(..3).filter(|prefix| prefix.eq_ignore_ascii_case("sp_"));
+        let master = prefix.and_then(|_| self.core.host().find_db("master"));
+        let master = master.filter(|_| name.database.is_none() && name.server.is_none())?;
+        let schema = name.schema.as_ref().map_or("dbo", |schema| schema.value.as_str());
+        let found = master.catalog().find_module(schema, &name.name.value).cloned();
+        found.filter(|module| module.kind == ModuleKind::Procedure).map(|module| Called::Global(master, module))
+    }
+
+    /// Runs a scalar function with arguments; its value waits for the variable of the call.
+    fn run_function(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        let home = self.core.db().clone();
+        let code = self.code_of(&home, module)?;
+        let manner = (self.core.options.dialect, home.default_collation().code_page());
+        let Arguments { values, .. } = bind_arguments(&module.name, &code, args, manner)?;
+        self.enter_module(&home, module)?;
+        let called = CalledFunction { db: home, module: module.clone() };
+        self.core.begin_statement(false)?;
+        let result = function::run(self.core, &called, values, self.sink);
+        let value = self.core.end_statement(result)?;
+        let program = &code.batch.program;
+        let ty = program.result.and_then(|slot| program.vars.get(slot)).map_or(DataType::Int, |(_, ty)| ty);
+        self.returned = Some((value, ty));
+        Ok((Flow::Next, 0))
     }
 
     /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner.
-    pub(super) fn enter_module(&mut self, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
-        let db = self.core.db().clone();
+    pub(super) fn enter_module(&mut self, home: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
         if !self.core.may_all() {
             let mut rights = Rights::new(self.core.chain);
             let name = (module.schema.as_str(), module.name.as_str());
-            rights.need_object(&db, name, module.object_id, Permission::Execute, &[]);
+            rights.need_object(home, name, module.object_id, Permission::Execute, &[]);
             self.core.check_rights(&rights.take())?;
         }
         Ok(())
     }
 
-    /// Runs a procedure with arguments; `system`: everyone may, and its statements are everyone's.
+    /// Runs a procedure of a database with arguments; `system`: everyone may, and its statements are everyone's.
     fn run_procedure(
         &mut self,
+        home: &Arc<Db>,
         module: &Arc<ModuleDef>,
         args: Vec<Arg>,
         system: bool,
     ) -> Result<(Flow, i32), Failure> {
-        let code = self.code_of(module)?;
+        let code = self.code_of(home, module)?;
         let manner = (self.core.options.dialect, self.core.db().default_collation().code_page());
         let Arguments { values: mut vars, outputs, tables, cursors } =
             bind_arguments(&module.name, &code, args, manner)?;
         self.check_cursor_arguments(&cursors)?;
         if !system {
-            self.enter_module(module)?;
+            self.enter_module(home, module)?;
         }
         self.pass_tables(&tables)?;
         self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
-        let done = self.procedure_scope(&code, &mut vars, module, system);
+        let done = self.procedure_scope(home, &code, &mut vars, module, system);
         let returned = self.core.cursors.take_returned();
         let done = done?;
         if done.0 == Flow::Next {
@@ -281,21 +319,26 @@ impl Run<'_> {
         Ok(done)
     }
 
-    /// The code of a procedure of the current database.
-    pub(super) fn code_of(&self, module: &Arc<ModuleDef>) -> Result<Arc<ModuleCode>, SqlError> {
-        BatchCache::of(self.core.instance())?.module(self.core, self.core.db(), module)
+    /// The code of a procedure of a database.
+    pub(super) fn code_of(
+        &self,
+        home: &Arc<Db>,
+        module: &Arc<ModuleDef>,
+    ) -> Result<Arc<ModuleCode>, SqlError> {
+        BatchCache::of(self.core.instance())?.module(self.core, home, module)
     }
 
     /// Runs a procedure's code in its scope.
     pub(super) fn procedure_scope(
         &mut self,
+        home: &Arc<Db>,
         code: &ModuleCode,
         vars: &mut Vec<Value>,
         module: &ModuleDef,
         system: bool,
     ) -> Result<(Flow, i32), Failure> {
         let settings = module.settings;
-        self.in_scope(&code.batch, vars, Some(module).filter(|_| !system), |options| {
+        self.in_scope(&code.batch, vars, Some((home, module)).filter(|_| !system), |options| {
             if system {
                 return as_script(options);
             }
@@ -337,13 +380,14 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let code = BatchCache::of(&instance)?.module(self.core, self.core.db(), module)?;
         let settings = module.settings;
-        self.enter_module(module)?;
+        let home = self.core.db().clone();
+        self.enter_module(&home, module)?;
         let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
         let tables =
             tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         self.core.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), Some(module), |options| {
+        let result = self.in_scope(&code.batch, &mut Vec::new(), Some((&home, module)), |options| {
             options.quoted_identifier = settings.quoted_identifier;
             options.ansi_nulls = settings.ansi_nulls;
         });
@@ -354,7 +398,8 @@ impl Run<'_> {
     /// Runs a procedure of the system that is T-SQL: with the caller's rights, whatever its arguments name.
     fn run_script(&mut self, script: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
         sysproc::check_right(&script.name, self.core, &args)?;
-        self.run_procedure(script, args, true)
+        let home = self.core.db().clone();
+        self.run_procedure(&home, script, args, true)
     }
 
     /// FMTONLY: as [`Run::describe_procedure`].
@@ -441,7 +486,7 @@ impl Run<'_> {
         &mut self,
         inner: &Arc<Compiled>,
         vars: &mut Vec<Value>,
-        of: Option<&ModuleDef>,
+        of: Option<(&Arc<Db>, &ModuleDef)>,
         set: impl FnOnce(&mut SessionOptions),
     ) -> Result<(Flow, i32), Failure> {
         if self.core.nest_level >= MAX_NESTING {
@@ -451,10 +496,7 @@ impl Run<'_> {
         let db = self.core.db().clone();
         let trancount = self.core.trancount;
         let scope = match of {
-            Some(module) => {
-                let db = db.clone();
-                self.core.enter_module_scope(&db, module)?
-            }
+            Some((home, module)) => self.core.enter_module_scope(home, module)?,
             None => self.core.enter_chain(Chain::None),
         };
         set(&mut self.core.options);
@@ -514,6 +556,10 @@ pub(super) enum Called {
     /// sp_executesql and its kin.
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
+    /// A procedure of master that every database has: its names are those of master, the current database stays.
+    Global(Arc<Db>, Arc<ModuleDef>),
+    /// A scalar function, whose value is the result.
+    Function(Arc<ModuleDef>),
     /// A procedure of the system that is T-SQL.
     Script(Arc<ModuleDef>),
 }

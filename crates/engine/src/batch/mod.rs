@@ -135,10 +135,11 @@ impl Bound {
         core.temps.used.store(false, Relaxed);
         let env = CompileEnv {
             predicate_of: None,
+            schema: core.module_schema(),
             chain: core.chain,
             names: &**core.host(),
-            db: core.db(),
-            catalog: core.db().catalog(),
+            db: core.names_db(),
+            catalog: core.names_db().catalog(),
             vars,
             values,
             options: &core.options,
@@ -190,7 +191,7 @@ impl Stamp {
     #[inline]
     fn is_of(&self, core: &SessionCore) -> bool {
         // Field by field: the options are put together only where the numbers are the same.
-        let db = core.db();
+        let db = core.names_db();
         self.version == db.schema_version()
             && self.db == db.id()
             && self.temps.is_none_or(|generation| generation == core.temps.generation)
@@ -200,7 +201,7 @@ impl Stamp {
     /// Of this moment, without temporary tables.
     #[inline]
     fn now(core: &SessionCore) -> Stamp {
-        let db = core.db();
+        let db = core.names_db();
         Stamp {
             db: db.id(),
             version: db.schema_version(),
@@ -462,6 +463,7 @@ mod tests {
             let counters = plan::counters::OptimizerCounters::default();
             let env = CompileEnv {
                 predicate_of: None,
+                schema: None,
                 chain: core.chain,
                 names: &**core.host(),
                 db: core.db(),

@@ -278,7 +278,9 @@ fn declared_column(column: &ColumnDef, db: &Arc<Db>) -> Result<ColumnInfo, SqlEr
         return Err(SqlError::internal("a declared column has a type"));
     };
     let (ty, nullable) = type_of(name, &db.catalog())?;
-    let nullable = column.nullable.or(nullable).unwrap_or(true);
+    // What is declared need not be stored: a sysname may be NULL.
+    let of_alias = nullable.filter(|_| !name.name.name.is("sysname"));
+    let nullable = column.nullable.or(of_alias).unwrap_or(true);
     let mut info = ColumnInfo::new(column.name.value.clone(), ty, nullable);
     info.collation = match &column.collation {
         None => db.default_collation(),

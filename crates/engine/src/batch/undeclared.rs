@@ -112,7 +112,7 @@ impl Run<'_> {
         let Called::Module(module) = called else { return Ok(()) };
         let caller = self.core.db().clone();
         self.core.set_db(db.clone());
-        let entered = self.enter_module(&module);
+        let entered = self.enter_module(&db, &module);
         self.core.set_db(caller);
         entered?;
         let params = params_of(&module, &db.catalog())?;

@@ -28,6 +28,7 @@ pub(super) fn with_env<T>(
     let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
     let env = CompileEnv {
         predicate_of: None,
+        schema: None,
         chain: Chain::Trusted,
         names: &*host,
         db,

@@ -95,6 +95,7 @@ fn run(
     let shared = work.core.shared.clone();
     let env = CompileEnv {
         predicate_of: None,
+        schema: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db: &db,

@@ -91,7 +91,7 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@microsoftversion", int, |_| Value::Int(0x1000_0000)),
     session!("@@max_connections", int, |_| Value::Int(32767)),
     session!("@@max_precision", |_, _| Ok(DataType::TinyInt), |_| Value::TinyInt(38)),
-    session!("@@procid", int, |_| Value::Int(0)),
+    session!("@@procid", int, |s| Value::Int(s.module.as_ref().map_or(0, |module| module.object_id))),
     session!("@@fetch_status", int, |s| Value::Int(s.cursors.fetch_status)),
     session!("@@cursor_rows", int, |s| Value::Int(s.cursors.opened_rows)),
     session!("@@remserver", sysname, |_| Value::Null),

@@ -34,6 +34,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
     let Some(StmtKind::Select(query)) = stmts.first().map(|s| &s.kind) else { panic!("not a query: {sql}") };
     let env = CompileEnv {
         predicate_of: None,
+        schema: None,
         chain: plan::rights::Chain::None,
         names: &**core.host(),
         db: core.db(),

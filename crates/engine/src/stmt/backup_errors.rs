@@ -129,6 +129,10 @@ fn chain_text(e: &BackupError, database: &str) -> String {
         BackupError::PassedStop => "The specified STOPAT time is too early. All or part of the database is already \
                                     rolled forward beyond that point."
             .into(),
+        BackupError::StopsInside => "The STOPAT clause specifies a point too early to allow this backup set to be restored. \
+                                     Choose a different stop point or use RESTORE DATABASE WITH RECOVERY to recover at \
+                                     the current point."
+            .into(),
         other => format!("{other}."),
     }
 }

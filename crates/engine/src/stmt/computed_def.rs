@@ -78,6 +78,7 @@ pub fn with_binder<T>(
         (VarScope::new(), SessionOptions::default(), OptimizerCounters::default());
     let env = CompileEnv {
         predicate_of: None,
+        schema: None,
         chain: Chain::Trusted,
         names: &Functions,
         db,

@@ -468,6 +468,7 @@ fn bind_module(
     let vars = VarScope::new();
     let env = CompileEnv {
         predicate_of: None,
+        schema: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db: &db,

@@ -175,6 +175,10 @@ impl StmtCtx<'_> {
         if log != (stmt.kind == RestoreKind::Log) {
             return Err(self.terminate(&place, &BackupError::OtherKind));
         }
+        let ends = set.end.as_ref().map(|end| end.end_us);
+        if !log && options.stop_us.zip(ends).is_some_and(|(stop, end)| stop < end) {
+            return Err(self.terminate(&place, &BackupError::StopsInside));
+        }
         let done = match set.header.kind {
             SetKind::Full => self.restore_full(&instance, db, &name, &set, &mut media, &options, command)?,
             _ => self.restore_more(&instance, db, &name, &set, &mut media, &options, command)?,

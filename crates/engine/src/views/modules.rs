@@ -197,6 +197,7 @@ pub(crate) fn columns_of_view(
     let vars = plan::bind::env::VarScope::new();
     let env = plan::bind::env::CompileEnv {
         predicate_of: None,
+        schema: None,
         chain: plan::rights::Chain::Trusted,
         names: &*host,
         db,

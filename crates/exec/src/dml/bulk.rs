@@ -188,6 +188,7 @@ pub fn load_rows_of(
 fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> CompileEnv<'a> {
     CompileEnv {
         predicate_of: None,
+        schema: None,
         chain: core.chain,
         names: &**core.host(),
         db: core.db(),

@@ -107,14 +107,15 @@ impl DeletePlan {
             ctx.session.shows_newest(&self.db)?;
         }
         crate::operators::query::lock_tables(&self.needs, ctx)?;
-        let out = Outlet::begin(self.output.as_ref(), ctx, out)?;
+        let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         let seen = self.output.is_some() || self.change.sees_rows();
         let mut change = Deleting { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
-        change.out.finish(&mut rt)?;
+        let waiting = change.out.finish(&mut rt)?;
         self.change.finish(ctx, change.row.kept)?;
+        waiting.send()?;
         if !self.change.is_instead() {
             ctx.session.deleted(&self.db, &self.store.table, count);
         }

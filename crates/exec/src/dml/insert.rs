@@ -316,7 +316,8 @@ impl InsertPlan {
             None => RunState::default(),
             Some(nested) => nested.run(ctx)?,
         };
-        let mut to = Given { out: Outlet::begin(self.output.as_ref(), ctx, out)?, kept: change.begin() };
+        let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(change.is_followed());
+        let mut to = Given { out, kept: change.begin() };
         let mut rt = Rt::resume(ctx, &self.needs, state);
         let limit = self.limit(&mut rt)?;
         let count = match &self.source {
@@ -341,9 +342,10 @@ impl InsertPlan {
                 copy => self.query(plan, exprs, *copy, &mut rt, limit, &mut to)?,
             },
         };
-        to.out.finish(&mut rt)?;
+        let waiting = to.out.finish(&mut rt)?;
         let count = self.counted(count, to.kept.as_deref());
         change.finish(ctx, to.kept)?;
+        waiting.send()?;
         if !change.is_instead() {
             ctx.session.inserted(db, &store.table, count);
         }

@@ -387,7 +387,7 @@ impl InsteadPlan {
                 self.read(plan, limit, &mut rt, &mut |row, rt| giving.delete(row, rt))?;
             }
         }
-        giving.out.finish(&mut rt)?;
+        giving.out.finish(&mut rt)?.send()?;
         let kept = *giving.kept;
         let (count, columns) = (kept.count(), self.set_columns());
         kept.fire_instead(ctx, (&self.db, &self.table), self.action(), (&self.trigger, &columns));

@@ -171,7 +171,7 @@ impl UpdatePlan {
         {
             return Ok(count);
         }
-        let out = Outlet::begin(self.output.as_ref(), ctx, out)?;
+        let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         let mut change = Updating {
@@ -187,8 +187,9 @@ impl UpdatePlan {
         }
         let Updating { row, out, .. } = change;
         let kept = row.finish(&mut rt)?;
-        out.finish(&mut rt)?;
+        let waiting = out.finish(&mut rt)?;
         self.change.finish(ctx, kept)?;
+        waiting.send()?;
         Ok(count)
     }
 }

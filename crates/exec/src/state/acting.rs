@@ -7,6 +7,7 @@ use catalog::module::AS_OWNER;
 use catalog::security::{Class, DBO, Kind, Permission, Principal, Securable, Security};
 use catalog::{Db, ModuleDef, fold_name};
 use compact_str::CompactString;
+use plan::bind::resolve::looked_up_first;
 use plan::rights::Chain;
 use syntax::ast::ExecuteAs;
 use types::SqlError;
@@ -17,9 +18,28 @@ use super::core::SessionCore;
 /// Deepest nesting of EXECUTE AS.
 const MAX_DEPTH: usize = 32;
 
+/// The module whose statements run.
+#[derive(Clone, Debug)]
+pub struct RunningModule {
+    /// What @@PROCID says.
+    pub object_id: i32,
+    /// The schema in which it looks up names first; `None` for dbo.
+    pub schema: Option<CompactString>,
+    /// The database whose names they are.
+    pub names: Arc<Db>,
+}
+
+impl RunningModule {
+    fn of((db, module): (&Arc<Db>, &ModuleDef)) -> RunningModule {
+        let schema = looked_up_first(&module.schema);
+        RunningModule { object_id: module.object_id, schema, names: db.clone() }
+    }
+}
+
 /// Whose statements were running, before those of a module.
 #[derive(Debug)]
 pub struct ModuleScope {
+    module: Option<RunningModule>,
     chain: Chain,
     floor: usize,
     depth: usize,
@@ -117,7 +137,7 @@ impl SessionCore {
         if let (true, None, Some(owner)) = (committed, module.run_as, module.owner.at(version))
             && !module.is_ddl_trigger()
         {
-            return Ok(self.enter_scope(Chain::Owner(db.id(), owner), None));
+            return Ok(self.enter_scope(Some((db, module)), Chain::Owner(db.id(), owner), None));
         }
         let security = self.security(db);
         let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
@@ -143,7 +163,7 @@ impl SessionCore {
                 return Err(SqlError::new(15_517, 16, 1, text));
             }
         };
-        Ok(self.enter_scope(chain, acting))
+        Ok(self.enter_scope(Some((db, module)), chain, acting))
     }
 
     /// As which login a trigger of the server runs, if it says one.
@@ -167,13 +187,29 @@ impl SessionCore {
         Ok(Some(Acting::Login { id, name, sid }))
     }
 
-    /// Statements begin that are bound in a name.
-    pub fn enter_chain(&mut self, chain: Chain) -> ModuleScope {
-        self.enter_scope(chain, None)
+    /// The schema in which the statements that run look up names before dbo.
+    pub fn module_schema(&self) -> Option<CompactString> {
+        self.module.as_ref().and_then(|module| module.schema.clone())
     }
 
-    fn enter_scope(&mut self, chain: Chain, acting: Option<Acting>) -> ModuleScope {
+    /// The database whose names the statements that run mean: the current one, but in a procedure of master that runs in another.
+    pub fn names_db(&self) -> &Arc<Db> {
+        self.module.as_ref().map_or(self.db(), |module| &module.names)
+    }
+
+    /// Statements begin that are bound in a name.
+    pub fn enter_chain(&mut self, chain: Chain) -> ModuleScope {
+        self.enter_scope(None, chain, None)
+    }
+
+    fn enter_scope(
+        &mut self,
+        module: Option<(&Arc<Db>, &ModuleDef)>,
+        chain: Chain,
+        acting: Option<Acting>,
+    ) -> ModuleScope {
         let scope = ModuleScope {
+            module: std::mem::replace(&mut self.module, module.map(RunningModule::of)),
             chain: std::mem::replace(&mut self.chain, chain),
             floor: self.acting_floor,
             depth: self.caller.depth(),
@@ -188,7 +224,7 @@ impl SessionCore {
     /// They have ended.
     pub fn leave_scope(&mut self, scope: ModuleScope) {
         self.caller.return_to(scope.depth);
-        (self.chain, self.acting_floor) = (scope.chain, scope.floor);
+        (self.chain, self.acting_floor, self.module) = (scope.chain, scope.floor, scope.module);
     }
 
     /// The rights of an application role instead of the caller's, until its cookie comes back or the session ends.

@@ -18,6 +18,7 @@ use types::{SqlError, Value};
 use super::activity::Activity;
 use super::app_locks::AppLocks;
 use super::bulk::BulkLoad;
+use super::acting::RunningModule;
 use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::cursors::{Cursors, SharedCursors};
@@ -347,6 +348,8 @@ pub struct SessionCore {
     pub acting_floor: usize,
     /// Whose module runs.
     pub chain: Chain,
+    /// The module whose statements run; `None` in a batch, dynamic SQL included.
+    pub module: Option<RunningModule>,
     /// Memory for the session's queries that others do not share.
     pub own_memory: Option<Arc<QueryMemory>>,
 }
@@ -422,6 +425,7 @@ impl SessionCore {
             caller: Caller::system(),
             acting_floor: 0,
             chain: Chain::None,
+            module: None,
             own_memory: None,
         }
     }

@@ -48,6 +48,7 @@ impl Binder<'_> {
             return Err(SqlError::new(195, 15, 10, text));
         };
         check_count(function, call.args.len())?;
+        self.note_scope(&name);
         let args = call.args.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
         apply(function, args)
     }
@@ -56,7 +57,10 @@ impl Binder<'_> {
     pub fn global(&mut self, name: &str) -> Result<Typed, SqlError> {
         let folded = fold_name(name);
         match self.env.names.function(&folded) {
-            Some(function) => apply(function, Vec::new()),
+            Some(function) => {
+                self.note_scope(&folded);
+                apply(function, Vec::new())
+            }
             None => Err(SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))),
         }
     }

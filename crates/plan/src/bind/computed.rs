@@ -114,7 +114,7 @@ impl Binder<'_> {
 
     /// Binds an expression over one source and nothing else.
     pub(super) fn over(&mut self, db: Arc<Db>, source: Source, e: &ast::Expr) -> Result<Typed, SqlError> {
-        let outside = self.step_into(db);
+        let outside = self.step_into(db, "dbo");
         let rights = std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted));
         let may_inline = std::mem::replace(&mut self.may_inline, false);
         let block = Scope {

@@ -60,6 +60,9 @@ pub struct CompileEnv<'a> {
     pub changes: Option<ChangedTable>,
     /// Whose names these are.
     pub chain: Chain,
+    /// The schema in which names without one are looked up before `dbo`: that of the module whose
+    /// statement it is. `None` for `dbo`, and in a batch.
+    pub schema: Option<CompactString>,
     /// A table whose block predicate is bound: what that reads has its policies, the table itself has not.
     pub predicate_of: Option<i32>,
     /// Set when the session is told to stop: a compilation that takes long looks at it.

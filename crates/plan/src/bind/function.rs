@@ -53,7 +53,13 @@ pub struct InlineCall {
     variables: Vec<InlineVariable>,
     /// The block in which it is called; none for one that stands in FROM, whose arguments are no columns of its block.
     block: Option<usize>,
+    /// It asks for something that is another in the scope of a call ([`OF_SCOPE`]).
+    asks_scope: bool,
 }
+
+/// Functions whose value belongs to the scope that asks: a function is a scope of its own.
+const OF_SCOPE: [&str; 6] =
+    ["scope_identity", "@@procid", "@@nestlevel", "@@rowcount", "rowcount_big", "@@error"];
 
 #[derive(Debug)]
 struct InlineVariable {
@@ -68,9 +74,10 @@ impl InlineCall {
         self.block.is_some_and(|block| block + 1 == blocks)
     }
 
-    /// Whether some value would be computed more often than it is written.
-    fn repeats(&self) -> bool {
-        self.variables.iter().any(|v| v.uses > 1 && !is_cheap(&v.value.expr))
+    /// Whether it has to be called after all: some value would be computed more often than it is written, or another than
+    /// in a scope of its own.
+    fn must_be_called(&self) -> bool {
+        self.asks_scope || self.variables.iter().any(|v| v.uses > 1 && !is_cheap(&v.value.expr))
     }
 }
 
@@ -104,7 +111,7 @@ impl Binder<'_> {
         let below = block.is_some_and(|block| block + 1 < self.scopes.len());
         variable.uses += if below { 2 } else { 1 };
         if block.is_some() && variable.uses > 1 && !is_cheap(&value.expr) {
-            // It will be a call ([`InlineCall::repeats`]): no value is copied for what is thrown away.
+            // It will be a call ([`InlineCall::must_be_called`]): no value is copied for what is thrown away.
             return Ok(Typed { expr: Expr::Var(usize::MAX), ..value });
         }
         self.count_copy(&value)?;
@@ -134,7 +141,7 @@ impl Binder<'_> {
             None => self.db.clone(),
         };
         let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
-        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        let schema = self.schema_of(&catalog, name);
         if let (Some(OtherObject::Synonym(synonym)), true) =
             (catalog.find_other(schema, &name.name.value), synonyms)
         {
@@ -277,7 +284,7 @@ impl Binder<'_> {
         let bound = self.inside(db, module, call, true, |binder| binder.value_of(body, ty));
         self.open_functions.pop();
         let (value, call) = bound?;
-        if call.repeats() {
+        if call.must_be_called() {
             return Ok(None);
         }
         Ok(Some(Typed::new(value.expr, ty, true).of_collation(db.default_collation())))
@@ -364,6 +371,13 @@ impl Binder<'_> {
         }
     }
 
+    /// A function of the system is called by this name.
+    pub(super) fn note_scope(&mut self, name: &str) {
+        if let Some(call) = self.inline.as_mut().filter(|call| call.block.is_some()) {
+            call.asks_scope |= OF_SCOPE.contains(&name);
+        }
+    }
+
     /// Binds the text of a function: nothing of what stands around the call is seen. `block`: within the block of the call.
     fn inside<T>(
         &mut self,
@@ -374,7 +388,7 @@ impl Binder<'_> {
         bind: impl FnOnce(&mut Self) -> Result<T, SqlError>,
     ) -> Result<(T, InlineCall), SqlError> {
         self.enter_view()?;
-        let mut outside = self.step_into(db.clone());
+        let mut outside = self.step_into(db.clone(), &module.schema);
         let mut hidden = Vec::new();
         if block {
             self.scopes = std::mem::take(&mut outside.scopes);
@@ -495,7 +509,7 @@ fn inline_call(args: &[(CompactString, Typed)]) -> InlineCall {
         value: value.clone(),
         uses: 0,
     };
-    InlineCall { variables: args.iter().map(variable).collect(), block: None }
+    InlineCall { variables: args.iter().map(variable).collect(), block: None, asks_scope: false }
 }
 
 /// The columns of the table that a function fills.

@@ -114,6 +114,8 @@ pub struct Binder<'a> {
     /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
     pub db: Arc<Db>,
     pub catalog: Arc<Catalog>,
+    /// The schema in which names without one are looked up before `dbo`; inside a view that of the view.
+    schema: Option<compact_str::CompactString>,
     /// What `inserted` and `deleted` mean here.
     pub changes: Option<module::ChangedTable>,
     /// An expression is bound to find out whether the type of a parameter fits.
@@ -122,6 +124,8 @@ pub struct Binder<'a> {
     pub whole: bool,
     /// The next block is the whole statement's, in browse mode.
     browsing: bool,
+    /// The next block is that of an EXISTS: its list is not looked at.
+    for_exists: bool,
     /// Where the columns of a statement in browse mode come from.
     pub browsed: Option<Box<crate::Browse>>,
     /// Views and functions around what is bound.
@@ -204,10 +208,12 @@ impl<'a> Binder<'a> {
             folds: false,
             db: env.db.clone(),
             catalog: env.catalog.clone(),
+            schema: env.schema.clone(),
             changes: env.changes.clone(),
             trial: false,
             whole: false,
             browsing: false,
+            for_exists: false,
             browsed: None,
             view_depth: 0,
             inline: None,

@@ -4,6 +4,7 @@
 
 use crate::bind::Binder;
 use crate::bind::period;
+use crate::bind::resolve::looked_up_first;
 use crate::bind::scope::{ScopeColumn, Source};
 use crate::bind::updatable::Origin;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
@@ -77,7 +78,7 @@ impl Binder<'_> {
     ) -> Result<(Logical, Vec<OutColumn>), SqlError> {
         let Some(create) = view.view() else { return Err(SqlError::internal("a module is no view")) };
         self.enter_view()?;
-        let outside = self.step_into(db.clone());
+        let outside = self.step_into(db.clone(), &view.schema);
         let chain = self.rights.chain;
         if chain != Chain::Trusted {
             let schema = self.catalog.schemas.get(&fold_name(&view.schema)).copied().unwrap_or(0);
@@ -116,8 +117,8 @@ impl Binder<'_> {
         self.view_depth -= 1;
     }
 
-    /// Hides everything that a module's text cannot name.
-    pub(super) fn step_into(&mut self, db: Arc<Db>) -> Outside {
+    /// Hides everything that a module's text cannot name; `schema` is the module's.
+    pub(super) fn step_into(&mut self, db: Arc<Db>, schema: &str) -> Outside {
         let catalog = if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
         Outside {
             scopes: std::mem::take(&mut self.scopes),
@@ -127,6 +128,7 @@ impl Binder<'_> {
             inline: self.inline.take(),
             db: std::mem::replace(&mut self.db, db),
             catalog: std::mem::replace(&mut self.catalog, catalog),
+            schema: std::mem::replace(&mut self.schema, looked_up_first(schema)),
         }
     }
 
@@ -138,6 +140,7 @@ impl Binder<'_> {
         self.inline = outside.inline;
         self.db = outside.db;
         self.catalog = outside.catalog;
+        self.schema = outside.schema;
     }
 
     /// `inserted` or `deleted` of the trigger that is being bound, if a name means one.
@@ -245,6 +248,7 @@ pub(super) struct Outside {
     inline: Option<crate::bind::function::InlineCall>,
     db: Arc<Db>,
     catalog: Arc<catalog::Catalog>,
+    schema: Option<compact_str::CompactString>,
 }
 
 /// The names of a view's columns.

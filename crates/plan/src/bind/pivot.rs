@@ -9,6 +9,7 @@ use crate::columns::ColumnSet;
 use crate::input::Input;
 use crate::logical::{GroupCol, JoinKind, Logical, OutColumn};
 use catalog::fold_name;
+use compact_str::CompactString;
 use expr::aggregate::AggKind;
 use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
 use std::collections::HashSet;
@@ -58,7 +59,16 @@ impl Binder<'_> {
         let mut used = Vec::new();
         by.expr.columns(&mut used);
         whole.arg.iter().for_each(|arg| arg.columns(&mut used));
-        let groups = self.other_columns(&used)?;
+        let argument = call.args.first().map(|arg| match &arg.kind {
+            ExprKind::Column(argument) => Some(fold_name(&argument.name.value)),
+            _ => None,
+        });
+        // The columns of an expression are known by what they are alone.
+        let named: Option<HashSet<CompactString>> = match argument {
+            Some(None) => None,
+            argument => Some(argument.flatten().into_iter().chain([fold_name(&column.value)]).collect()),
+        };
+        let groups = self.other_columns(&used, named.as_ref())?;
         if groups.len() + values.len() > MOST_COLUMNS {
             return Err(too_many_columns());
         }
@@ -91,11 +101,19 @@ impl Binder<'_> {
         Ok((Logical::Aggregate { input, keys, aggregates, scalar, totals: Vec::new() }, columns))
     }
 
-    /// The visible columns of the block that are not among these.
-    fn other_columns(&mut self, used: &[ColId]) -> Result<Vec<ScopeColumn>, SqlError> {
+    /// The visible columns of the block that are not among these, by what they are and by their names: two columns of a query may
+    /// be one column of a table.
+    fn other_columns(
+        &mut self,
+        used: &[ColId],
+        named: Option<&HashSet<CompactString>>,
+    ) -> Result<Vec<ScopeColumn>, SqlError> {
         let used = ColumnSet::of_ids(used);
+        let is_used = |column: &ScopeColumn| {
+            used.contains(column.id) && named.is_none_or(|named| named.contains(&fold_name(&column.name)))
+        };
         let sources = &self.scope()?.sources;
-        let columns = sources.iter().flat_map(|s| &s.columns).filter(|c| !c.hidden && !used.contains(c.id));
+        let columns = sources.iter().flat_map(|s| &s.columns).filter(|c| !c.hidden && !is_used(c));
         let columns: Vec<ScopeColumn> = columns.cloned().collect();
         columns.iter().for_each(|c| self.rights.mentions(c.id));
         Ok(columns)
@@ -150,7 +168,7 @@ impl Binder<'_> {
         };
         let mut used = Vec::new();
         parts.iter().for_each(|part| part.expr.columns(&mut used));
-        let rest = self.other_columns(&used)?;
+        let rest = self.other_columns(&used, Some(&known))?;
         let (number, title, made) = (self.new_col(), self.new_col(), self.new_col());
         let int = |n: usize| Expr::Const(Value::Int(n as i32));
         let rows = columns.iter().enumerate().map(|(i, c)| vec![int(i), Expr::Const(Value::str(&c.value))]);

@@ -84,7 +84,7 @@ impl Binder<'_> {
         source: &Source,
     ) -> Result<Pred, SqlError> {
         let known = (self.query_sources.len(), self.subqueries.len());
-        let outside = self.step_into(db.clone());
+        let outside = self.step_into(db.clone(), &policy.schema);
         // Who reads the table needs no right to what the policy is made of.
         let rights = policy.bound.then(|| std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted)));
         self.scopes.push(Scope {

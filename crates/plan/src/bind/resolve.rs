@@ -5,7 +5,8 @@ use super::Binder;
 use super::synonym::{base_of, invalid_synonym};
 use crate::view::ViewDef;
 use catalog::other::OtherObject;
-use catalog::{Db, ModuleDef, TableDef, errors, fold_name};
+use catalog::{Catalog, Db, ModuleDef, TableDef, errors, fold_name};
+use compact_str::CompactString;
 use std::sync::Arc;
 use syntax::ast;
 use types::SqlError;
@@ -29,6 +30,11 @@ impl Binder<'_> {
                 Err(SqlError::new(1087, 15, 2, text))
             }
         }
+    }
+
+    /// As [`schema_of`], in the text that is being bound.
+    pub(super) fn schema_of<'n>(&'n self, catalog: &Catalog, name: &'n ast::ObjectName) -> &'n str {
+        schema_of(self.schema.as_deref(), catalog, name)
     }
 
     /// What an object name means. Error: 208.
@@ -62,7 +68,7 @@ impl Binder<'_> {
         {
             return Ok(Named::Table(db, table));
         }
-        let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
+        let schema = self.schema_of(&catalog, name);
         if let Some(table) = catalog.tables.get(&(fold_name(schema), fold_name(&name.name.value))) {
             return Ok(Named::Table(db, table.clone()));
         }
@@ -76,6 +82,22 @@ impl Binder<'_> {
         }
         let view = self.env.names.view(schema, &name.name.value);
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
+    }
+}
+
+/// The schema in which a module's text looks names up before `dbo`, if that is another one.
+pub fn looked_up_first(schema: &str) -> Option<CompactString> {
+    let folded = fold_name(schema);
+    (!matches!(folded.as_str(), "" | "dbo" | "sys")).then_some(folded)
+}
+
+/// The schema that a name means: the one that it has; or `own`, that of the module whose text it is, if it has such an object;
+/// or `dbo`.
+pub fn schema_of<'n>(own: Option<&'n str>, catalog: &Catalog, name: &'n ast::ObjectName) -> &'n str {
+    match (&name.schema, own) {
+        (Some(schema), _) => &schema.value,
+        (None, Some(own)) if name.database.is_none() && !catalog.is_free(own, &name.name.value) => own,
+        (None, _) => "dbo",
     }
 }
 

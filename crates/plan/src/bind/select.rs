@@ -85,6 +85,7 @@ impl Binder<'_> {
 
     fn select(&mut self, select: &ast::Select, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let browsing = std::mem::take(&mut self.browsing);
+        let for_exists = std::mem::take(&mut self.for_exists);
         let mut logical = self.from_clause(&select.from)?;
         self.scope()?.visible = true;
         self.scope()?.named_windows = select.windows.clone();
@@ -105,7 +106,9 @@ impl Binder<'_> {
         self.scope()?.clause = Clause::Select;
         self.scope()?.allow_windows = true;
         let known = self.known_values();
-        let mut list = self.select_list(select)?;
+        // Of groups `*` has no columns: EXISTS asks for none.
+        let list_is_rows = for_exists && self.scope()?.grouping.is_some();
+        let mut list = self.select_list(select, list_is_rows)?;
         self.check_values_since(known, select.distinct, !query.order_by.is_empty())?;
         let keys = self.order_keys(select, query, &list.items)?;
         if browsing && list.assignments.is_empty() && !select.distinct {

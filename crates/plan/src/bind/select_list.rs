@@ -1,9 +1,8 @@
 //! The list of SELECT: expressions, stars, values for variables, IDENTITY() of SELECT INTO.
-//! Guarantees: a list gives columns or values of variables, never both (141); a column goes by the name that the table has for it.
+//! Guarantees: a list gives columns or values of variables, never both (141); a column is headed as the query spells its name.
 
 use super::Binder;
 use super::scope::Source;
-use catalog::fold_name;
 use compact_str::CompactString;
 use expr::bind_ops;
 use expr::{Expr, Typed};
@@ -38,7 +37,12 @@ pub(super) struct Item {
 }
 
 impl Binder<'_> {
-    pub(super) fn select_list(&mut self, select: &ast::Select) -> Result<SelectList, SqlError> {
+    /// `list_is_rows`: `*` stands for rows and not for their columns.
+    pub(super) fn select_list(
+        &mut self,
+        select: &ast::Select,
+        list_is_rows: bool,
+    ) -> Result<SelectList, SqlError> {
         let mut items = Vec::new();
         let mut assignments = Vec::new();
         for item in &select.items {
@@ -46,6 +50,10 @@ impl Binder<'_> {
                 return Err(too_many_columns());
             }
             match item {
+                SelectItem::Wildcard { qualifier: None, .. } if list_is_rows && !select.from.is_empty() => {
+                    let typed = Typed::new(Expr::Const(Value::Int(1)), DataType::Int, false);
+                    items.push(Item { name: "".into(), typed });
+                }
                 SelectItem::Wildcard { qualifier, .. } => self.wildcard(qualifier.as_ref(), &mut items)?,
                 SelectItem::Expr { expr, alias } => {
                     let typed = match &expr.kind {
@@ -56,7 +64,7 @@ impl Binder<'_> {
                     };
                     let name = match (alias, &expr.kind) {
                         (Some(alias), _) => alias.value.clone(),
-                        (None, ExprKind::Column(c)) => self.stored_name(&typed, &c.name.value),
+                        (None, ExprKind::Column(c)) => c.name.value.clone(),
                         _ => "".into(),
                     };
                     items.push(Item { name, typed });
@@ -94,22 +102,6 @@ impl Binder<'_> {
         numbered.push((at, catalog::identity::of_clause(identity, name, ty)?));
         let zero = Typed::new(Expr::Const(Value::Int(0)), DataType::Int, false);
         Ok(Typed::new(bind_ops::implicit(zero, ty)?, ty, false))
-    }
-
-    /// A result column is named as the table has it, not as the query wrote it.
-    fn stored_name(&mut self, typed: &Typed, written: &str) -> CompactString {
-        let Expr::Col(id) = typed.expr else { return written.into() };
-        let folded = fold_name(written);
-        for scope in &mut self.scopes {
-            // A query may offer one column under two names.
-            for (source, column) in scope.sources.by_column(&folded) {
-                let column = &scope.sources[source].columns[column];
-                if column.id == id {
-                    return column.name.clone();
-                }
-            }
-        }
-        written.into()
     }
 
     /// `@v = x`, `@v += x`: the slot and the value in the variable's type.

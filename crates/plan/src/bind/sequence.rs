@@ -83,7 +83,7 @@ impl Binder<'_> {
             None => self.db.clone(),
         };
         let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
-        let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+        let schema = self.schema_of(&catalog, name);
         match catalog.find_other(schema, &name.name.value) {
             Some(OtherObject::Sequence(sequence)) => Ok((db, sequence.clone())),
             None if catalog.is_free(schema, &name.name.value) => Err(missing()),

@@ -12,7 +12,9 @@ impl Binder<'_> {
     /// Binds a subquery; `exists` ignores its select list.
     pub fn subquery(&mut self, query: &ast::Query, exists: bool) -> Result<(SubRef, Vec<Typed>), SqlError> {
         self.scopes.push(Scope::default());
+        self.for_exists = exists && matches!(query.body, ast::QueryBody::Select(_));
         let bound = self.inner_query(query);
+        self.for_exists = false;
         let scope = self.scopes.pop().unwrap_or_default();
         let bound = bound?;
         let columns: Vec<Typed> = bound.columns.iter().map(|c| c.typed()).collect();

@@ -64,7 +64,7 @@ impl Binder<'_> {
         query: &ast::Query,
     ) -> Result<(Logical, Vec<ColId>), SqlError> {
         self.enter_view()?;
-        let outside = self.step_into(db);
+        let outside = self.step_into(db, "sys");
         let chain = std::mem::replace(&mut self.rights.chain, Chain::Trusted);
         let bound = self.nested(|b| b.inner_query(query));
         self.rights.chain = chain;

@@ -8,7 +8,7 @@ use crate::input::Input;
 use crate::logical::{BoundQuery, Logical, SortKey, TopSpec};
 use expr::Expr;
 use expr::bind_ops;
-use syntax::ast::{self, ExprKind, QueryBody};
+use syntax::ast::{self, ExprKind, Literal, QueryBody};
 use types::{DataType, SqlError};
 
 /// Error 1060.
@@ -50,8 +50,10 @@ impl Binder<'_> {
     fn row_count(&mut self, e: &ast::Expr, (number, text): (i32, &str)) -> Result<Expr, SqlError> {
         self.deduce(e, Wanted::Becomes(DataType::BigInt))?;
         let typed = self.expr(e)?;
-        let integer =
-            matches!(typed.ty, DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt);
+        // A constant of more than int is numeric elsewhere.
+        let constant = matches!(&e.kind, ExprKind::Literal(Literal::Integer(_)));
+        let integer = constant
+            || matches!(typed.ty, DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt);
         if !integer && !typed.is_null_literal() {
             return Err(SqlError::new(number, 15, 1, text));
         }

@@ -12,7 +12,7 @@ pub fn data_type(name: &TypeName, catalog: &Catalog) -> Result<DataType, SqlErro
     Ok(type_of(name, catalog)?.0)
 }
 
-/// The type, and of an alias type whether it may be NULL.
+/// The type, and of an alias type and sysname whether it may be NULL.
 ///
 /// # Errors
 /// As [`data_type`].
@@ -27,7 +27,8 @@ pub fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<b
             );
             Err(SqlError::new(2716, 16, 1, text))
         }
-        None => Ok((built_in(name)?, None)),
+        // Without a word on it a sysname is not NULL.
+        None => Ok((built_in(name)?, name.name.name.is("sysname").then_some(false))),
     }
 }
 

@@ -15,9 +15,26 @@ fn continues_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '#' | '$') || (!c.is_ascii() && c.is_alphanumeric())
 }
 
-/// Currency signs other than `$` that begin a money constant.
+/// Currency signs other than `$` that begin a money constant: those of the reference's page on money. Text that is converted
+/// to money knows the same ones (`types::numtext`).
 fn is_currency(c: char) -> bool {
-    matches!(c, '¢' | '£' | '¤' | '¥' | '฿' | '₡' | '₦' | '₩' | '₪' | '₫' | '€' | '₱' | '₹')
+    matches!(
+        c,
+        '¢'..='¥'
+            | '\u{09F2}'
+            | '\u{09F3}'
+            | '\u{0E3F}'
+            | '\u{17DB}'
+            | '\u{20A0}'..='\u{20B1}'
+            | '₹'
+            | '\u{FDFC}'
+            | '\u{FE69}'
+            | '\u{FF04}'
+            | '\u{FFE0}'
+            | '\u{FFE1}'
+            | '\u{FFE5}'
+            | '\u{FFE6}'
+    )
 }
 
 impl Lexer<'_> {
@@ -167,7 +184,13 @@ impl Lexer<'_> {
         Ok(self.money())
     }
 
+    /// The digits may stand apart from the sign.
     fn money(&mut self) -> Tok {
+        let blanks = self.rest().bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let point = usize::from(self.peek(blanks) == b'.');
+        if self.peek(blanks + point).is_ascii_digit() {
+            self.pos += blanks;
+        }
         self.take_while(|c| c.is_ascii_digit());
         if self.peek(0) == b'.' {
             self.pos += 1;
@@ -240,13 +263,10 @@ impl Lexer<'_> {
         if matches!(self.peek(0), b'e' | b'E') {
             // An exponent without digits is zero, yet `1else` is the number and the word.
             let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
-            if self.peek(1 + sign).is_ascii_digit() {
+            if sign == 1 || self.peek(1).is_ascii_digit() || !continues_word(char::from(self.peek(1))) {
                 kind = Tok::Float;
                 self.pos += 1 + sign;
                 self.take_while(|c| c.is_ascii_digit());
-            } else if sign == 0 && !continues_word(char::from(self.peek(1))) {
-                kind = Tok::Float;
-                self.pos += 1;
             }
         }
         kind

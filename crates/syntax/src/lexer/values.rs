@@ -58,7 +58,7 @@ pub fn literal_of(kind: Tok, text: &str) -> Option<Literal> {
         },
         Tok::Decimal => Literal::Decimal(text.into()),
         Tok::Float => Literal::Float(float_text(text)),
-        Tok::Money => Literal::Money(text.chars().skip(1).collect()),
+        Tok::Money => Literal::Money(text.chars().skip(1).filter(|c| !c.is_ascii_whitespace()).collect()),
         Tok::Str => Literal::String { value: unquote(text), national: false },
         Tok::NStr => Literal::String { value: unquote(text), national: true },
         Tok::Binary => Literal::Binary(binary_value(text)),
@@ -66,10 +66,10 @@ pub fn literal_of(kind: Tok, text: &str) -> Option<Literal> {
     })
 }
 
-/// `1e` means `1e0`, which Rust wants to see.
+/// `1e` and `1e+` mean `1e0`, which Rust wants to see.
 fn float_text(text: &str) -> CompactString {
     let mut result = CompactString::from(text);
-    if text.ends_with(['e', 'E']) {
+    if text.ends_with(['e', 'E', '+', '-']) {
         result.push('0');
     }
     result

@@ -84,12 +84,17 @@ impl Parser<'_> {
         if self.eat("AS") {
             let expr = self.scalar()?;
             column.computed = Some(Computed { expr, persisted: self.eat("PERSISTED") });
-        } else if !(column.name.is("timestamp") && matches!(self.kind(), Tok::Comma | Tok::RParen)) {
+        } else if !(column.name.is("timestamp") && self.at_end_of_type()) {
             column.data_type = Some(self.type_name()?);
         }
         while self.column_property(&mut column)? {}
         column.span = self.since(start);
         Ok(column)
+    }
+
+    /// A column that is called timestamp needs no type: the next column begins, the list ends, or NULL or NOT NULL stands there.
+    fn at_end_of_type(&self) -> bool {
+        matches!(self.kind(), Tok::Comma | Tok::RParen) || self.at("NULL") || self.at("NOT")
     }
 
     /// One property after a column's type; false when there is none.

@@ -93,6 +93,9 @@ pub enum BackupError {
     /// The database has passed the point of STOPAT already (4335).
     #[error("the database is already rolled forward beyond the point of STOPAT")]
     PassedStop,
+    /// STOPAT is before the end of a backup of pages, which is all or nothing.
+    #[error("the stop point lies before the end of the backup")]
+    StopsInside,
     /// A data file that the log adds has no place to go (3156).
     #[error("file '{name}' cannot be restored to '{}'", path.display())]
     NoPlace { name: String, path: PathBuf },
@@ -132,6 +135,7 @@ impl BackupError {
             BackupError::TooEarly { .. } => 4326,
             BackupError::OtherFork => 4330,
             BackupError::PassedStop => 4335,
+            BackupError::StopsInside => 4338,
             BackupError::NoPlace { .. } | BackupError::CannotMake { .. } => 3156,
             BackupError::Cancelled => 3617,
         }

@@ -152,6 +152,9 @@ impl Disk for PanicDisk {
     fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
         self.below.write_small_atomic(path, bytes)
     }
+    fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError> {
+        self.below.append(path, bytes, durable)
+    }
     fn free_space(&self, path: &Path) -> Result<u64, DiskError> {
         self.below.free_space(path)
     }

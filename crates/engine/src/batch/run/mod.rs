@@ -6,7 +6,7 @@ use std::sync::Arc;
 use expr::large::LARGE;
 use memory::{Clerk, Reservation};
 use syntax::ast::StmtKind;
-use types::{SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 use super::Compiled;
 use super::bindings::{self, Bindings};
@@ -105,6 +105,8 @@ pub struct Run<'a> {
     owes: bool,
     /// For a call by RPC, which has no variables: what its OUTPUT parameters become.
     pub(super) outputs: Option<Outputs>,
+    /// The value of the function that EXECUTE has called, for its variable.
+    pub(super) returned: Option<(Value, DataType)>,
 }
 
 /// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
@@ -195,6 +197,7 @@ impl<'a> Run<'a> {
             shown: false,
             owes: false,
             outputs: None,
+            returned: None,
         }
     }
 

@@ -298,7 +298,7 @@ impl ChangePlan {
     }
 
     /// Whether something but triggers comes after the rows.
-    fn is_followed(&self) -> bool {
+    pub fn is_followed(&self) -> bool {
         !(self.views.is_empty() && self.cascades.is_empty() && self.keys.is_empty())
     }
 

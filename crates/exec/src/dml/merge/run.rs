@@ -36,6 +36,12 @@ struct Counts {
 }
 
 impl MergePlan {
+    /// Whether something but triggers comes after the rows of one of its changes.
+    fn is_followed(&self) -> bool {
+        let inserts = self.inserts.as_ref().map(|rows| &rows.change);
+        [inserts, self.updates.as_ref(), self.deletes.as_ref()].into_iter().flatten().any(ChangePlan::is_followed)
+    }
+
     /// Runs the statement; gives how many rows it has changed in all.
     ///
     /// # Errors
@@ -48,19 +54,20 @@ impl MergePlan {
         self.db.check_writable()?;
         ctx.session.shows_newest(&self.db)?;
         crate::operators::query::lock_tables(&self.needs, ctx)?;
-        let mut out = Outlet::begin(self.output.as_ref(), ctx, out)?;
+        let mut out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let chosen = self.choose(&mut rt)?;
         let mut counts = Counts::default();
         let [updated, deleted] = self.change_rows(&chosen, &mut rt, &mut out, &mut counts)?;
         let inserted = self.insert_rows(&chosen, &mut rt, &mut out, &mut counts)?;
-        out.finish(&mut rt)?;
+        let waiting = out.finish(&mut rt)?;
         let changes = [
             self.inserts.as_ref().map(|rows| (&rows.change, inserted)),
             self.updates.as_ref().map(|change| (change, updated)),
             self.deletes.as_ref().map(|change| (change, deleted)),
         ];
         finish_all(ctx, changes.into_iter().flatten().collect())?;
+        waiting.send()?;
         let total = counts.inserted + counts.updated + counts.deleted;
         if self.is_instead() {
             return Ok(total);

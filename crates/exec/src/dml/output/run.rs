@@ -1,14 +1,16 @@
-//! OUTPUT while its statement runs: rows go to the client at once, those for a table when the statement has done its own work if it
-//! reads or changes that table.
+//! OUTPUT while its statement runs: rows go to the client at once, or when the statement's constraints have held, if something is
+//! still to be tested behind the rows; those for a table when the statement has done its own work if it reads or changes that
+//! table.
 
 use super::{IntoPlan, OutputPlan};
 use crate::dml::loader::Loader;
 use crate::dml::new_row::NewRows;
 use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::memory::row_bytes;
+use crate::operators::row_store::{Cursor, RowStore};
 use crate::operators::rt::Rt;
 use crate::state::changes::Action;
-use types::{SqlError, Value};
+use types::{SqlError, Value, pack_row};
 
 /// Whether rows go to the client.
 pub fn to_client(output: Option<&OutputPlan>) -> bool {
@@ -31,6 +33,34 @@ pub struct Outlet<'p> {
     /// Boxed: it is large, and most statements have none.
     into: Option<Box<IntoRun<'p>>>,
     slots: Vec<Value>,
+    /// Rows for the client wait until the change has ended.
+    holds: bool,
+    /// Those that do, packed.
+    held: Option<Box<RowStore>>,
+}
+
+/// What the client gets once the change has ended.
+#[must_use]
+pub struct Waiting<'p> {
+    client: &'p mut dyn RowSink,
+    rows: Option<Box<RowStore>>,
+    width: usize,
+}
+
+impl Waiting<'_> {
+    /// The change has ended: the constraints have held.
+    ///
+    /// # Errors
+    /// Those of the client, and of run files.
+    #[inline]
+    pub fn send(self) -> Result<(), SqlError> {
+        let Some(rows) = self.rows else { return Ok(()) };
+        let (mut cursor, mut values) = (Cursor::default(), vec![Value::Null; self.width]);
+        (0..rows.len()).try_for_each(|row| {
+            rows.read(row, &mut cursor, &mut values)?;
+            self.client.row(&values)
+        })
+    }
 }
 
 struct IntoRun<'p> {
@@ -55,7 +85,13 @@ impl<'p> Outlet<'p> {
             None => None,
             Some(into) => Some(into.begin(ctx)?),
         };
-        Ok(Outlet { plan, client, into, slots: Vec::new() })
+        Ok(Outlet { plan, client, into, slots: Vec::new(), holds: false, held: None })
+    }
+
+    /// Whether rows for the client wait until the change has ended.
+    #[inline]
+    pub fn holding(self, holds: bool) -> Outlet<'p> {
+        Outlet { holds, ..self }
     }
 
     /// Gives a changed row.
@@ -91,23 +127,39 @@ impl<'p> Outlet<'p> {
             rt.session().acknowledge_reads()?;
             let values: Result<Vec<Value>, SqlError> =
                 client.exprs.iter().map(|e| e.eval(&slots, rt)).collect();
-            self.client.row(&values?)?;
+            self.to_client(&values?, rt)?;
         }
         self.slots = slots;
         Ok(())
     }
 
-    /// All rows were given: those for a table are in it after this.
+    fn to_client(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if !self.holds {
+            return self.client.row(row);
+        }
+        if self.held.is_none() {
+            let files = rt.session().host().run_files().clone();
+            self.held = Some(Box::new(RowStore::new(files, rt.share())));
+        }
+        let Some(held) = &mut self.held else { return Ok(()) };
+        let mut packed = Vec::new();
+        pack_row(row, &mut packed);
+        held.push(&packed)
+    }
+
+    /// All rows were given: those for a table are in it after this. What waits goes to the client when the change has ended.
     ///
     /// # Errors
     /// Those of the table.
     #[inline]
-    pub fn finish(self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        let Some(run) = self.into else { return Ok(()) };
-        match self.plan.and_then(|plan| plan.into.as_ref()) {
-            Some(into) => (*run).finish(into, rt),
-            None => Ok(()),
+    pub fn finish(self, rt: &mut Rt<'_, '_>) -> Result<Waiting<'p>, SqlError> {
+        let client = self.plan.and_then(|plan| plan.client.as_ref());
+        let width = client.map_or(0, |client| client.exprs.len());
+        let into = self.plan.and_then(|plan| plan.into.as_ref());
+        if let (Some(run), Some(into)) = (self.into, into) {
+            (*run).finish(into, rt)?;
         }
+        Ok(Waiting { client: self.client, rows: self.held, width })
     }
 }
 
