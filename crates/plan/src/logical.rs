@@ -297,6 +297,8 @@ pub struct WindowCall {
     pub order: Vec<SortKey>,
     pub start: FrameEnd,
     pub end: FrameEnd,
+    /// LAG, LEAD, FIRST_VALUE and LAST_VALUE pass over rows whose value is NULL.
+    pub ignore_nulls: bool,
     pub output: ColId,
 }
 

@@ -122,9 +122,15 @@ impl Binder<'_> {
             return Err(SqlError::new(4193, 16, 1, text));
         }
         let (kind, mut typed) = self.window_kind(name, call)?;
+        let skips =
+            matches!(kind, WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_));
+        if call.ignore_nulls && !skips {
+            return Err(SqlError::new(102, 15, 1, "Incorrect syntax near 'IGNORE'."));
+        }
+        let ignore_nulls = call.ignore_nulls;
         let output = self.new_col();
         typed.expr = Expr::Col(output);
-        Ok((WindowCall { kind, partition, order, start, end, output }, typed))
+        Ok((WindowCall { kind, partition, order, start, end, ignore_nulls, output }, typed))
     }
 
     fn window_kind(&mut self, name: &str, call: &ast::FunctionCall) -> Result<(WindowKind, Typed), SqlError> {

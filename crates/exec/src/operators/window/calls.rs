@@ -37,6 +37,8 @@ enum State {
     Counted(Option<usize>),
     /// Reads other rows.
     Reading(Cursor),
+    /// The same, passing over NULL.
+    Skipping(Seen),
     Aggregate(Sliding),
 }
 
@@ -44,6 +46,7 @@ impl Call {
     /// Before its first partition.
     pub fn new(call: &WindowCall) -> Call {
         let state = match &call.kind {
+            _ if call.ignore_nulls => State::Skipping(Seen::default()),
             WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => State::Plain,
             WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile(_) => State::Counted(None),
             WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_) => {
@@ -61,6 +64,7 @@ impl Call {
             State::Plain => {}
             State::Counted(count) => *count = None,
             State::Reading(cursor) => cursor.clear(),
+            State::Skipping(seen) => *seen = Seen::default(),
             State::Aggregate(sliding) => {
                 if let WindowKind::Aggregate(aggregate) = &call.kind {
                     sliding.restart(aggregate, rt);
@@ -73,6 +77,8 @@ impl Call {
     pub fn oldest(&self, call: &WindowCall, at: usize) -> usize {
         let moves = call.start != FrameEnd::Unbounded;
         match (&call.kind, &self.state) {
+            (WindowKind::Lag { offset, .. }, State::Skipping(_)) if constant(offset) != Some(1) => 0,
+            (_, State::Skipping(seen)) => at.min(seen.scanned),
             (WindowKind::Lag { offset, ahead, .. }, _) => match constant(offset) {
                 Some(by) if *ahead => at.saturating_add_signed(by.min(0)),
                 Some(by) => at.saturating_add_signed(by.saturating_neg().min(0)),
@@ -101,6 +107,9 @@ impl Call {
         (partition, on): (&mut Partition, Over<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
+        if let State::Skipping(seen) = &mut self.state {
+            return seen.value(call, current, (partition, on), rt);
+        }
         Ok(match &call.kind {
             WindowKind::RowNumber => Value::BigInt(current.at as i64 + 1),
             WindowKind::Rank => Value::BigInt(current.peers_start as i64 + 1),
@@ -181,6 +190,151 @@ impl Call {
     ) -> Result<Value, SqlError> {
         let State::Reading(cursor) = &mut self.state else { return Ok(Value::Null) };
         e.eval(partition.other_row(at, cursor)?, rt)
+    }
+}
+
+/// What a call that passes over NULL knows of its partition. Frames only move forward, so each row is looked at once; but for LAG and
+/// LEAD by more than one row, which count from each row.
+#[derive(Default)]
+struct Seen {
+    cursor: Cursor,
+    /// Rows before this one were looked at.
+    scanned: usize,
+    /// The last row that was found to have a value.
+    found: Option<(usize, Value)>,
+}
+
+impl Seen {
+    /// What the call gives for the present row.
+    ///
+    /// # Errors
+    /// Those of its expressions and of run files.
+    fn value(
+        &mut self,
+        call: &WindowCall,
+        current: &Current<'_>,
+        (partition, on): (&mut Partition, Over<'_>),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Value, SqlError> {
+        match &call.kind {
+            WindowKind::Lag { arg, offset, default, ahead } => {
+                let by = offset.eval(current.row, rt)?.as_i64().unwrap_or(0);
+                let forward = *ahead == (by > 0);
+                let found = match by.unsigned_abs() {
+                    0 => return arg.eval(current.row, rt),
+                    1 if forward => self.next(arg, current.at, (partition, on), rt)?,
+                    1 => self.look(arg, current.at, false, partition, rt)?,
+                    count => return self.counted(call, current, (count, forward), (partition, on), rt),
+                };
+                found.map_or_else(|| default.eval(current.row, rt), Ok)
+            }
+            WindowKind::FirstValue(arg) => {
+                let frame = frame(call, current, (partition, on), rt)?;
+                let known = self.found.as_ref().filter(|(at, _)| *at >= frame.start);
+                let found = match known {
+                    Some((at, value)) => Some(value.clone()).filter(|_| *at < frame.end),
+                    None => {
+                        self.found = None;
+                        self.scanned = self.scanned.max(frame.start);
+                        self.look(arg, frame.end, true, partition, rt)?
+                    }
+                };
+                Ok(found.unwrap_or(Value::Null))
+            }
+            WindowKind::LastValue(arg) => {
+                let frame = frame(call, current, (partition, on), rt)?;
+                self.scanned = self.scanned.max(frame.start);
+                self.look(arg, frame.end, false, partition, rt)?;
+                let found = self.found.as_ref().filter(|(at, _)| frame.contains(at));
+                Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
+            }
+            _ => Err(SqlError::internal("a call that looks at every row ignores NULL")),
+        }
+    }
+
+    /// Looks at rows up to one, or to the first that has a value; the last value that was found.
+    fn look(
+        &mut self,
+        arg: &Expr,
+        to: usize,
+        first: bool,
+        partition: &mut Partition,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Option<Value>, SqlError> {
+        while self.scanned < to {
+            let found = self.look_at(arg, partition, rt)?;
+            if found && first {
+                break;
+            }
+        }
+        Ok(self.found.as_ref().map(|(_, value)| value.clone()))
+    }
+
+    /// Looks at the next row; whether it has a value.
+    fn look_at(
+        &mut self,
+        arg: &Expr,
+        partition: &mut Partition,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
+        let at = self.scanned;
+        let value = arg.eval(partition.other_row(at, &mut self.cursor)?, rt)?;
+        self.scanned += 1;
+        if self.scanned.is_multiple_of(1024) {
+            rt.check_cancel()?;
+        }
+        let found = !value.is_null();
+        if found {
+            self.found = Some((at, value));
+        }
+        Ok(found)
+    }
+
+    /// The first value behind a row.
+    fn next(
+        &mut self,
+        arg: &Expr,
+        at: usize,
+        (partition, on): (&mut Partition, Over<'_>),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Option<Value>, SqlError> {
+        if self.found.as_ref().is_none_or(|(found, _)| *found <= at) {
+            self.found = None;
+            self.scanned = self.scanned.max(at + 1);
+            while self.found.is_none() && partition.has(on, self.scanned, rt)? {
+                self.look_at(arg, partition, rt)?;
+            }
+        }
+        Ok(self.found.as_ref().map(|(_, value)| value.clone()))
+    }
+
+    /// The value of the n-th row with one before or behind the present one.
+    fn counted(
+        &mut self,
+        call: &WindowCall,
+        current: &Current<'_>,
+        (count, forward): (u64, bool),
+        (partition, on): (&mut Partition, Over<'_>),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Value, SqlError> {
+        let WindowKind::Lag { arg, default, .. } = &call.kind else { return Ok(Value::Null) };
+        let (mut at, mut left, mut looked) = (current.at, count, 0_usize);
+        loop {
+            let next = if forward { at.checked_add(1) } else { at.checked_sub(1) };
+            at = match next {
+                Some(next) if !forward || partition.has(on, next, rt)? => next,
+                _ => return default.eval(current.row, rt),
+            };
+            let value = arg.eval(partition.other_row(at, &mut self.cursor)?, rt)?;
+            left -= u64::from(!value.is_null());
+            if left == 0 {
+                return Ok(value);
+            }
+            looked += 1;
+            if looked.is_multiple_of(1024) {
+                rt.check_cancel()?;
+            }
+        }
     }
 }
 
