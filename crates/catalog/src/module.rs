@@ -24,6 +24,7 @@ const QUOTED_OFF: &str = "quoted_identifier_off";
 const NULLS_OFF: &str = "ansi_nulls_off";
 const DISABLED: &str = "disabled";
 const STARTUP: &str = "startup";
+const SYSTEM: &str = "system";
 /// Before the number of whom it runs as.
 const RUN_AS: &str = "execute_as=";
 /// Before the actions for which a trigger is the first or the last.
@@ -174,6 +175,8 @@ pub struct ModuleDef {
     pub disabled: bool,
     /// sp_procoption: it runs when the instance has started.
     pub startup: bool,
+    /// sp_MS_marksystemobject: a procedure of master that takes its names from the database it is called in.
+    pub marked_system: bool,
     /// EXECUTE AS: the principal_id of whom it runs as, [`AS_OWNER`], or none for the caller.
     pub run_as: Option<i32>,
     /// sp_settriggerorder.
@@ -223,6 +226,7 @@ pub struct ModuleHead {
     pub settings: ModuleSettings,
     pub disabled: bool,
     pub startup: bool,
+    pub marked_system: bool,
     pub run_as: Option<i32>,
     pub order: TriggerOrder,
     pub create_date: Value,
@@ -246,6 +250,7 @@ impl ModuleDef {
             settings: head.settings,
             disabled: head.disabled,
             startup: head.startup,
+            marked_system: head.marked_system,
             run_as: head.run_as,
             order: head.order,
             create_date: head.create_date,
@@ -266,6 +271,7 @@ impl ModuleDef {
             settings: self.settings,
             disabled: self.disabled,
             startup: self.startup,
+            marked_system: self.marked_system,
             run_as: self.run_as,
             order: self.order,
             create_date: self.create_date.clone(),
@@ -413,6 +419,7 @@ pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)
         (!module.settings.ansi_nulls, NULLS_OFF),
         (module.disabled, DISABLED),
         (module.startup, STARTUP),
+        (module.marked_system, SYSTEM),
     ];
     let mut words: Vec<String> =
         flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
@@ -454,6 +461,7 @@ pub(crate) fn load(
         settings: ModuleSettings { quoted_identifier: !has(QUOTED_OFF), ansi_nulls: !has(NULLS_OFF) },
         disabled: has(DISABLED),
         startup: has(STARTUP),
+        marked_system: has(SYSTEM),
         run_as: words.split(' ').find_map(|w| w.strip_prefix(RUN_AS)).and_then(|id| id.parse().ok()),
         order: TriggerOrder { first: bits(FIRST), last: bits(LAST) },
         create_date: object.create_date.clone(),

@@ -41,6 +41,7 @@ pub fn put(
         settings: new.settings,
         disabled: before.as_ref().is_some_and(|before| before.disabled),
         startup: false,
+        marked_system: false,
         run_as: new.run_as,
         order: TriggerOrder::default(),
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),

@@ -112,6 +112,7 @@ pub fn put(
         disabled: before.as_ref().is_some_and(|before| before.disabled),
         // It runs as sa then: what it does is not for others to choose.
         startup: before.as_ref().is_some_and(|before| before.startup) && work.core.is_sysadmin(),
+        marked_system: before.as_ref().is_some_and(|before| before.marked_system),
         run_as: new.run_as,
         order: TriggerOrder::default(),
         create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
@@ -311,6 +312,17 @@ pub fn run_at_start(work: &mut Work<'_>, procedure: &Arc<ModuleDef>, startup: bo
     check_current(work, &procedure.schema, &procedure.name, Some(procedure))?;
     let after = Arc::new(ModuleDef::new(ModuleHead { startup, ..procedure.head() }, &procedure.text)?);
     replace(work, Some(procedure.clone()), Some(after))
+}
+
+/// A module counts as one of the system from now on.
+///
+/// # Errors
+/// 1205, 1222; what the storage says.
+pub fn mark_system(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    work.lock(module.object_id, LockMode::SchM)?;
+    check_current(work, &module.schema, &module.name, Some(module))?;
+    let head = ModuleHead { marked_system: true, ..module.head() };
+    replace(work, Some(module.clone()), Some(Arc::new(ModuleDef::new(head, &module.text)?)))
 }
 
 /// What a trigger stands on.

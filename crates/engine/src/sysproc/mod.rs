@@ -132,6 +132,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_refreshsqlmodule", modules::refresh_sql_module),
     ("sp_settriggerorder", modules::set_trigger_order),
     ("sp_procoption", modules::procedure_option),
+    ("sp_MS_marksystemobject", modules::mark_system_object),
     ("sp_readerrorlog", error_log::read),
     ("xp_readerrorlog", error_log::read),
     ("sp_cycle_errorlog", error_log::cycle),

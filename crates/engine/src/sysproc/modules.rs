@@ -1,4 +1,4 @@
-//! sp_recompile, sp_refreshview, sp_refreshsqlmodule, sp_settriggerorder, sp_procoption.
+//! sp_recompile, sp_refreshview, sp_refreshsqlmodule, sp_settriggerorder, sp_procoption, sp_MS_marksystemobject.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::Param;
-use crate::ddl::modules::{order_trigger, run_at_start};
+use crate::ddl::modules::{mark_system, order_trigger, run_at_start};
 use crate::ddl::work::Work;
 use crate::functions::metadata::name_parts;
 use crate::instance::OfInstance;
@@ -114,6 +114,21 @@ pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     may_alter(call.core, &trigger.schema, trigger.parent)?;
     order_trigger(&mut Work::begin(call.core, &db)?, &trigger, &place, action)?;
+    Ok(0)
+}
+
+/// sp_MS_marksystemobject object: a procedure of master whose name begins with sp_ takes the names in its text from the database
+/// that it is called in.
+pub fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    const PARAMS: &[Param] = &[("@objname", OBJECT)];
+    let given = call.given("sp_MS_marksystemobject", 1, PARAMS)?;
+    let name = given.text(0).unwrap_or_default();
+    let module = named(call, name).ok_or_else(|| {
+        let text = format!("Object '{name}' does not exist or is not a valid object for this operation.");
+        SqlError::new(15_001, 16, 1, text)
+    })?;
+    let db = call.core.db().clone();
+    mark_system(&mut Work::begin(call.core, &db)?, &module)?;
     Ok(0)
 }
 

@@ -101,6 +101,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_lock", Runs::Server(Permission::ViewServerState)),
     ("sp_tableoption", Runs::AltersObject),
     ("sp_procoption", Runs::Sysadmin),
+    ("sp_MS_marksystemobject", Runs::Sysadmin),
     ("sp_validname", Runs::Everyone),
     ("sp_autostats", Runs::Itself),
     ("sp_createstats", Runs::Owner),

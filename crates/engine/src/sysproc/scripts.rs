@@ -74,6 +74,7 @@ fn module_of(script: &Script) -> Result<ModuleDef, SqlError> {
         settings: ModuleSettings { quoted_identifier: true, ansi_nulls: true },
         disabled: false,
         startup: false,
+        marked_system: false,
         run_as: None,
         order: TriggerOrder::default(),
         create_date: Value::Null,

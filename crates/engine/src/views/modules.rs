@@ -28,7 +28,8 @@ fn kind_of(kind: ModuleKind) -> Kind {
 fn module_object(catalog: &Catalog, module: &ModuleDef) -> Vec<Value> {
     let schema_id = catalog.schemas.get(&fold_name(&module.schema)).copied().unwrap_or(1);
     let (id, kind) = (module.object_id, kind_of(module.kind));
-    let mut row = object(&module.name, id, schema_id, module.parent, kind, &module.create_date, false);
+    let created = &module.create_date;
+    let mut row = object(&module.name, id, schema_id, module.parent, kind, created, module.marked_system);
     // modify_date.
     row[8] = module.modify_date.clone();
     row

@@ -30,9 +30,11 @@ pub struct RunningModule {
 }
 
 impl RunningModule {
-    fn of((db, module): (&Arc<Db>, &ModuleDef)) -> RunningModule {
+    /// A module of a database, called in another or the same one.
+    fn of((db, module): (&Arc<Db>, &ModuleDef), current: &Arc<Db>) -> RunningModule {
         let schema = looked_up_first(&module.schema);
-        RunningModule { object_id: module.object_id, schema, names: db.clone() }
+        let names = if module.marked_system { current } else { db };
+        RunningModule { object_id: module.object_id, schema, names: names.clone() }
     }
 }
 
@@ -208,8 +210,9 @@ impl SessionCore {
         chain: Chain,
         acting: Option<Acting>,
     ) -> ModuleScope {
+        let running = module.map(|module| RunningModule::of(module, self.db()));
         let scope = ModuleScope {
-            module: std::mem::replace(&mut self.module, module.map(RunningModule::of)),
+            module: std::mem::replace(&mut self.module, running),
             chain: std::mem::replace(&mut self.chain, chain),
             floor: self.acting_floor,
             depth: self.caller.depth(),

@@ -85,7 +85,10 @@ fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
         "istablefunction" => Some(flag(["IF", "TF"].contains(&code))),
         "isscalarfunction" => is("FN"),
         "isexecuted" => Some(flag(matches!(thing, Thing::Module(_)))),
-        "ismsshipped" => Some(flag(matches!(thing, Thing::System(_)))),
+        "ismsshipped" => Some(flag(match thing {
+            Thing::Module(module) => module.marked_system,
+            _ => matches!(thing, Thing::System(_)),
+        })),
         "issystemtable" | "isdefault" | "isrule" | "isextendedproc" | "isreplproc" | "isqueue"
         | "isencrypted" => Some(flag(false)),
         "isschemabound" if !matches!(thing, Thing::Module(_)) => Some(flag(false)),
