@@ -265,3 +265,35 @@ fn cursors_are_listed_and_described() {
         assert!(lines.iter().any(|l| l.starts_with(number)), "{sql} {lines:?}");
     }
 }
+
+/// A column is headed as the query spells it: programs read columns by their names, and some take the case as it is.
+#[test]
+fn headings_are_spelled_as_in_the_query() {
+    let mut b = Bench::new();
+    b.setup(&[
+        "create table customer (id int not null, Name varchar(20) not null)",
+        "insert customer values (1, 'a')",
+        "create view seen as select ID as Id, NAME from customer",
+    ]);
+    let mut headed = |query: &str, expected: &str| {
+        let said = b.run(query);
+        assert_eq!(said.first().map(String::as_str), Some(expected), "{query}");
+    };
+    headed("select ID, name from customer", "columns [ID Int base, name VarChar(N(20)) base]");
+    // One plan may serve two spellings; each has its own headings.
+    headed("select id, NAME from customer", "columns [id Int base, NAME VarChar(N(20)) base]");
+    headed("select ID, name from customer", "columns [ID Int base, name VarChar(N(20)) base]");
+    headed("select id, NAME from customer where id = 1", "columns [id Int base, NAME VarChar(N(20)) base]");
+    headed("select Id, Name from customer where id = 2", "columns [Id Int base, Name VarChar(N(20)) base]");
+    headed("select c.[iD] from customer c order by ID", "columns [iD Int base]");
+    // A star, a view and a derived table have names of their own.
+    headed("select * from customer", "columns [id Int base, Name VarChar(N(20)) base]");
+    headed("select iD, * from seen", "columns [iD Int base, Id Int base, NAME VarChar(N(20)) base]");
+    headed("select X, y from (select id as x, Name as Y from customer) d", "columns [X Int base, y VarChar(N(20)) base]");
+    headed("select X from (select id from customer union all select 2) d (x)", "columns [X Int]");
+    headed("select ID from customer union all select id from customer", "columns [ID Int]");
+    let said = b.run("select top 1 \"NAME\", \"COLLATION_NAME\" from \"sys\".\"databases\"");
+    assert!(said[0].starts_with("columns [NAME ") && said[0].contains(", COLLATION_NAME "), "{said:?}");
+    let said = b.run("select table_name, Column_Name from information_schema.columns where table_name = 'customer'");
+    assert!(said[0].starts_with("columns [table_name ") && said[0].contains(", Column_Name "), "{said:?}");
+}

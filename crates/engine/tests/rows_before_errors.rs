@@ -172,3 +172,47 @@ fn a_change_changes_nothing() {
         &["columns [n Int, open_ Int null]", "row 0|0", "done Select 1"],
     );
 }
+
+/// OUTPUT tells a client only of rows that the statement's constraints have let stand: who reads a row believes that it is there.
+#[test]
+fn output_waits_for_the_constraints() {
+    let mut b = Bench::new();
+    b.setup(&[
+        "create table parent (id int primary key, v int not null default 0)",
+        "create table child (id int identity primary key, p int references parent (id), c int check (c > 0))",
+        "create table heir (id int primary key, p int references parent (id) on delete cascade)",
+        "insert parent (id) select value from generate_series(1, 500)",
+        "insert child (p, c) values (500, 1)",
+        "insert heir values (1, 1), (2, 2)",
+    ]);
+    let mut refused = |statement: &str| {
+        let said = b.run(statement);
+        let rows = said.iter().filter(|line| line.starts_with("row")).count();
+        assert!(rows == 0 && said.iter().any(|line| line.starts_with("error 547")), "{statement}: {said:?}");
+    };
+    refused("insert child (p, c) output inserted.id values (999, 1)");
+    refused("insert child (p, c) output inserted.id select value, 1 from generate_series(300, 501)");
+    refused("insert child (p, c) output inserted.id values (null, -1)");
+    refused("delete parent output deleted.id where id > 100");
+    refused("update parent set id = id + 1000 output inserted.id, deleted.id where id > 100");
+    refused("update child set p = 999 output inserted.p");
+    refused(
+        "merge parent t using (values (500), (600)) s (id) on t.id = s.id when matched then delete \
+         when not matched then insert (id) values (s.id) output $action, inserted.id, deleted.id;",
+    );
+    // The rows of a statement that stands come as they did, in the order of its changes.
+    b.check(
+        "insert child (p, c) output inserted.p, inserted.c values (1, 7), (2, 8)",
+        &["columns [p Int null base, c Int null base]", "row 1|7", "row 2|8", "done Insert 2"],
+    );
+    b.setup(&["delete child where p < 3"]);
+    b.check(
+        "delete parent output deleted.id where id < 3",
+        &["columns [id Int base]", "row 1", "row 2", "done Delete 2"],
+    );
+    b.check("select count(*) as n from heir", &["columns [n Int null]", "row 0", "done Select 1"]);
+    // Many rows wait in files when memory is small; the last one is as the first.
+    let said = b.run("insert child (p, c) output inserted.c select 400, value from generate_series(1, 20000)");
+    let rows: Vec<&String> = said.iter().filter(|line| line.starts_with("row")).collect();
+    assert_eq!((rows.len(), rows[0].as_str(), rows[19_999].as_str()), (20_000, "row 1", "row 20000"));
+}

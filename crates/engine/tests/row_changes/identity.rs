@@ -21,3 +21,21 @@ fn rows_get_numbers() {
     let mut b = b.restart();
     b.check("INSERT s VALUES (-1); SELECT id FROM s WHERE a = -1; INSERT t VALUES ('f'); SELECT id FROM t WHERE k = 'f'", "(1)\n308\n(1)\n35");
 }
+
+/// Values that are given by hand are noted on disk in blocks, as those that are made: not one by one.
+#[test]
+fn values_by_hand_are_noted_in_blocks() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE n (id int IDENTITY PRIMARY KEY, v int); CREATE TABLE d (id int IDENTITY (-1, -1), v int)", "");
+    let commits = "SELECT COUNT(*) FROM sys.fn_dblog(NULL, NULL) WHERE Operation = 'LOP_COMMIT_XACT'";
+    let before: i64 = b.run(commits).trim().parse().expect("a number");
+    b.check("SET IDENTITY_INSERT n ON; INSERT n (id, v) SELECT value, 0 FROM GENERATE_SERIES(1, 5000)", "(5000)");
+    b.check("SET IDENTITY_INSERT n OFF; SET IDENTITY_INSERT d ON; INSERT d (id, v) SELECT -value, 0 FROM GENERATE_SERIES(1, 5000)", "(5000)");
+    let after: i64 = b.run(commits).trim().parse().expect("a number");
+    assert!(after - before < 40, "{} commits for two statements", after - before);
+    b.check("SET IDENTITY_INSERT d OFF; INSERT n (v) VALUES (1); INSERT d (v) VALUES (1); SELECT MAX(id) FROM n; SELECT MIN(id) FROM d", "(1)\n(1)\n5001\n-5001");
+    // A value beyond what was made moves the counter, one below does not, and a clean stop keeps it.
+    b.check("SET IDENTITY_INSERT n ON; INSERT n (id, v) VALUES (9000, 2); INSERT n (id, v) VALUES (8000, 2); SET IDENTITY_INSERT n OFF; INSERT n (v) VALUES (3); SELECT MAX(id) FROM n", "(1)\n(1)\n(1)\n9001");
+    let mut b = b.restart();
+    b.check("INSERT n (v) VALUES (4); INSERT d (v) VALUES (4); SELECT MAX(id) FROM n; SELECT MIN(id) FROM d", "(1)\n(1)\n9002\n-5002");
+}
