@@ -1,6 +1,7 @@
-//! ALTER TABLE ADD of an identity column.
+//! Identity columns: ALTER TABLE ADD of one, values given by hand, and both after a power failure.
 
-use super::text::Bench;
+use super::text::{Bench, power_loss, run, say, try_open};
+use sim::SimDisk;
 
 #[test]
 fn rows_get_numbers() {
@@ -38,4 +39,24 @@ fn values_by_hand_are_noted_in_blocks() {
     b.check("SET IDENTITY_INSERT n ON; INSERT n (id, v) VALUES (9000, 2); INSERT n (id, v) VALUES (8000, 2); SET IDENTITY_INSERT n OFF; INSERT n (v) VALUES (3); SELECT MAX(id) FROM n", "(1)\n(1)\n(1)\n9001");
     let mut b = b.restart();
     b.check("INSERT n (v) VALUES (4); INSERT d (v) VALUES (4); SELECT MAX(id) FROM n; SELECT MIN(id) FROM d", "(1)\n(1)\n9002\n-5002");
+}
+
+/// After a power failure a value that is made is above every value of a row that is there, given by hand or made.
+#[test]
+fn no_value_is_made_twice_after_a_power_loss() {
+    let disk = SimDisk::new(23);
+    let open = |disk: &SimDisk| try_open(disk, 64 << 20).expect("it opens");
+    let instance = open(&disk);
+    run(&instance, "CREATE DATABASE d");
+    run(&instance, "USE d; CREATE TABLE n (id bigint IDENTITY PRIMARY KEY, v int); INSERT n VALUES (0)");
+    drop(instance);
+    let sql = "USE d; SET IDENTITY_INSERT n ON; DECLARE @i int = 1;
+               WHILE @i < 12 BEGIN INSERT n (id, v) VALUES (@i * 400, 1); SET @i += 1 END;
+               BEGIN TRAN; INSERT n (id, v) SELECT 9000 + value, 2 FROM GENERATE_SERIES(1, 1500); COMMIT;
+               SET IDENTITY_INSERT n OFF; INSERT n VALUES (3)";
+    power_loss(&disk, open, sql, 40, |instance, _, at| {
+        let said = say(instance, "USE d; DECLARE @most bigint = (SELECT MAX(id) FROM n); INSERT n VALUES (4); SELECT IIF(SCOPE_IDENTITY() > @most, 'above', 'twice')");
+        assert!(said.contains("above"), "at {at}: {said}");
+        assert_eq!(say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "", "at {at}");
+    });
 }
