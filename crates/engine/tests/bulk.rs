@@ -55,6 +55,20 @@ fn byte_order_marks_are_not_text() {
 }
 
 #[test]
+fn bytes_are_written_in_hexadecimal_digits() {
+    let b = &mut Bench::new();
+    b.check("create table t (id int, b varbinary(4), f binary(3), h hierarchyid)", "");
+    let text = b"1\t47494638\t0x01\t58\n2\t0X4749\t0A0b0C\t/1/2/\n3\t\t0x\t\n";
+    let rows = "1|0x47494638|0x010000|0x58\n2|0x4749|0x0A0B0C|0x5B40\n3|NULL|0x000000|NULL\n";
+    assert_eq!(load(b, text, ""), format!("(3)\n{rows}"));
+    b.check("select h.ToString() from t where id < 3 order by id", "/1/\n/1/2/");
+    let said =
+        load(b, b"1\t4\t01\t58\n2\tx0\t01\t58\n3\t0x0102030405\t01\t58\n4\t00\t0\tFF\n5\t00\t01\t\n", "");
+    let found: Vec<&str> = said.lines().map(|line| line.get(..8).unwrap_or(line)).collect();
+    assert_eq!(found, ["Msg 4864", "Msg 4864", "Msg 4863", "Msg 4864", "(1)", "5|0x00|0"], "{said}");
+}
+
+#[test]
 fn code_pages_are_honoured() {
     let b = &mut Bench::new();
     b.check("create table t (a int, b nvarchar(20), c varchar(20))", "");

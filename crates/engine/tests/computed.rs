@@ -153,6 +153,80 @@ fn the_clock_and_functions_are_asked_where_a_column_is_named() {
 }
 
 #[test]
+fn rows_keep_what_a_deterministic_function_gives() {
+    let mut b = Bench::new();
+    b.check(
+        "CREATE FUNCTION zeros (@v int) RETURNS varchar(8) WITH SCHEMABINDING AS
+         BEGIN
+             DECLARE @r varchar(8)
+             SET @r = CONVERT(varchar(8), @v)
+             WHILE DATALENGTH(@r) < 8 SET @r = '0' + @r
+             RETURN @r
+         END",
+        "",
+    );
+    b.check(
+        "CREATE FUNCTION account (@v int) RETURNS varchar(10) WITH SCHEMABINDING AS BEGIN RETURN 'AW' + dbo.zeros(@v) END",
+        "",
+    );
+    b.check(
+        "CREATE TABLE c (id int, n AS dbo.account(id), z AS dbo.zeros(id) PERSISTED); CREATE UNIQUE INDEX i ON c (n);
+         INSERT c VALUES (1), (22); UPDATE c SET id = 23 WHERE id = 22; SELECT id, z FROM c WITH (INDEX(i)) WHERE n = 'AW00000023'",
+        "(2)\n(1)\n23|00000023",
+    );
+    let i = b.instance.clone();
+    fails(&i, "USE t; INSERT c VALUES (1)", &[2601]);
+    let altered =
+        "ALTER FUNCTION zeros (@v int) RETURNS varchar(8) WITH SCHEMABINDING AS BEGIN RETURN ''x'' END";
+    fails(&i, &format!("USE t; EXEC ('{altered}')"), &[3729]);
+    fails(&i, "USE t; DROP FUNCTION account", &[3729]);
+    fails(&i, "USE t; EXEC sp_rename 'account', 'other'", &[15336]);
+    b.check(
+        "DBCC CHECKDB (t) WITH NO_INFOMSGS; DROP TABLE c; DROP FUNCTION account; DROP FUNCTION zeros",
+        "",
+    );
+}
+
+#[test]
+fn a_function_is_deterministic_when_all_that_it_computes_is() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE a (id int, n int)", "");
+    let natures = [
+        // WITH, body: deterministic, precise, verified, reads tables, and what an index over it says.
+        ("SCHEMABINDING", "RETURN @v + 1", "1|1|1|0", None),
+        ("SCHEMABINDING", "SELECT @v = 2, @v *= 3 RETURN @v", "1|1|1|0", None),
+        ("SCHEMABINDING", "IF @v > 0 RETURN dbo.one(@v) RETURN 0", "1|1|1|0", None),
+        ("SCHEMABINDING", "DECLARE @f float = @v RETURN @f", "1|0|1|0", None),
+        ("INLINE = ON", "RETURN @v + 1", "0|0|0|1", Some(2729)),
+        ("SCHEMABINDING", "RETURN YEAR(GETDATE())", "0|1|1|0", Some(2729)),
+        ("SCHEMABINDING", "DECLARE @d date = '01/02/2020' RETURN DAY(@d)", "0|1|1|0", Some(2729)),
+        ("SCHEMABINDING", "RETURN (SELECT MAX(n) FROM dbo.a)", "1|1|0|1", Some(2729)),
+        ("SCHEMABINDING", "DECLARE @t TABLE (a int) INSERT @t VALUES (1) RETURN @v", "1|1|0|0", Some(2729)),
+    ];
+    b.check("CREATE FUNCTION one (@v int) RETURNS int WITH SCHEMABINDING AS BEGIN RETURN 1 END", "");
+    b.check("CREATE FUNCTION loose (@v int) RETURNS int AS BEGIN RETURN 1 END", "");
+    let i = b.instance.clone();
+    for (option, body, nature, refused) in natures {
+        b.check(&format!("CREATE FUNCTION f (@v int) RETURNS int WITH {option} AS BEGIN {body} END"), "");
+        b.check(
+            "DECLARE @f int = OBJECT_ID('f')
+             SELECT OBJECTPROPERTYEX(@f, 'IsDeterministic'), OBJECTPROPERTYEX(@f, 'IsPrecise'),
+                    OBJECTPROPERTYEX(@f, 'IsSystemVerified'), OBJECTPROPERTYEX(@f, 'UserDataAccess')",
+            nature,
+        );
+        let index = "USE t; CREATE TABLE c (id int, x AS dbo.f(id)); CREATE INDEX i ON c (x)";
+        fails(&i, index, refused.as_slice());
+        b.check("DROP TABLE c; DROP FUNCTION f", "");
+    }
+    b.check("CREATE FUNCTION f (@v int) RETURNS int WITH SCHEMABINDING AS BEGIN RETURN (SELECT MAX(n) FROM dbo.a) END", "");
+    fails(&i, "USE t; CREATE TABLE c (id int, x AS dbo.f(id) PERSISTED)", &[4934]);
+    b.check(
+        "SELECT ROUTINE_NAME, IS_DETERMINISTIC FROM INFORMATION_SCHEMA.ROUTINES ORDER BY 1",
+        "f|YES\nloose|NO\none|YES",
+    );
+}
+
+#[test]
 fn the_catalog_shows_them_also_after_a_restart() {
     let mut b = bench();
     b.check("CREATE INDEX by_twice ON a (twice)", "");

@@ -344,6 +344,8 @@ fn a_constraint_that_cannot_be_has_two_errors() {
         fails(&i, &format!("USE t; {sql}"), &[number, 1750]);
     };
     refused("CREATE TABLE #bad (bad int NULL PRIMARY KEY)", 8111);
+    refused("CREATE TABLE z (a int, b int NULL, PRIMARY KEY (a, b))", 8111);
+    refused("CREATE TABLE z (a int NULL, b int NULL CONSTRAINT pk PRIMARY KEY (a))", 8111);
     refused("CREATE TABLE z (a int PRIMARY KEY, b int PRIMARY KEY)", 8110);
     refused("ALTER TABLE k ADD PRIMARY KEY (a)", 1505);
     refused("ALTER TABLE k ADD DEFAULT 2 FOR b", 1781);
@@ -354,6 +356,39 @@ fn a_constraint_that_cannot_be_has_two_errors() {
     b.check(
         "BEGIN TRY CREATE TABLE z (a int REFERENCES none) END TRY BEGIN CATCH SELECT ERROR_NUMBER() END CATCH",
         "1750",
+    );
+}
+
+#[test]
+fn a_key_of_the_table_without_a_comma_before_it_is_of_the_columns_that_it_names() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE k (id int, b int NULL CONSTRAINT pk PRIMARY KEY CLUSTERED (id))", "");
+    b.check("CREATE TABLE one (id int, b int NULL UNIQUE (b, id))", "");
+    b.check(
+        "SELECT name, is_nullable FROM sys.columns WHERE object_id = OBJECT_ID('k');
+         SELECT COL_NAME(object_id, column_id) FROM sys.index_columns WHERE object_id = OBJECT_ID('k')",
+        "id|0\nb|1\nid",
+    );
+    b.check("ALTER TABLE one ADD c int NOT NULL DEFAULT 1, d int NULL CONSTRAINT pk_one PRIMARY KEY (c)", "");
+    b.check(
+        "SELECT name, is_nullable FROM sys.columns WHERE object_id = OBJECT_ID('one')",
+        "id|1\nb|1\nc|0\nd|1",
+    );
+}
+
+#[test]
+fn keys_of_a_new_table_are_trusted() {
+    let mut b = Bench::new();
+    b.check(
+        "CREATE TABLE up (id int PRIMARY KEY, p int CONSTRAINT inside REFERENCES up (id));
+         CREATE TABLE down (p int, CONSTRAINT below FOREIGN KEY (p) REFERENCES up);
+         ALTER TABLE down ADD q int CONSTRAINT later REFERENCES up;
+         ALTER TABLE down WITH NOCHECK ADD CONSTRAINT never FOREIGN KEY (q) REFERENCES up",
+        "",
+    );
+    b.check(
+        "SELECT name, is_not_trusted FROM sys.foreign_keys ORDER BY name",
+        "below|0\ninside|0\nlater|0\nnever|1",
     );
 }
 

@@ -329,3 +329,28 @@ fn tablesample_takes_whole_pages() {
         b.check("DROP VIEW v DROP TABLE t", "");
     }
 }
+
+#[test]
+fn options_of_tables_that_would_empty_them_are_refused_by_name() {
+    let mut b = Bench::new();
+    let table = |options: &str| {
+        format!(
+            "CREATE TABLE m (a int NOT NULL PRIMARY KEY NONCLUSTERED) WITH (MEMORY_OPTIMIZED = ON{options})"
+        )
+    };
+    b.check(
+        &table(", DURABILITY = SCHEMA_ONLY"),
+        "Msg 40510: Statement 'CREATE TABLE WITH DURABILITY = SCHEMA_ONLY' is not supported in this version of Ringwood.",
+    );
+    b.check(&table(", DURABILITY = NEVER"), "Msg 102: Incorrect syntax near 'NEVER'.");
+    b.check(&table(", DURABILITY = SCHEMA_AND_DATA"), "");
+    b.check(
+        "CREATE TYPE mt AS TABLE (a int NOT NULL PRIMARY KEY NONCLUSTERED) WITH (MEMORY_OPTIMIZED = ON)",
+        "",
+    );
+    b.check("DECLARE @m mt; INSERT @m VALUES (1); SELECT a FROM @m", "(1)\n1");
+    b.check(
+        "CREATE TYPE n AS TABLE (a int) WITH (DURABILITY = SCHEMA_AND_DATA)",
+        "Msg 155: 'DURABILITY' is not a recognized CREATE TYPE option.",
+    );
+}

@@ -281,6 +281,30 @@ fn schemabinding_keeps_what_a_module_names() {
 }
 
 #[test]
+fn a_function_stays_as_long_as_columns_and_constraints_call_it() {
+    let mut b = bench();
+    b.check("CREATE FUNCTION f (@x int) RETURNS int AS BEGIN RETURN @x + 1 END", "");
+    let i = b.instance.clone();
+    let uses = [
+        ("x AS dbo.f(id)", "used"),
+        ("CONSTRAINT df DEFAULT dbo.f(1) FOR n", "df"),
+        ("CONSTRAINT ck CHECK ([dbo].[f](n) > 0)", "ck"),
+    ];
+    for (part, by) in uses {
+        b.check(&format!("CREATE TABLE used (id int, n int); ALTER TABLE used ADD {part}"), "");
+        for change in ["DROP FUNCTION f", "ALTER FUNCTION f (@x int) RETURNS int AS BEGIN RETURN 1 END"] {
+            let said = fails(&i, &format!("USE t; EXEC ('{change}')"), &[3729]);
+            assert!(
+                said.contains(&format!("FUNCTION 'dbo.f' because it is being referenced by object '{by}'.")),
+                "{said}"
+            );
+        }
+        b.check("DROP TABLE used", "");
+    }
+    b.check("DROP FUNCTION f", "");
+}
+
+#[test]
 fn what_a_function_may_not_do() {
     let b = bench();
     let i = b.instance.clone();

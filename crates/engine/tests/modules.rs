@@ -234,6 +234,44 @@ fn modules_survive_a_restart_and_are_listed() {
     b.check("DBCC CHECKDB WITH NO_INFOMSGS", "");
 }
 
+#[test]
+fn a_parameter_without_an_argument_may_be_what_the_session_says() {
+    let mut b = bench();
+    b.check(
+        "CREATE PROCEDURE p @name sysname = @@SERVERNAME, @spid varchar(9) = @@SPID, @n int = @@TRANCOUNT AS
+         SELECT CASE WHEN @name = @@SERVERNAME AND @spid = @@SPID THEN 1 END, @n",
+        "",
+    );
+    b.check("EXEC p; BEGIN TRAN; EXEC p @n = 5; EXEC p @n = DEFAULT; COMMIT", "1|0\n1|5\n1|1");
+    b.check("DECLARE @i int = 0 WHILE @i < 2 BEGIN EXEC p; BEGIN TRAN SET @i += 1 END ROLLBACK", "1|0\n1|1");
+    b.check(
+        "CREATE FUNCTION f (@n int = @@TRANCOUNT) RETURNS int AS BEGIN DECLARE @r int = @n RETURN @r END",
+        "",
+    );
+    b.check("BEGIN TRAN; SELECT dbo.f(DEFAULT); DECLARE @r int; EXEC @r = dbo.f; SELECT @r; COMMIT", "1\n1");
+    b.check(
+        "CREATE PROCEDURE q @a int = @@NOTHING AS SELECT 1",
+        "Msg 137: Must declare the scalar variable \"@@NOTHING\".",
+    );
+    b.check("CREATE PROCEDURE q @a int = 1, @b int = @a AS SELECT 1", "Msg 102: Incorrect syntax near '@a'.");
+}
+
+#[test]
+fn a_status_is_a_whole_number() {
+    let mut b = bench();
+    for (value, status) in
+        [("3.7", "3"), ("-3.7", "-3"), ("1e2", "100"), ("'12'", "12"), ("NULL", "0"), ("$2.2", "2")]
+    {
+        b.check(&format!("CREATE PROCEDURE s AS RETURN {value}"), "");
+        b.check("DECLARE @r int; EXEC @r = s; SELECT @r; DROP PROCEDURE s", status);
+    }
+    b.check("CREATE PROCEDURE s AS RETURN 'x'", "");
+    b.check(
+        "DECLARE @r int = 5; EXEC @r = s",
+        "Msg 245: Conversion failed when converting the varchar value 'x' to data type int.",
+    );
+}
+
 /// What a call was bound to holds only as long as it means that.
 #[test]
 fn a_call_in_a_loop_follows_what_changes_meanwhile() {

@@ -558,7 +558,8 @@ fn a_running_shape_lies_within_its_text() {
             session.execute("UPDATE t SET v = 555 WHERE k = 123456789", &mut text::Text::default());
         });
         let ask = format!(
-            "SELECT SUBSTRING(t.text, r.statement_start_offset / 2 + 1, (r.statement_end_offset - r.statement_start_offset) / 2) \
+            "SELECT SUBSTRING(t.text, r.statement_start_offset / 2 + 1, (CASE r.statement_end_offset WHEN -1 THEN DATALENGTH(t.text) \
+             ELSE r.statement_end_offset END - r.statement_start_offset) / 2 + 1) \
              FROM sys.dm_exec_requests r CROSS APPLY sys.dm_exec_sql_text(r.sql_handle) t WHERE r.session_id = {spid} \
              AND r.wait_type IS NOT NULL"
         );

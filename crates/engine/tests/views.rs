@@ -202,6 +202,36 @@ fn fn_dblog_counts_the_rows_of_set_based_statements_and_follows_a_log_that_is_tr
     assert_eq!(number(&mut b.session, records), 0);
 }
 
+/// The statement of a request, as it is asked for everywhere.
+const STATEMENT: &str = "substring(t.text, r.statement_start_offset / 2 + 1, (case r.statement_end_offset when -1 then \
+    datalength(t.text) else r.statement_end_offset end - r.statement_start_offset) / 2 + 1)";
+const OF_REQUESTS: &str = "from sys.dm_exec_requests r cross apply sys.dm_exec_sql_text(r.sql_handle) t";
+
+#[test]
+fn a_request_shows_the_statement_of_the_module_that_runs() {
+    let mut b = Bench::new();
+    let look = format!(
+        "select left(t.text, 20), object_name(t.objectid), {STATEMENT} {OF_REQUESTS} where r.session_id = @@spid"
+    );
+    b.check(&format!("create procedure below as set nocount on {look} set nocount off"), "");
+    b.check(&format!("create procedure above as exec below {look} return 1"), "");
+    let below = format!("create procedure bel|below|{look}");
+    let above = format!("create procedure abo|above|{look}");
+    b.check(
+        &format!("declare @i int exec above {look}"),
+        &format!("{below}\n{above}\ndeclare @i int exec |NULL|{look}"),
+    );
+    b.check("create table w (a int)", "");
+    b.check(&format!("create trigger tr on w after insert as {look} select 1"), "");
+    b.check("insert w values (1)", &format!("create trigger tr on|tr|{look}\n1\n(1)"));
+    // An error leaves none behind; a function is part of the statement that calls it.
+    b.check("create procedure failing as select 1 / 0", "");
+    b.run("begin try exec failing end try begin catch end catch");
+    b.check("create function f (@i int) returns int as begin declare @r int = @i while @r < 9 set @r += 1 return @r end", "");
+    let called = look.replacen("select", "select dbo.f(1),", 1);
+    b.check(&called, &format!("9|{}|NULL|{called}", &called[..20]));
+}
+
 #[test]
 fn sessions_and_requests_show_who_runs_what() {
     let mut b = Bench::new();
@@ -223,10 +253,12 @@ fn sessions_and_requests_show_who_runs_what() {
         &format!("select t.text from sys.dm_exec_connections c cross apply sys.dm_exec_sql_text(c.most_recent_sql_handle) t where c.session_id = {spid}"),
         "set lock_timeout 5000 set transaction isolation level read uncommitted begin tran select a from w",
     );
-    b.check(
-        "select status, command, substring(t.text, r.statement_start_offset / 2 + 1, (r.statement_end_offset - r.statement_start_offset) / 2), r.blocking_session_id, r.wait_type from sys.dm_exec_requests r cross apply sys.dm_exec_sql_text(r.sql_handle) t where session_id = @@spid",
-        "running|SELECT|select status, command, substring(t.text, r.statement_start_offset / 2 + 1, (r.statement_end_offset - r.statement_start_offset) / 2), r.blocking_session_id, r.wait_type from sys.dm_exec_requests r cross apply sys.dm_exec_sql_text(r.sql_handle) t where session_id = @@spid|0|NULL",
+    let own = format!(
+        "select status, command, {STATEMENT}, r.blocking_session_id, r.wait_type {OF_REQUESTS} where session_id = @@spid"
     );
+    b.check(&own, &format!("running|SELECT|{own}|0|NULL"));
+    let between = format!("declare @i int = 1; {own}; set @i = 2");
+    b.check(&between, &format!("running|SELECT|{own}|0|NULL"));
     b.check(&format!("select event_type from sys.dm_exec_input_buffer({spid}, null)"), "Language Event");
     b.check("select count(*) from sys.dm_exec_sql_text(0x0200)", "0");
     drop(other);

@@ -48,6 +48,10 @@ pub trait Listener {
     fn star(&mut self, qualifier: Option<&ObjectName>) {
         let _ = qualifier;
     }
+    /// A function of the system: `GETDATE`, `@@SPID`.
+    fn built_in(&mut self, name: &str) {
+        let _ = name;
+    }
     /// A type.
     fn data_type(&mut self, name: &TypeName) {
         let _ = name;

@@ -95,7 +95,8 @@ impl Run<'_> {
         }
         let code = self.code_of(db, module)?;
         let page = db.default_collation().code_page();
-        let default = |param: &ParamCode| Ok::<_, SqlError>(param.default_in(page)?.map(Given::Default));
+        let default =
+            |param: &ParamCode| Ok::<_, SqlError>(param.constant_default(page)?.map(Given::Default));
         let mut given: Vec<Option<Given>> = code.params.iter().map(default).collect::<Result<_, _>>()?;
         let mut taken = vec![false; given.len()];
         let mut outputs = Vec::new();

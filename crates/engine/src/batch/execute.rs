@@ -181,8 +181,7 @@ impl Run<'_> {
 
     /// Runs what is called with its arguments. A system procedure works on the database in whose name it is called.
     fn run_called(&mut self, db: Arc<Db>, called: Called, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
-        let caller = self.core.db().clone();
-        self.core.set_db(db);
+        let visit = self.core.visit_db(&db)?;
         let done = match called {
             // FMTONLY: nothing runs, and what it would return is not known.
             Called::System(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
@@ -202,7 +201,7 @@ impl Run<'_> {
             Called::Script(script) if !self.core.options.runs() => self.describe_script(&script),
             Called::Script(script) => self.run_script(&script, args),
         };
-        self.core.set_db(caller);
+        self.core.end_visit(visit);
         self.tell_called(done?)
     }
 
@@ -265,7 +264,7 @@ impl Run<'_> {
         let home = self.core.db().clone();
         let code = self.code_of(&home, module)?;
         let manner = (self.core.options.dialect, home.default_collation().code_page());
-        let Arguments { values, .. } = bind_arguments(&module.name, &code, args, manner)?;
+        let Arguments { values, .. } = bind_arguments(self.core, &module.name, &code, args, manner)?;
         self.enter_module(&home, module)?;
         let called = CalledFunction { db: home, module: module.clone() };
         self.core.begin_statement(false)?;
@@ -299,7 +298,7 @@ impl Run<'_> {
         let code = self.code_of(home, module)?;
         let manner = (self.core.options.dialect, self.core.db().default_collation().code_page());
         let Arguments { values: mut vars, outputs, tables, cursors } =
-            bind_arguments(&module.name, &code, args, manner)?;
+            bind_arguments(self.core, &module.name, &code, args, manner)?;
         self.check_cursor_arguments(&cursors)?;
         if !system {
             self.enter_module(home, module)?;
@@ -543,7 +542,7 @@ impl Run<'_> {
     fn return_to(&mut self, db: Arc<Db>) -> Result<(), SqlError> {
         if db.id() != self.core.db().id() {
             let (old, new) = (self.core.db().name(), db.name());
-            self.core.set_db(db);
+            self.core.return_to_db(&db);
             return self.sink.changed(&SessionChange::Database { new: &new, old: &old });
         }
         Ok(())

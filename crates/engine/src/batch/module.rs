@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ParseSettings;
-use syntax::ast::{CreateFunction, Declaration, FunctionBody, Param, Span, Stmt, StmtKind, TypeName};
+use syntax::ast::{
+    CreateFunction, Declaration, Expr, ExprKind, FunctionBody, Param, Span, Stmt, StmtKind, TypeName,
+};
 use types::convert::{Mode, convert, convert_with};
 use types::{CodePage, DataType, Dialect, SqlError, Value};
 
@@ -15,7 +17,10 @@ use crate::stmt::table_def::table_type;
 use crate::sysproc::Arg;
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::asking::GoOn;
+use exec::operators::context::ExecCtx;
+use exec::operators::scalar::Scalar;
 use exec::state::SessionCore;
+use expr::functions::Function;
 
 /// A parameter.
 #[derive(Clone, Debug)]
@@ -23,8 +28,7 @@ pub struct ParamCode {
     /// With its `@`.
     pub name: CompactString,
     pub ty: DataType,
-    /// The constant as it is written, which is known to become a value of the type.
-    default: Option<Value>,
+    default: Option<Unsaid>,
     pub output: bool,
     /// CURSOR VARYING: the procedure gives a cursor back.
     pub cursor: bool,
@@ -32,20 +36,41 @@ pub struct ParamCode {
     pub table: Option<Arc<TableTypeDef>>,
 }
 
+/// What a parameter is without an argument.
+#[derive(Clone, Debug)]
+enum Unsaid {
+    /// The constant as it is written, which is known to become a value of the type.
+    Constant(Value),
+    /// What a function of the session says when the module is called: `@@SPID`.
+    Function(&'static Function),
+}
+
 impl ParamCode {
     pub fn has_default(&self) -> bool {
         self.default.is_some()
     }
 
-    /// What it is without an argument, in the code page of the module's database.
+    /// What it is without an argument in every call, in the code page of the module's database.
     ///
     /// # Errors
     /// None but for text that the page makes longer than the type allows.
-    pub fn default_in(&self, page: CodePage) -> Result<Option<Value>, SqlError> {
-        let convert = |value: &Value| {
-            convert_with(value, value.natural_type(), self.ty, 0, Mode::Implicit, Dialect::default(), page)
-        };
-        self.default.as_ref().map(convert).transpose()
+    pub fn constant_default(&self, page: CodePage) -> Result<Option<Value>, SqlError> {
+        match &self.default {
+            Some(Unsaid::Constant(value)) => self.converted(value, value.natural_type(), page).map(Some),
+            Some(Unsaid::Function(_)) | None => Ok(None),
+        }
+    }
+
+    /// What it is without an argument in this call.
+    fn default_now(&self, core: &mut SessionCore, page: CodePage) -> Result<Option<Value>, SqlError> {
+        let Some(Unsaid::Function(function)) = &self.default else { return self.constant_default(page) };
+        let said = Scalar::of_function(function)?;
+        let value = said.eval(&mut ExecCtx { session: core, vars: &mut [] })?;
+        self.converted(&value, said.ty(), page).map(Some)
+    }
+
+    fn converted(&self, value: &Value, ty: DataType, page: CodePage) -> Result<Value, SqlError> {
+        convert_with(value, ty, self.ty, 0, Mode::Implicit, Dialect::default(), page)
     }
 }
 
@@ -155,19 +180,28 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
                 format!("The parameter '{}' is a cursor, which must be an OUTPUT parameter.", param.name);
             return Err(SqlError::new(16902, 16, 2, text));
         }
-        let (name, default) = (param.name.clone(), Some(Value::Null));
+        let (name, default) = (param.name.clone(), Some(Unsaid::Constant(Value::Null)));
         return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true, table: None });
     }
     let ty = crate::stmt::table_def::data_type(&param.data_type, catalog)?;
-    let default = match &param.default {
-        None => None,
-        Some(expr) => {
-            let value = plan::bind::literal::literal(expr)?;
-            convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?;
-            Some(value)
-        }
-    };
+    let default = param.default.as_ref().map(|expr| unsaid(expr, ty)).transpose()?;
     Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false, table: None })
+}
+
+/// Errors: 102 what is no constant, 137 no function of this name; those of the conversion.
+fn unsaid(default: &Expr, ty: DataType) -> Result<Unsaid, SqlError> {
+    match &default.kind {
+        ExprKind::GlobalVariable(name) => match crate::functions::find(&fold_name(name)) {
+            Some(function) => Ok(Unsaid::Function(function)),
+            None => Err(SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))),
+        },
+        ExprKind::Variable(name) => Err(errors::syntax_near(name)),
+        _ => {
+            let value = plan::bind::literal::literal(default)?;
+            convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?;
+            Ok(Unsaid::Constant(value))
+        }
+    }
 }
 
 /// READONLY is said of tables, and of them always. Errors: 352, 346.
@@ -249,6 +283,7 @@ pub fn convert_argument(
 /// # Errors
 /// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, 8162 OUTPUT for one that has none.
 pub fn bind_arguments(
+    core: &mut SessionCore,
     name: &str,
     code: &ModuleCode,
     args: Vec<Arg>,
@@ -314,7 +349,7 @@ pub fn bind_arguments(
         }
         let value = match value {
             Some(value) => Some(value),
-            None => param.default_in(manner.1)?,
+            None => param.default_now(core, manner.1)?,
         };
         vars.push(value.ok_or_else(|| {
             let text = format!(

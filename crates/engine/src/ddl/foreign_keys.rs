@@ -15,7 +15,18 @@ use catalog::security::Permission;
 use catalog::{Catalog, ForeignKeyDef, IndexDef, NewForeignKey, TableDef, fold_name};
 use plan::rights::Rights;
 
-/// Adds a FOREIGN KEY constraint; with `test` the rows that are there must satisfy it.
+/// The rows that a new foreign key finds in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// There are none: the table is being made.
+    None,
+    /// They must satisfy it.
+    Tested,
+    /// Nobody looks at them, so the key is not trusted.
+    Untested,
+}
+
+/// Adds a FOREIGN KEY constraint.
 ///
 /// # Errors
 /// 1767 no such table, 1769 and 1770 no such column, 1773 and 1776 no key there, 1778 and 1753 other types, 1761 and 1762
@@ -24,7 +35,7 @@ pub fn add_foreign_key(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
     new: &NewForeignKey,
-    test: bool,
+    rows: Rows,
 ) -> Result<Arc<TableDef>, SqlError> {
     let object_id = work.object_id()?;
     let first = new.columns.first().map(CompactString::as_str);
@@ -52,7 +63,7 @@ pub fn add_foreign_key(
         on_delete: new.on_delete,
         on_update: new.on_update,
         disabled: false,
-        untrusted: !test,
+        untrusted: rows == Rows::Untested,
     };
     check_actions(table, &def)?;
     check_no_instead_of(&work.db.catalog(), table, &def)?;
@@ -64,7 +75,7 @@ pub fn add_foreign_key(
         // Changes of the other table have one more thing to look at.
         work.publish(Some(parent.clone()), Some(Arc::new(TableDef::clone(&parent))))?;
     }
-    if test {
+    if rows == Rows::Tested {
         test_one(work, &next, &Constraint::ForeignKey(def))?;
     }
     Ok(next)

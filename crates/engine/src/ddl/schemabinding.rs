@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use catalog::other::OtherObject;
 use catalog::policy::PolicyDef;
-use catalog::{Catalog, ModuleDef, TableDef, fold_name};
+use catalog::{Catalog, ColumnDef, ModuleDef, TableDef, fold_name};
 use compact_str::CompactString;
 use syntax::lexer::{Tok, Tokens, tokenize};
 use types::SqlError;
@@ -127,7 +127,8 @@ pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// The name of the module with SCHEMABINDING, or of the security policy, that names an object.
+/// The name of the module with SCHEMABINDING, of the security policy, of the table whose computed column, or of the constraint that
+/// names an object.
 pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactString> {
     let (schema, name) = (fold_name(schema), fold_name(name));
     let schema = if schema.is_empty() { "dbo".into() } else { schema };
@@ -135,7 +136,7 @@ pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactSt
     bound.retain(|m| fold_name(&m.name) != name || fold_name(&m.schema) != schema);
     bound.retain(|m| Words::of(&m.text).mentions(&schema, &name));
     bound.sort_by_key(|m| m.object_id);
-    bound.first().map(|m| m.name.clone()).or_else(|| {
+    let policy = || {
         let table = catalog.find(&schema, &name).map(|table| table.object_id);
         let table = table.or_else(|| catalog.find_module(&schema, &name).map(|view| view.object_id));
         let names = |policy: &&Arc<PolicyDef>| {
@@ -145,6 +146,25 @@ pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactSt
                 .any(|p| Some(p.target) == table || (p.function.0 == schema && p.function.1 == name))
         };
         bound_policies(catalog).find(names).map(|policy| policy.name.clone())
+    };
+    let module = bound.first().map(|module| module.name.clone());
+    module.or_else(policy).or_else(|| table_bound_to(catalog, &schema, &name))
+}
+
+/// The table whose computed column calls a function, or the constraint that does: rows keep what it gave.
+fn table_bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactString> {
+    catalog.find_module(schema, name).filter(|module| module.kind.is_function())?;
+    let calls = |text: &str| Words::of(text).mentions(schema, name);
+    let mut tables: Vec<_> = catalog.by_id.values().collect();
+    tables.sort_by_key(|table| table.object_id);
+    tables.into_iter().find_map(|table| {
+        let computed = |column: &ColumnDef| column.computed.as_ref().is_some_and(|c| calls(&c.text));
+        if table.columns.iter().any(computed) {
+            return Some(table.name.clone());
+        }
+        let default = table.columns.iter().filter_map(|c| c.default.as_ref()).find(|d| calls(&d.text));
+        let check = table.checks.iter().find(|check| calls(&check.text));
+        default.map(|default| default.name.clone()).or_else(|| check.map(|check| check.name.clone()))
     })
 }
 

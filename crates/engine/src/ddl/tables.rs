@@ -83,8 +83,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
     work.write_rows(&table)?;
     work.publish(None, Some(table.clone()))?;
     for key in &new.foreign_keys {
-        // There are no rows to be tested.
-        table = foreign_keys::add_foreign_key(&mut work, &table, key, false)?;
+        table = foreign_keys::add_foreign_key(&mut work, &table, key, foreign_keys::Rows::None)?;
     }
     Ok(table)
 }

@@ -212,8 +212,19 @@ fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef, dialect: Dialect) -
     if column.ty.is_string() && !column.ty.is_unicode() && page.replaced(text).is_some() {
         return Err(bad_character());
     }
-    let from = DataType::NVarChar(Len::Max);
-    convert_with(&Value::str(text), from, column.ty, 0, Mode::Assignment, dialect, page)
+    let (from, value) = (DataType::NVarChar(Len::Max), Value::str(text));
+    if !is_in_digits(text, column.ty) {
+        return convert_with(&value, from, column.ty, 0, Mode::Assignment, dialect, page);
+    }
+    let marked = text.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
+    let (bytes, style) = (DataType::VarBinary(Len::Max), if marked { 1 } else { 2 });
+    let value = convert_with(&value, from, bytes, style, Mode::Explicit, dialect, page)?;
+    convert_with(&value, bytes, column.ty, 0, Mode::Assignment, dialect, page)
+}
+
+/// Whether a field is the hexadecimal digits of bytes; of a hierarchyid it may be the path, too.
+fn is_in_digits(text: &str, ty: DataType) -> bool {
+    ty.is_binary() || (ty == DataType::HierarchyId && !text.starts_with('/'))
 }
 
 fn bad_character() -> SqlError {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use syntax::ast::{self, ColumnDef, ConstraintKind};
 use types::SqlError;
 
+use super::function_nature::{FunctionNature, is_imprecise};
 use super::table_def::{ColumnDefaults, single_quoted};
 use catalog::other::SequenceDef;
 use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, errors, load};
@@ -46,13 +47,24 @@ impl Names for Functions {
     }
 }
 
-fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Result<Computed, SqlError> {
-    with_binder(db, |binder| {
+/// What an expression of a computed column is.
+pub struct Bound {
+    computed: Computed,
+    /// What it depends on besides the row, with the functions that it calls.
+    pub nature: FunctionNature,
+}
+
+fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Result<Bound, SqlError> {
+    let computed = with_binder(db, |binder| {
         let computed = binder.new_computed(db, table, columns, e)?;
         let sequences: &[(Arc<Db>, Arc<SequenceDef>)] = &binder.sequences;
         debug_assert!(sequences.is_empty(), "a computed column takes values of a sequence");
         Ok(computed)
-    })
+    })?;
+    let mut nature = FunctionNature::of_calls(db, &computed.nature.called);
+    nature.deterministic &= computed.nature.varies.is_none();
+    nature.precise &= !is_imprecise(computed.ty);
+    Ok(Bound { computed, nature })
 }
 
 /// Binds the filter of an index or of statistics.
@@ -73,9 +85,17 @@ pub fn with_binder<T>(
     db: &Arc<Db>,
     f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {
+    with_variables(db, &VarScope::new(), f)
+}
+
+/// The same, for the definition of what has variables.
+pub fn with_variables<T>(
+    db: &Arc<Db>,
+    vars: &VarScope,
+    f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
+) -> Result<T, SqlError> {
     static GOES_ON: AtomicBool = AtomicBool::new(false);
-    let (vars, options, counters) =
-        (VarScope::new(), SessionOptions::default(), OptimizerCounters::default());
+    let (options, counters) = (SessionOptions::default(), OptimizerCounters::default());
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
@@ -83,7 +103,7 @@ pub fn with_binder<T>(
         names: &Functions,
         db,
         catalog: db.catalog(),
-        vars: &vars,
+        vars,
         values: &[],
         options: &options,
         temps: &NO_TEMPS,
@@ -124,9 +144,9 @@ pub fn new_computed(
     let text = if defaults.quoted_identifier { text.to_string() } else { single_quoted(text) };
     let text = format!("({text})");
     let expr = Arc::new(load::parse_expression(&text)?);
-    let computed = bind(&defaults.db, table, &named(columns), &expr)?;
+    let Bound { computed, nature } = bind(&defaults.db, table, &named(columns), &expr)?;
     if written.persisted {
-        check_persisted(&computed, table, name)?;
+        check_persisted(nature, table, name)?;
     }
     let only_persisted = column.nullable == Some(false)
         || column
@@ -147,14 +167,14 @@ pub fn new_computed(
 }
 
 /// Errors: 4934, 4936.
-fn check_persisted(computed: &Computed, table: &str, column: &str) -> Result<(), SqlError> {
-    if !computed.deterministic {
+fn check_persisted(nature: FunctionNature, table: &str, column: &str) -> Result<(), SqlError> {
+    if !nature.deterministic || (!nature.verified && !nature.reads) {
         let text = format!(
             "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic."
         );
         return Err(SqlError::new(4936, 16, 1, text));
     }
-    if computed.reads {
+    if nature.reads {
         let text = format!(
             "Computed column '{column}' in table '{table}' cannot be persisted because the column does user or system \
              data access."
@@ -165,8 +185,8 @@ fn check_persisted(computed: &Computed, table: &str, column: &str) -> Result<(),
 }
 
 /// Whether the rows can have the values of a column, for an index. Errors: 2729.
-fn check_indexable(computed: &Computed, table: &str, column: &str) -> Result<(), SqlError> {
-    if computed.deterministic && !computed.reads {
+fn check_indexable(nature: FunctionNature, table: &str, column: &str) -> Result<(), SqlError> {
+    if nature.is_of_arguments() {
         return Ok(());
     }
     let text = format!(
@@ -187,7 +207,7 @@ pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<
             table.indexes.iter().any(|i| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at));
         if used {
             let bound = bind(&defaults.db, &table.name, &named(&table.columns), &computed.expr)?;
-            check_indexable(&bound, &table.name, &table.columns[at].name)?;
+            check_indexable(bound.nature, &table.name, &table.columns[at].name)?;
             table.columns[at].computed =
                 Some(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(&computed) }));
         }
@@ -201,17 +221,21 @@ pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<
 /// 2729.
 pub fn as_stored(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<Arc<ComputedDef>, SqlError> {
     let column = &table.columns[at];
+    check_indexable(nature_of(db, table, at)?, &table.name, &column.name)?;
     let Some(computed) = &column.computed else { return Err(SqlError::internal("a column is not computed")) };
-    let columns = table.columns.iter().map(|c| NamedColumn {
-        name: c.name.clone(),
-        ty: c.ty,
-        nullable: c.nullable,
-        collation: c.collation,
-        computed: c.computed.is_some(),
-    });
-    let bound = bind(db, &table.name, &columns.collect::<Vec<_>>(), &computed.expr)?;
-    check_indexable(&bound, &table.name, &column.name)?;
     Ok(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(computed) }))
+}
+
+/// What the value of a table's computed column depends on besides the row.
+///
+/// # Errors
+/// Those of binding it: what it calls may have gone.
+pub fn nature_of(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<FunctionNature, SqlError> {
+    let Some(computed) = &table.columns[at].computed else {
+        return Err(SqlError::internal("a column is not computed"));
+    };
+    let columns = named(&super::table_def::new_columns(table));
+    Ok(bind(db, &table.name, &columns, &computed.expr)?.nature)
 }
 
 /// Whether a table's computed column can be persisted.
@@ -219,15 +243,7 @@ pub fn as_stored(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<Arc<Comput
 /// # Errors
 /// 4934, 4936.
 pub fn check_can_persist(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<(), SqlError> {
-    let column = &table.columns[at];
-    let Some(computed) = &column.computed else { return Err(SqlError::internal("a column is not computed")) };
-    let bound = bind(db, &table.name, &named(&super::table_def::new_columns(table)), &computed.expr)?;
-    check_persisted(&bound, &table.name, &column.name)
-}
-
-/// Whether a column's value depends on the row alone: COLUMNPROPERTY's IsDeterministic.
-pub fn is_deterministic(db: &Arc<Db>, table: &TableDef, at: usize) -> bool {
-    as_stored(db, table, at).is_ok()
+    check_persisted(nature_of(db, table, at)?, &table.name, &table.columns[at].name)
 }
 
 /// The computed column of a table that is computed from a column.

@@ -20,6 +20,8 @@ pub enum Takes {
     Value,
     /// One of these words; the others of T-SQL are refused where they are read.
     Word(&'static [&'static str]),
+    /// One of the first words; the others are T-SQL's, too, and refused.
+    WordBut(&'static [&'static str], &'static [&'static str]),
     /// Nothing, or a list in parentheses.
     List,
     /// Whatever it takes, it is refused.
@@ -53,6 +55,10 @@ pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<()
             }
             (Takes::Value, OptionValue::Expr(_)) => bare,
             (Takes::Word(words), OptionValue::Word(word)) => words.contains(&word.as_str()),
+            (Takes::WordBut(words, _), OptionValue::Word(word)) if words.contains(&word.as_str()) => bare,
+            (Takes::WordBut(_, other), OptionValue::Word(word)) if other.contains(&word.as_str()) => {
+                return Err(errors::not_supported(&format!("{statement} WITH {name} = {word}")));
+            }
             (Takes::Word(words), OptionValue::On) => words.contains(&"ON"),
             (Takes::Word(words), OptionValue::Off) => words.contains(&"OFF"),
             (Takes::List, OptionValue::None) => true,
@@ -153,8 +159,8 @@ pub const TABLE: Rules = &[
     ("DATA_COMPRESSION", Takes::Word(&["NONE", "ROW", "PAGE"])),
     ("XML_COMPRESSION", Takes::Switch),
     ("MEMORY_OPTIMIZED", Takes::Switch),
-    // The other is SCHEMA_ONLY: rows that a restart empties.
-    ("DURABILITY", Takes::Word(&["SCHEMA_AND_DATA"])),
+    // A restart would leave no rows of the other.
+    ("DURABILITY", Takes::WordBut(&["SCHEMA_AND_DATA"], &["SCHEMA_ONLY"])),
     ("SYSTEM_VERSIONING", Takes::Read),
     ("LEDGER", Takes::NeverOn),
     ("DATA_DELETION", Takes::NeverOn),
@@ -162,6 +168,9 @@ pub const TABLE: Rules = &[
     ("FILETABLE_DIRECTORY", Takes::Refused),
     ("FILETABLE_COLLATE_FILENAME", Takes::Refused),
 ];
+
+/// CREATE TYPE ... AS TABLE.
+pub const TABLE_TYPE: Rules = &[("MEMORY_OPTIMIZED", Takes::Switch)];
 
 /// CREATE DATABASE.
 pub const DATABASE: Rules = &[
@@ -281,7 +290,6 @@ pub const BACKUP_COMMON: Rules = &[
     ("RETAINDAYS", Takes::Refused),
     ("MEDIAPASSWORD", Takes::Refused),
     ("PASSWORD", Takes::Refused),
-    ("RESTRICTED_USER", Takes::Nothing),
     // Of URLs, for which they were read before.
     ("CREDENTIAL", Takes::Read),
     ("BACKUP_OPTIONS", Takes::Read),

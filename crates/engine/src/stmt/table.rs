@@ -92,7 +92,7 @@ impl StmtCtx<'_> {
                 alias_types::create(self.core, &db, schema, name, base, nullable.unwrap_or(true))
             }
             TypeKind::Table { elements, options } => {
-                option_rules::check("CREATE TYPE", options, &[])?;
+                option_rules::check("CREATE TYPE", options, option_rules::TABLE_TYPE)?;
                 let new = NewTableType {
                     schema,
                     name,

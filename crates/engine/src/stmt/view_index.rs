@@ -7,12 +7,13 @@ use std::sync::Arc;
 use super::{StmtCtx, database_of, index_options, resolve_table, table_def};
 use crate::ddl::indexed_views;
 use crate::stmt::computed_def::with_binder;
+use crate::stmt::function_nature::FunctionNature;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
 use exec::dml::change::view_rows::{Kept, grouped, select_of};
 use exec::state::SessionCore;
 use expr::ColId;
 use expr::aggregate::AggKind;
-use plan::bind::computed::{Nature, nature};
+use plan::bind::computed::Nature;
 use plan::bind::resolve::Named;
 use plan::logical::{BoundQuery, Logical};
 use syntax::ast::{self, CreateIndex, GroupItem, QueryBody, SelectItem, TableRefKind};
@@ -368,7 +369,7 @@ fn check_nature(view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
     let mut found = Nature::default();
     let input = match logical {
         Logical::Project { input, exprs } => {
-            exprs.iter().for_each(|(_, e)| nature(e, &mut found));
+            exprs.iter().for_each(|(_, e)| found.expr(e));
             vec![&**input]
         }
         Logical::Filter { input, preds } => {
@@ -380,8 +381,8 @@ fn check_nature(view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
             vec![&**left, &**right]
         }
         Logical::Aggregate { input, keys, aggregates, .. } => {
-            keys.iter().for_each(|key| nature(&key.expr, &mut found));
-            aggregates.iter().filter_map(|a| a.arg.as_ref()).for_each(|e| nature(e, &mut found));
+            keys.iter().for_each(|key| found.expr(&key.expr));
+            aggregates.iter().filter_map(|a| a.arg.as_ref()).for_each(|e| found.expr(e));
             vec![&**input]
         }
         Logical::Window { .. } => {
@@ -391,20 +392,18 @@ fn check_nature(view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
         }
         _ => Vec::new(),
     };
-    if let Some(function) = &found.reads {
+    if let Some((db, function)) = found.called.first() {
         let name = shown(view);
-        return Err(match &found.varies {
-            None => {
-                let what = "references a scalar UDF that is inlineable.";
-                error(10150, format!("Cannot create index on the view '{name}' because it {what}"))
-            }
-            Some(_) => error(
-                1956,
-                format!(
-                    "Cannot create index on the '{name}' view because it uses the nondeterministic user-defined function \
-                     '{function}'. Remove the reference to the function, or make it deterministic."
-                ),
-            ),
+        return Err(if FunctionNature::of(db, function).deterministic {
+            let what = "references a scalar UDF that is inlineable.";
+            error(10150, format!("Cannot create index on the view '{name}' because it {what}"))
+        } else {
+            let text = format!(
+                "Cannot create index on the '{name}' view because it uses the nondeterministic user-defined function \
+                 '{}'. Remove the reference to the function, or make it deterministic.",
+                function.full_name()
+            );
+            error(1956, text)
         });
     }
     if let Some(function) = &found.varies {

@@ -42,6 +42,7 @@ pub(crate) mod partitions;
 mod permissions;
 mod physical;
 mod pick;
+mod place;
 mod plans;
 mod policies;
 mod properties;

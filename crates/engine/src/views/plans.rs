@@ -61,8 +61,19 @@ fn of_object(object_id: i32) -> [u8; 16] {
     rest
 }
 
+/// The plan of a module that is kept.
+pub(super) fn plan_of_module(
+    session: &SessionCore,
+    (db, object_id): (i32, i32),
+) -> Result<Option<KeptPlan>, SqlError> {
+    let is_it = |plan: &KeptPlan| {
+        plan.db == db && plan.module.as_ref().is_some_and(|module| module.object_id == object_id)
+    };
+    Ok(plans(session)?.into_iter().find(is_it))
+}
+
 /// sql_handle.
-fn text_handle(plan: &KeptPlan) -> Vec<u8> {
+pub(super) fn text_handle(plan: &KeptPlan) -> Vec<u8> {
     match &plan.module {
         Some(module) => handle_of(MODULE_TEXT, plan.db, of_object(module.object_id)),
         None => handle(&plan.batch.text).to_vec(),

@@ -11,6 +11,7 @@ use super::information_schema::{TypeParts, constraints};
 use super::parameters::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
 use crate::batch::module::{ParamCode, params_of, result_of};
+use crate::stmt::function_nature::FunctionNature;
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 
@@ -122,6 +123,9 @@ pub static ROUTINES: View =
                 "MAX_DYNAMIC_RESULT_SETS" if m.kind.is_function() => Value::SmallInt(0),
                 "DATA_TYPE" if m.kind.is_table_function() => text("TABLE"),
                 "IS_NULL_CALL" if m.kind.is_function() => text(if m.is_strict() { "NO" } else { "YES" }),
+                "IS_DETERMINISTIC" if m.kind.is_function() => {
+                    text(if FunctionNature::of(db, m).deterministic { "YES" } else { "NO" })
+                }
                 "IS_DETERMINISTIC" | "IS_USER_DEFINED_CAST" | "IS_IMPLICITLY_INVOCABLE" => text("NO"),
                 "SQL_DATA_ACCESS" => text("MODIFIES"),
                 "SCHEMA_LEVEL_ROUTINE" => text("YES"),

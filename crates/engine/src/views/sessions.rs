@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use types::{DataType, Len, Value};
+use types::{DataType, Len, SqlError, Value};
 
+use super::place::{Place, command};
 use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
@@ -15,7 +16,7 @@ use crate::instance::OfInstance;
 use crate::instance::waits::wait_type;
 use catalog::Db;
 use exec::state::SessionCore;
-use exec::state::activity::{BatchView, Published, handle};
+use exec::state::activity::{Published, handle};
 use exec::state::core::SessionShared;
 use pages::PAGE_SIZE;
 use plan::bind::set_options::SessionOptions;
@@ -287,7 +288,12 @@ const REQUEST_COLUMNS: &[ViewColumn] = &[
 pub static REQUESTS: View = View::sys("dm_exec_requests", REQUEST_COLUMNS, |session, _, _| {
     let waits = waits(session.instance());
     let running = Seen::all(session).into_iter().filter(|seen| seen.running);
-    Ok(running.map(|seen| request_row(&seen, waits.iter().find(|w| w.session == seen.spid))).collect())
+    let row = |seen: Seen| {
+        let wait = waits.iter().find(|wait| wait.session == seen.spid);
+        let place = Place::of(session, &seen.published, &seen.shared)?;
+        Ok::<_, SqlError>(request_row(&seen, wait, place))
+    };
+    running.map(row).collect()
 });
 
 /// A batch that runs, in short.
@@ -325,38 +331,8 @@ pub fn running(instance: &Instance) -> Vec<RunningBatch> {
     all
 }
 
-/// What a statement is called: its first word, with the second one for DDL and backups.
-fn command(statement: &str) -> String {
-    let mut words = statement.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
-    let first = words.next().unwrap_or("").to_ascii_uppercase();
-    let two =
-        matches!(first.as_str(), "CREATE" | "ALTER" | "DROP" | "BACKUP" | "RESTORE" | "TRUNCATE" | "BULK");
-    match words.next().filter(|_| two) {
-        Some(second) => format!("{first} {}", second.to_ascii_uppercase()),
-        None => first,
-    }
-}
-
-/// Bytes of the text as UTF-16, which offsets count.
-fn utf16(text: &str) -> i32 {
-    i32::try_from(text.encode_utf16().count() * 2).unwrap_or(i32::MAX)
-}
-
-/// Command, start and end of the statement that runs.
-fn statement(seen: &Seen, batch: &dyn BatchView) -> (String, i32, i32) {
-    match seen.shared.activity.statement(batch) {
-        Some((from, to)) => {
-            let (start, end) = (utf16(&batch.text()[..from]), utf16(&batch.text()[..to]));
-            (command(&batch.text()[from..to]), start, end)
-        }
-        None => ("CONDITIONAL".into(), 0, -1),
-    }
-}
-
-fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
+fn request_row(seen: &Seen, wait: Option<&Wait>, place: Place) -> Vec<Value> {
     let p = &seen.published;
-    let (command, start, end) =
-        p.batch.as_ref().map_or_else(|| ("COMPILE".into(), 0, -1), |batch| statement(seen, &**batch));
     let zero = Value::Int(0);
     let owner = seen.shared.lock_owner.load(Relaxed);
     let last_log_wait = || seen.shared.activity.last_log_wait().map(wait_type);
@@ -366,10 +342,10 @@ fn request_row(seen: &Seen, wait: Option<&Wait>) -> Vec<Value> {
         zero.clone(),
         p.started.map_or_else(catalog::clock::now, datetime),
         text(if wait.is_some() { "suspended" } else { "running" }),
-        text(command.chars().take(32).collect::<String>()),
-        seen.handle(),
-        Value::Int(start),
-        Value::Int(end),
+        text(place.command.chars().take(32).collect::<String>()),
+        place.handle,
+        Value::Int(place.offsets.0),
+        Value::Int(place.offsets.1),
         Value::Null,
         seen.database(),
         Value::Int(1),

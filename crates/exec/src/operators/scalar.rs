@@ -4,6 +4,7 @@ use super::context::ExecCtx;
 use super::rt::Rt;
 use crate::explain::uses::Evaluations;
 use crate::unseen;
+use expr::functions::Function;
 use expr::{Expr, Pred, Typed, bind_ops, ints};
 use plan::bind::Binder;
 use plan::bind::deduce::Wanted;
@@ -101,6 +102,16 @@ impl Drop for Scalar {
 }
 
 impl Scalar {
+    /// What a function without arguments says.
+    ///
+    /// # Errors
+    /// None but a function that wants arguments.
+    pub fn of_function(function: &'static Function) -> Result<Scalar, SqlError> {
+        let Typed { expr, ty, .. } = plan::bind::call::apply(function, Vec::new())?;
+        let (needs, evaluations) = (Needs::default(), Evaluations::default());
+        Ok(Scalar { expr, ty, needs, of_ints: false, evaluations })
+    }
+
     /// Its evaluations until now become uses of the indexes that it reads.
     pub fn settle(&self) {
         self.evaluations.settle(&self.needs);

@@ -33,11 +33,21 @@ pub trait BatchView: Send + Sync {
     fn statement(&self, operation: usize) -> Option<(usize, usize)>;
 }
 
+/// A place in a procedure or trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModulePlace {
+    pub db: i32,
+    pub object_id: i32,
+    pub operation: usize,
+}
+
 /// The state of a session as of its last batch.
 #[derive(Clone)]
 pub struct Published {
     /// The batch that runs, else the last one.
     pub batch: Option<Arc<dyn BatchView>>,
+    /// The procedure or trigger that runs inside it.
+    pub module: Option<ModulePlace>,
     /// The text that the client sent, where the batch is the shape of it; else empty. It may have secrets.
     pub sent: String,
     /// When the last batch began and ended.
@@ -81,6 +91,10 @@ pub struct Activity {
     error: AtomicI32,
     /// The operation of the batch that runs.
     at: AtomicU32,
+    /// The procedure or trigger that runs inside the batch (its database, its object_id; 0 for none) and its operation. Who reads the
+    /// two in the moment of a call may see the place of another one.
+    module: AtomicU64,
+    at_in_module: AtomicU32,
     /// What it waits for in the log, 1 more than the position in [`KINDS`]; 0 for nothing.
     waits: AtomicU8,
     /// The same of its last such wait.
@@ -204,6 +218,7 @@ impl Activity {
     #[inline]
     pub fn starts(&self) {
         self.at.store(0, Relaxed);
+        self.module.store(0, Relaxed);
         self.started.store(about_now(), Relaxed);
     }
 
@@ -242,6 +257,33 @@ impl Activity {
         self.at.store(at as u32, Relaxed);
     }
 
+    /// A procedure or trigger begins inside the batch. Gives what ran before.
+    #[inline]
+    pub fn enters(&self, db: i32, object_id: i32) -> u64 {
+        let before = self.module.load(Relaxed);
+        self.module.store(u64::from(db as u32) << 32 | u64::from(object_id as u32), Relaxed);
+        before
+    }
+
+    /// It has ended: what [`Activity::enters`] gave runs again.
+    #[inline]
+    pub fn leaves(&self, before: u64) {
+        self.module.store(before, Relaxed);
+    }
+
+    /// It has come to an operation.
+    #[inline]
+    pub fn reached_in_module(&self, at: usize) {
+        self.at_in_module.store(at as u32, Relaxed);
+    }
+
+    fn module(&self) -> Option<ModulePlace> {
+        let module = self.module.load(Relaxed);
+        let operation = self.at_in_module.load(Relaxed) as usize;
+        let place = || ModulePlace { db: (module >> 32) as i32, object_id: module as u32 as i32, operation };
+        (module != 0).then(place)
+    }
+
     /// When the last request began, in microseconds since 1970.
     #[inline]
     pub fn started(&self) -> u64 {
@@ -265,6 +307,7 @@ impl Activity {
         let lasting = self.lasting.lock();
         Published {
             batch: lasting.batch.clone(),
+            module: self.module(),
             sent: lasting.sent.clone(),
             started: moment(self.started.load(Relaxed)),
             ended: moment(self.ended.load(Relaxed)),

@@ -10,7 +10,7 @@ use super::scope::{Clause, Scope, ScopeColumn, Source};
 use crate::bind::function::CalledFunction;
 use crate::physical::slots;
 use crate::rights::{Chain, Rights};
-use catalog::{ComputedDef, Db, TableDef, fold_name};
+use catalog::{ComputedDef, Db, ModuleDef, TableDef, fold_name};
 use expr::functions::Stability;
 use expr::{ColId, Expr, Pred, Typed, bind_ops};
 use syntax::ast;
@@ -33,10 +33,8 @@ pub struct Computed {
     pub ty: DataType,
     pub nullable: bool,
     pub collation: Collation,
-    /// Its value depends on the row alone.
-    pub deterministic: bool,
-    /// It may read tables: a user's function does.
-    pub reads: bool,
+    /// What its value depends on besides the row.
+    pub nature: Nature,
 }
 
 impl Binder<'_> {
@@ -175,11 +173,47 @@ impl Binder<'_> {
             );
             return Err(SqlError::new(1759, 16, 0, text));
         }
-        let mut found = Nature::default();
-        nature(&typed.expr, &mut found);
+        let mut nature = Nature::default();
+        nature.expr(&typed.expr);
         let ty = if typed.is_null_literal() { DataType::Int } else { typed.ty };
-        let (deterministic, reads) = (found.varies.is_none(), found.reads.is_some());
-        Ok(Computed { ty, nullable: typed.nullable, collation: typed.collation, deterministic, reads })
+        Ok(Computed { ty, nullable: typed.nullable, collation: typed.collation, nature })
+    }
+
+    /// What the value of an expression of variables depends on besides them, as a variable of a type takes it.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub fn nature_of_value(&mut self, e: &ast::Expr, becomes: DataType) -> Result<Nature, SqlError> {
+        let typed = self.over_variables(|binder| binder.expr(e))?;
+        let value = bind_ops::assigned(typed, becomes, Mode::Implicit, self.collation())?;
+        let mut nature = Nature { of_variables: true, ..Nature::default() };
+        nature.expr(&value);
+        Ok(nature)
+    }
+
+    /// The same of a condition.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub fn nature_of_condition(&mut self, e: &ast::Expr) -> Result<Nature, SqlError> {
+        let condition = self.over_variables(|binder| binder.pred(e))?;
+        let mut nature = Nature { of_variables: true, ..Nature::default() };
+        nature.pred(&condition);
+        Ok(nature)
+    }
+
+    /// Binds what stands in a definition and in no query.
+    fn over_variables<T>(
+        &mut self,
+        bind: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let settings = (self.defining, self.may_inline);
+        (self.defining, self.may_inline) = (true, false);
+        self.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
+        let bound = bind(self);
+        self.scopes.pop();
+        (self.defining, self.may_inline) = settings;
+        bound
     }
 }
 
@@ -188,18 +222,17 @@ fn plain_columns(table: &TableDef, first: ColId) -> Vec<ScopeColumn> {
     columns.map(|(i, c)| ScopeColumn::of_table(c, first + i as ColId)).collect()
 }
 
-/// What expressions depend on besides the rows: names of functions.
+/// What expressions depend on besides the rows.
 #[derive(Clone, Debug, Default)]
 pub struct Nature {
-    /// One that may give another value each time.
+    /// The name of a function that may give another value each time.
     pub varies: Option<String>,
-    /// A user's, which may read tables.
-    pub reads: Option<String>,
-}
-
-/// Looks through an expression.
-pub fn nature(e: &Expr, found: &mut Nature) {
-    found.expr(e);
+    /// Users' functions that are called: what they depend on, their texts tell.
+    pub called: Vec<(Arc<Db>, Arc<ModuleDef>)>,
+    /// There is a query inside.
+    pub queries: bool,
+    /// The expressions are those of a function: they have variables and may have queries.
+    of_variables: bool,
 }
 
 impl Nature {
@@ -207,11 +240,21 @@ impl Nature {
         self.varies.get_or_insert_with(|| name.to_string());
     }
 
-    fn expr(&mut self, e: &Expr) {
+    fn query(&mut self) {
+        self.queries = true;
+        if !self.of_variables {
+            self.varying("");
+        }
+    }
+
+    /// Looks through an expression.
+    pub fn expr(&mut self, e: &Expr) {
         match e {
             Expr::Const(_) | Expr::Col(_) | Expr::Param(_) => {}
-            // @@names are functions; a variable cannot stand in a definition.
-            Expr::Var(_) | Expr::Subquery(_) => self.varying(""),
+            // @@names are functions.
+            Expr::Var(_) if self.of_variables => {}
+            Expr::Var(_) => self.varying(""),
+            Expr::Subquery(_) => self.query(),
             Expr::Convert(c) => {
                 if !types::convert::is_deterministic(c.from, c.to, c.style) {
                     self.varying("convert");
@@ -239,12 +282,10 @@ impl Nature {
                 c.args.iter().for_each(|e| self.expr(e));
             }
             Expr::Routine(c) => {
-                let called = c.routine.as_any().downcast_ref::<CalledFunction>();
-                let name = called.map_or(String::new(), |f| format!("{}.{}", f.module.schema, f.module.name));
-                if !called.is_some_and(|f| f.module.has_option("SCHEMABINDING")) {
-                    self.varying(&name);
+                match c.routine.as_any().downcast_ref::<CalledFunction>() {
+                    Some(called) => self.called.push((called.db.clone(), called.module.clone())),
+                    None => self.varying(""),
                 }
-                self.reads.get_or_insert(name);
                 c.args.iter().for_each(|e| self.expr(e));
             }
         }
@@ -263,7 +304,7 @@ impl Nature {
             Pred::IsNull(e, _) => self.expr(e),
             Pred::Like(l) => [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| self.expr(e)),
             Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| self.expr(e)),
-            Pred::Exists(_) | Pred::Quantified(_) => self.varying(""),
+            Pred::Exists(_) | Pred::Quantified(_) => self.query(),
         }
     }
 }

@@ -227,6 +227,9 @@ impl Binder<'_> {
             }
             let ty = data_type(&param.data_type, &catalog)?;
             let typed = match (&arg.kind, &param.default) {
+                (ast::ExprKind::Default, Some(ast::Expr { kind: ast::ExprKind::GlobalVariable(said), .. })) => {
+                    self.global(said)?
+                }
                 (ast::ExprKind::Default, Some(default)) => {
                     let value = super::literal::literal(default)?;
                     Typed::new(Expr::Const(value.clone()), value.natural_type(), true)

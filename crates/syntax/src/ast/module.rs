@@ -65,7 +65,7 @@ pub struct Param {
     pub varying: bool,
     /// `NULL` is true, `NOT NULL` false.
     pub nullable: Option<bool>,
-    /// `= default`: a constant.
+    /// `= default`: a constant, or a function of the session (`@@SPID`).
     pub default: Option<Expr>,
     /// `OUTPUT`.
     pub output: bool,

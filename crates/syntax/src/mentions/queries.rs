@@ -202,15 +202,16 @@ impl Walk<'_> {
             | ExprKind::OdbcLiteral { .. }
             | ExprKind::Default
             | ExprKind::Variable(_)
-            | ExprKind::GlobalVariable(_)
             | ExprKind::ColumnUpdated(_) => {}
+            ExprKind::GlobalVariable(name) => self.to.built_in(name),
         }
     }
 
     fn call(&mut self, call: &FunctionCall) {
         // Functions of users have a schema.
-        if !call.name.is_bare() {
-            self.to.object(&call.name, None, Use::Call);
+        match call.name.is_bare() {
+            true => self.to.built_in(call.name.name.as_str()),
+            false => self.to.object(&call.name, None, Use::Call),
         }
         self.exprs(&call.args);
         self.exprs(call.within_group.iter().map(|item| &item.expr));

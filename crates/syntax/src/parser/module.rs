@@ -149,7 +149,7 @@ impl Parser<'_> {
         Ok(Param { name, data_type, varying, nullable, default, output, readonly, span })
     }
 
-    /// A constant; a bare word is a string.
+    /// A constant or `@@name`; a bare word is a string.
     fn param_default(&mut self) -> P<crate::ast::Expr> {
         if !self.at_ident() {
             return self.constant_or_variable();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use expr::large::LARGE;
 use memory::{Clerk, Reservation};
 use syntax::ast::StmtKind;
+use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::Compiled;
@@ -201,7 +202,20 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Runs it, published as what runs where it is a procedure or trigger.
     fn main(&mut self) -> Result<End, SqlError> {
+        let object_id = self.batch.object_id;
+        let module = self.core.module.as_ref().filter(|module| module.object_id == object_id);
+        let Some(db) = module.map(|module| module.names.id()).filter(|_| !self.core.in_function()) else {
+            return self.steps(false);
+        };
+        let before = self.core.shared.activity.enters(db, object_id);
+        let end = self.steps(true);
+        self.core.shared.activity.leaves(before);
+        end
+    }
+
+    fn steps(&mut self, of_module: bool) -> Result<End, SqlError> {
         let batch = self.batch;
         let program = &batch.program;
         let large = program.vars.has_large();
@@ -217,6 +231,8 @@ impl<'a> Run<'a> {
             self.at = at;
             if self.core.nest_level == 0 {
                 self.core.shared.activity.reached(at);
+            } else if of_module {
+                self.core.shared.activity.reached_in_module(at);
             }
             match self.retry_step(at, op) {
                 Ok(Step::Next) => at += 1,
@@ -311,9 +327,11 @@ impl<'a> Run<'a> {
             Op::Return(Some(expr)) => {
                 let batch = self.batch;
                 let values = self.evaluate_at(at, &[&batch.program.exprs[expr as usize]])?;
-                let status = values.first().and_then(Value::as_i64).unwrap_or(0);
+                let scalars = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars());
+                let of = scalars.and_then(|scalars| scalars.first()).map(|scalar| scalar.ty());
+                let status = values.first().zip(of).map_or(Ok(0), status_of)?;
                 self.told(StatementKind::Select, Some(1))?;
-                Ok(Step::Return(i32::try_from(status).unwrap_or(0)))
+                Ok(Step::Return(status))
             }
         }
     }
@@ -418,6 +436,15 @@ impl<'a> Run<'a> {
     pub(super) fn placed(&self, at: usize, error: SqlError) -> SqlError {
         self.batch.placed(at, error)
     }
+}
+
+/// What RETURN gives back: the value as a whole number, 0 for NULL. Errors: those of the conversion.
+fn status_of((value, of): (&Value, DataType)) -> Result<i32, SqlError> {
+    if let Value::Int(status) = value {
+        return Ok(*status);
+    }
+    let status = convert(value, of, DataType::Int, 0, Mode::Implicit)?;
+    Ok(status.as_i64().and_then(|status| i32::try_from(status).ok()).unwrap_or(0))
 }
 
 enum Step {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{catalog_seen, flag};
+use crate::stmt::function_nature::FunctionNature;
 use crate::views;
 use crate::views::partitions::knows_rows;
 use catalog::{
@@ -53,7 +54,9 @@ pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Valu
         (Thing::System(_), "schemaid") => Value::Int(4),
         (Thing::Table(table), "cardinality") if !knows_rows(session, &db, table) => Value::Null,
         (Thing::Table(table), _) => table_value(&db, table, property),
-        (Thing::Module(module), _) => module_value(module, property),
+        (Thing::Module(module), _) => {
+            nature_value(&db, module, property).unwrap_or_else(|| module_value(module, property))
+        }
         (Thing::Constraint(constraint), _) => constraint_value(constraint, property),
         (Thing::System(_), _) => Value::Null,
     }
@@ -163,6 +166,25 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
     }
 }
 
+/// What the value of a function, or of a view, depends on.
+fn nature_value(db: &Arc<Db>, module: &Arc<ModuleDef>, property: &str) -> Option<Value> {
+    let asks = ["isdeterministic", "isprecise", "issystemverified", "systemdataaccess", "userdataaccess"];
+    if !asks.contains(&property) {
+        return None;
+    }
+    if !module.kind.is_function() && module.kind != ModuleKind::View {
+        return Some(Value::Null);
+    }
+    let nature = FunctionNature::of(db, module);
+    Some(flag(match property {
+        "isdeterministic" => nature.deterministic,
+        "isprecise" => nature.precise,
+        "issystemverified" => nature.verified,
+        "systemdataaccess" => !module.has_option("SCHEMABINDING"),
+        _ => nature.reads,
+    }))
+}
+
 fn module_value(module: &ModuleDef, property: &str) -> Value {
     let event = |name: &str| flag(module.trigger().is_some_and(|t| t.events.iter().any(|e| e == name)));
     match property {
@@ -182,7 +204,7 @@ fn module_value(module: &ModuleDef, property: &str) -> Value {
         "execisinsteadoftrigger" => flag(module.trigger().is_some_and(|t| t.instead_of)),
         "isschemabound" => flag(module.has_option("SCHEMABINDING")),
         "execisstartup" => flag(module.startup),
-        "execistriggernotforrepl" | "execiswithnativecompilation" | "isdeterministic" => flag(false),
+        "execistriggernotforrepl" | "execiswithnativecompilation" => flag(false),
         "isindexable" | "isindexed" if module.kind == ModuleKind::View => flag(false),
         _ => Value::Null,
     }

@@ -2,7 +2,8 @@
 
 use super::{catalog_seen, flag, table_of};
 use crate::functions::metadata;
-use crate::stmt::computed_def;
+use crate::stmt::computed_def::nature_of;
+use crate::stmt::function_nature::FunctionNature;
 use crate::views;
 use catalog::{Catalog, ModuleKind, fold_name};
 use exec::state::SessionCore;
@@ -102,11 +103,22 @@ pub(super) fn column(id: i64, name: &str, property: &str, session: &mut SessionC
             "columnid" => Value::Int(c.column_id),
             "ordinal" => Value::Int(at as i32 + 1),
             "isindexable" => {
-                flag(!c.ty.is_lob() && (!c.is_virtual() || computed_def::is_deterministic(&db, table, at)))
+                let can_be = || nature_of(&db, table, at).is_ok_and(FunctionNature::is_of_arguments);
+                flag(!c.ty.is_lob() && (!c.is_virtual() || can_be()))
             }
             "iscomputed" => flag(c.computed.is_some()),
             "ismasked" => flag(c.mask.is_some()),
-            "isdeterministic" if c.computed.is_some() => flag(computed_def::is_deterministic(&db, table, at)),
+            "isdeterministic" | "isprecise" | "issystemverified" | "userdataaccess" => {
+                match nature_of(&db, table, at) {
+                    Err(_) => Value::Null,
+                    Ok(nature) => flag(match property {
+                        "isdeterministic" => nature.deterministic,
+                        "isprecise" => nature.precise,
+                        "issystemverified" => nature.verified,
+                        _ => nature.reads,
+                    }),
+                }
+            }
             "generatedalwaystype" => {
                 Value::Int(c.generated.map_or(0, |generated| 1 + i32::from(generated.end)))
             }

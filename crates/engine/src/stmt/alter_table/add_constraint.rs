@@ -8,7 +8,7 @@ use types::SqlError;
 
 use super::Added;
 use super::rewrite::column_defaults;
-use crate::ddl::foreign_keys;
+use crate::ddl::foreign_keys::{self, Rows};
 use crate::ddl::work::Work;
 use crate::ddl::{constraints, temporal};
 use crate::stmt::index::{add_index, with_stored};
@@ -79,7 +79,8 @@ pub(super) fn add_constraint(
         }
         ConstraintKind::ForeignKey { .. } => {
             let new = table_def::new_foreign_key(constraint, column)?;
-            foreign_keys::add_foreign_key(work, table, &new, added.test)
+            let rows = if added.test { Rows::Tested } else { Rows::Untested };
+            foreign_keys::add_foreign_key(work, table, &new, rows)
         }
     }
 }

@@ -3,7 +3,8 @@
 use syntax::ast::{Constraint, ConstraintKind, CreateTable, TableElement};
 use types::{DataType, SqlError};
 
-use catalog::{KeyConstraint, NewIndex, NewTable};
+use super::key::nullable_key;
+use catalog::{KeyConstraint, NewIndex, NewTable, fold_name};
 
 /// Most columns of a table, key columns of an index.
 const MAX_COLUMNS: usize = 1024;
@@ -20,6 +21,21 @@ pub(super) fn check_clustered(stmt: &CreateTable) -> Result<(), SqlError> {
         return Err(two_clustered(&stmt.name.name.value));
     }
     Ok(())
+}
+
+/// 8111: a PRIMARY KEY over a column that says NULL.
+pub(super) fn check_primary_key(stmt: &CreateTable, table: &NewTable) -> Result<(), SqlError> {
+    let says_null = |name: &str| {
+        stmt.elements.iter().any(|element| match element {
+            TableElement::Column(column) => {
+                column.nullable == Some(true) && fold_name(&column.name.value) == fold_name(name)
+            }
+            _ => false,
+        })
+    };
+    let primary = table.indexes.iter().filter(|index| index.constraint == Some(KeyConstraint::Primary));
+    let mut columns = primary.flat_map(|index| &index.key).map(|(at, _)| &table.columns[*at]);
+    if columns.any(|column| says_null(&column.name)) { Err(nullable_key(&table.name)) } else { Ok(()) }
 }
 
 /// 8112.

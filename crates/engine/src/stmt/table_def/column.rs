@@ -1,13 +1,13 @@
 //! One column of a new table: its type, nullability, collation, IDENTITY and DEFAULT.
 
-use syntax::ast::{ColumnDef, ConstraintKind, Identity};
+use syntax::ast::{ColumnDef, ConstraintKind, Identity, IndexColumn};
 use types::{DataType, SqlError};
 
 use super::ColumnDefaults;
 use super::key::nullable_key;
 use super::text::new_default;
 use crate::stmt::masks;
-use catalog::NewColumn;
+use catalog::{NewColumn, fold_name};
 use plan::bind::type_names::alias_id;
 
 /// One column with its DEFAULT and IDENTITY; keys after it are [`add_column_keys`]'s.
@@ -62,7 +62,7 @@ pub fn new_column(
                 check_default_type(&new, table)?;
                 new.default = Some(new_default(constraint, expr, batch));
             }
-            ConstraintKind::Key { primary: true, .. } => {
+            ConstraintKind::Key { primary: true, columns, .. } if is_in_key(columns, &new.name) => {
                 if column.nullable == Some(true) {
                     return Err(nullable_key(table));
                 }
@@ -73,6 +73,12 @@ pub fn new_column(
         }
     }
     Ok(new)
+}
+
+/// Whether a key that is written after a column is one of it: without a list it is, and a list may leave it out, as where the
+/// comma before a key of the table is forgotten.
+fn is_in_key(columns: &[IndexColumn], column: &str) -> bool {
+    columns.is_empty() || columns.iter().any(|key| fold_name(&key.name.value) == fold_name(column))
 }
 
 /// 1754.

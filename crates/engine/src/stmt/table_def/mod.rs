@@ -19,7 +19,7 @@ mod key;
 mod text;
 
 pub use checks::second_row_version;
-use checks::{check_clustered, check_count, check_table};
+use checks::{check_clustered, check_count, check_primary_key, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
 use key::add_inline_index;
 pub use key::{check_included, fill_factor, key_columns, key_constraint, new_foreign_key, nullable_key};
@@ -158,6 +158,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
     }
     super::temporal::check_period(&table, &stmt.elements)?;
     check_clustered(stmt)?;
+    check_primary_key(stmt, &table)?;
     check_table(&mut table)?;
     computed_def::store_indexed(&mut table, defaults)?;
     Ok(table)
