@@ -218,6 +218,27 @@ pub fn ddl_in_snapshot() -> SqlError {
     )
 }
 
+/// 924: another session is in a database that takes one at a time.
+pub fn single_user(database: &str) -> SqlError {
+    let text = format!("Database '{database}' is already open and can only have one user at a time.");
+    SqlError::new(924, 14, 1, text)
+}
+
+/// 923: the database is for its owners and administrators.
+pub fn restricted_user(database: &str) -> SqlError {
+    let text = format!(
+        "Database '{database}' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin \
+         roles can access it."
+    );
+    SqlError::new(923, 14, 1, text)
+}
+
+/// 952: the state of a database is being changed.
+pub fn in_transition(database: &str) -> SqlError {
+    let text = format!("Database '{database}' is in transition. Try the statement later.");
+    SqlError::new(952, 16, 1, text)
+}
+
 /// 926, 942, 945 and their kin: the database exists and cannot be used.
 pub fn not_usable(database: &str, status: DbStatus) -> SqlError {
     match status {

@@ -141,10 +141,14 @@ fn clean(stop: &Stop, instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlE
     if db.storage_if_open().is_none() || db.check_writable().is_err() || retention::tables(db).is_empty() {
         return Ok(());
     }
+    // The one session that it takes, or the administrators that it is for, are not kept out by a chore.
+    if !db.is_open_to_all() {
+        return Ok(());
+    }
     let work = |session: &mut Session| {
         session.with_core(|core| {
             core.options.lock_timeout = PATIENCE.as_millis() as i32;
-            core.set_db(db.clone());
+            core.use_db(db.clone())?;
             retention::clean(core, db)
         })
     };

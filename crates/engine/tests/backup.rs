@@ -163,6 +163,15 @@ fn points_in_time() {
     );
     run(&instance, &format!("RESTORE LOG P FROM DISK = 'm.trn' WITH STOPAT = '{late}'"));
     assert_eq!(count(&instance, "P"), "20");
+    // Data of later are no beginning for a moment before them, and what is there stays as it is.
+    for early in ["2020-01-01", &stop] {
+        run(&instance, "BACKUP DATABASE Sales TO DISK = 'g.bak' WITH INIT");
+        let restore = format!("RESTORE DATABASE Sales FROM DISK = 'g.bak' WITH REPLACE, STOPAT = '{early}'");
+        let said = fails(&instance, &restore, &[4338, 3013]);
+        assert!(said.contains("The STOPAT clause specifies a point too early to allow this backup set"), "{said}");
+        assert_eq!(count(&instance, "Sales"), "30");
+    }
+    run(&instance, &format!("{full}, STOPAT = '{stop}'"));
 }
 
 #[test]

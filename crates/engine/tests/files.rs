@@ -218,7 +218,7 @@ fn a_read_only_database_is_not_written() {
     let mut b = Bench::new();
     b.check("CREATE TABLE r (a int) INSERT r VALUES (1)", "(1)");
     b.check("BEGIN TRAN UPDATE r SET a = 2", "(1)");
-    let read_only = "ALTER DATABASE t SET READ_ONLY";
+    let read_only = "ALTER DATABASE t SET READ_ONLY WITH NO_WAIT";
     assert!(say(&b.instance, read_only).starts_with("Msg 5070"));
     b.check("COMMIT", "");
     assert_eq!(say(&b.instance, read_only), "");

@@ -109,6 +109,21 @@ fn the_error_log_tells_what_the_client_is_not_told() {
 }
 
 #[test]
+fn the_error_log_of_a_run_that_was_cut_off_is_there() {
+    let disk = SimDisk::new(12);
+    let instance = open(&disk);
+    instance.set_sa_password(SA).unwrap();
+    assert_eq!(attempt(&instance, "sa", "wrong"), (18_456, 1));
+    run(&instance, "RAISERROR ('noted 4711', 10, 1) WITH LOG");
+    // Nobody has closed it.
+    let left = open(&disk.crash(1));
+    let earlier = say(&left, "EXEC sp_readerrorlog 1");
+    for line in ["Login failed for user 'sa'.", "[CLIENT: 10.0.0.7]", "noted 4711"] {
+        assert!(earlier.contains(line), "{line}\n{earlier}");
+    }
+}
+
+#[test]
 fn repeated_failures_are_refused_by_login_and_address() {
     let instance = new();
     instance.set_sa_password(SA).unwrap();

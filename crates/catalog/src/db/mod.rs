@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use compact_str::CompactString;
 use pages::TxnId;
@@ -24,8 +24,11 @@ use crate::store::SysTrees;
 
 mod property;
 mod published;
+mod users;
 
 pub use property::USER_ACCESS;
+pub use users::{Closed, DbUse, Refused, UserAccess};
+use users::Users;
 
 /// database_id of master.
 pub const MASTER: i32 = 1;
@@ -96,8 +99,8 @@ pub struct Db {
     drops: Mutex<Vec<(i32, i32)>>,
     /// The transaction that changed a table's definition last, as far as one has since the start.
     ddl: Mutex<HashMap<i32, TxnId>>,
-    /// Sessions whose current database this is.
-    users: AtomicI64,
+    /// Who uses it, and who may.
+    users: Users,
     /// The filegroup in which room was not found last; 0 for none.
     full: AtomicU16,
     errors: Arc<ErrorLog>,
@@ -137,12 +140,12 @@ impl Db {
             state: RwLock::new(state),
             read_only: AtomicBool::new(settings.read_only),
             collation: AtomicU32::new(collation_of(&settings).id()),
+            users: Users::new(UserAccess::of(settings.user_access)),
             settings: RwLock::new(settings),
             query_store,
             entry: RwLock::new(entry),
             drops: Mutex::default(),
             ddl: Mutex::default(),
-            users: AtomicI64::new(0),
             full: AtomicU16::new(0),
             errors,
         })
@@ -216,6 +219,7 @@ impl Db {
         Collation::from_id(self.collation.load(Ordering::Relaxed)).unwrap_or_default()
     }
 
+    /// Changes its options. Who may come in is what [`Db::claim`] and [`Db::set_user_access`] say.
     pub fn set_settings(&self, settings: DbSettings) {
         self.read_only.store(settings.read_only, Ordering::SeqCst);
         self.collation.store(collation_of(&settings).id(), Ordering::Relaxed);
@@ -237,11 +241,6 @@ impl Db {
         }
     }
 
-    /// Sessions whose current database this is.
-    pub fn users(&self) -> i64 {
-        self.users.load(Ordering::Relaxed)
-    }
-
     /// An allocation in this filegroup has found no room.
     pub fn note_full(&self, filegroup: u16) {
         self.full.store(filegroup, Ordering::Relaxed);
@@ -250,10 +249,6 @@ impl Db {
     /// The filegroup in which an allocation found no room last.
     pub fn full_filegroup(&self) -> Option<u16> {
         Some(self.full.load(Ordering::Relaxed)).filter(|filegroup| *filegroup != 0)
-    }
-
-    pub fn add_user(&self, n: i64) {
-        self.users.fetch_add(n, Ordering::Relaxed);
     }
 
     // ---- state ----
@@ -290,6 +285,7 @@ impl Db {
 
     /// Brings it back into service.
     pub fn bring_up(&self, open: Open, catalog: Catalog, settings: DbSettings) {
+        self.set_user_access(UserAccess::of(settings.user_access));
         self.set_settings(settings);
         self.publish(|current| {
             let version = current.version;

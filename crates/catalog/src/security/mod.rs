@@ -65,6 +65,8 @@ pub const SERVER_ROLES: [(&str, i32, &[Permission]); 9] = [
 pub const SYSADMIN: i32 = 3;
 /// principal_id of `securityadmin`.
 pub const SECURITYADMIN: i32 = 4;
+/// dbcreator.
+pub const DBCREATOR: i32 = 9;
 
 /// A fixed role of a database: name, principal_id, what it is granted and what it is denied on the whole database.
 pub type FixedRole = (&'static str, i32, &'static [Permission], &'static [Permission]);

@@ -275,7 +275,7 @@ impl Run<'_> {
         db.check_usable()?;
         self.core.check_access(&db)?;
         let (old, new) = (self.core.db().name(), db.name());
-        self.core.set_db(db);
+        self.core.use_db(db)?;
         self.sink.changed(&SessionChange::Database { new: &new, old: &old })?;
         let message = SqlError::new(5701, 0, 2, format!("Changed database context to '{new}'."));
         self.sink.message(&self.placed(at, message))?;

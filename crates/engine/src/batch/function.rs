@@ -32,14 +32,17 @@ pub fn run(
     let instance = core.instance().clone();
     let code = BatchCache::of(&instance)?.module(core, db, module)?;
     let scope = core.enter_module_scope(db, module)?;
+    let visit = match core.visit_db(db) {
+        Ok(visit) => visit,
+        Err(closed) => {
+            core.leave_scope(scope);
+            return Err(closed);
+        }
+    };
     // A function changes no option but these.
     let options = (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount);
     core.options.quoted_identifier = module.settings.quoted_identifier;
     core.options.ansi_nulls = module.settings.ansi_nulls;
-    let caller = (core.db().id() != db.id()).then(|| core.db().clone());
-    if caller.is_some() {
-        core.set_db(db.clone());
-    }
     let counts = (core.rowcount, core.error_number, core.scope_identity.take(), core.last_identity);
     let (changes, profile) = (core.changes.take(), core.profile.take());
     core.nest_level += 1;
@@ -52,9 +55,7 @@ pub fn run(
     temps::end_scope(core);
     (core.changes, core.profile) = (changes, profile);
     (core.rowcount, core.error_number, core.scope_identity, core.last_identity) = counts;
-    if let Some(caller) = caller {
-        core.set_db(caller);
-    }
+    core.end_visit(visit);
     (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount) = options;
     match end? {
         End::Finished(_) => {

@@ -75,7 +75,14 @@ fn run_one(
     let instance = core.instance().clone();
     let code = BatchCache::of(&instance)?.module(core, db, trigger)?;
     let scope = core.enter_module_scope(db, trigger)?;
-    let (options, caller) = (core.options.clone(), core.db().clone());
+    let visit = match core.visit_db(db) {
+        Ok(visit) => visit,
+        Err(closed) => {
+            core.leave_scope(scope);
+            return Err(closed);
+        }
+    };
+    let options = core.options.clone();
     let (rows, event) = match cause {
         Cause::Rows(changed) => (Some(changed.clone()), None),
         Cause::Event(data) => (None, Some(data.clone())),
@@ -86,7 +93,6 @@ fn run_one(
     core.options.quoted_identifier = trigger.settings.quoted_identifier;
     core.options.ansi_nulls = trigger.settings.ansi_nulls;
     core.options.xact_abort = true;
-    core.set_db(db.clone());
     core.nest_level += 1;
     core.temps.level = core.nest_level;
     let end = run_batch(core, sink, &code.batch, &mut Vec::new(), catching);
@@ -94,7 +100,7 @@ fn run_one(
     core.nest_level -= 1;
     core.temps.level = core.nest_level;
     temps::end_scope(core);
-    core.set_db(caller);
+    core.end_visit(visit);
     *core.options = options;
     core.scope_identity = identity;
     core.changes = changes;

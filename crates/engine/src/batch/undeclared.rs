@@ -110,10 +110,9 @@ impl Run<'_> {
         let (db, called) = self.find_called(name, &name.to_string())?;
         // Those of system procedures are not declared anywhere: 11502 in the end.
         let Called::Module(module) = called else { return Ok(()) };
-        let caller = self.core.db().clone();
-        self.core.set_db(db.clone());
+        let visit = self.core.visit_db(&db)?;
         let entered = self.enter_module(&db, &module);
-        self.core.set_db(caller);
+        self.core.end_visit(visit);
         entered?;
         let params = params_of(&module, &db.catalog())?;
         for (i, arg) in args.iter().enumerate() {

@@ -16,12 +16,14 @@ use types::SqlError;
 use wal::LogOptions;
 
 use super::Instance;
+use super::boot_text::save_settings;
 use super::data_files::adopt_files;
 use super::file_errors::cannot_create_file;
 use super::file_errors::{disk_error, of_another_instance, restore_target};
 use super::permit::Reach;
-use catalog::db::{Db, DbStatus};
+use catalog::db::{Db, DbStatus, UserAccess};
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
+use catalog::settings::DbSettings;
 
 /// What the engine knows of a database beyond its files: lines `key<TAB>value`.
 pub(crate) fn describe(db: &Db, entry: &DbEntry) -> Vec<u8> {
@@ -309,8 +311,8 @@ impl Instance {
         }
     }
 
-    /// RECOVERY: rolls forward, undoes what is open, and brings the database up.
-    pub(crate) fn end_restore(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+    /// RECOVERY: rolls forward, undoes what is open, and brings the database up; `restricted`: in RESTRICTED_USER.
+    pub(crate) fn end_restore(&self, db: &Arc<Db>, restricted: bool) -> Result<(), SqlError> {
         let entry = db.entry();
         match self.open_files(&entry) {
             Ok((open, catalog, settings)) => {
@@ -318,9 +320,12 @@ impl Instance {
                 self.adopt_restored(db, &files)?;
                 db.change_entry(|entry| entry.restoring = false);
                 self.save_registry()?;
-                db.bring_up(open, catalog, settings);
+                let user_access =
+                    if restricted { UserAccess::Restricted as u8 } else { settings.user_access };
+                let settings = DbSettings { user_access, ..settings };
+                db.bring_up(open, catalog, settings.clone());
                 self.forget_batches();
-                Ok(())
+                if restricted { save_settings(db, &settings) } else { Ok(()) }
             }
             Err(e) => {
                 db.log_failure(&e.text());

@@ -48,6 +48,11 @@ impl Session {
         }
         let _here = Here::enter(&shared);
         shared.begins();
+        // As where a batch begins.
+        if shared.killed.load(Ordering::Acquire) {
+            shared.running.store(false, Ordering::Release);
+            return Err(super::watch::killed());
+        }
         let result = load(&mut self.core, table, columns, options, rows);
         match &result {
             Ok(rows) => self.core.succeeded(*rows),

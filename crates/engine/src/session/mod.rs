@@ -182,13 +182,12 @@ impl Session {
         self.core.shared.names.lock().connection = Some(Arc::new(connection));
     }
 
-    /// USE, without a message. Errors: 911 no such database, 945 and its kin.
+    /// USE, without a message. Errors: 911 no such database, 945 and its kin, 916, 923, 924.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         let db = self.core.host().database(name)?;
         db.check_usable()?;
         self.core.check_access(&db)?;
-        self.core.set_db(db);
-        Ok(())
+        self.core.use_db(db)
     }
 
     /// Who is to hear of waits and of the end of the session; once.

@@ -87,7 +87,7 @@ impl Session {
     /// prepared statements and application locks go, database and SET options, the isolation level too, are those of the login.
     ///
     /// # Errors
-    /// 911, 945 and their kin: the login's database is gone. Then the session is in master.
+    /// 911, 945, 923, 924 and their kin: the login's database is gone, or closed to it. Then the session is in master.
     pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
         let core = &mut self.core;
         core.rollback_all();
@@ -110,12 +110,12 @@ impl Session {
         core.caught.clear();
         let old = core.db().name();
         let found = core.host().database(&self.login_db).and_then(|db| db.check_usable().map(|()| db));
-        let (db, result) = match found {
-            Ok(db) => (db, Ok(())),
-            Err(e) => (core.host().database("master")?, Err(e)),
-        };
-        let new = db.name();
-        core.set_db(db);
+        let result = found.and_then(|db| core.use_db(db));
+        if result.is_err() {
+            let master = core.host().database("master")?;
+            core.use_db(master)?;
+        }
+        let new = core.db().name();
         if new != old {
             sink.changed(&SessionChange::Database { new: &new, old: &old })?;
         }

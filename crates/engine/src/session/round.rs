@@ -34,6 +34,12 @@ pub(super) fn request(
     let _metered = Metered::begin(core.host().memory());
     let _here = Here::enter(shared);
     shared.begins();
+    // Who ends a session that runs nothing has not waited for it: see `Db::evict`.
+    if shared.killed.load(Ordering::Acquire) {
+        shared.running.store(false, Ordering::Release);
+        let _ = sink.error(&killed());
+        return Outcome { ok: false, status: -1 };
+    }
     core.nest_level = 0;
     core.temps.level = 0;
     core.cursors.begin_request();
@@ -113,6 +119,8 @@ fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
     }
     log.save();
     core.private_tables.clear();
+    core.nest_level = 0;
+    core.forget_kept_uses();
     catalog::errors::assertion_failed()
 }
 

@@ -8,13 +8,14 @@ use txn::{DelayedDurability, LossWindow, RecoveryModel};
 use types::{Collation, SqlError};
 
 use super::StmtCtx;
+use super::database_state::{Turn, no_such_database};
 use super::option_rules::switch;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::boot_text::save_settings;
 use crate::scoped;
 use catalog::Db;
-use catalog::db::DbStatus;
+use catalog::db::{DbStatus, UserAccess};
 use catalog::errors::{self, db_error};
 use catalog::registry::ALIGN_TO_DEVICE;
 use catalog::settings::DbSettings;
@@ -32,32 +33,40 @@ impl StmtCtx<'_> {
         let db = match &stmt.name {
             None => self.core.db().clone(),
             Some(name) => instance.find_db(&name.value).ok_or_else(|| {
-                let text = format!(
-                    "User does not have permission to alter database '{name}', the database does not exist, or the \
-                     database is not in a state that allows access checks."
-                );
-                self.alter_failed(SqlError::new(5011, 14, 5, text))
+                self.alter_failed(no_such_database(&name.value))
             })?,
         };
-        let _turn = instance.changing.lock();
-        self.alter(&instance, &db, &stmt.action).map_err(|e| self.alter_failed(e))
+        let mut turn: Turn<'_> = Some(instance.changing.lock());
+        let done = self.alter(&instance, &db, &stmt.action, &mut turn);
+        drop(turn);
+        done.map_err(|e| self.alter_failed(e))
     }
 
     /// The reason goes first, then 5069: as SQL Server reports it.
     fn alter_failed(&mut self, reason: SqlError) -> SqlError {
+        if reason.number == errors::cancelled().number {
+            return reason;
+        }
         self.first_error(reason);
         SqlError::new(5069, 16, 1, "ALTER DATABASE statement failed.")
     }
 
-    fn alter(
+    fn alter<'i>(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &'i Arc<Instance>,
         db: &Arc<Db>,
         action: &AlterDatabaseAction,
+        turn: &mut Turn<'i>,
     ) -> Result<(), SqlError> {
+        let ending = match action {
+            AlterDatabaseAction::Set { termination, .. }
+            | AlterDatabaseAction::ModifyFilegroup { termination, .. } => *termination,
+            _ => None,
+        };
+        self.check_held(instance, db, ending, turn)?;
         match action {
             AlterDatabaseAction::Set { options, termination } => {
-                self.set_options(instance, db, options, *termination)
+                self.set_options(instance, db, options, *termination, turn)
             }
             AlterDatabaseAction::ModifyFile(spec) => self.modify_file(instance, db, spec),
             AlterDatabaseAction::ModifyName(name) => self.rename_database(instance, db, &name.value),
@@ -92,18 +101,27 @@ impl StmtCtx<'_> {
 
     // ---- SET ----
 
-    fn set_options(
+    fn set_options<'i>(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &'i Arc<Instance>,
         db: &Arc<Db>,
         options: &[OptionItem],
         termination: Option<Termination>,
+        turn: &mut Turn<'i>,
     ) -> Result<(), SqlError> {
         for option in options {
             match option.name.as_str() {
                 "QUERY_STORE" => self.set_query_store(instance, db, option)?,
                 "ONLINE" => self.set_online(instance, db)?,
-                "OFFLINE" => self.set_offline(instance, db, termination)?,
+                "OFFLINE" => self.set_offline(instance, db, termination, turn)?,
+                "READ_ONLY" => self.set_read_only(instance, db, termination, turn)?,
+                "SINGLE_USER" => {
+                    self.set_user_access(instance, db, UserAccess::Single, termination, turn)?;
+                }
+                "RESTRICTED_USER" => {
+                    self.set_user_access(instance, db, UserAccess::Restricted, termination, turn)?;
+                }
+                "MULTI_USER" => self.set_user_access(instance, db, UserAccess::Multi, termination, turn)?,
                 "EMERGENCY" => return Err(errors::not_supported("ALTER DATABASE SET EMERGENCY")),
                 "RECOVERY" => {
                     let model = match word(option) {
@@ -148,9 +166,6 @@ impl StmtCtx<'_> {
                 _ => {
                     let mut settings = db.settings();
                     self.set_option(&mut settings, option)?;
-                    if settings.read_only && !db.settings().read_only {
-                        self.set_read_only(instance, db, &settings, termination)?;
-                    }
                     save_settings(db, &settings)?;
                 }
             }
@@ -192,11 +207,7 @@ impl StmtCtx<'_> {
             "AUTO_UPDATE_STATISTICS" => settings.auto_update_stats = on()?,
             // Whether a statement waits follows from how much has changed.
             "AUTO_UPDATE_STATISTICS_ASYNC" => drop(on()?),
-            "READ_ONLY" => settings.read_only = true,
             "READ_WRITE" => settings.read_only = false,
-            "MULTI_USER" => settings.user_access = 0,
-            "SINGLE_USER" => settings.user_access = 1,
-            "RESTRICTED_USER" => settings.user_access = 2,
             "PAGE_VERIFY" => {
                 settings.page_verify = match word(option) {
                     "NONE" => 0,
@@ -274,75 +285,6 @@ impl StmtCtx<'_> {
         db.change_entry(|entry| entry.offline = false);
         instance.reopen(db)?;
         instance.save_registry()
-    }
-
-    fn set_offline(
-        &self,
-        instance: &Arc<Instance>,
-        db: &Arc<Db>,
-        termination: Option<Termination>,
-    ) -> Result<(), SqlError> {
-        if Instance::is_reserved_name(&db.name()) {
-            let text = format!("Option 'OFFLINE' cannot be set in database '{}'.", db.name());
-            return Err(SqlError::new(5058, 16, 1, text));
-        }
-        if termination.is_some() {
-            self.end_sessions_of(instance, db);
-        }
-        if db.users() > 0 {
-            let text = format!("Database '{}' is in use: it cannot be taken offline now.", db.name());
-            return Err(SqlError::new(5070, 16, 2, text));
-        }
-        instance.close_database(db)?;
-        db.take_down(DbStatus::Offline, "it was taken offline");
-        db.change_entry(|entry| entry.offline = true);
-        instance.forget_batches();
-        instance.save_registry()
-    }
-
-    /// WITH ROLLBACK IMMEDIATE: sessions in the database are killed, and waited for a little.
-    fn end_sessions_of(&self, instance: &Arc<Instance>, db: &Arc<Db>) {
-        use std::sync::atomic::Ordering;
-        for (spid, session) in instance.sessions() {
-            let there = session.db.load(Ordering::Relaxed) == i64::from(db.id());
-            if there && spid != self.core.spid() {
-                instance.end_session(&session);
-            }
-        }
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
-        while db.users() > 0 && std::time::Instant::now() < end {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-    }
-
-    /// Nobody may be changing rows when the database becomes read-only.
-    fn set_read_only(
-        &self,
-        instance: &Arc<Instance>,
-        db: &Arc<Db>,
-        settings: &DbSettings,
-        termination: Option<Termination>,
-    ) -> Result<(), SqlError> {
-        if Instance::is_reserved_name(&db.name()) {
-            let text = format!("Option 'READ_ONLY' cannot be set in database '{}'.", db.name());
-            return Err(SqlError::new(5058, 16, 1, text));
-        }
-        if termination.is_some() {
-            self.end_sessions_of(instance, db);
-        }
-        let storage = db.storage()?;
-        let before = db.settings();
-        // First, so that every write that begins from now on is refused.
-        db.set_settings(settings.clone());
-        if !storage.txns().active().is_empty() {
-            db.set_settings(before);
-            let text = format!(
-                "Database state cannot be changed while other users are using the database '{}'",
-                db.name()
-            );
-            return Err(SqlError::new(5070, 16, 2, text));
-        }
-        Ok(())
     }
 
     /// The collation of columns that name none. 448 for one that is not known.

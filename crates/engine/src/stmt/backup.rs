@@ -83,6 +83,7 @@ impl StmtCtx<'_> {
         } else if options.no_truncate && db.check_usable().is_err() {
             self.closed_backup(&instance, &db, &devices, &options)
         } else {
+            let _used = self.core.enter(&db)?;
             let storage = db.storage()?;
             self.with_progress(options.stats, |progress| storage.backup(&devices, &options.spec, progress))
                 .map_err(|e| self.terminate(&Place { command, database: &db.name(), db: Some(&db) }, &e))
@@ -153,9 +154,7 @@ impl StmtCtx<'_> {
         let _turn = instance.changing.lock();
         let name = db.name();
         let place = Place { command: "BACKUP LOG", database: &name, db: Some(db) };
-        if db.users() > 0 {
-            return Err(exclusive(&name));
-        }
+        let _closed = db.close_if_unused().ok_or_else(|| exclusive(&name))?;
         if db.check_usable().is_ok() {
             let state = db.storage()?.backup_state();
             if state.recovery_model == Some(txn::RecoveryModel::Simple) {

@@ -138,12 +138,13 @@ impl StmtCtx<'_> {
         let Some(db) = instance.find_db(name) else {
             return if if_exists { Ok(()) } else { Err(errors::cannot_drop("database", name)) };
         };
-        let busy = db.users() > 0 || db.storage_if_open().is_some_and(|s| !s.txns().active().is_empty());
-        if busy {
+        let in_use = || {
             let text = format!("Cannot drop database \"{name}\" because it is currently in use.");
-            return Err(SqlError::new(3702, 16, 4, text));
-        }
-        instance.drop_database(&db)
+            SqlError::new(3702, 16, 4, text)
+        };
+        let _closed = db.close_if_unused().ok_or_else(in_use)?;
+        let busy = db.storage_if_open().is_some_and(|s| !s.txns().active().is_empty());
+        if busy { Err(in_use()) } else { instance.drop_database(&db) }
     }
 }
 

@@ -41,6 +41,8 @@ pub(super) struct RestoreOptions {
     pub position: u16,
     pub replace: bool,
     pub no_recovery: bool,
+    /// RESTRICTED_USER: who may use it once it is recovered.
+    pub restricted: bool,
     pub stop_us: Option<u64>,
     pub stats: Option<u8>,
     /// Logical name and path.
@@ -52,8 +54,15 @@ pub(super) fn error(number: i32, text: impl Into<String>) -> SqlError {
 }
 
 /// Options that take no value.
-const SWITCHES: [&str; 6] =
-    ["REPLACE", "NORECOVERY", "RECOVERY", "CHECKSUM", "CONTINUE_AFTER_ERROR", "LOADHISTORY"];
+const SWITCHES: [&str; 7] = [
+    "REPLACE",
+    "NORECOVERY",
+    "RECOVERY",
+    "CHECKSUM",
+    "CONTINUE_AFTER_ERROR",
+    "LOADHISTORY",
+    "RESTRICTED_USER",
+];
 
 impl StmtCtx<'_> {
     pub(super) fn restore(&mut self, stmt: &Restore) -> Result<(), SqlError> {
@@ -92,6 +101,7 @@ impl StmtCtx<'_> {
                 "REPLACE" => options.replace = true,
                 "NORECOVERY" => options.no_recovery = true,
                 "RECOVERY" => options.no_recovery = false,
+                "RESTRICTED_USER" => options.restricted = true,
                 "STOPAT" => options.stop_us = Some(self.stop_time(option)?),
                 // Checksums are always verified; the history of backups is not kept beside msdb's.
                 "CHECKSUM" | "CONTINUE_AFTER_ERROR" | "LOADHISTORY" => {}
@@ -145,9 +155,13 @@ impl StmtCtx<'_> {
             return Err(errors::not_supported("RESTORE of system databases"));
         }
         let options = self.restore_options(stmt)?;
+        if options.restricted && options.no_recovery {
+            return Err(errors::not_supported("RESTORE WITH NORECOVERY, RESTRICTED_USER"));
+        }
         let instance = self.core.instance().clone();
         let _turn = instance.changing.lock();
         let db = instance.find_db(&name);
+        let mut _closed = None;
         if let Some(db) = &db {
             if db.id() == self.core.db().id() {
                 let text = format!(
@@ -156,9 +170,7 @@ impl StmtCtx<'_> {
                 );
                 return Err(error(3102, text));
             }
-            if db.users() > 0 {
-                return Err(exclusive(&name));
-            }
+            _closed = Some(db.close_if_unused().ok_or_else(|| exclusive(&name))?);
         }
         if stmt.devices.is_empty() {
             return self.only_recover(&instance, db.as_ref(), &name, &options, command);
@@ -207,7 +219,7 @@ impl StmtCtx<'_> {
         if let Err(e) = restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry())) {
             return Err(self.terminate(&Place { command, database: name, db: None }, &e));
         }
-        instance.end_restore(db)?;
+        instance.end_restore(db, options.restricted)?;
         self.inform(3014, 0, success(command, 0, begin.elapsed()))
     }
 
@@ -423,7 +435,7 @@ impl StmtCtx<'_> {
         // A full backup with a stop time is the beginning of a chain.
         let recover = !options.no_recovery && !early;
         if recover {
-            instance.end_restore(db)?;
+            instance.end_restore(db, options.restricted)?;
         }
         instance.error_log().write(
             "Restore",

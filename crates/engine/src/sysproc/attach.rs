@@ -83,9 +83,13 @@ pub fn detach(call: &mut Call<'_>) -> Result<i32, SqlError> {
             return Err(SqlError::new(3707, 16, 2, text));
         }
     }
-    if db.users() > 0 || db.storage_if_open().is_some_and(|s| !s.txns().active().is_empty()) {
+    let in_use = || {
         let text = format!("Cannot detach the database '{name}' because it is currently in use.");
-        return Err(SqlError::new(3703, 16, 2, text));
+        SqlError::new(3703, 16, 2, text)
+    };
+    let _closed = db.close_if_unused().ok_or_else(in_use)?;
+    if db.storage_if_open().is_some_and(|s| !s.txns().active().is_empty()) {
+        return Err(in_use());
     }
     instance.detach(&db)?;
     Ok(0)

@@ -81,6 +81,7 @@ impl Operator for View {
                     }
                 }
                 let (view, db) = (scan.view, &scan.db);
+                rt.session().check_admitted(db)?;
                 none.insert(if equal.is_empty() {
                     view.start(rt.session(), db, &args, keep)?
                 } else {

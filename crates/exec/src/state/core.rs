@@ -34,6 +34,7 @@ use access::RowBatch;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
+use catalog::db::DbUse;
 use expr::Parsed;
 use expr::functions::math::random_bits;
 use expr::random::Random;
@@ -260,7 +261,9 @@ pub struct SessionCore {
     host: Arc<Host>,
     /// The instance as the layer above knows it.
     instance: Box<dyn Any + Send + Sync>,
-    db: Arc<Db>,
+    db: DbUse,
+    /// The databases that scopes go back to which a USE inside of them has left.
+    pub(super) kept_uses: Vec<DbUse>,
     spid: i32,
     pub shared: Arc<SessionShared>,
     /// SET options.
@@ -370,7 +373,6 @@ impl SessionCore {
         spid: i32,
         shared: Arc<SessionShared>,
     ) -> SessionCore {
-        db.add_user(1);
         shared.db.store(db.id().into(), Ordering::Relaxed);
         let names = shared.names.lock().clone();
         let holdings = Holdings::new(host.memory());
@@ -378,7 +380,8 @@ impl SessionCore {
         SessionCore {
             host,
             instance,
-            db,
+            db: DbUse::of(db, spid),
+            kept_uses: Vec::new(),
             spid,
             shared,
             options: CurrentOptions::default(),
@@ -458,22 +461,12 @@ impl SessionCore {
     /// The current database.
     #[inline]
     pub fn db(&self) -> &Arc<Db> {
-        &self.db
+        self.db.database()
     }
 
-    /// USE.
-    #[inline]
-    pub fn set_db(&mut self, db: Arc<Db>) {
-        if !Arc::ptr_eq(&self.db, &db) {
-            self.change_db(db);
-        }
-    }
-
-    fn change_db(&mut self, db: Arc<Db>) {
-        self.db.add_user(-1);
-        db.add_user(1);
-        self.shared.db.store(db.id().into(), Ordering::Relaxed);
-        self.db = db;
+    /// Makes another database the current one; gives the one before.
+    pub(super) fn replace_db(&mut self, db: DbUse) -> DbUse {
+        std::mem::replace(&mut self.db, db)
     }
 
     /// @@SPID.
@@ -650,6 +643,5 @@ impl Drop for SessionCore {
         self.settle_undo();
         self.app_locks.release_session();
         self.host.session_ended(&self.shared);
-        self.db.add_user(-1);
     }
 }

@@ -23,5 +23,6 @@ pub mod room;
 pub mod scans;
 mod snapshots;
 pub mod transactions;
+pub mod uses;
 
 pub use self::core::SessionCore;

@@ -131,9 +131,15 @@ impl SessionCore {
         Ok(())
     }
 
-    /// 916 unless the caller may use a database.
+    /// Whether the caller may use a database.
+    ///
+    /// # Errors
+    /// 916; 923 and 924 while it is not open to all.
     pub fn check_access(&mut self, db: &Arc<Db>) -> Result<(), SqlError> {
-        if self.may_all() { Ok(()) } else { self.effective(db).map(drop) }
+        if !self.may_all() {
+            self.effective(db)?;
+        }
+        self.check_admitted(db)
     }
 
     /// Whether the caller has a permission; false where it may not even use the database.

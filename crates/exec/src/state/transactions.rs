@@ -39,6 +39,8 @@ pub struct OpenTxn {
     newest: bool,
     /// The snapshot of a transaction in SNAPSHOT isolation.
     pub(super) kept: Option<Arc<SnapshotGuard>>,
+    /// That the session uses the database, where it is not its current one.
+    pub(super) used: Option<DbUse>,
 }
 
 impl OpenTxn {
@@ -144,6 +146,7 @@ impl SessionCore {
         if let Some(at) = self.transactions.open.iter().position(|open| open.db.id() == db.id()) {
             return Ok(at);
         }
+        let used = self.use_in_transaction(db)?;
         let storage = db.storage()?;
         let wait = self.wait_args();
         let txn = storage.begin_waiting(self.spid() as u32, wait).map_err(|e| db_error(db, &e))?;
@@ -160,6 +163,7 @@ impl SessionCore {
             fresh: false,
             newest: false,
             kept: None,
+            used,
         });
         let others = self.transactions.open.len() - 1;
         if others > 0 {
