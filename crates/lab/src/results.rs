@@ -1,10 +1,16 @@
 //! The results of a run of studies: what `results.json`, `results.csv` and the report are made of.
 //! The JSON's field names are a contract with scripts; add fields, never rename them.
 
+mod claim;
+mod disturbances;
+
+pub use claim::{ClaimResult, EveryResult, Verdict};
+pub use disturbances::{LateResult, PositionResult};
+
 use crate::machine::Machine;
 use crate::stats;
 use crate::work::IoCount;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Everything one `lab run` found.
@@ -30,7 +36,11 @@ pub struct Origin {
     pub commit: String,
     /// The command line, without what is secret.
     pub command: String,
-    /// Names the interleaved run of two builds that these results are one side of; empty for all others.
+    /// Seed of the order of runs; null where there is none.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Names the interleaved run of two builds that these results are one side of; empty for all
+    /// others.
     #[serde(default)]
     pub interleaved: String,
 }
@@ -63,7 +73,8 @@ pub struct StudyResult {
     pub setup: Vec<String>,
     /// The figures.
     pub cells: Vec<Cell>,
-    /// Wait statistics, summed over the steps and runs of each level; step by step they are in `steps`.
+    /// Wait statistics, summed over the steps and runs of each level; step by step they are in
+    /// `steps`.
     pub waits: Vec<Wait>,
     /// File I/O, summed over the steps and runs of each level; step by step it is in `steps`.
     pub io: Vec<Io>,
@@ -73,12 +84,16 @@ pub struct StudyResult {
     /// How many rounds there were to be, and how sure intervals are.
     #[serde(default)]
     pub rounds: Option<RoundsResult>,
-    /// Share of the processors' time that a hypervisor gave to others during the runs, 0 to 1; null where the system does not say.
+    /// Share of the processors' time that a hypervisor gave to others during the runs, 0 to 1; null
+    /// where the system does not say.
     #[serde(default)]
     pub steal: Option<f64>,
     /// Of a modelled device: how late the machine below it was; null on the real disk.
     #[serde(default)]
     pub late: Option<LateResult>,
+    /// What the place of a run in its round costs; null where no two rounds had opposite orders.
+    #[serde(default)]
+    pub position: Option<PositionResult>,
     /// The author's shares of waits, for the levels that he gave them for.
     #[serde(default)]
     pub published_waits: Vec<WaitShare>,
@@ -93,88 +108,28 @@ pub struct StudyResult {
 /// How many rounds a study had.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundsResult {
-    /// Rounds after which it was looked at whether the bounds are decided; the last is the most that there could be. One
-    /// number for a run whose rounds were fixed.
+    /// Rounds after which it was looked at whether the bounds are decided; the last is the most
+    /// that there could be. One number for a run whose rounds were fixed.
     pub looks: Vec<usize>,
     /// Rounds that were finished.
     pub done: usize,
-    /// Confidence of each interval. Above 0.95 where there is more than one look: then all intervals that any of the looks
-    /// could have shown hold together with 0.95.
+    /// Confidence of each interval. Above 0.95 where there is more than one look: then the
+    /// intervals that the looks at one bound could have shown hold together with 0.95.
     pub confidence: f64,
+    /// After how many rounds the databases were made anew. Rounds on the same database are not
+    /// independent: each such group of rounds counts once in an interval.
+    #[serde(default = "each_round")]
+    pub fresh_every: usize,
 }
 
-/// What an interval says of a bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// All of the 95 % interval keeps the bound.
-    Holds,
-    /// None of it does.
-    Fails,
-    /// Some of it does, or there are too few rounds for an interval.
-    Undecided,
+/// What results of before had not said, and what is so where nothing is kept.
+fn each_round() -> usize {
+    1
 }
 
-impl Verdict {
-    /// As reports say it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::Fails => "fails",
-            Verdict::Undecided => "undecided",
-        }
-    }
-}
-
-/// A bound and the figure for it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ClaimResult {
-    /// What is compared with what.
-    pub group: String,
-    /// Which measure.
-    pub what: String,
-    /// The figure; null when it was not measured.
-    pub value: Option<f64>,
-    /// 95 % interval of the figure; null for fewer than six rounds, and when nothing was measured.
-    #[serde(default)]
-    pub interval: Option<(f64, f64)>,
-    /// Smallest value that holds the bound.
-    pub at_least: Option<f64>,
-    /// Largest value that holds the bound.
-    pub at_most: Option<f64>,
-    /// The same comparison of the published figures.
-    pub published: Option<f64>,
-    /// true and false as `verdict` says it holds or fails; null when it is undecided, was not measured or has no bound.
-    pub holds: Option<bool>,
-    /// What the interval says of the bound; null when nothing was measured and for a comparison without a bound.
-    #[serde(default)]
-    pub verdict: Option<Verdict>,
-}
-
-impl ClaimResult {
-    /// Whether a figure keeps the bound.
-    fn keeps(&self, value: f64) -> bool {
-        self.at_least.is_none_or(|b| value >= b) && self.at_most.is_none_or(|b| value <= b)
-    }
-
-    /// Judges the bound by the whole interval, never by the figure alone.
-    pub fn judge(&mut self) {
-        let bounded = self.at_least.is_some() || self.at_most.is_some();
-        self.verdict = (bounded && self.value.is_some()).then(|| match self.interval {
-            None => Verdict::Undecided,
-            Some((low, high)) if self.keeps(low) && self.keeps(high) => Verdict::Holds,
-            Some((low, high)) => {
-                let above = self.at_most.is_some_and(|b| low > b);
-                let below = self.at_least.is_some_and(|b| high < b);
-                if above || below { Verdict::Fails } else { Verdict::Undecided }
-            }
-        });
-        self.holds = match self.verdict {
-            Some(Verdict::Holds) => Some(true),
-            Some(Verdict::Fails) => Some(false),
-            Some(Verdict::Undecided) | None => None,
-        };
-    }
+/// Numbers that are no numbers are null in JSON.
+fn number_or_null<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 /// One measure at one level of the factor.
@@ -193,16 +148,25 @@ pub struct Cell {
     /// The round of each run.
     #[serde(default)]
     pub rounds: Vec<usize>,
-    /// How often the step was repeated within each run, of which the run's figure is the mean; empty where it never was.
+    /// Of how many repeats of the step within each run the run's figure is the mean; empty where it
+    /// was never repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<usize>,
-    /// Arithmetic mean of the runs: what some authors print.
-    #[serde(default)]
+    /// The first, cold repeat of each run where it is left out of the figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<f64>,
+    /// Figures of runs that measured this machine and not the modelled device: they are in no
+    /// median, interval or ratio. A fact that is asked of every run is asked of them too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub late: Vec<f64>,
+    /// Arithmetic mean of the runs: what some authors print. Null without any.
+    #[serde(default, deserialize_with = "number_or_null")]
     pub mean: f64,
     /// Place of each run in the order of all runs of the study; empty where that is not known.
     #[serde(default)]
     pub order: Vec<usize>,
-    /// Median of the runs.
+    /// Median of the runs; null without any.
+    #[serde(deserialize_with = "number_or_null")]
     pub median: f64,
     /// 95 % interval of the median; null for fewer than six runs.
     pub ci95: Option<[f64; 2]>,
@@ -212,7 +176,8 @@ pub struct Cell {
     /// Factor and level of the baseline; null where there is none.
     #[serde(default)]
     pub baseline: Option<(String, String)>,
-    /// Ratio to the baseline level's runs of the same rounds (Hodges-Lehmann estimate); 1 for the baseline itself.
+    /// Ratio to the baseline level's runs of the same rounds (Hodges-Lehmann estimate); 1 for the
+    /// baseline itself.
     pub ratio_to_baseline: Option<f64>,
     /// 95 % interval of that ratio; null for fewer than six rounds and for the baseline itself.
     #[serde(default)]
@@ -231,11 +196,45 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The runs with those of the other cell in the same rounds; rounds that only one of them has are left out.
+    /// The runs with those of the other cell in the same rounds; rounds that only one of them has
+    /// are left out.
     pub fn paired(&self, other: &Cell) -> Vec<(f64, f64)> {
         let there = |round| other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v);
         self.rounds.iter().zip(&self.runs).filter_map(|(round, here)| Some((*here, there(round)?))).collect()
     }
+
+    /// The same with one pair for each group of so many rounds, which had the same databases:
+    /// geometric means of the rounds.
+    pub fn paired_by(&self, other: &Cell, fresh_every: usize) -> Vec<(f64, f64)> {
+        if fresh_every <= 1 {
+            return self.paired(other);
+        }
+        let there = |round| other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v);
+        let here = self.rounds.iter().zip(&self.runs);
+        let both = here.filter_map(|(round, a)| Some((*round, (*a, there(round)?)))).collect::<Vec<_>>();
+        let side = |of: fn(&(f64, f64)) -> f64| {
+            grouped(both.iter().map(|(round, pair)| (*round, of(pair))), fresh_every)
+        };
+        side(|pair| pair.0).into_iter().zip(side(|pair| pair.1)).collect()
+    }
+
+    /// The runs, one for each group of so many rounds.
+    pub fn grouped(&self, fresh_every: usize) -> Vec<f64> {
+        if fresh_every <= 1 {
+            return self.runs.clone();
+        }
+        grouped(self.rounds.iter().copied().zip(self.runs.iter().copied()), fresh_every)
+    }
+}
+
+/// The geometric mean of each group of so many rounds that has any, in the order of the rounds.
+fn grouped(values: impl Iterator<Item = (usize, f64)>, fresh_every: usize) -> Vec<f64> {
+    let mut sums: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
+    for (round, value) in values {
+        let (sum, count) = sums.entry(round / fresh_every).or_default();
+        (*sum, *count) = (*sum + value.ln(), *count + 1);
+    }
+    sums.into_values().map(|(sum, count)| (sum / count as f64).exp()).collect()
 }
 
 /// What was counted around one measured step at one level, summed over its runs.
@@ -279,48 +278,6 @@ pub struct WaitShare {
     pub wait_type: String,
     /// Share, 0 to 1.
     pub share: f64,
-}
-
-/// How late the machine was below a modelled device, over the measured steps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LateResult {
-    /// Requests that were waited for.
-    pub requests: i64,
-    /// Those that ended later than the model's time by more than the tolerance.
-    pub late: i64,
-    /// The delay of all requests together as part of their time in the model.
-    pub delay: f64,
-    /// The tolerance, in words.
-    pub tolerance: String,
-    /// Runs of which more than 1 % of the requests were late: arm, round from 1, share.
-    pub marked: Vec<(String, usize, f64)>,
-    /// All runs.
-    pub runs: usize,
-}
-
-impl LateResult {
-    /// Share of late requests, 0 to 1.
-    pub fn share(&self) -> f64 {
-        self.late as f64 / self.requests.max(1) as f64
-    }
-
-    /// In words, for a report.
-    pub fn text(&self) -> String {
-        let marked = match self.marked.len() {
-            0 => format!("none of the {} runs had more than 1 %", self.runs),
-            n => format!(
-                "MARKED: {n} of {} runs had more than 1 % and measured this machine, not the device",
-                self.runs
-            ),
-        };
-        format!(
-            "Late requests: {:.2} % of {} ({}), {marked}. All delays together are {:.2} % of the model's time.",
-            self.share() * 100.0,
-            self.requests,
-            self.tolerance,
-            self.delay * 100.0
-        )
-    }
 }
 
 /// One wait type of a step.
@@ -423,6 +380,8 @@ impl StudyResult {
             runs: vec![value],
             rounds: vec![round],
             repeats: vec![],
+            first: vec![],
+            late: vec![],
             mean: value,
             order: vec![],
             median: value,
@@ -438,27 +397,48 @@ impl StudyResult {
         });
     }
 
+    /// Notes the figure of a run that measured this machine instead of the device, making its cell
+    /// on the first.
+    pub fn record_late(&mut self, factor: &str, level: &str, measure: &str, unit: &str, value: f64) {
+        if self.cell_of(factor, level, measure).is_none() {
+            self.record_in(0, factor, level, measure, unit, value);
+            if let Some(cell) = self.cell_mut(factor, level, measure) {
+                (cell.runs, cell.rounds) = (vec![], vec![]);
+            }
+        }
+        if let Some(cell) = self.cell_mut(factor, level, measure) {
+            cell.late.push(value);
+        }
+    }
+
     /// Confidence of this study's intervals.
     pub fn confidence(&self) -> f64 {
         self.rounds.as_ref().map_or(stats::CONFIDENCE, |r| r.confidence)
     }
 
-    /// Fills medians, intervals and ratios from the runs. `base` names the factor and level that a factor's cells refer to.
+    /// After how many rounds its databases were made anew.
+    pub fn fresh_every(&self) -> usize {
+        self.rounds.as_ref().map_or(1, |r| r.fresh_every.max(1))
+    }
+
+    /// Fills medians, intervals and ratios from the runs. `base` names the factor and level that a
+    /// factor's cells refer to.
     pub fn finish<'a>(&mut self, base: &dyn Fn(&str) -> Option<(&'a str, &'a str)>) {
-        let confidence = self.confidence();
+        let (confidence, every) = (self.confidence(), self.fresh_every());
         let all = self.cells.clone();
         for cell in &mut self.cells {
-            cell.mean = cell.runs.iter().sum::<f64>() / cell.runs.len().max(1) as f64;
+            // Without runs there is no mean, as there is no median.
+            cell.mean = cell.runs.iter().sum::<f64>() / cell.runs.len() as f64;
             cell.median = stats::median(&cell.runs).unwrap_or(f64::NAN);
             let ends = |(low, high)| [low, high];
-            cell.ci95 = stats::median_interval_at(&cell.runs, confidence).map(ends);
+            cell.ci95 = stats::median_interval_at(&cell.grouped(every), confidence).map(ends);
             cell.range = stats::range(&cell.runs).map(ends);
             let Some((factor, level)) = base(&cell.factor) else { continue };
             let below =
                 all.iter().find(|c| c.factor == factor && c.level == level && c.measure == cell.measure);
             let Some(below) = below else { continue };
             cell.baseline = Some((factor.to_owned(), level.to_owned()));
-            let pairs = cell.paired(below);
+            let pairs = cell.paired_by(below, every);
             cell.ratio_to_baseline = stats::paired_ratio(&pairs);
             if (cell.factor.as_str(), cell.level.as_str()) != (factor, level) {
                 cell.ratio_ci95 = stats::paired_interval_at(&pairs, confidence).map(ends);

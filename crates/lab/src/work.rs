@@ -171,7 +171,7 @@ impl Work {
 }
 
 /// One measured value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// What; empty = the measure of the step.
     pub measure: String,

@@ -1,5 +1,6 @@
-//! Two builds in one interleaved run: in each round both run the studies once, which of them first is thrown by a coin. Each
-//! build's results are in a folder of their own, up to date after each round.
+//! Two builds in one interleaved run: in each round both run the studies once, which of them first
+//! is thrown by a coin. Each build's results are in a folder of their own, up to date after each
+//! round. Both repeat short steps as often: as the calibration round of the first run found.
 
 use crate::LabError;
 use crate::machine::utc_now;
@@ -26,6 +27,9 @@ pub struct Interleave {
 
 const SIDES: [&str; 2] = ["a", "b"];
 const REQUEST: &str = "compare.json";
+/// The journal whose numbers of repeats both builds take.
+const CALIBRATION: &str = "calibration";
+const JOURNAL: &str = "runs.jsonl";
 
 /// The folders of the results of A and of B.
 pub fn folders(out: &Path) -> [PathBuf; 2] {
@@ -33,8 +37,8 @@ pub fn folders(out: &Path) -> [PathBuf; 2] {
 }
 
 impl Interleave {
-    /// Runs the rounds that `out` does not have yet; `command` is how it was asked for, progress goes to `say`.
-    /// Errors: a build fails, or `resume` finds another run there.
+    /// Runs the rounds that `out` does not have yet; `command` is how it was asked for, progress
+    /// goes to `say`. Errors: a build fails, or `resume` finds another run there.
     pub fn run(
         &self,
         out: &Path,
@@ -64,7 +68,7 @@ impl Interleave {
     }
 
     fn begin(&self, out: &Path, command: &str) -> Result<[Results; 2], LabError> {
-        for folder in folders(out) {
+        for folder in folders(out).into_iter().chain([out.join(CALIBRATION)]) {
             if folder.exists() {
                 std::fs::remove_dir_all(&folder)?;
             }
@@ -75,17 +79,15 @@ impl Interleave {
             interleaved: format!("{begun}, seed {}", self.seed),
             begun,
             command: command.into(),
+            seed: Some(self.seed),
             ..Origin::default()
         };
         Ok(SIDES.map(|_| Results { origin: origin.clone(), ..Results::default() }))
     }
 
     fn resume(&self, out: &Path) -> Result<[Results; 2], LabError> {
-        let path = out.join(REQUEST);
-        let text = std::fs::read_to_string(&path).map_err(|e| {
-            LabError::Request(format!("there is no comparison to resume in {}: {e}", out.display()))
-        })?;
-        if serde_json::from_str::<Interleave>(&text)? != *self {
+        if request_of(out)? != *self {
+            let path = out.join(REQUEST);
             return Err(LabError::Request(format!("{} was begun with other options", path.display())));
         }
         let [a, b] = folders(out);
@@ -105,6 +107,10 @@ impl Interleave {
             command.args(&self.only_second);
         }
         let seed = self.seed.wrapping_add(round as u64);
+        let calibration = out.join(CALIBRATION);
+        if calibration.exists() && self.takes_repeats(side) {
+            command.arg("--repeats-from").arg(&calibration);
+        }
         command.args(["--runs", "1", "--seed", &seed.to_string(), "--out"]).arg(&folder);
         let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
         if !output.status.success() {
@@ -116,9 +122,33 @@ impl Interleave {
             )));
         }
         let results = report::read(&folder)?;
+        if !calibration.exists() && self.takes_repeats(side) {
+            std::fs::create_dir_all(&calibration)?;
+            std::fs::copy(folder.join(JOURNAL), calibration.join(JOURNAL))?;
+        }
         std::fs::remove_dir_all(&folder)?;
         Ok(results)
     }
+
+    /// Whether a build knows `--repeats-from`: one of before it had a calibration round does not.
+    fn takes_repeats(&self, side: usize) -> bool {
+        let mut command = Command::new(&self.binaries[side]);
+        command.args(["lab", "run", "--help"]).stdin(Stdio::null()).stderr(Stdio::null());
+        command.output().is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("--repeats-from"))
+    }
+}
+
+/// What an interrupted comparison was asked for.
+fn request_of(out: &Path) -> Result<Interleave, LabError> {
+    let text = std::fs::read_to_string(out.join(REQUEST)).map_err(|e| {
+        LabError::Request(format!("there is no comparison to resume in {}: {e}", out.display()))
+    })?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// The seed of an interrupted comparison.
+pub fn seed_of(out: &Path) -> Result<u64, LabError> {
+    Ok(request_of(out)?.seed)
 }
 
 /// Rounds that results have.

@@ -1,10 +1,11 @@
-//! From a journal to results: cells with medians, intervals and ratios, the published figures beside them, bounds, waits,
-//! I/O, and what the figures mean, made from them.
+//! From a journal to results: cells with medians, intervals and ratios, the published figures
+//! beside them, bounds, waits, I/O, and what the figures mean, made from them.
 
 use super::claims::{bound_text, claim_result};
 use super::journal::{Journal, RunRecord};
-use super::late::late;
+use super::late::{is_marked, late};
 use super::normalised;
+use super::position::position;
 use super::rounds::Rounds;
 use super::study::{Printed, PublishedWait, Study};
 use crate::results::{
@@ -30,6 +31,8 @@ pub struct About {
     pub seed: u64,
     /// How many rounds there were to be.
     pub rounds: Rounds,
+    /// After how many rounds databases that are kept are made anew.
+    pub fresh_every: usize,
     /// Percent by which a test made the measured steps slower.
     pub slow_down: f64,
 }
@@ -56,42 +59,18 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
             looks: about.rounds.looks().to_vec(),
             done,
             confidence: about.rounds.confidence(),
+            fresh_every: fresh_every(study, about),
         }),
         steal: steal(&records),
         late: late(&records),
+        position: position(&records),
         published_waits: published_waits(study, &about.device),
         ..StudyResult::default()
     };
     for record in &records {
-        for measured in &record.measured {
-            let f = &measured.figure;
-            result.record_in(record.round, &record.factor, &measured.level, &f.measure, &f.unit, f.value);
-            if let Some(cell) = result.cell_mut(&record.factor, &measured.level, &f.measure) {
-                cell.order.push(record.order);
-                if !measured.repeats.is_empty() {
-                    cell.repeats.push(measured.repeats.len());
-                }
-            }
-        }
-        for (measure, why) in &record.missing {
-            let text = format!("{} {}, {measure}: {why}", record.factor, record.level);
-            if !result.missing.contains(&text) {
-                result.missing.push(text);
-            }
-        }
-        for line in &record.settings {
-            if !result.setup.contains(line) && line != crate::target::kept::SAID {
-                result.setup.push(line.clone());
-            }
-        }
+        add_run(&mut result, record);
     }
-    result.setup.push(format!("order of runs shuffled in each round, seed {}", about.seed));
-    if about.slow_down > 0.0 {
-        result.setup.push(format!(
-            "every measured step was made slower by {} % on purpose (--slow-down)",
-            about.slow_down
-        ));
-    }
+    result.setup.extend(conduct(study, about));
     counters(&mut result, &records);
     result.steps = steps(&records);
     if let Some(table) = &study.normalised {
@@ -112,6 +91,62 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
         Ok(_) => meaning(&result),
     };
     result
+}
+
+/// How the runs were made, in words.
+fn conduct(study: &Study, about: &About) -> Vec<String> {
+    let mut said = vec![format!("order of runs balanced over the rounds, seed {}", about.seed)];
+    if study.arms.iter().any(|a| a.config.keep) {
+        said.push(match about.fresh_every {
+            0 | 1 => "databases made anew for each run".into(),
+            n => format!("databases made anew every {n} rounds, which count once in an interval"),
+        });
+    }
+    if about.slow_down > 0.0 {
+        said.push(format!(
+            "every measured step was made slower by {} % on purpose (--slow-down)",
+            about.slow_down
+        ));
+    }
+    said
+}
+
+/// After how many rounds the databases of a study are made anew: those that are not kept are each
+/// time.
+fn fresh_every(study: &Study, about: &About) -> usize {
+    if study.arms.iter().any(|a| a.config.keep) { about.fresh_every.max(1) } else { 1 }
+}
+
+/// A run's figures, what it could not measure, and what the target said. A run that measured this
+/// machine instead of the device is noted beside the others.
+fn add_run(result: &mut StudyResult, record: &RunRecord) {
+    let marked = is_marked(record);
+    for measured in &record.measured {
+        let (f, level) = (&measured.figure, &measured.level);
+        if marked {
+            result.record_late(&record.factor, level, &f.measure, &f.unit, f.value);
+            continue;
+        }
+        result.record_in(record.round, &record.factor, level, &f.measure, &f.unit, f.value);
+        if let Some(cell) = result.cell_mut(&record.factor, level, &f.measure) {
+            cell.order.push(record.order);
+            if !measured.repeats.is_empty() {
+                cell.repeats.push(measured.repeats.len());
+            }
+            cell.first.extend(measured.first);
+        }
+    }
+    for (measure, why) in &record.missing {
+        let text = format!("{} {}, {measure}: {why}", record.factor, record.level);
+        if !result.missing.contains(&text) {
+            result.missing.push(text);
+        }
+    }
+    for line in &record.settings {
+        if !result.setup.contains(line) && line != crate::target::kept::SAID {
+            result.setup.push(line.clone());
+        }
+    }
 }
 
 /// A sentence names so many figures of a group one by one.
@@ -182,7 +217,8 @@ fn steal(records: &[&RunRecord]) -> Option<f64> {
     (seconds > 0.0).then(|| known.iter().map(|(share, s)| share * s).sum::<f64>() / seconds)
 }
 
-/// What was counted around each step, summed over its runs; a step's waits in the order of their share.
+/// What was counted around each step, summed over its runs; a step's waits in the order of their
+/// share.
 fn steps(records: &[&RunRecord]) -> Vec<StepResult> {
     let mut sums: Vec<(StepResult, Counters)> = Vec::new();
     for record in records {
@@ -228,7 +264,8 @@ fn steps(records: &[&RunRecord]) -> Vec<StepResult> {
         .collect()
 }
 
-/// Two sentences made from the figures: what was found, with the published ratios, and which bounds hold.
+/// Two sentences made from the figures: what was found, with the published ratios, and which bounds
+/// hold.
 fn meaning(result: &StudyResult) -> String {
     let measured: Vec<&ClaimResult> = result.claims.iter().filter(|c| c.value.is_some()).collect();
     if measured.is_empty() {
@@ -253,11 +290,17 @@ fn meaning(result: &StudyResult) -> String {
     }
 }
 
+/// A bound with what must be known of its verdict.
+fn said(claim: &ClaimResult) -> String {
+    let remark = claim.remark.as_ref().map_or_else(String::new, |r| format!("; {r}"));
+    format!("{} ({}{remark})", claim.what, bound_text(claim))
+}
+
 /// How many bounds hold, which fail and which are undecided; nothing where there are no bounds.
 fn verdicts(claims: &[&ClaimResult]) -> Option<String> {
     let those = |verdict: Verdict| -> Vec<String> {
         let of_it = claims.iter().filter(|c| c.verdict == Some(verdict));
-        of_it.map(|c| format!("{} ({})", c.what, bound_text(c))).collect()
+        of_it.map(|c| said(c)).collect()
     };
     let (holds, fails, undecided) = (those(Verdict::Holds), those(Verdict::Fails), those(Verdict::Undecided));
     let n = holds.len() + fails.len() + undecided.len();
@@ -322,8 +365,10 @@ fn from_cells(result: &StudyResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::journal::StepRecord;
-    use crate::work::{IoCount, WaitCount};
+    use crate::frame::journal::{Measured, StepRecord};
+    use crate::frame::{CellRef, Claim};
+    use crate::work::late::{LATE, REQUESTS};
+    use crate::work::{Figure, IoCount, WaitCount};
     use std::collections::BTreeMap;
 
     fn claim(what: &str, value: f64, interval: Option<(f64, f64)>, at_most: Option<f64>) -> ClaimResult {
@@ -332,11 +377,9 @@ mod tests {
             what: what.into(),
             value: Some(value),
             interval,
-            at_least: None,
             at_most,
             published: Some(3.0),
-            holds: None,
-            verdict: None,
+            ..ClaimResult::default()
         };
         claim.judge();
         claim
@@ -360,6 +403,55 @@ mod tests {
         assert_eq!(meaning(&result), "b against a: m 1.00 (published 3.00). All 1 bounds hold.");
         result.claims = vec![claim("m", 1.0, None, None)];
         assert_eq!(meaning(&result), "b against a: m 1.00 (published 3.00).");
+    }
+
+    /// Eight rounds of two levels; in the first `late` of them the one ran on a late machine, ten
+    /// times as long.
+    fn rounds_with_late_ones(late: usize) -> StudyResult {
+        let mut result = StudyResult::default();
+        for round in 0..8 {
+            for level in ["a", "b"] {
+                let is_late = level == "a" && round < late;
+                let counts = [(REQUESTS, 1_000), (LATE, if is_late { 11 } else { 10 })];
+                let value = if is_late { 10.0 } else { 1.0 };
+                let figure = Figure::named("m", "s", value);
+                let record = RunRecord {
+                    round,
+                    factor: "f".into(),
+                    measured: vec![Measured { level: level.into(), figure, ..Measured::default() }],
+                    counters: Counters {
+                        counts: counts.map(|(name, n)| (name.to_owned(), n)).into(),
+                        ..Counters::default()
+                    },
+                    ..RunRecord::default()
+                };
+                add_run(&mut result, &record);
+            }
+        }
+        result.finish(&|_| Some(("f", "b")));
+        result
+    }
+
+    #[test]
+    fn runs_that_measured_this_machine_are_in_no_figure_and_too_few_others_decide_nothing() {
+        let bound = Claim::at_most("g", "m", CellRef::new("f", "a", "m"), CellRef::new("f", "b", "m"), 1.03);
+        let result = rounds_with_late_ones(2);
+        let cell = result.cell("a", "m").unwrap();
+        assert_eq!((cell.runs.len(), cell.late.as_slice()), (6, &[10.0; 2][..]));
+        assert_eq!((cell.median, cell.ratio_to_baseline), (1.0, Some(1.0)));
+        let judged = claim_result(&result, &bound);
+        assert_eq!(judged.verdict, Some(Verdict::Holds));
+        assert_eq!(judged.remark.as_deref(), Some("2 runs that measured this machine are left out"));
+        let judged = claim_result(&rounds_with_late_ones(3), &bound);
+        assert_eq!(judged.verdict, Some(Verdict::Undecided));
+        let why = "5 rounds have no interval, 6 are needed; 3 runs that measured this machine are left out";
+        assert_eq!(judged.remark.as_deref(), Some(why));
+        // None is left: no figure, and results that can be read again.
+        let none = rounds_with_late_ones(8);
+        assert_eq!(claim_result(&none, &bound).verdict, None);
+        let back: StudyResult = serde_json::from_str(&serde_json::to_string(&none).unwrap()).unwrap();
+        let cell = back.cell("a", "m").unwrap();
+        assert!(cell.median.is_nan() && cell.mean.is_nan() && cell.runs.is_empty() && cell.late.len() == 8);
     }
 
     #[test]

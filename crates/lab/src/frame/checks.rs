@@ -34,7 +34,7 @@ mod tests {
         let measured = ["insert", "update", "delete"].map(|measure| Measured {
             level: level.into(),
             figure: Figure::named(&format!("{measure}, VLF changes"), "changes", changes),
-            repeats: vec![],
+            ..Measured::default()
         });
         RunRecord {
             factor: "VLFs".into(),

@@ -1,17 +1,21 @@
-//! The driver: runs the arms of one study on one target and device, interleaved in a seeded order, each run written to
-//! the journal before the next begins. It knows no study and no target.
+//! The driver: runs the arms of one study on one target and device, interleaved in an order that is
+//! balanced over the rounds, each run written to the journal before the next begins. Before the
+//! first round comes a calibration round, of the arms that have steps which are repeated. It knows
+//! no study and no target.
 
 use super::checks;
 use super::claims::larger_is_better;
-use super::journal::{Journal, Measured, RunRecord, StepRecord};
+use super::journal::{Calibration, Journal, Measured, RunRecord, Single, StepRecord};
+use super::order::{balanced, seed_of};
 use super::progress::Progress;
+use super::repeats::{Repeats, Times, is_repeated, level_of};
 use super::rounds::Rounds;
 use super::steps::{self, Done};
 use super::study::{Arm, Step, Study};
 use crate::LabError;
 use crate::machine::ProcessorTimes;
 use crate::target::{Place, Target};
-use crate::work::{Counters, Figure, Work};
+use crate::work::{Figure, Work};
 use std::time::Instant;
 
 /// One study on one target and device.
@@ -32,6 +36,8 @@ pub struct Job<'a> {
     pub decided: Box<dyn Fn(&Journal) -> bool + 'a>,
     /// Seed of the order.
     pub seed: u64,
+    /// After how many rounds databases that are kept are made anew.
+    pub fresh_every: usize,
     /// By how many percent each measured step is made slower: a test's slowdown, else 0.
     pub slow_down: f64,
 }
@@ -53,8 +59,8 @@ impl Job<'_> {
         self.arms.iter().filter(|a| !done(a)).count()
     }
 
-    /// After how many rounds it ends, as far as the journal tells: at the first look whose rounds are all there and decide the
-    /// bounds, else with the last.
+    /// After how many rounds it ends, as far as the journal tells: at the first look whose rounds
+    /// are all there and decide the bounds, else with the last.
     fn end(&self, journal: &Journal) -> usize {
         let (most, looks) = (self.rounds.most(), self.rounds.looks());
         // Rounds beyond a look were begun because that look did not decide.
@@ -63,54 +69,61 @@ impl Job<'_> {
         if next < most && looks.contains(&next) && !begun && (self.decided)(journal) { next } else { most }
     }
 
-    /// The arms of a round in their order: shuffled by the seed, the study, target, device and round.
+    /// The arms of a round in their order.
     fn order(&self, round: usize) -> Vec<usize> {
-        let text = format!("{}/{}/{}/{round}", self.study.name, self.target.name(), self.device);
-        let mixed = text.bytes().fold(self.seed ^ 0xcbf2_9ce4_8422_2325, |h, b| {
-            (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        let mut order: Vec<usize> = (0..self.arms.len()).collect();
-        fastrand::Rng::with_seed(mixed).shuffle(&mut order);
-        order
+        let name = format!("{}/{}/{}", self.study.name, self.target.name(), self.device);
+        balanced(seed_of(self.seed, &name), self.arms.len(), round)
+    }
+
+    /// The arms that the calibration round does not have yet.
+    fn uncalibrated(&self, journal: &Journal) -> Vec<usize> {
+        let (name, target) = (self.study.name, self.target.name());
+        let needed = |arm: &Arm| arm.steps.iter().any(is_repeated);
+        let done = |arm: &Arm| journal.is_calibrated(name, target, &self.device, &arm.config.key);
+        (0..self.arms.len()).filter(|i| needed(self.arms[*i]) && !done(self.arms[*i])).collect()
+    }
+
+    /// Runs of the calibration round that are not in the journal yet; none where nothing is left to
+    /// measure.
+    pub fn left_to_calibrate(&self, journal: &Journal) -> usize {
+        if self.left(journal) == 0 { 0 } else { self.uncalibrated(journal).len() }
+    }
+
+    /// The calibration round: how long one repeat of each step takes that is repeated.
+    fn calibrate(&mut self, journal: &mut Journal, progress: &mut Progress) -> Result<(), LabError> {
+        let kind = self.kind();
+        for index in self.uncalibrated(journal) {
+            let arm = self.arms[index];
+            progress.now(&format!("{kind}: {}, calibration", arm.config.key));
+            let begin = Instant::now();
+            let mut unmeasured = RunRecord::default();
+            let steps = self.run_arm(arm, &mut unmeasured, None, false)?;
+            let seconds = begin.elapsed().as_secs_f64();
+            progress.finished(&kind, seconds);
+            journal.push_calibration(Calibration {
+                study: self.study.name.into(),
+                target: self.target.name().into(),
+                device: self.device.clone(),
+                arm: arm.config.key.clone(),
+                factor: arm.factor.into(),
+                steps,
+                seconds,
+            })?;
+        }
+        Ok(())
     }
 
     /// Runs what is not in the journal.
     pub fn run(&mut self, journal: &mut Journal, progress: &mut Progress) -> Result<(), LabError> {
-        let kind = self.kind();
+        if self.left(journal) > 0 {
+            self.calibrate(journal, progress)?;
+        }
+        let found = journal.calibrations_of(self.study.name, self.target.name(), &self.device);
+        let repeats = Repeats::of(&self.arms, found);
         let mut round = 0;
         while round < self.end(journal) {
             for (order, index) in self.order(round).into_iter().enumerate() {
-                let arm = self.arms[index];
-                let (name, target) = (self.study.name, self.target.name());
-                if journal.has(name, target, &self.device, &arm.config.key, round) {
-                    continue;
-                }
-                progress.now(&format!("{kind}: {}", arm.config.key));
-                let begin = Instant::now();
-                let mut record = RunRecord {
-                    study: name.into(),
-                    target: target.into(),
-                    device: self.device.clone(),
-                    arm: arm.config.key.clone(),
-                    factor: arm.factor.into(),
-                    level: arm.level.clone(),
-                    round,
-                    order: round * self.arms.len() + order,
-                    measured: vec![],
-                    missing: vec![],
-                    counters: Counters::default(),
-                    steps: vec![],
-                    steal: None,
-                    settings: vec![],
-                    seconds: 0.0,
-                };
-                let processors = ProcessorTimes::now();
-                self.run_arm(arm, &mut record)?;
-                record.seconds = begin.elapsed().as_secs_f64();
-                record.steal =
-                    ProcessorTimes::now().zip(processors).and_then(|(now, then)| now.steal_since(&then));
-                progress.finished(&kind, record.seconds);
-                journal.push(record)?;
+                self.run_one(round, order, self.arms[index], &repeats, journal, progress)?;
             }
             self.check(round, journal)?;
             round += 1;
@@ -118,7 +131,44 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Whether a round has measured what the study is about. Cells that were not measured are no matter.
+    /// One arm in one round, unless the journal has it.
+    fn run_one(
+        &mut self,
+        round: usize,
+        order: usize,
+        arm: &Arm,
+        repeats: &Repeats,
+        journal: &mut Journal,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
+        let (kind, name, target) = (self.kind(), self.study.name, self.target.name());
+        if journal.has(name, target, &self.device, &arm.config.key, round) {
+            return Ok(());
+        }
+        progress.now(&format!("{kind}: {}", arm.config.key));
+        let begin = Instant::now();
+        let mut record = RunRecord {
+            study: name.into(),
+            target: target.into(),
+            device: self.device.clone(),
+            arm: arm.config.key.clone(),
+            factor: arm.factor.into(),
+            level: arm.level.clone(),
+            round,
+            order: round * self.arms.len() + order,
+            ..RunRecord::default()
+        };
+        let processors = ProcessorTimes::now();
+        let fresh = round.is_multiple_of(self.fresh_every.max(1));
+        self.run_arm(arm, &mut record, Some(repeats), fresh)?;
+        record.seconds = begin.elapsed().as_secs_f64();
+        record.steal = ProcessorTimes::now().zip(processors).and_then(|(now, then)| now.steal_since(&then));
+        progress.finished(&kind, record.seconds);
+        journal.push(record)
+    }
+
+    /// Whether a round has measured what the study is about. Cells that were not measured are no
+    /// matter.
     fn check(&self, round: usize, journal: &Journal) -> Result<(), LabError> {
         let records: Vec<&RunRecord> = journal
             .of(self.study.name, self.target.name(), &self.device)
@@ -130,22 +180,33 @@ impl Job<'_> {
         }
     }
 
-    /// One run of one arm. What the target does not support is noted and the run goes on.
-    fn run_arm(&mut self, arm: &Arm, record: &mut RunRecord) -> Result<(), LabError> {
-        let place = Place { device: self.place.device.part(arm.on.part()), ..self.place.clone() };
+    /// One run of one arm, with the numbers of repeats that are known, or to find them out: then
+    /// what one repeat takes of each step that is repeated. What the target does not support is
+    /// noted and the run goes on.
+    fn run_arm(
+        &mut self,
+        arm: &Arm,
+        record: &mut RunRecord,
+        repeats: Option<&Repeats>,
+        fresh: bool,
+    ) -> Result<Vec<Single>, LabError> {
+        let mut singles = Vec::new();
+        let place = Place { device: self.place.device.part(arm.on.part()), fresh, ..self.place.clone() };
         match self.target.set_up(&place, &arm.config) {
             Ok(settings) => record.settings = settings,
             Err(LabError::Unsupported(why)) => {
                 record.missing.push(("set-up".into(), why));
-                return self.target.tear_down();
+                return self.target.tear_down().map(|()| singles);
             }
             Err(other) => return Err(other),
         }
         let mut last = Done::default();
         for step in &arm.steps {
-            match self.slowed(step, &last) {
+            let times = repeats.map_or(Times::Calibrating, |repeats| repeats.times(arm, step));
+            match self.slowed(step, times, &last) {
                 Ok(done) if step.measure.is_some() => {
                     record_step(record, arm, step, &done);
+                    singles.extend(single(arm, step, &done));
                     last = done;
                 }
                 Ok(_) => {}
@@ -164,13 +225,13 @@ impl Job<'_> {
         let parts: Vec<&str> =
             arm.steps.iter().filter(|s| s.only_in_total).filter_map(|s| s.measure).collect();
         record.measured.retain(|m| !parts.contains(&m.figure.measure.as_str()));
-        self.target.tear_down()
+        self.target.tear_down().map(|()| singles)
     }
 
     /// The step, made slower where a test asks for it: the time is spent, and counts.
-    fn slowed(&mut self, step: &Step, last: &Done) -> Result<Done, LabError> {
+    fn slowed(&mut self, step: &Step, times: Times, last: &Done) -> Result<Done, LabError> {
         let begin = Instant::now();
-        let mut done = steps::run(self.target, step, last)?;
+        let mut done = steps::run(self.target, step, times, last)?;
         if step.measure.is_some() && self.slow_down > 0.0 {
             let (share, taken) = (self.slow_down / 100.0, begin.elapsed());
             while begin.elapsed() < taken.mul_f64(1.0 + share) {
@@ -198,27 +259,34 @@ impl Job<'_> {
             .collect();
         if values.len() == parts.len() {
             let figure = Figure::named(name, "s", values.iter().sum());
-            record.measured.push(Measured { level: arm.level.clone(), figure, repeats: vec![] });
+            record.measured.push(Measured { level: arm.level.clone(), figure, ..Measured::default() });
         }
     }
+}
+
+/// What one repeat of a step took that is repeated.
+fn single(arm: &Arm, step: &Step, done: &Done) -> Option<Single> {
+    let seconds = done.single().filter(|_| is_repeated(step))?;
+    let measure = step.measure.unwrap_or_default().to_owned();
+    Some(Single { level: level_of(arm, step).to_owned(), measure, seconds })
 }
 
 /// Puts a measured step into the record of its run.
 fn record_step(record: &mut RunRecord, arm: &Arm, step: &Step, done: &Done) {
     let measure = step.measure.unwrap_or_default();
-    let level = step.level.unwrap_or(&arm.level).to_owned();
+    let level = level_of(arm, step).to_owned();
     record.counters.add(&done.counters);
-    let repeats = done.repeats.len() as u64;
+    let times = done.times() as u64;
     record.steps.push(StepRecord {
         level: level.clone(),
         measure: measure.to_owned(),
-        rows: rows(&step.work, arm, &done.figures).map(|rows| rows * repeats),
+        rows: rows(&step.work, arm, &done.figures).map(|rows| rows * times),
         counters: done.counters.clone(),
     });
     record.measured.extend(done.figures.iter().map(|figure| {
-        let own = figure.measure == measure && repeats > 1;
-        let repeats = if own { done.repeats.clone() } else { vec![] };
-        Measured { level: level.clone(), figure: figure.clone(), repeats }
+        let own = figure.measure == measure && times > 1;
+        let (repeats, first) = if own { (done.repeats.clone(), done.warm_up) } else { (vec![], None) };
+        Measured { level: level.clone(), figure: figure.clone(), repeats, first }
     }));
 }
 

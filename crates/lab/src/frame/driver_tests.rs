@@ -1,4 +1,5 @@
-//! The driver on an engine that does nothing: how many rounds it takes, and where it goes on after an interruption.
+//! The driver on an engine that does nothing: how many rounds it takes, and where it goes on after
+//! an interruption.
 
 use super::*;
 use crate::device::{Device, REAL};
@@ -6,7 +7,7 @@ use crate::frame::assemble::{About, assemble};
 use crate::frame::{CellRef, Claim, Request};
 use crate::machine::Machine;
 use crate::results::{Origin, StudyResult, Verdict};
-use crate::work::{Config, Durability, Knob, WaitCount};
+use crate::work::{Config, Counters, Durability, Knob, WaitCount};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ struct Fake {
     runs: usize,
     /// Runs after which it fails.
     lasts: usize,
+    /// Each set-up: which arm, and whether it had to be made anew.
+    set_ups: Vec<(String, bool)>,
 }
 
 impl Target for Fake {
@@ -30,8 +33,9 @@ impl Target for Fake {
     fn knob(&self, _: Knob) -> Result<&'static str, &'static str> {
         Ok("nothing")
     }
-    fn set_up(&mut self, _: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.arm = config.key.clone();
+        self.set_ups.push((config.key.clone(), place.fresh));
         Ok(vec![])
     }
     fn run(&mut self, _: &Work) -> Result<Vec<Figure>, LabError> {
@@ -39,8 +43,10 @@ impl Target for Fake {
             return Err(LabError::Request("killed".into()));
         }
         self.runs += 1;
-        // The same in each process: by the number of the run.
-        let noise = 1.0 + 0.1 * ((self.runs * 7919 % 100) as f64 / 100.0 - 0.5);
+        // The same in each process: by the number of the run. From round to round the one is slower
+        // and the other faster.
+        let even = (self.runs - 1) / 2 % 2 == 0;
+        let noise = if even == (self.arm == "slow") { 1.05 } else { 0.95 };
         let seconds = if self.arm == "slow" { self.slow * noise } else { noise };
         // Short numbers: they are the same after they were read from a journal.
         Ok(Figure::seconds((seconds * 1000.0).round() / 1000.0))
@@ -76,7 +82,36 @@ fn study() -> Study {
     study
 }
 
-/// Runs it in `folder`, up to `lasts` runs of arms; how many rounds the journal has, and the result where it has ended.
+/// The study on that engine.
+fn job<'a>(
+    study: &'a Study,
+    target: &'a mut Fake,
+    folder: &Path,
+    rounds: &Rounds,
+    decided: impl Fn(&Journal) -> bool + 'a,
+) -> Job<'a> {
+    Job {
+        study,
+        arms: study.arms.iter().collect(),
+        target,
+        place: Place {
+            folder: folder.into(),
+            device: Device::named(REAL, &BTreeMap::new()).unwrap(),
+            customers: None,
+            program: None,
+            fresh: false,
+        },
+        device: REAL.into(),
+        rounds: rounds.clone(),
+        decided: Box::new(decided),
+        seed: 1,
+        fresh_every: 1,
+        slow_down: 0.0,
+    }
+}
+
+/// Runs it in `folder`, up to `lasts` runs of arms; how many rounds the journal has, and the result
+/// where it has ended.
 fn run(
     folder: &Path,
     rounds: &Rounds,
@@ -99,29 +134,15 @@ fn run(
         left_out: vec![],
         seed: 1,
         rounds: rounds.clone(),
+        fresh_every: 1,
         slow_down: 0.0,
     };
     let decided = |journal: &Journal| {
         let claims = assemble(&study, &about, journal).claims;
         claims.iter().all(|c| c.verdict != Some(Verdict::Undecided))
     };
-    let mut target = Fake { slow, arm: String::new(), runs: journal.records.len(), lasts };
-    let mut job = Job {
-        study: &study,
-        arms: study.arms.iter().collect(),
-        target: &mut target,
-        place: Place {
-            folder: folder.into(),
-            device: Device::named(REAL, &BTreeMap::new()).unwrap(),
-            customers: None,
-            program: None,
-        },
-        device: REAL.into(),
-        rounds: rounds.clone(),
-        decided: Box::new(decided),
-        seed: 1,
-        slow_down: 0.0,
-    };
+    let mut target = Fake { slow, arm: String::new(), runs: journal.records.len(), lasts, set_ups: vec![] };
+    let mut job = job(&study, &mut target, folder, rounds, decided);
     let ran = job.run(&mut journal, &mut Progress::new(false));
     let left = job.left(&journal);
     assert_eq!(ran.is_ok(), left == 0);
@@ -186,5 +207,88 @@ fn counts_are_those_of_the_step() {
         assert_eq!((step.measure.as_str(), step.runs, step.rows), ("m", 2, Some(20)));
         assert_eq!(step.counts["vlf_changes"], 6, "3 in each run");
         assert_eq!((step.waits[0].count, step.waits[0].share), (6, 1.0));
+    }
+}
+
+/// Steps of one second each that are repeated until 2.5 s are over.
+fn repeated(slow: f64) -> (Study, Fake) {
+    let mut study = study();
+    for arm in &mut study.arms {
+        arm.steps = arm.steps.drain(..).map(|step| step.repeated(2.5, vec![])).collect();
+    }
+    (study, Fake { slow, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![] })
+}
+
+#[test]
+fn all_levels_repeat_as_often_as_the_calibration_round_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (study, mut target) = repeated(1.2);
+    let request = Request::default();
+    let mut journal =
+        Journal::create(folder.path(), &request, Machine::default(), Origin::default()).unwrap();
+    let rounds = Rounds::fixed(3);
+    let mut job = job(&study, &mut target, folder.path(), &rounds, |_| false);
+    assert_eq!((job.left(&journal), job.left_to_calibrate(&journal)), (6, 2));
+    job.run(&mut journal, &mut Progress::new(false)).unwrap();
+    assert_eq!((job.left(&journal), job.left_to_calibrate(&journal)), (0, 0));
+    drop(job);
+    assert_eq!(journal.calibrations.len(), 2);
+    for record in &journal.records {
+        let measured = &record.measured[0];
+        // Three of about a second, and the first, which only warms up.
+        assert_eq!(measured.repeats.len(), 3, "{record:?}");
+        assert!(measured.first.is_some());
+        let mean = measured.repeats.iter().sum::<f64>() / 3.0;
+        assert!((measured.figure.value - mean).abs() < 1e-9, "{record:?}");
+        assert_eq!(record.steps[0].rows, Some(40), "all four have changed rows");
+    }
+    // An interrupted run takes the numbers that it had found.
+    let calls = target.runs;
+    let mut again = Journal::resume(folder.path(), &request).unwrap();
+    again.records.truncate(4);
+    let mut job = self::job(&study, &mut target, folder.path(), &rounds, |_| false);
+    assert_eq!((job.left(&again), job.left_to_calibrate(&again)), (2, 0));
+    job.run(&mut again, &mut Progress::new(false)).unwrap();
+    drop(job);
+    assert_eq!(target.runs - calls, 2 * 4, "nothing but two runs of four repeats");
+}
+
+#[test]
+fn kept_databases_are_made_anew_every_so_many_rounds() {
+    for (fresh_every, expected) in [
+        (1, [true; 6]),
+        (2, [true, false, true, false, true, false]),
+        (4, [true, false, false, false, true, false]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let study = study();
+        let mut target = Fake { slow: 1.0, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![] };
+        let mut journal =
+            Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default())
+                .unwrap();
+        let rounds = Rounds::fixed(6);
+        let mut job = Job { fresh_every, ..job(&study, &mut target, folder.path(), &rounds, |_| false) };
+        job.run(&mut journal, &mut Progress::new(false)).unwrap();
+        drop(job);
+        for arm in ["fast", "slow"] {
+            let made: Vec<bool> = target.set_ups.iter().filter(|s| s.0 == arm).map(|s| s.1).collect();
+            assert_eq!(made, expected, "{arm}, every {fresh_every}");
+        }
+    }
+}
+
+#[test]
+fn two_rounds_have_opposite_orders() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = study();
+    let mut target = Fake { slow: 1.0, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![] };
+    let mut journal =
+        Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default()).unwrap();
+    job(&study, &mut target, folder.path(), &Rounds::fixed(6), |_| false)
+        .run(&mut journal, &mut Progress::new(false))
+        .unwrap();
+    let ran: Vec<&str> = target.set_ups.iter().map(|s| s.0.as_str()).collect();
+    for pair in ran.chunks(4) {
+        assert!(pair[0] != pair[1] && pair[0] == pair[3] && pair[1] == pair[2], "{ran:?}");
     }
 }

@@ -1,5 +1,6 @@
-//! The journal of a run of studies: `runs.jsonl` in the results' folder. Each finished run of an arm is one line, on the
-//! disk before the next run begins, so that an interrupted run of studies goes on where it stopped. A last line that a
+//! The journal of a run of studies: `runs.jsonl` in the results' folder. Each finished run of an
+//! arm is one line, on the disk before the next run begins, so that an interrupted run of studies
+//! goes on where it stopped; so is what each run of the calibration round found. A last line that a
 //! crash cut short is dropped.
 
 use crate::LabError;
@@ -31,22 +32,70 @@ pub struct Request {
     pub devices: Vec<String>,
     /// Seed of the order of runs.
     pub seed: u64,
+    /// After how many rounds databases that are kept are made anew; 0 in journals of before, which
+    /// never did.
+    #[serde(default)]
+    pub fresh_every: usize,
     /// Percent by which a test made the measured steps slower.
     #[serde(default)]
     pub slow_down: f64,
 }
 
 /// A measured cell of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Level of the factor.
     pub level: String,
     /// The value.
     pub figure: Figure,
-    /// Of a step that was repeated within the run the value of each repeat; the figure is their mean.
+    /// Of a step that was repeated within the run the value of each repeat; the figure is their
+    /// mean.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<f64>,
+    /// The value of the first repeat where it only warms up: it is not in the figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<f64>,
 }
+
+/// What one repeat of a step took in the calibration round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Single {
+    /// Level of the factor.
+    pub level: String,
+    /// The step's measure.
+    pub measure: String,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// A run of an arm in the calibration round: it measures nothing, but how often short steps are
+/// repeated follows from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Study.
+    pub study: String,
+    /// Target.
+    pub target: String,
+    /// Device.
+    pub device: String,
+    /// Key of the arm's configuration.
+    pub arm: String,
+    /// Factor of the arm.
+    pub factor: String,
+    /// Its steps that are repeated.
+    pub steps: Vec<Single>,
+    /// Seconds with set-up and tear-down.
+    pub seconds: f64,
+}
+
+/// A line of the journal that is no run.
+#[derive(Serialize, Deserialize)]
+struct CalibrationLine {
+    calibration: Calibration,
+}
+
+/// How such a line begins.
+const CALIBRATION: &str = "{\"calibration\":";
 
 /// What was counted around one measured step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,6 +165,8 @@ pub struct Journal {
     pub origin: Origin,
     /// Every finished run, in the order in which they ended.
     pub records: Vec<RunRecord>,
+    /// What the calibration round found.
+    pub calibrations: Vec<Calibration>,
 }
 
 fn path_in(folder: &Path) -> PathBuf {
@@ -132,23 +183,17 @@ impl Journal {
     ) -> Result<Journal, LabError> {
         let path = path_in(folder);
         let header = Header { request: request.clone(), machine: machine.clone(), origin: origin.clone() };
-        let mut journal = Journal { file: File::create(&path)?, path, machine, origin, records: vec![] };
+        let file = File::create(&path)?;
+        let mut journal = Journal { file, path, machine, origin, records: vec![], calibrations: vec![] };
         journal.line(&serde_json::to_string(&header)?)?;
         Ok(journal)
     }
 
-    /// The journal of an interrupted run. Errors: there is none, or it was asked for something else.
+    /// The journal of an interrupted run. Errors: there is none, or it was asked for something
+    /// else.
     pub fn resume(folder: &Path, request: &Request) -> Result<Journal, LabError> {
         let path = path_in(folder);
-        let text = std::fs::read_to_string(&path).map_err(|e| {
-            LabError::Request(format!("there is nothing to resume in {}: {e}", folder.display()))
-        })?;
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-        let mut lines = whole.lines();
-        let first = lines.next().ok_or_else(|| {
-            LabError::Request(format!("there is nothing to resume in {}: no run had begun", folder.display()))
-        })?;
-        let header: Header = serde_json::from_str(first)?;
+        let Read { header, records, calibrations, length } = read(folder)?;
         if header.request != *request {
             return Err(LabError::Request(format!(
                 "{} was begun with other options: {}",
@@ -156,12 +201,32 @@ impl Journal {
                 difference(&header.request, request)
             )));
         }
-        let records = lines.map(serde_json::from_str).collect::<Result<Vec<RunRecord>, _>>()?;
         let file = File::options().write(true).open(&path)?;
-        file.set_len(whole.len() as u64)?;
+        file.set_len(length)?;
         drop(file);
         let file = File::options().append(true).open(&path)?;
-        Ok(Journal { path, file, machine: header.machine, origin: header.origin, records })
+        Ok(Journal { path, file, machine: header.machine, origin: header.origin, records, calibrations })
+    }
+
+    /// What the run whose journal is in that folder was asked for.
+    pub fn request_of(folder: &Path) -> Result<Request, LabError> {
+        Ok(read(folder)?.header.request)
+    }
+
+    /// Takes over what an earlier run's calibration round found.
+    /// Errors: there is no such run, or it had another scale.
+    pub fn calibrate_from(&mut self, folder: &Path, scale: &str) -> Result<(), LabError> {
+        let Read { header, calibrations, .. } = read(folder)?;
+        if header.request.scale != scale {
+            return Err(LabError::Request(format!(
+                "the run in {} had {} scale: its numbers of repeats are not those of {scale} scale",
+                folder.display(),
+                header.request.scale
+            )));
+        }
+        let new = |c: &Calibration| !self.is_calibrated(&c.study, &c.target, &c.device, &c.arm);
+        let new: Vec<Calibration> = calibrations.into_iter().filter(new).collect();
+        new.into_iter().try_for_each(|calibration| self.push_calibration(calibration))
     }
 
     fn line(&mut self, text: &str) -> Result<(), LabError> {
@@ -175,6 +240,29 @@ impl Journal {
         self.line(&serde_json::to_string(&record)?)?;
         self.records.push(record);
         Ok(())
+    }
+
+    /// Adds a finished run of the calibration round; it is on the disk when this returns.
+    pub fn push_calibration(&mut self, calibration: Calibration) -> Result<(), LabError> {
+        let line = CalibrationLine { calibration };
+        self.line(&serde_json::to_string(&line)?)?;
+        self.calibrations.push(line.calibration);
+        Ok(())
+    }
+
+    /// Whether the calibration round has that arm.
+    pub fn is_calibrated(&self, study: &str, target: &str, device: &str, arm: &str) -> bool {
+        self.calibrations_of(study, target, device).any(|c| c.arm == arm)
+    }
+
+    /// What the calibration round found of one study on one target and device.
+    pub fn calibrations_of<'a>(
+        &'a self,
+        study: &'a str,
+        target: &'a str,
+        device: &'a str,
+    ) -> impl Iterator<Item = &'a Calibration> {
+        self.calibrations.iter().filter(move |c| c.study == study && c.target == target && c.device == device)
     }
 
     /// Whether a run is done.
@@ -200,6 +288,36 @@ impl Journal {
     }
 }
 
+/// What is in a journal, without a line that was cut short.
+struct Read {
+    header: Header,
+    records: Vec<RunRecord>,
+    calibrations: Vec<Calibration>,
+    /// Bytes of whole lines.
+    length: u64,
+}
+
+fn read(folder: &Path) -> Result<Read, LabError> {
+    let path = path_in(folder);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|e| LabError::Request(format!("there is nothing to resume in {}: {e}", folder.display())))?;
+    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    let mut lines = whole.lines();
+    let first = lines.next().ok_or_else(|| {
+        LabError::Request(format!("there is nothing to resume in {}: no run had begun", folder.display()))
+    })?;
+    let header: Header = serde_json::from_str(first)?;
+    let (mut records, mut calibrations) = (vec![], vec![]);
+    for line in lines {
+        if line.starts_with(CALIBRATION) {
+            calibrations.push(serde_json::from_str::<CalibrationLine>(line)?.calibration);
+        } else {
+            records.push(serde_json::from_str(line)?);
+        }
+    }
+    Ok(Read { header, records, calibrations, length: whole.len() as u64 })
+}
+
 fn difference(old: &Request, new: &Request) -> String {
     let mut parts = Vec::new();
     let mut part = |name: &str, a: String, b: String| {
@@ -216,6 +334,7 @@ fn difference(old: &Request, new: &Request) -> String {
     part("targets", old.targets.join(" "), new.targets.join(" "));
     part("devices", old.devices.join(" "), new.devices.join(" "));
     part("seed", old.seed.to_string(), new.seed.to_string());
+    part("fresh-every", old.fresh_every.to_string(), new.fresh_every.to_string());
     part("slow-down", old.slow_down.to_string(), new.slow_down.to_string());
     parts.join("; ")
 }
@@ -234,6 +353,7 @@ mod tests {
             targets: vec!["ringwood".into()],
             devices: vec![],
             seed: 1,
+            fresh_every: 1,
             slow_down: 0.0,
         }
     }
@@ -271,6 +391,39 @@ mod tests {
         assert!(!again.has("vlf-count", "ringwood", "real", "16", 1));
         again.push(record(1)).unwrap();
         assert_eq!(Journal::resume(folder.path(), &request()).unwrap().records.len(), 2);
+    }
+
+    #[test]
+    fn what_the_calibration_round_found_is_kept_and_can_be_taken_over() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let create =
+            |folder: &Path| Journal::create(folder, &request(), Machine::default(), Origin::default());
+        let found = |arm: &str| Calibration {
+            study: "vlf-count".into(),
+            target: "ringwood".into(),
+            device: "real".into(),
+            arm: arm.into(),
+            steps: vec![Single { level: arm.into(), measure: "insert".into(), seconds: 0.04 }],
+            ..Calibration::default()
+        };
+        let mut journal = create(folders[0].path()).unwrap();
+        journal.push_calibration(found("16")).unwrap();
+        journal.push(record(0)).unwrap();
+        journal.push_calibration(found("20000")).unwrap();
+        let again = Journal::resume(folders[0].path(), &request()).unwrap();
+        assert_eq!((&again.records, &again.calibrations), (&journal.records, &journal.calibrations));
+        assert!(again.is_calibrated("vlf-count", "ringwood", "real", "20000"));
+        assert!(!again.is_calibrated("vlf-count", "ringwood", "real", "8"));
+        assert_eq!(Journal::request_of(folders[0].path()).unwrap(), request());
+        let mut other = create(folders[1].path()).unwrap();
+        let own = Calibration { seconds: 9.0, ..found("16") };
+        other.push_calibration(own.clone()).unwrap();
+        other.calibrate_from(folders[0].path(), "tiny").unwrap();
+        assert_eq!(other.calibrations, [own, found("20000")], "what it has itself stays");
+        assert_eq!(Journal::resume(folders[1].path(), &request()).unwrap().calibrations, other.calibrations);
+        let error = other.calibrate_from(folders[0].path(), "paper").unwrap_err().to_string();
+        assert!(error.contains("had tiny scale"), "{error}");
+        assert!(other.calibrate_from(Path::new("/nowhere"), "tiny").is_err());
     }
 
     #[test]

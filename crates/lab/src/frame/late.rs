@@ -1,4 +1,6 @@
-//! How late the machine was below a modelled device: the sums of a study's runs, and which runs are marked.
+//! How late the machine was below a modelled device: the sums of a study's runs, and which runs are
+//! marked. A marked run measured this machine and not the device: it is in no median, interval or
+//! verdict.
 
 use super::journal::RunRecord;
 use crate::results::LateResult;
@@ -6,17 +8,34 @@ use crate::work::late::{LATE, LATE_US, MODELLED_US, REQUESTS};
 
 /// A run with a larger share of late requests is marked.
 const MARKED: f64 = 0.01;
+/// So is a run whose delays come to more than this part of its time in the model, however short
+/// each single one was.
+const MARKED_DELAY: f64 = 0.05;
+
+fn count(record: &RunRecord, name: &str) -> i64 {
+    record.counters.counts.get(name).copied().unwrap_or(0)
+}
+
+/// The share of a run's requests that were late, and its delays as part of the time in the model.
+fn shares(record: &RunRecord) -> (f64, f64) {
+    let part = |name: &str, of: &str| count(record, name) as f64 / count(record, of).max(1) as f64;
+    (part(LATE, REQUESTS), part(LATE_US, MODELLED_US))
+}
+
+/// Whether a run measured this machine and not the device.
+pub(super) fn is_marked(record: &RunRecord) -> bool {
+    let (late, delay) = shares(record);
+    late > MARKED || delay > MARKED_DELAY
+}
 
 /// The late requests of the runs; nothing where none was on a model.
 pub(super) fn late(records: &[&RunRecord]) -> Option<LateResult> {
-    let of = |record: &RunRecord, name: &str| record.counters.counts.get(name).copied().unwrap_or(0);
-    let sum = |name: &str| -> i64 { records.iter().map(|r| of(r, name)).sum() };
+    let sum = |name: &str| -> i64 { records.iter().map(|r| count(r, name)).sum() };
     let requests = sum(REQUESTS);
     if requests == 0 {
         return None;
     }
-    let share = |r: &RunRecord| of(r, LATE) as f64 / of(r, REQUESTS).max(1) as f64;
-    let marked = records.iter().filter(|r| share(r) > MARKED);
+    let marked = records.iter().filter(|r| is_marked(r));
     Some(LateResult {
         requests,
         late: sum(LATE),
@@ -26,7 +45,7 @@ pub(super) fn late(records: &[&RunRecord]) -> Option<LateResult> {
             model::LATE_AFTER.as_micros(),
             model::LATE_SHARE * 100.0
         ),
-        marked: marked.map(|r| (r.arm.clone(), r.round + 1, share(r))).collect(),
+        marked: marked.map(|r| (r.arm.clone(), r.round + 1, shares(r).0)).collect(),
         runs: records.len(),
     })
 }
@@ -64,5 +83,16 @@ mod tests {
         assert!(text.contains("MARKED: 1 of 2 runs"), "{text}");
         assert!(late(&[&good]).unwrap().text().contains("none of the 1 runs"));
         assert_eq!(late(&[&real]), None);
+        assert!(is_marked(&bad) && !is_marked(&good) && !is_marked(&real));
+    }
+
+    /// Many requests that are each a little late, none of them beyond the tolerance.
+    #[test]
+    fn a_run_whose_delays_add_up_is_marked() {
+        let mut run = record("a", 1_000, 0);
+        for (us, marked) in [(50_000, false), (50_001, true)] {
+            run.counters.counts.insert(LATE_US.to_owned(), us);
+            assert_eq!(is_marked(&run), marked, "{us} us of 1,000,000");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! What a run of studies is asked for.
 
+use super::journal::Journal;
+use super::order::drawn_seed;
 use super::rounds::Rounds;
 use super::study::Scale;
 use crate::LabError;
@@ -29,8 +31,14 @@ pub struct Options {
     pub out: PathBuf,
     /// Go on with an interrupted run.
     pub resume: bool,
-    /// Seed of the order of runs.
-    pub seed: u64,
+    /// Seed of the order of runs; drawn from the clock unless given, of a resumed run the one that
+    /// it was begun with.
+    pub seed: Option<u64>,
+    /// After how many rounds databases that are kept are made anew, at least 1.
+    pub fresh_every: usize,
+    /// Folder of an earlier run whose numbers of repeats are taken instead of a calibration
+    /// round's.
+    pub repeats_from: Option<PathBuf>,
     /// Show progress on standard error.
     pub progress: bool,
     /// The ringwood command, for the runs that kill a process.
@@ -51,6 +59,16 @@ impl Options {
             Some(most) => Rounds::until_decided(self.runs, most),
         }
     }
+
+    /// The seed of the run.
+    /// Errors: it is to be that of an interrupted run, and there is none.
+    pub(super) fn drawn(&self) -> Result<u64, LabError> {
+        match self.seed {
+            Some(seed) => Ok(seed),
+            None if self.resume => Ok(Journal::request_of(&self.out)?.seed),
+            None => Ok(drawn_seed()),
+        }
+    }
 }
 
 /// What tests of planning and running ask for.
@@ -67,7 +85,9 @@ pub(super) fn for_tests(out: &std::path::Path) -> Options {
         mounts: BTreeMap::new(),
         out: out.into(),
         resume: false,
-        seed: 1,
+        seed: Some(1),
+        fresh_every: 1,
+        repeats_from: None,
         progress: false,
         program: None,
         slow_down: 0.0,

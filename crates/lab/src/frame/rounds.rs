@@ -1,8 +1,9 @@
-//! How many rounds a run of studies has. They are fixed before the run: one number, or a plan of looks with a largest number,
-//! whose intervals are surer so that looking more than once does not make them wrong more often.
+//! How many rounds a run of studies has. They are fixed before the run: one number, or a plan of
+//! looks with a largest number, whose intervals are surer so that looking more than once does not
+//! make them wrong more often.
 
 use crate::LabError;
-use crate::stats::CONFIDENCE;
+use crate::stats::{CONFIDENCE, fewest};
 
 /// The rounds of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,11 +18,13 @@ impl Rounds {
         Rounds { looks: vec![rounds.max(1)] }
     }
 
-    /// At least `first`; then twice as many as at the last look, and at most `most`, as long as a bound is undecided.
+    /// At least `first`; then twice as many as at the last look, and at most `most`, as long as a
+    /// bound is undecided.
     ///
-    /// The 5 % by which an interval may be wrong are divided evenly over the looks (a group-sequential plan with Bonferroni's
-    /// bound), so all intervals that could be shown are right together in 95 % of runs, whenever it stops.
-    /// Errors: there is no more than one look, or the first has too few rounds for an interval that is so sure.
+    /// The 5 % by which an interval may be wrong are divided evenly over the looks (a
+    /// group-sequential plan with Bonferroni's bound), so all intervals that could be shown are
+    /// right together in 95 % of runs, whenever it stops. Errors: there is no more than one look,
+    /// or the first has too few rounds for an interval that is so sure.
     pub fn until_decided(first: usize, most: usize) -> Result<Rounds, LabError> {
         if most <= first {
             return Err(LabError::Request(format!(
@@ -32,9 +35,8 @@ impl Rounds {
             std::iter::successors(Some(first.max(1)), |n| Some(n * 2)).take_while(|n| *n < most).collect();
         looks.push(most);
         let rounds = Rounds { looks };
-        // The least that the sign of every round can be wrong by.
-        let needed = (1..64).find(|n| 2.0 * 0.5f64.powi(*n) <= 1.0 - rounds.confidence()).unwrap_or(64);
-        if first < needed as usize {
+        let needed = fewest(rounds.confidence());
+        if first < needed {
             return Err(LabError::Request(format!(
                 "--until-decided {most} with --runs {first} looks {} times, for which the first look needs at least --runs {needed}",
                 rounds.looks.len()

@@ -1,5 +1,5 @@
-//! A run of studies: every study that was planned runs, one after the other. Results are written after each, so that an interrupted
-//! run has a report too.
+//! A run of studies: every study that was planned runs, one after the other. Results are written
+//! after each, so that an interrupted run has a report too.
 
 use super::assemble::{About, assemble};
 use super::driver::Job;
@@ -26,15 +26,22 @@ fn customers(study: &Study, folder: &Path) -> Result<Option<PathBuf>, LabError> 
     Ok(Some(path))
 }
 
+/// What the whole run has in common.
+struct Run<'a> {
+    options: &'a Options,
+    seed: u64,
+}
+
 fn job<'a>(
     study: &'a Study,
     planned: &'a mut Planned,
     folder: PathBuf,
-    options: &Options,
+    run: &Run<'_>,
     customers: Option<PathBuf>,
 ) -> Result<Job<'a>, LabError> {
+    let options = run.options;
     let rounds = options.rounds()?;
-    let about = about(planned, options, &rounds);
+    let about = about(planned, run, &rounds);
     let decided = move |journal: &Journal| {
         let claims = assemble(study, &about, journal).claims;
         claims.iter().all(|c| c.verdict != Some(Verdict::Undecided))
@@ -43,38 +50,46 @@ fn job<'a>(
         study,
         arms: planned.arms.iter().map(|i| &study.arms[*i]).collect(),
         device: planned.device.name(),
-        place: Place { folder, device: planned.device.clone(), customers, program: options.program.clone() },
+        place: Place {
+            folder,
+            device: planned.device.clone(),
+            customers,
+            program: options.program.clone(),
+            fresh: false,
+        },
         target: planned.target.as_mut(),
         rounds,
         decided: Box::new(decided),
-        seed: options.seed,
+        seed: run.seed,
+        fresh_every: options.fresh_every,
         slow_down: options.slow_down,
     })
 }
 
-fn about(planned: &Planned, options: &Options, rounds: &Rounds) -> About {
+fn about(planned: &Planned, run: &Run<'_>, rounds: &Rounds) -> About {
     About {
-        scale: options.scale.name(),
+        scale: run.options.scale.name(),
         target: planned.target.name().into(),
         device: planned.device.name(),
         knob: planned.knob,
         disclosure: planned.device.disclosure(),
         left_out: planned.left_out.clone(),
-        seed: options.seed,
+        seed: run.seed,
         rounds: rounds.clone(),
-        slow_down: options.slow_down,
+        fresh_every: run.options.fresh_every,
+        slow_down: run.options.slow_down,
     }
 }
 
 fn results(
     chosen: &[Study],
     planned: &[Planned],
-    options: &Options,
+    run: &Run<'_>,
     journal: &Journal,
 ) -> Result<Results, LabError> {
-    let rounds = options.rounds()?;
+    let rounds = run.options.rounds()?;
     let studies =
-        planned.iter().map(|p| assemble(&chosen[p.study], &about(p, options, &rounds), journal)).collect();
+        planned.iter().map(|p| assemble(&chosen[p.study], &about(p, run, &rounds), journal)).collect();
     Ok(Results {
         ringwood: env!("CARGO_PKG_VERSION").into(),
         origin: journal.origin.clone(),
@@ -83,13 +98,10 @@ fn results(
     })
 }
 
-/// Runs the studies. Results and report are in `options.out`, up to date after each study.
-pub fn run(options: &Options) -> Result<Results, LabError> {
-    std::fs::create_dir_all(&options.out)?;
-    let options = Options { out: options.out.canonicalize()?, ..options.clone() };
-    options.rounds()?;
-    let chosen = chosen(&options)?;
-    let mut planned = plan_all(&chosen, &options)?;
+/// The journal of the run, new or that of an interrupted one, with the numbers of repeats that are
+/// to be taken over.
+fn journal(run: &Run<'_>, chosen: &[Study]) -> Result<Journal, LabError> {
+    let options = run.options;
     let request = Request {
         ringwood: env!("CARGO_PKG_VERSION").into(),
         studies: chosen.iter().map(|s| s.name.to_owned()).collect(),
@@ -98,7 +110,8 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
         until_decided: options.until_decided,
         targets: options.targets.iter().map(|t| target::shown(t)).collect(),
         devices: options.devices.clone(),
-        seed: options.seed,
+        seed: run.seed,
+        fresh_every: options.fresh_every,
         slow_down: options.slow_down,
     };
     let mut journal = if options.resume {
@@ -108,49 +121,69 @@ pub fn run(options: &Options) -> Result<Results, LabError> {
             begun: machine::utc_now(),
             commit: options.commit.clone(),
             command: options.command.clone(),
+            seed: Some(run.seed),
             ..Origin::default()
         };
         Journal::create(&options.out, &request, Machine::probe(&options.out), origin)?
     };
+    if let Some(earlier) = &options.repeats_from {
+        journal
+            .calibrate_from(earlier, options.scale.name())
+            .map_err(|e| LabError::Request(format!("--repeats-from: {e}")))?;
+    }
+    Ok(journal)
+}
+
+/// Runs the studies. Results and report are in `options.out`, up to date after each study.
+pub fn run(options: &Options) -> Result<Results, LabError> {
+    std::fs::create_dir_all(&options.out)?;
+    let options = Options { out: options.out.canonicalize()?, ..options.clone() };
+    options.rounds()?;
+    let chosen = chosen(&options)?;
+    let mut planned = plan_all(&chosen, &options)?;
+    let run = Run { options: &options, seed: options.drawn()? };
+    let mut journal = journal(&run, &chosen)?;
     let mut progress = Progress::new(options.progress);
     for line in plan(&options)? {
         progress.say(&line);
     }
+    progress.say(&format!("order of runs by --seed {}", run.seed));
     for p in &mut planned {
         let study = &chosen[p.study];
-        let job = job(study, p, PathBuf::new(), &options, None)?;
-        progress.plan(&job.kind(), job.left(&journal), study.seconds_per_arm());
+        let job = job(study, p, PathBuf::new(), &run, None)?;
+        let runs = job.left(&journal) + job.left_to_calibrate(&journal);
+        progress.plan(&job.kind(), runs, study.seconds_per_arm());
     }
     for index in 0..planned.len() {
         let study = &chosen[planned[index].study];
         let folder = scratch_folder(&options.out, study, &planned[index]);
-        run_one(study, &mut planned[index], folder, &options, &mut journal, &mut progress)?;
-        report::write_all(&results(&chosen, &planned, &options, &journal)?, &options.out)?;
+        run_one(study, &mut planned[index], folder, &run, &mut journal, &mut progress)?;
+        report::write_all(&results(&chosen, &planned, &run, &journal)?, &options.out)?;
     }
     progress.end();
-    results(&chosen, &planned, &options, &journal)
+    results(&chosen, &planned, &run, &journal)
 }
 
 fn run_one(
     study: &Study,
     planned: &mut Planned,
     folder: PathBuf,
-    options: &Options,
+    run: &Run<'_>,
     journal: &mut Journal,
     progress: &mut Progress,
 ) -> Result<(), LabError> {
     let device = planned.device.clone();
-    if job(study, planned, folder.clone(), options, None)?.left(journal) == 0 {
+    if job(study, planned, folder.clone(), run, None)?.left(journal) == 0 {
         return device.clear(&folder);
     }
     // Where there is nothing to go on with, only what was being removed may be left.
-    if !options.resume || !folder.exists() {
+    if !run.options.resume || !folder.exists() {
         planned.target.clear(&folder)?;
         device.clear(&folder)?;
     }
     std::fs::create_dir_all(&folder)?;
     let rows = customers(study, &folder)?;
-    job(study, planned, folder.clone(), options, rows)?.run(journal, progress)?;
+    job(study, planned, folder.clone(), run, rows)?.run(journal, progress)?;
     planned.target.clear(&folder)?;
     device.clear(&folder)
 }
@@ -180,12 +213,14 @@ mod tests {
             targets: vec![],
             devices: vec![],
             seed: 1,
+            fresh_every: 1,
             slow_down: 0.0,
         };
         let mut journal =
             Journal::create(out.path(), &request, Machine::probe(out.path()), Origin::default()).unwrap();
         let mut progress = Progress::new(false);
-        let ran = run_one(&study, &mut planned, folder.clone(), &options, &mut journal, &mut progress);
+        let run = Run { options: &options, seed: 1 };
+        let ran = run_one(&study, &mut planned, folder.clone(), &run, &mut journal, &mut progress);
         assert!(ran.is_err() && folder.exists());
         assert!(!going(&folder).exists());
     }

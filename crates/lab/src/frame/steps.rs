@@ -1,44 +1,59 @@
-//! One step of a run: its work, done again within the run until it has taken long enough to be measured, and what was counted
-//! around it. Knows no study and no target.
+//! One step of a run: its work, done again within the run as often as it takes to be measured, and
+//! what was counted around it. Knows no study and no target.
 
+use super::repeats::{MOST_REPEATS, Times};
 use super::study::{Count, Step};
 use crate::target::Target;
 use crate::work::{Counters, Figure, Work};
 use crate::{LabError, raw};
 use std::time::Instant;
 
-/// A step is not repeated more often than this, however short it is.
-const MOST_REPEATS: usize = 2_000;
-
 /// A step that was done.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// Its figures; of a step that was repeated the means (of rates the harmonic ones).
+    /// Its figures; of a step that was repeated the means (of rates the harmonic ones) without a
+    /// repeat that warms up.
     pub figures: Vec<Figure>,
-    /// The first figure of each repeat, in order.
+    /// The first figure of each repeat that counts, in order.
     pub repeats: Vec<f64>,
+    /// The first figure of the repeat that warms up.
+    pub warm_up: Option<f64>,
+    /// The seconds of each repeat.
+    pub seconds: Vec<f64>,
     /// What was counted around its work, all repeats together.
     pub counters: Counters,
 }
 
 impl Done {
+    /// How often the work was done.
+    pub fn times(&self) -> usize {
+        self.seconds.len()
+    }
+
     /// What one repeat counted.
     pub fn each(&self, count: i64) -> f64 {
-        count as f64 / self.repeats.len().max(1) as f64
+        count as f64 / self.times().max(1) as f64
+    }
+
+    /// Seconds of one repeat, without the first where there are more.
+    pub fn single(&self) -> Option<f64> {
+        let warm = if self.times() > 1 { &self.seconds[1..] } else { &self.seconds[..] };
+        (!warm.is_empty()).then(|| warm.iter().sum::<f64>() / warm.len() as f64)
     }
 }
 
-/// Does a step. `last` is the measured step before it, whose log writes [`Work::RawWrites`] does again.
-pub(super) fn run(target: &mut dyn Target, step: &Step, last: &Done) -> Result<Done, LabError> {
+/// Does a step that often. `last` is the measured step before it, whose log writes
+/// [`Work::RawWrites`] does again.
+pub(super) fn run(target: &mut dyn Target, step: &Step, times: Times, last: &Done) -> Result<Done, LabError> {
     let Some(measure) = step.measure else {
         work(target, &step.work, last)?;
         return Ok(Done::default());
     };
-    let (mut done, mut all, mut seconds) = (Done::default(), Vec::new(), 0.0);
+    let (mut done, mut all) = (Done::default(), Vec::new());
     loop {
         let turn = match step.repeat.turns.len() {
-            n if n == 0 || done.repeats.is_empty() => &step.work,
-            n => &step.repeat.turns[(done.repeats.len() - 1) % n],
+            n if n == 0 || all.is_empty() => &step.work,
+            n => &step.repeat.turns[(all.len() - 1) % n],
         };
         let before = target.counters()?;
         let begin = Instant::now();
@@ -47,23 +62,39 @@ pub(super) fn run(target: &mut dyn Target, step: &Step, last: &Done) -> Result<D
         done.counters.add(&target.counters()?.since(&before));
         // What a figure of seconds leaves out (checks, taking back) does not count.
         let first = figures.first();
-        seconds += first.filter(|f| f.unit == "s").map_or(took, |f| f.value);
+        done.seconds.push(first.filter(|f| f.unit == "s").map_or(took, |f| f.value));
         done.repeats.push(first.map_or(took, |f| f.value));
         all.push(figures);
-        // A step that is repeated ends with the last of its turns, which leaves things as the first found them.
-        let whole = step.repeat.turns.len() < 2 || done.repeats.len().is_multiple_of(step.repeat.turns.len());
-        if done.repeats.len() >= MOST_REPEATS || (seconds >= step.repeat.least && whole) {
+        if is_enough(step, times, &done.seconds) {
             break;
         }
         for between in &step.repeat.between {
             work(target, between, last)?;
         }
     }
+    if matches!(times, Times::Fixed { warm_up: true, .. }) && all.len() > 1 {
+        all.remove(0);
+        done.warm_up = Some(done.repeats.remove(0));
+    }
     done.figures = means(all).into_iter().map(|f| named(measure, f)).collect();
     let shown = step.counts.iter().filter_map(|count| shown(*count, measure, &done));
     let shown: Vec<Figure> = shown.collect();
     done.figures.extend(shown);
     Ok(done)
+}
+
+/// Whether the repeats so far, which took that long, are all.
+fn is_enough(step: &Step, times: Times, seconds: &[f64]) -> bool {
+    match times {
+        Times::Fixed { count, .. } => seconds.len() >= count,
+        Times::Calibrating => {
+            // A step that is repeated ends with the last of its turns, which leaves things as the
+            // first found them.
+            let turns = step.repeat.turns.len();
+            let whole = turns < 2 || seconds.len().is_multiple_of(turns);
+            seconds.len() >= MOST_REPEATS || (seconds.iter().sum::<f64>() >= step.repeat.least && whole)
+        }
+    }
 }
 
 fn work(target: &mut dyn Target, work: &Work, last: &Done) -> Result<Vec<Figure>, LabError> {
@@ -76,7 +107,8 @@ fn work(target: &mut dyn Target, work: &Work, last: &Done) -> Result<Vec<Figure>
     raw::same_writes(disk.as_ref(), &folder, each(log.writes), each(log.bytes_written))
 }
 
-/// The mean of each figure over the repeats; of rates the harmonic one, which is all work over all time.
+/// The mean of each figure over the repeats; of rates the harmonic one, which is all work over all
+/// time.
 fn means(all: Vec<Vec<Figure>>) -> Vec<Figure> {
     let n = all.len() as f64;
     let mut sums: Vec<Figure> = Vec::new();
@@ -180,7 +212,7 @@ mod tests {
     fn a_short_step_is_repeated_and_its_figure_is_the_mean() {
         let mut target = Pretended { seconds: 0.07, done: vec![] };
         let repeat = Repeat { least: 0.3, turns: vec![], between: vec![Work::Checkpoint] };
-        let done = run(&mut target, &step(repeat), &Done::default()).unwrap();
+        let done = run(&mut target, &step(repeat), Times::Calibrating, &Done::default()).unwrap();
         assert_eq!(done.repeats, [0.07; 5], "0.35 s");
         let works = target.done.iter().filter(|w| **w == Work::Update).count();
         assert_eq!((works, target.done.len()), (5, 9), "what lies between is done four times");
@@ -192,12 +224,29 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_is_known_is_kept_and_the_first_repeat_only_warms_up() {
+        let mut target = Pretended { seconds: 0.07, done: vec![] };
+        let step = step(Repeat { least: 0.3, turns: vec![], between: vec![Work::Checkpoint] });
+        let mut figures = |times| {
+            target.done.clear();
+            let done = run(&mut target, &step, times, &Done::default()).unwrap();
+            let pages = done.figures.iter().find(|f| f.measure == "update, pages").unwrap().value;
+            let changes = done.figures.iter().find(|f| f.measure == "update, VLF changes").unwrap().value;
+            (done.times(), done.repeats.len(), done.warm_up, pages, changes)
+        };
+        // Pages of 1, 3, 5: the counters' means are of all repeats.
+        assert_eq!(figures(Times::Fixed { count: 3, warm_up: false }), (3, 3, None, 3.0, 3.0));
+        assert_eq!(figures(Times::Fixed { count: 3, warm_up: true }), (3, 2, Some(0.07), 4.0, 3.0));
+        assert_eq!(figures(Times::Fixed { count: 1, warm_up: false }), (1, 1, None, 1.0, 3.0));
+    }
+
+    #[test]
     fn turns_end_with_the_last_of_them() {
         let mut target = Pretended { seconds: 0.1, done: vec![] };
         let turns = vec![Work::Delete, Work::Update];
         let repeat = Repeat { least: 0.25, turns, between: vec![] };
-        let done = run(&mut target, &step(repeat), &Done::default()).unwrap();
-        assert_eq!(done.repeats.len(), 4);
+        let done = run(&mut target, &step(repeat), Times::Calibrating, &Done::default()).unwrap();
+        assert!(done.repeats.len() == 4 && (done.single().unwrap() - 0.1).abs() < 1e-12, "{done:?}");
         assert_eq!(target.done, [Work::Update, Work::Delete, Work::Update, Work::Delete]);
     }
 
@@ -205,7 +254,8 @@ mod tests {
     fn a_long_step_is_done_once_and_rates_are_means_of_times() {
         let mut target = Pretended { seconds: 0.5, done: vec![] };
         let repeat = Repeat { least: 0.3, ..Repeat::default() };
-        assert_eq!(run(&mut target, &step(repeat), &Done::default()).unwrap().repeats, [0.5]);
+        let done = run(&mut target, &step(repeat), Times::Calibrating, &Done::default()).unwrap();
+        assert_eq!((done.repeats.clone(), done.single()), (vec![0.5], Some(0.5)));
         let rates = |values: [f64; 2]| values.map(|v| vec![Figure::new("rows/s", v)]).to_vec();
         let mean = means(rates([10.0, 30.0])).remove(0);
         assert!((mean.value - 15.0).abs() < 1e-9, "as much work at each rate");

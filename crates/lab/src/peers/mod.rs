@@ -5,6 +5,7 @@
 mod verdict;
 
 use crate::device::{Device, REAL};
+use crate::frame::balanced;
 use crate::machine::{self, Machine, ProcessorTimes};
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
 use crate::stats;
@@ -38,6 +39,8 @@ pub struct PeerOptions {
     pub updates: u64,
     /// Seconds after which a piece of work is stopped; its time is then a lower bound.
     pub limit: u64,
+    /// Seed of the order of engines.
+    pub seed: u64,
     /// Commit of the build; empty where it is not known.
     pub commit: String,
     /// The command line, for the report.
@@ -153,6 +156,7 @@ fn make(
             device: Device::named(REAL, &BTreeMap::new())?,
             customers: Some(rows.clone()),
             program: None,
+            fresh: false,
         };
         std::fs::create_dir_all(&place.folder)?;
         let mut tried = || -> Result<(Vec<String>, Vec<String>), LabError> {
@@ -273,11 +277,16 @@ fn empty(options: &PeerOptions) -> StudyResult {
         question: "How long does the studies' work take on Ringwood and on its peers, at equal durability?"
             .into(),
         setup: vec![format!(
-            "{} customer rows, {} rounds; in each the engines one after the other, in shuffled order, all others stopped; commits for {} s each; \
+            "{} customer rows, {} rounds; in each the engines one after the other, in an order that is balanced over the rounds, all others stopped; commits for {} s each; \
              {} rows by {CONNECTIONS} connections; {} updates of an 8,000-byte row in one transaction",
             options.rows, options.runs, options.seconds, options.load_rows, options.updates
         )],
-        rounds: Some(RoundsResult { looks: vec![options.runs], done: 0, confidence: stats::CONFIDENCE }),
+        rounds: Some(RoundsResult {
+            looks: vec![options.runs],
+            done: 0,
+            confidence: stats::CONFIDENCE,
+            fresh_every: 1,
+        }),
         ..StudyResult::default()
     }
 }
@@ -294,6 +303,7 @@ pub fn run(options: &PeerOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Resu
         begun: machine::utc_now(),
         commit: options.commit.clone(),
         command: options.command.clone(),
+        seed: Some(options.seed),
         ..Origin::default()
     };
     let machine = Machine::probe(out);
@@ -329,21 +339,19 @@ impl Comparison<'_> {
     fn run(mut self, mut engines: Vec<Engine>, say: &mut dyn FnMut(&str)) -> Result<Results, LabError> {
         let titles: Vec<&'static str> = engines.iter().map(|e| e.target.title()).collect();
         let tasks = tasks(self.options);
-        let mut random = fastrand::Rng::with_seed(1);
         let begin = ProcessorTimes::now();
         for round in 0..self.options.runs {
-            random.shuffle(&mut engines);
-            let mut left = Vec::new();
-            for mut engine in engines {
-                match self.round(round, &mut engine, &tasks, say) {
-                    Ok(()) => left.push(engine),
-                    Err(why) => {
-                        let why = format!("failed in round {}: {why}", round + 1);
-                        leave_out(self.study(), engine.target.as_mut(), &why, say);
-                    }
+            for index in balanced(self.options.seed, titles.len(), round) {
+                // Engines that failed in an earlier round have no place any more.
+                let Some(engine) = engines.iter_mut().find(|e| e.target.title() == titles[index]) else {
+                    continue;
+                };
+                if let Err(why) = self.round(round, engine, &tasks, say) {
+                    let why = format!("failed in round {}: {why}", round + 1);
+                    leave_out(self.study(), engine.target.as_mut(), &why, say);
+                    engines.retain(|e| e.target.title() != titles[index]);
                 }
             }
-            engines = left;
             if engines.is_empty() {
                 break;
             }

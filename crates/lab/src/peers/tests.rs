@@ -68,6 +68,7 @@ fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Res
         load_rows: 0,
         updates: 0,
         limit: 1000,
+        seed: 1,
         commit: String::new(),
         command: String::new(),
     };
@@ -77,6 +78,7 @@ fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Res
         device: Device::named(REAL, &BTreeMap::new())?,
         customers: None,
         program: None,
+        fresh: false,
     };
     let engines =
         targets.into_iter().map(|target| Engine { target, place: place.clone(), said: vec![] }).collect();

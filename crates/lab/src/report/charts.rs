@@ -16,9 +16,9 @@ fn distinct<'a>(cells: &[&'a Cell], of: impl Fn(&'a Cell) -> &'a str) -> Vec<&'a
     out
 }
 
-/// Times and rates are drawn; counts stay in the table.
+/// Times and rates are drawn; counts stay in the table, and so does what has no run of its own.
 fn drawn(cell: &&Cell) -> bool {
-    is_cost(&cell.unit)
+    is_cost(&cell.unit) && !cell.runs.is_empty()
 }
 
 /// One row for each cell that is not the baseline: its ratio, and a mark for the published one. Empty without ratios.

@@ -33,7 +33,7 @@ pub(super) fn csv(results: &Results) -> String {
                 quote(&cell.level),
                 quote(&cell.measure),
                 quote(&cell.unit),
-                cell.median.to_string(),
+                number(Some(cell.median).filter(|m| m.is_finite())),
                 number(cell.ci95.map(|c| c[0])),
                 number(cell.ci95.map(|c| c[1])),
                 number(cell.ratio_to_baseline),

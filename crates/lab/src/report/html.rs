@@ -6,8 +6,8 @@ use super::points::points;
 use super::svg::escape;
 use super::{figure, origin, ratio, ratio_interval, steps};
 use crate::frame::bound_text;
-use crate::results::{Io, Results, StudyResult, Verdict};
-use crate::stats::FEWEST;
+use crate::results::{Cell, Io, Results, StudyResult, Verdict};
+use crate::stats::{self, FEWEST};
 use std::fmt::Write;
 
 const STYLE: &str = "
@@ -45,12 +45,7 @@ fn figures(out: &mut String, study: &StudyResult) {
             .note
             .as_ref()
             .map_or_else(String::new, |n| format!(" <span class=\"soft\">({})</span>", escape(n)));
-        let repeats = match (cell.repeats.iter().min(), cell.repeats.iter().max()) {
-            (Some(least), Some(most)) => {
-                format!(" <span class=\"soft\">(means of {least} to {most} repeats)</span>")
-            }
-            _ => String::new(),
-        };
+        let repeats = runs_text(cell);
         let _ = write!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{}{note}</td><td>{}</td><td>{}</td><td>{}{repeats}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -67,6 +62,28 @@ fn figures(out: &mut String, study: &StudyResult) {
         );
     }
     out.push_str("</table></div>");
+}
+
+/// What the runs of a cell are, beside their number: repeats, the cold ones that are left out, and runs that are.
+fn runs_text(cell: &Cell) -> String {
+    let mut said = Vec::new();
+    if let (Some(least), Some(most)) = (cell.repeats.iter().min(), cell.repeats.iter().max()) {
+        said.push(match least == most {
+            true => format!("means of {least} repeats"),
+            false => format!("means of {least} to {most} repeats"),
+        });
+    }
+    if let Some(first) = stats::median(&cell.first) {
+        said.push(format!("the first, cold one left out: {}", figure(first, &cell.unit)));
+    }
+    if !cell.late.is_empty() {
+        said.push(format!("{} that measured this machine left out", cell.late.len()));
+    }
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!(" <span class=\"soft\">({})</span>", escape(&said.join("; ")))
+    }
 }
 
 /// A level; with its factor where the study has more than one.
@@ -88,9 +105,22 @@ fn bounds(out: &mut String, study: &StudyResult) {
     if study.claims.is_empty() {
         return;
     }
-    out.push_str("<h3>Bounds</h3><div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>95 %</th><th>bound</th><th>verdict</th><th>published</th></tr>");
+    let judged = study.claims.iter().filter(|c| c.verdict.is_some() && c.every.is_none()).count();
+    let alone = match judged {
+        0 | 1 => String::new(),
+        n => format!(
+            "<p class=\"soft\">Each bound is judged by its own 95 % interval: of {n} intervals {:.1} are expected to miss.</p>",
+            n as f64 * 0.05
+        ),
+    };
+    let _ = write!(out, "<h3>Bounds</h3>{alone}");
+    out.push_str("<div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>95 %</th><th>bound</th><th>verdict</th><th>published</th></tr>");
     for claim in &study.claims {
-        let holds = claim.verdict.map_or_else(|| "-".into(), verdict_badge);
+        let remark = claim
+            .remark
+            .as_ref()
+            .map_or_else(String::new, |remark| format!("<br><span class=\"soft\">{}</span>", escape(remark)));
+        let holds = claim.verdict.map_or_else(|| "-".into(), |v| verdict_badge(v) + &remark);
         let _ = write!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{holds}</td><td>{}</td></tr>",
@@ -216,12 +246,27 @@ fn rounds_text(study: &StudyResult) -> Option<String> {
         }
         [fixed] => format!("{} of {fixed} rounds, fixed before the run", rounds.done),
         looks => format!(
-            "{} rounds; looked at the bounds after {}: each interval has {:.2} % confidence, all together have 95 %",
+            "{} rounds; looked at the bounds after {}: each interval has {:.2} % confidence, those of one bound at all looks \
+             together have 95 %",
             rounds.done,
             looks.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
             rounds.confidence * 100.0
         ),
     })
+}
+
+/// What a reader must know before the figures.
+fn notes(out: &mut String, study: &StudyResult) {
+    if let Some(disclosure) = &study.disclosure {
+        let _ = write!(out, "<p class=\"banner\">{}</p>", escape(disclosure));
+    }
+    if let Some(late) = &study.late {
+        let class = if late.marked.is_empty() { "soft" } else { "banner" };
+        let _ = write!(out, "<p class=\"{class}\">{}</p>", escape(&late.text()));
+    }
+    if let Some(position) = &study.position {
+        let _ = write!(out, "<p class=\"soft\">{}</p>", escape(&position.text()));
+    }
 }
 
 fn section(out: &mut String, study: &StudyResult, index: usize) {
@@ -234,13 +279,7 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
         escape(&study.device),
         if study.knob.is_empty() { String::new() } else { format!("; varied: {}", escape(&study.knob)) }
     );
-    if let Some(disclosure) = &study.disclosure {
-        let _ = write!(out, "<p class=\"banner\">{}</p>", escape(disclosure));
-    }
-    if let Some(late) = &study.late {
-        let class = if late.marked.is_empty() { "soft" } else { "banner" };
-        let _ = write!(out, "<p class=\"{class}\">{}</p>", escape(&late.text()));
-    }
+    notes(out, study);
     let source = match study.source.as_str() {
         "" => String::new(),
         source => format!("<p class=\"soft\">Published: {}</p>", escape(source)),

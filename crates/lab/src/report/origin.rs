@@ -17,7 +17,9 @@ pub(super) fn lines(results: &Results) -> Vec<(&'static str, String)> {
         },
     };
     let utc = if origin.begun.is_empty() { String::new() } else { format!("{} UTC", origin.begun) };
-    let mut lines = vec![("begun", utc), ("Ringwood", build), ("command", origin.command.clone())];
+    let seed = origin.seed.map_or_else(String::new, |seed| format!("{seed} (repeat the order with --seed)"));
+    let mut lines =
+        vec![("begun", utc), ("Ringwood", build), ("command", origin.command.clone()), ("seed", seed)];
     lines.extend(machine(&results.machine));
     lines.push(("processor time taken by the host", steal(&results.studies)));
     lines.retain(|(_, value)| !value.is_empty());
@@ -81,6 +83,7 @@ mod tests {
                 begun: "2026-11-23 07:19:52".into(),
                 commit: "0123456789ab+".into(),
                 command: "ringwood lab run all".into(),
+                seed: Some(4711),
                 ..Origin::default()
             },
             machine: Machine {
@@ -100,9 +103,10 @@ mod tests {
         assert_eq!(value("file system"), Some("ext4, rw,relatime"));
         assert!(value("disk").unwrap().contains("write back") && value("command").is_some());
         assert_eq!(value("processor time taken by the host"), Some("0.1 % to 2.0 %"));
+        assert_eq!(value("seed"), Some("4711 (repeat the order with --seed)"));
         // Results of before know less, and a build without git has no commit.
         let old = super::lines(&Results { ringwood: "0.1.0".into(), ..Results::default() });
-        assert!(old.iter().all(|l| l.0 != "begun" && l.0 != "command"));
+        assert!(old.iter().all(|l| l.0 != "begun" && l.0 != "command" && l.0 != "seed"));
         assert_eq!(old[0], ("Ringwood", "0.1.0".into()));
     }
 }

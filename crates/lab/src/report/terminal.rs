@@ -2,7 +2,7 @@
 
 use super::{figure, origin, ratio, ratio_interval, steps};
 use crate::frame::bound_text;
-use crate::results::{Cell, Results, StudyResult};
+use crate::results::{Cell, ClaimResult, Results, StudyResult};
 use std::fmt::Write;
 
 /// Rows of a table, the first of which is its head; the first two columns are text.
@@ -33,7 +33,8 @@ fn level_name(study: &StudyResult, cell: &Cell) -> String {
     format!("{} ({}){mark}", cell.level, cell.factor)
 }
 
-fn study_table(out: &mut String, study: &StudyResult) {
+/// What a reader must know before the figures.
+fn head(out: &mut String, study: &StudyResult) {
     let _ = writeln!(out, "\n{} on {} ({}, {})", study.study, study.target, study.scale, study.device);
     let _ = writeln!(out, "  {}\n", study.question);
     if let Some(disclosure) = &study.disclosure {
@@ -42,9 +43,16 @@ fn study_table(out: &mut String, study: &StudyResult) {
     if let Some(late) = &study.late {
         let _ = writeln!(out, "  {}\n", late.text());
     }
+    if let Some(position) = &study.position {
+        let _ = writeln!(out, "  {}\n", position.text());
+    }
     for line in &study.missing {
         let _ = writeln!(out, "  not measured: {line}");
     }
+}
+
+fn study_table(out: &mut String, study: &StudyResult) {
+    head(out, study);
     if study.cells.is_empty() {
         let _ = writeln!(out, "  {}", study.meaning);
         return;
@@ -82,19 +90,7 @@ fn study_table(out: &mut String, study: &StudyResult) {
             cell.note.as_deref().unwrap_or_default()
         );
     }
-    for claim in &study.claims {
-        let Some(verdict) = claim.verdict else { continue };
-        let verdict = verdict.word();
-        let _ = writeln!(
-            out,
-            "  {verdict}: {}, {}: {}{} ({})",
-            claim.group,
-            claim.what,
-            ratio(claim.value),
-            claim.interval.map_or_else(String::new, |(low, high)| format!(", {low:.2} .. {high:.2}")),
-            bound_text(claim)
-        );
-    }
+    study.claims.iter().filter_map(bound).for_each(|line| out.push_str(&line));
     for line in steps::lines(study) {
         let named =
             steps::HEADS.iter().zip(&line.fields).filter(|(head, f)| TOLD.contains(head) && !f.is_empty());
@@ -109,6 +105,20 @@ fn study_table(out: &mut String, study: &StudyResult) {
         }
     }
     let _ = writeln!(out, "\n  {}", study.meaning);
+}
+
+/// A line of a bound that was judged.
+fn bound(claim: &ClaimResult) -> Option<String> {
+    let interval = claim.interval.map_or_else(String::new, |(low, high)| format!(", {low:.2} .. {high:.2}"));
+    let remark = claim.remark.as_ref().map_or_else(String::new, |remark| format!("; {remark}"));
+    Some(format!(
+        "  {}: {}, {}: {}{interval} ({}{remark})\n",
+        claim.verdict?.word(),
+        claim.group,
+        claim.what,
+        ratio(claim.value),
+        bound_text(claim)
+    ))
 }
 
 /// What the terminal says of each step; the page has the rest.
@@ -128,11 +138,32 @@ pub fn terminal(results: &Results) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::report::tests::sample;
+    use crate::results::Verdict;
+
+    #[test]
+    fn a_verdict_is_said_with_its_reason() {
+        let mut claim = ClaimResult {
+            group: "Rows missing".into(),
+            what: "clean stop".into(),
+            value: Some(0.0),
+            at_most: Some(0.0),
+            verdict: Some(Verdict::Holds),
+            remark: Some("held in 6 of 6 runs".into()),
+            ..ClaimResult::default()
+        };
+        let line = bound(&claim).unwrap();
+        assert_eq!(line, "  holds: Rows missing, clean stop: 0.00 (at most 0.00; held in 6 of 6 runs)\n");
+        (claim.verdict, claim.remark, claim.interval) = (Some(Verdict::Fails), None, Some((0.5, 1.0)));
+        assert!(bound(&claim).unwrap().contains("0.00, 0.50 .. 1.00 (at most 0.00)"));
+        claim.verdict = None;
+        assert_eq!(bound(&claim), None);
+    }
 
     #[test]
     fn the_table_shows_ratio_and_published() {
-        let text = super::terminal(&sample());
+        let text = terminal(&sample());
         let line = text.lines().find(|l| l.contains("20000")).unwrap();
         assert!(line.contains("1554 s") && line.contains("8.93") && line.contains("1.15 s"), "{line}");
     }

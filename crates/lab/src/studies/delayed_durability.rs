@@ -158,12 +158,12 @@ fn arms(s: &Sizes, scale: Scale) -> Vec<Arm> {
 fn claims(scale: Scale) -> Vec<Claim> {
     let cell = |level: &str| CellRef::new(FACTOR, level, ROWS);
     let group = "Time against one transaction";
-    let value = |group, what: &str, cell, at_most| Claim {
+    let at_most = |group, what: &str, compare, most| Claim {
         group,
         what: what.into(),
-        compare: Compare::Value(cell),
+        compare,
         at_least: None,
-        at_most: Some(at_most),
+        at_most: Some(most),
         published: None,
         devices: &[],
     };
@@ -193,15 +193,15 @@ fn claims(scale: Scale) -> Vec<Claim> {
     for (level, window_kb, end) in ENDS.iter().filter(|e| scale != Scale::Quick || e.1 == 240) {
         // A kill loses at most what the window holds, the other ends nothing.
         let most = if *end == End::Kill { f64::from(window_kb * 1024 / ROW_BYTES) } else { 0.0 };
-        let cell = CellRef::new(LOSS, level, MISSING);
-        claims.push(value("Rows missing of those that were acknowledged", level, cell, most));
+        let every = Compare::Every(CellRef::new(LOSS, level, MISSING));
+        claims.push(at_most("Rows missing of those that were acknowledged", level, every, most));
     }
     if scale != Scale::Quick {
         let rate = |device| {
             let cell = CellRef::new(DISK, DURABLE, RATE);
             let group =
                 "Durable commits a second of one session on one disk (12 s for 50,000 would be 4,167)";
-            let claim = value(group, device, cell, REVOLUTIONS);
+            let claim = at_most(group, device, Compare::Value(cell), REVOLUTIONS);
             claim.published(PUBLISHED_ROWS / 12.0)
         };
         claims.push(rate(HONEST).on(&[HONEST]));

@@ -71,7 +71,7 @@ mod tests {
                 study.published.iter().for_each(|Published { cell, .. }| check(cell));
                 for claim in &study.claims {
                     match &claim.compare {
-                        Compare::Value(a) => check(a),
+                        Compare::Value(a) | Compare::Every(a) => check(a),
                         Compare::Ratio(a, b) => {
                             check(a);
                             check(b);

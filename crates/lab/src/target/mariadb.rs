@@ -429,7 +429,7 @@ impl Target for MariaDb {
             return Err(LabError::Unsupported("InnoDB has no setting that follows the device".into()));
         }
         let folder = place.folder.join(&config.key);
-        let kept = kept::take(&folder, config)?;
+        let kept = kept::take(&folder, config)? && !place.fresh;
         if !kept {
             process::stop_left(&folder)?;
             let _ = std::fs::remove_dir_all(&folder);

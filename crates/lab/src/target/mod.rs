@@ -50,6 +50,8 @@ pub struct Place {
     pub customers: Option<PathBuf>,
     /// The ringwood command, for the run that kills a process.
     pub program: Option<PathBuf>,
+    /// A configuration that is kept is made anew all the same.
+    pub fresh: bool,
 }
 
 /// An engine under test.
@@ -60,7 +62,7 @@ pub trait Target {
     fn title(&self) -> &'static str;
     /// Which setting of this engine a factor is; `Err` says why it has none.
     fn knob(&self, knob: Knob) -> Result<&'static str, &'static str>;
-    /// Makes the database of a configuration (or opens a kept one); settings and sizes in words.
+    /// Makes the database of a configuration (or opens a kept one, unless it is to be fresh); settings and sizes in words.
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError>;
     /// Tries settings that no study turns and keeps the best, as its friends would; what was found, in words.
     fn tune(&mut self) -> Result<Vec<String>, LabError> {

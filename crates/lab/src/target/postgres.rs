@@ -427,7 +427,7 @@ impl Target for Postgres {
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
-        let kept = kept::take(&folder, config)?;
+        let kept = kept::take(&folder, config)? && !place.fresh;
         if !kept {
             process::stop_left(&folder)?;
             let _ = std::fs::remove_dir_all(&folder);

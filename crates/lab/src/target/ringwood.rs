@@ -246,7 +246,7 @@ impl Target for Ringwood {
         let folder = place.folder.join(&config.key);
         let mut open =
             Open { server: None, models: vec![], folder, place: place.clone(), config: config.clone() };
-        if kept::take(&open.folder, config)? {
+        if kept::take(&open.folder, config)? && !place.fresh {
             open.start(&self.past)?;
             self.open = Some(open);
             return Ok(vec![kept::SAID.into()]);
@@ -322,6 +322,7 @@ mod tests {
             device: Device::named(REAL, &BTreeMap::new()).unwrap(),
             customers: None,
             program: None,
+            fresh: false,
         };
         let study = crate::studies::all(crate::frame::Scale::Tiny).remove(0);
         let config = Config { keep: false, customers: 0, ..study.arms[0].config.clone() };

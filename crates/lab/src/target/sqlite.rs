@@ -294,7 +294,7 @@ impl Target for Sqlite {
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
-        let kept = kept::take(&folder, config)?;
+        let kept = kept::take(&folder, config)? && !place.fresh;
         if !kept {
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder)?;

@@ -18,6 +18,7 @@ mod terminal;
 pub use driver::Mode;
 pub use tables::Sizes;
 
+use crate::frame::{balanced, seed_of};
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
 use crate::target::Hook;
 use crate::target::own_server::OwnServer;
@@ -101,6 +102,7 @@ pub fn run(options: &TpccOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Resu
         begun: machine::utc_now(),
         commit: options.commit.clone(),
         command: options.command.clone(),
+        seed: Some(options.seed),
         ..Origin::default()
     };
     let mut results = Results {
@@ -132,7 +134,7 @@ fn empty(options: &TpccOptions) -> StudyResult {
         setup: vec![format!(
             "{} warehouses ({} items, {} customers a district), terminals' home warehouses in turn; no keying and think times; mix of 10 new orders, \
              10 payments and one of each other in 23; READ COMMITTED, durable commits; {} s before and {} s of each run that count; {} rounds, in \
-             each the engines one after the other in shuffled order, all others stopped; the tables grow from run to run",
+             each the engines one after the other in an order that is balanced over the rounds, all others stopped; the tables grow from run to run",
             options.warehouses,
             options.sizes.items,
             options.sizes.customers,
@@ -140,7 +142,12 @@ fn empty(options: &TpccOptions) -> StudyResult {
             options.seconds,
             options.runs
         )],
-        rounds: Some(RoundsResult { looks: vec![options.runs], done: 0, confidence: stats::CONFIDENCE }),
+        rounds: Some(RoundsResult {
+            looks: vec![options.runs],
+            done: 0,
+            confidence: stats::CONFIDENCE,
+            fresh_every: 1,
+        }),
         ..StudyResult::default()
     }
 }
@@ -203,11 +210,9 @@ impl Runs<'_> {
             engine.stop()?;
         }
         let mut random = fastrand::Rng::with_seed(options.seed);
-        let mut order: Vec<usize> = (0..engines.len()).collect();
         for round in 0..options.runs {
-            random.shuffle(&mut order);
-            for index in &order {
-                self.turn(engines[*index].as_mut(), round, &mut random, &mut results.studies[0], say)?;
+            for index in balanced(options.seed, engines.len(), round) {
+                self.turn(engines[index].as_mut(), round, &mut random, &mut results.studies[0], say)?;
             }
             self.write(results, engines, round + 1)?;
         }
@@ -227,11 +232,11 @@ impl Runs<'_> {
         say: &mut dyn FnMut(&str),
     ) -> Result<(), LabError> {
         let options = self.options;
-        let mut levels: Vec<(Mode, u32)> =
+        let levels: Vec<(Mode, u32)> =
             options.modes.iter().flat_map(|m| options.connections.iter().map(|c| (*m, *c))).collect();
-        random.shuffle(&mut levels);
         engine.start()?;
-        for (mode, connections) in levels {
+        for level in balanced(seed_of(options.seed, engine.title()), levels.len(), round) {
+            let (mode, connections) = levels[level];
             let factor = factor(mode, connections);
             say(&format!("round {} of {}: {}, {factor}", round + 1, options.runs, engine.title()));
             engine.checkpoint()?;

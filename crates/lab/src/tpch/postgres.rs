@@ -15,7 +15,7 @@ pub(super) fn open(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<S
     let folder = options.folder.join(format!("postgres-{}", options.scale));
     std::fs::create_dir_all(&folder)?;
     let device = Device::named(REAL, &std::collections::BTreeMap::new())?;
-    let place = Place { folder, device, customers: None, program: None };
+    let place = Place { folder, device, customers: None, program: None, fresh: false };
     let log_kb = 1 << 20;
     let config = Config {
         key: "tpch".into(),

@@ -4,6 +4,7 @@
 
 mod clients;
 
+use crate::frame::balanced;
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
 use crate::target::mssql::{failed, log_in};
 use crate::target::own_server::OwnServer;
@@ -278,6 +279,7 @@ pub fn run(options: &WireOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Resu
         begun: machine::utc_now(),
         commit: options.commit.clone(),
         command: options.command.clone(),
+        seed: Some(options.seed),
         ..Origin::default()
     };
     let mut results = Results {
@@ -303,10 +305,15 @@ fn empty(options: &WireOptions) -> StudyResult {
         question: "What does a server do for clients that ask for little, and what do idle ones take?".into(),
         setup: vec![format!(
             "thin clients on blocking sockets over loopback TCP without TLS, the same for both protocols; durable commits; SELECT from {} rows of \
-             about 100 bytes in memory; {} rounds, in each the servers one after the other in shuffled order, the other stopped",
+             about 100 bytes in memory; {} rounds, in each the servers one after the other in an order that is balanced over the rounds, the other stopped",
             options.rows, options.runs
         )],
-        rounds: Some(RoundsResult { looks: vec![options.runs], done: 0, confidence: stats::CONFIDENCE }),
+        rounds: Some(RoundsResult {
+            looks: vec![options.runs],
+            done: 0,
+            confidence: stats::CONFIDENCE,
+            fresh_every: 1,
+        }),
         ..StudyResult::default()
     }
 }
@@ -329,11 +336,8 @@ fn all(
         results.studies[0].setup.push(server.said());
         server.stop()?;
     }
-    let mut random = fastrand::Rng::with_seed(options.seed);
     for round in 0..options.runs {
-        let mut order: Vec<usize> = (0..=others.len()).collect();
-        random.shuffle(&mut order);
-        for index in order {
+        for index in balanced(options.seed, 1 + others.len(), round) {
             let server: &mut dyn Server = match index.checked_sub(1) {
                 None => &mut *ringwood,
                 Some(other) => others[other].as_mut(),

@@ -189,7 +189,7 @@ impl Target for Mssql {
         self.tear_down()?;
         let name = database_name(&place.folder, &config.key);
         let folder = place.folder.join(&config.key);
-        let kept = kept::take(&folder, config)? && self.ours(&place.folder)?.contains(&name);
+        let kept = kept::take(&folder, config)? && !place.fresh && self.ours(&place.folder)?.contains(&name);
         if !kept {
             self.drop_database(&name)?;
             std::fs::create_dir_all(&folder)?;

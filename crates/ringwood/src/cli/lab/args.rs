@@ -84,9 +84,15 @@ pub(super) struct RunArgs {
     /// Go on with a run that was interrupted
     #[arg(long)]
     pub(super) resume: bool,
-    /// Seed of the order of runs
-    #[arg(long, default_value_t = 1)]
-    pub(super) seed: u64,
+    /// Seed of the order of runs; drawn from the clock unless given, and in the report
+    #[arg(long)]
+    pub(super) seed: Option<u64>,
+    /// Make databases that are kept from round to round anew every N rounds; N rounds on the same databases count once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) fresh_every: u32,
+    /// Take the numbers of repeats from the run in that folder, without a calibration round
+    #[arg(long, value_name = "DIR")]
+    pub(super) repeats_from: Option<PathBuf>,
     #[command(flatten)]
     pub(super) load: LoadArgs,
     /// Say at the end how it went: to a webhook (http://... or https://...), or by mail
@@ -174,6 +180,9 @@ pub(super) struct PeersArgs {
     /// Seconds after which one piece of work is stopped
     #[arg(long, default_value_t = 60)]
     pub(super) limit: u64,
+    /// Seed of the order of engines; drawn from the clock unless given, and in the report
+    #[arg(long)]
+    pub(super) seed: Option<u64>,
     /// Folder for results
     #[arg(long, value_name = "DIR", default_value = "./lab-results-peers")]
     pub(super) out: PathBuf,
@@ -198,9 +207,9 @@ pub(super) struct CompareArgs {
     /// Disk: `real`, or the name of a model
     #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
     pub(super) devices: Vec<String>,
-    /// Seed of the coin that says which build is first in a round
-    #[arg(long, default_value_t = 1)]
-    pub(super) seed: u64,
+    /// Seed of the coin that says which build is first in a round; drawn from the clock unless given
+    #[arg(long)]
+    pub(super) seed: Option<u64>,
     /// Go on with an interleaved comparison that was interrupted
     #[arg(long, requires = "binaries")]
     pub(super) resume: bool,

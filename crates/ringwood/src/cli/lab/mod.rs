@@ -88,6 +88,11 @@ fn progress(line: &str) {
     say(format_args!("lab: {line}"));
 }
 
+/// The seed that was given, or one from the clock, which the report names.
+fn seed(given: Option<u64>) -> u64 {
+    given.unwrap_or_else(frame::drawn_seed)
+}
+
 fn run_tpcc(args: &RunArgs) -> Result<Results, LabError> {
     let tiny = matches!(args.scale, ScaleArg::Tiny);
     let modes = Mode::ALL.into_iter().filter(|mode| match args.load.mode {
@@ -107,7 +112,7 @@ fn run_tpcc(args: &RunArgs) -> Result<Results, LabError> {
         restart_with: args.restart_with.clone(),
         memory: args.load.memory << 20,
         program: std::env::current_exe()?,
-        seed: args.seed,
+        seed: seed(args.seed),
         commit: env!("RINGWOOD_COMMIT").into(),
         command: command_line(),
     };
@@ -132,7 +137,7 @@ fn run_wire(args: &RunArgs) -> Result<Results, LabError> {
         postgres: args.targets.iter().any(|t| t == "postgres"),
         memory: args.load.memory << 20,
         program: std::env::current_exe()?,
-        seed: args.seed,
+        seed: seed(args.seed),
         commit: env!("RINGWOOD_COMMIT").into(),
         command: command_line(),
     };
@@ -166,6 +171,8 @@ fn run_studies(args: &RunArgs) -> Result<(), LabError> {
         out: args.out.clone(),
         resume: args.resume,
         seed: args.seed,
+        fresh_every: args.fresh_every as usize,
+        repeats_from: args.repeats_from.clone(),
         progress: true,
         program: Some(std::env::current_exe()?),
         slow_down: args.slow_down,
@@ -218,6 +225,7 @@ fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
         load_rows: args.load_rows,
         updates: args.updates,
         limit: args.limit,
+        seed: seed(args.seed),
         commit: env!("RINGWOOD_COMMIT").into(),
         command: command_line(),
     };
@@ -249,7 +257,10 @@ fn sides(args: &CompareArgs) -> Result<[Results; 2], LabError> {
                 percent => vec!["--slow-down".into(), percent.to_string()],
             },
             rounds: args.rounds as usize,
-            seed: args.seed,
+            seed: match args.seed {
+                None if args.resume => interleave::seed_of(&args.out)?,
+                given => seed(given),
+            },
         };
         return request
             .run(&args.out, &command_line(), args.resume, &mut |text| say(format_args!("compare: {text}")));
@@ -267,10 +278,11 @@ fn check(args: &CompareArgs) -> Result<(), LabError> {
     };
     let results = report::read(Path::new(folder))?;
     let slower = 1.0 + args.slow_down / 100.0;
-    let (n, rounds) = (args.comparisons, args.rounds as usize);
-    let found = compare::check::deal_many(&results, n, rounds, slower, args.seed)?;
+    let (n, rounds, seed) = (args.comparisons, args.rounds as usize, seed(args.seed));
+    let found = compare::check::deal_many(&results, n, rounds, slower, seed)?;
     let text = format!(
-        "{n} comparisons of a build with itself{}, {rounds} rounds each: no difference {}, slower {}, faster {}, too few rounds {}\n",
+        "{n} comparisons of a build with itself{}, {rounds} rounds each, seed {seed}: no difference {}, slower {}, faster {}, \
+         too few rounds {}\n",
         if args.slow_down == 0.0 { String::new() } else { format!(" made slower by {} %", args.slow_down) },
         found.none,
         found.slower,
