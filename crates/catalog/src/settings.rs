@@ -48,6 +48,12 @@ pub struct DbSettings {
     pub local_cursors: bool,
     /// RECURSIVE_TRIGGERS: a trigger fires itself.
     pub recursive_triggers: bool,
+    /// PARAMETERIZATION FORCED, DATE_CORRELATION_OPTIMIZATION, AUTO_UPDATE_STATISTICS_ASYNC: kept and shown.
+    pub forced_parameterization: bool,
+    pub date_correlation: bool,
+    pub async_stats: bool,
+    /// SET options of sessions whose clients set none of their own.
+    pub session_defaults: SessionDefaults,
     /// Filegroup of tables that name none.
     pub default_filegroup: u16,
     /// FILEGROWTH of the log.
@@ -74,6 +80,57 @@ pub struct DbSettings {
     pub query_store: QueryStoreOptions,
 }
 
+/// SET options as a database has them for sessions whose clients set none: all off unless ALTER DATABASE says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionDefaults {
+    pub ansi_nulls: bool,
+    pub ansi_padding: bool,
+    pub ansi_warnings: bool,
+    pub arithabort: bool,
+    pub concat_null_yields_null: bool,
+    pub quoted_identifier: bool,
+    pub numeric_roundabort: bool,
+    pub cursor_close_on_commit: bool,
+}
+
+impl SessionDefaults {
+    /// One bit for each, in the order of the fields.
+    fn bits(&mut self) -> [&mut bool; 8] {
+        let SessionDefaults {
+            ansi_nulls,
+            ansi_padding,
+            ansi_warnings,
+            arithabort,
+            concat_null_yields_null,
+            quoted_identifier,
+            numeric_roundabort,
+            cursor_close_on_commit,
+        } = self;
+        [
+            ansi_nulls,
+            ansi_padding,
+            ansi_warnings,
+            arithabort,
+            concat_null_yields_null,
+            quoted_identifier,
+            numeric_roundabort,
+            cursor_close_on_commit,
+        ]
+    }
+
+    fn number(mut self) -> i64 {
+        self.bits().iter().enumerate().map(|(at, bit)| i64::from(**bit) << at).sum()
+    }
+
+    fn of_number(number: i64) -> SessionDefaults {
+        let mut defaults = SessionDefaults::default();
+        for (at, bit) in defaults.bits().into_iter().enumerate() {
+            *bit = (number >> at) & 1 == 1;
+        }
+        defaults
+    }
+}
+
 impl Default for DbSettings {
     fn default() -> Self {
         DbSettings {
@@ -93,6 +150,10 @@ impl Default for DbSettings {
             mixed_page_allocation: false,
             local_cursors: false,
             recursive_triggers: false,
+            forced_parameterization: false,
+            date_correlation: false,
+            async_stats: false,
+            session_defaults: SessionDefaults::default(),
             default_filegroup: 1,
             log_growth: Growth::Bytes(64 << 20),
             log_max_size: None,
@@ -132,7 +193,7 @@ impl DbSettings {
 
     /// The lines for the boot page.
     pub fn write(&self, out: &mut String) {
-        let numbers: [(&str, i64); 21] = [
+        let numbers: [(&str, i64); 25] = [
             ("rcsi", self.read_committed_snapshot.into()),
             ("snapshot", self.snapshot_isolation.into()),
             ("compat", self.compatibility_level.into()),
@@ -149,6 +210,10 @@ impl DbSettings {
             ("mixed_pages", self.mixed_page_allocation.into()),
             ("local_cursors", self.local_cursors.into()),
             ("recursive_triggers", self.recursive_triggers.into()),
+            ("forced_parameterization", self.forced_parameterization.into()),
+            ("date_correlation", self.date_correlation.into()),
+            ("async_stats", self.async_stats.into()),
+            ("session_defaults", self.session_defaults.number()),
             ("default_filegroup", self.default_filegroup.into()),
             ("log_growth", self.log_growth.number()),
             ("log_max", self.log_max_size.map_or(0, |n| i64::try_from(n).unwrap_or(i64::MAX))),
@@ -228,6 +293,10 @@ impl DbSettings {
             "mixed_pages" => self.mixed_page_allocation = on,
             "local_cursors" => self.local_cursors = on,
             "recursive_triggers" => self.recursive_triggers = on,
+            "forced_parameterization" => self.forced_parameterization = on,
+            "date_correlation" => self.date_correlation = on,
+            "async_stats" => self.async_stats = on,
+            "session_defaults" => self.session_defaults = SessionDefaults::of_number(n),
             "created" => self.create_date = ((n >> 32) as i32, (n & 0xffff_ffff) as u32),
             _ => {}
         }
@@ -246,6 +315,13 @@ mod tests {
             compatibility_level: 100,
             local_cursors: true,
             recursive_triggers: true,
+            forced_parameterization: true,
+            async_stats: true,
+            session_defaults: SessionDefaults {
+                arithabort: true,
+                cursor_close_on_commit: true,
+                ..SessionDefaults::default()
+            },
             create_date: (46000, 25_000_000),
             filegroups: vec!["PRIMARY".into(), "odd\n=name".into()],
             log_name: "l".into(),

@@ -18,7 +18,7 @@ enum Takes {
     Fixed,
     /// A number up to this one.
     Number(i64),
-    /// OFF, WHEN_SUPPORTED or FAIL_UNSUPPORTED.
+    /// OFF or WHEN_SUPPORTED, which is nowhere; FAIL_UNSUPPORTED would make statements fail.
     Elevation,
 }
 
@@ -93,7 +93,8 @@ pub(crate) fn set(db: &Arc<Db>, secondary: bool, name: &str, value: &str) -> Res
         }
         _ => return Err(wrong()),
     };
-    if known.takes == Takes::Fixed && wanted != known.default {
+    let changes = known.takes == Takes::Fixed && wanted != known.default;
+    if changes || wanted == "FAIL_UNSUPPORTED" {
         return Err(errors::not_supported(&format!(
             "ALTER DATABASE SCOPED CONFIGURATION SET {name} = {value}"
         )));

@@ -69,7 +69,7 @@ pub struct Reading {
 }
 
 /// Hints that are accepted and change nothing here: granularity, plans, loading.
-const IDLE: [&str; 10] = [
+const IDLE: [&str; 9] = [
     "ROWLOCK",
     "PAGLOCK",
     "NOEXPAND",
@@ -77,7 +77,6 @@ const IDLE: [&str; 10] = [
     "KEEPIDENTITY",
     "KEEPDEFAULTS",
     "SPATIAL_WINDOW_MAX_CELLS",
-    "SNAPSHOT",
     "FASTFIRSTROW",
     "REMOTE",
 ];
@@ -108,6 +107,8 @@ impl Hints {
                 "IGNORE_CONSTRAINTS" => hints.ignore_constraints = true,
                 "IGNORE_TRIGGERS" => hints.ignore_triggers = true,
                 "INDEX" | "FORCESEEK" | "FORCESCAN" => hints.access.add(table, item)?,
+                // Of tables that are in memory alone.
+                "SNAPSHOT" => return Err(snapshot()),
                 name if IDLE.contains(&name) => {}
                 name => return Err(unknown(name)),
             }
@@ -132,8 +133,10 @@ impl Hints {
         }
     }
 
-    /// How a query reads the table. Error: 650 READPAST in SERIALIZABLE or READ UNCOMMITTED.
-    pub fn reading(&self, session: Isolation) -> Result<Reading, SqlError> {
+    /// How a query reads the table; `by_locks`: READ_COMMITTED_SNAPSHOT is off in its database.
+    ///
+    /// Error: 650 READPAST in SERIALIZABLE or READ UNCOMMITTED.
+    pub fn reading(&self, session: Isolation, by_locks: bool) -> Result<Reading, SqlError> {
         let level = self.isolation.unwrap_or(session);
         if self.read_past && !matches!(level, Isolation::ReadCommitted | Isolation::RepeatableRead) {
             return Err(read_past_level());
@@ -146,7 +149,8 @@ impl Hints {
             // Nobody writes beside this lock: the statement's snapshot is what is there.
             return Ok(self.reads(TableMode::Snapshot, None, mode, hold));
         }
-        let locks = hold || self.read_committed_lock || self.read_past;
+        let by_locks = self.read_committed_lock || (by_locks && level == Isolation::ReadCommitted);
+        let locks = hold || by_locks || self.read_past;
         // In SNAPSHOT isolation what is read is old: a lock on what is there now would say nothing about it.
         if !locks || level == Isolation::Snapshot {
             let dirty = level == Isolation::ReadUncommitted;
@@ -200,6 +204,10 @@ impl Hints {
     }
 }
 
+fn snapshot() -> SqlError {
+    SqlError::new(40517, 16, 1, "The table hint SNAPSHOT is not supported in this version of Ringwood.")
+}
+
 fn conflicting() -> SqlError {
     SqlError::new(1047, 15, 1, "Conflicting locking hints specified.")
 }
@@ -229,7 +237,7 @@ mod tests {
     #[test]
     fn levels_and_hints_decide_the_locks() {
         let plain = Hints::default();
-        let of = |hints: &Hints, level| hints.reading(level).unwrap();
+        let of = |hints: &Hints, level| hints.reading(level, false).unwrap();
         assert_eq!(of(&plain, Isolation::ReadCommitted).locks, None);
         assert_eq!(of(&plain, Isolation::ReadUncommitted).mode, TableMode::Dirty);
         assert_eq!(of(&plain, Isolation::RepeatableRead).locks, locks(LockMode::S, false, true));
@@ -244,7 +252,22 @@ mod tests {
         assert_eq!((read.locks, read.table.mode, read.table.hold), (None, LockMode::S, false));
         assert!(of(&table, Isolation::RepeatableRead).table.hold);
         let past = Hints { read_past: true, ..plain };
-        assert_eq!(past.reading(Isolation::Serializable).unwrap_err().number, 650);
+        assert_eq!(past.reading(Isolation::Serializable, false).unwrap_err().number, 650);
+    }
+
+    #[test]
+    fn without_row_versions_read_committed_locks_each_row_for_a_moment() {
+        let plain = Hints::default();
+        let of = |hints: &Hints, level| hints.reading(level, true).unwrap();
+        let moment = locks(LockMode::S, false, false);
+        assert_eq!(of(&plain, Isolation::ReadCommitted).locks, moment);
+        assert_eq!(of(&plain, Isolation::ReadUncommitted).locks, None);
+        assert_eq!(of(&plain, Isolation::Snapshot).locks, None);
+        assert_eq!(of(&plain, Isolation::RepeatableRead).locks, locks(LockMode::S, false, true));
+        let hinted = Hints { isolation: Some(Isolation::ReadCommitted), ..plain };
+        assert_eq!(of(&hinted, Isolation::Snapshot).locks, moment);
+        let dirty = Hints { isolation: Some(Isolation::ReadUncommitted), ..plain };
+        assert_eq!(of(&dirty, Isolation::ReadCommitted).mode, TableMode::Dirty);
     }
 
     #[test]

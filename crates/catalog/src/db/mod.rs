@@ -209,6 +209,11 @@ impl Db {
         self.settings.read().recursive_triggers
     }
 
+    /// READ_COMMITTED_SNAPSHOT OFF: reads in READ COMMITTED wait for who is changing what they read.
+    pub fn reads_by_locks(&self) -> bool {
+        !self.settings.read().read_committed_snapshot
+    }
+
     /// Whether cursors that say neither LOCAL nor GLOBAL are the frame's.
     pub fn has_local_cursors(&self) -> bool {
         self.settings.read().local_cursors

@@ -21,24 +21,24 @@ impl Db {
             "isrecursivetriggersenabled" => flag(settings.recursive_triggers),
             "isautocreatestatistics" => flag(settings.auto_create_stats),
             "isautoupdatestatistics" => flag(settings.auto_update_stats),
+            "isansinullsenabled" => flag(settings.session_defaults.ansi_nulls),
+            "isansipaddingenabled" => flag(settings.session_defaults.ansi_padding),
+            "isansiwarningsenabled" => flag(settings.session_defaults.ansi_warnings),
+            "isarithmeticabortenabled" => flag(settings.session_defaults.arithabort),
+            "isnullconcat" => flag(settings.session_defaults.concat_null_yields_null),
+            "isquotedidentifiersenabled" => flag(settings.session_defaults.quoted_identifier),
+            "isnumericroundabortenabled" => flag(settings.session_defaults.numeric_roundabort),
+            "isclosecursorsoncommitenabled" => flag(settings.session_defaults.cursor_close_on_commit),
+            "isparameterizationforced" => flag(settings.forced_parameterization),
             "istornpagedetectionenabled" => flag(settings.page_verify == 1),
             "isansinulldefault"
-            | "isansinullsenabled"
-            | "isansipaddingenabled"
-            | "isansiwarningsenabled"
-            | "isarithmeticabortenabled"
             | "isautocreatestatisticsincremental"
             | "isclone"
-            | "isclosecursorsoncommitenabled"
             | "isdatabasesuspendedforsnapshotbackup"
             | "isfulltextenabled"
             | "isinstandby"
             | "ismemoryoptimizedelevatetosnapshotenabled"
             | "ismergepublished"
-            | "isnullconcat"
-            | "isnumericroundabortenabled"
-            | "isparameterizationforced"
-            | "isquotedidentifiersenabled"
             | "ispublished"
             | "issubscribed"
             | "issyncwithbackup"

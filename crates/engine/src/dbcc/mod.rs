@@ -64,6 +64,8 @@ pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
         "FREEPROCCACHE" => command.ctx.core.instance().forget_batches(),
         // Caches of pages empty themselves; emptying them by hand only costs time.
         "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}
+        // What was sent is not kept.
+        "OUTPUTBUFFER" => return Err(catalog::errors::not_supported("DBCC OUTPUTBUFFER")),
         other => {
             let text = format!(
                 "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options ({other})."

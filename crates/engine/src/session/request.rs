@@ -55,15 +55,18 @@ impl Session {
         self.core.transaction
     }
 
-    /// The SET options of a client that is no ODBC or OLE DB driver: those of ANSI are off but for ANSI_WARNINGS and ANSI_PADDING,
-    /// which are always on here. Of a new session they are on.
+    /// The SET options of a client that is no ODBC or OLE DB driver: those of its database, off unless ALTER DATABASE says else, but
+    /// for ANSI_WARNINGS and ANSI_PADDING, which are always on here. Of a new session they are on.
     pub fn without_ansi_defaults(&mut self) {
+        let defaults = self.core.db().settings().session_defaults;
         let options = &mut self.core.options;
-        options.ansi_nulls = false;
+        options.ansi_nulls = defaults.ansi_nulls;
         (options.ansi_null_dflt_on, options.ansi_null_dflt_off) = (false, false);
-        options.quoted_identifier = false;
-        options.concat_null_yields_null = false;
-        options.arithabort = false;
+        options.quoted_identifier = defaults.quoted_identifier;
+        options.concat_null_yields_null = defaults.concat_null_yields_null;
+        options.arithabort = defaults.arithabort;
+        options.numeric_roundabort = defaults.numeric_roundabort;
+        options.cursor_close_on_commit = defaults.cursor_close_on_commit;
     }
 
     /// The language that a client asks for when it logs in. Error: 2740.

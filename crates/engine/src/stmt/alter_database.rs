@@ -23,6 +23,35 @@ use catalog::settings::DbSettings;
 /// Compatibility levels that exist.
 const LEVELS: [i64; 8] = [90, 100, 110, 120, 130, 140, 150, 160];
 
+/// Options of T-SQL that are refused whatever they say.
+const NEVER: &[&str] = &[
+    "AUTOMATIC_TUNING",
+    "CHANGE_TRACKING",
+    "CONTAINMENT",
+    "DATA_RETENTION",
+    "DEFAULT_FULLTEXT_LANGUAGE",
+    "DEFAULT_LANGUAGE",
+    "ENABLE_BROKER",
+    "ENCRYPTION",
+    "ERROR_BROKER_CONVERSATIONS",
+    "LEDGER",
+    "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT",
+    "NESTED_TRIGGERS",
+    "NEW_BROKER",
+    "PERSISTENT_LOG_BUFFER",
+    "REMOTE_DATA_ARCHIVE",
+    "SUPPLEMENTAL_LOGGING",
+    "TEMPORAL_HISTORY_RETENTION",
+    "TRANSFORM_NOISE_WORDS",
+    "TWO_DIGIT_YEAR_CUTOFF",
+    "VARDECIMAL_STORAGE_FORMAT",
+];
+
+/// 40510 of an option.
+fn never(option: &OptionItem) -> SqlError {
+    errors::not_supported(&format!("ALTER DATABASE SET {}", option.name))
+}
+
 impl StmtCtx<'_> {
     pub(super) fn alter_database(&mut self, stmt: &AlterDatabase) -> Result<(), SqlError> {
         if self.core.trancount() > 0 {
@@ -32,9 +61,9 @@ impl StmtCtx<'_> {
         instance.check_writable()?;
         let db = match &stmt.name {
             None => self.core.db().clone(),
-            Some(name) => instance.find_db(&name.value).ok_or_else(|| {
-                self.alter_failed(no_such_database(&name.value))
-            })?,
+            Some(name) => instance
+                .find_db(&name.value)
+                .ok_or_else(|| self.alter_failed(no_such_database(&name.value)))?,
         };
         let mut turn: Turn<'_> = Some(instance.changing.lock());
         let done = self.alter(&instance, &db, &stmt.action, &mut turn);
@@ -163,6 +192,17 @@ impl StmtCtx<'_> {
                     db.change_entry(|entry| entry.log_alignment = alignment);
                     instance.save_registry()?;
                 }
+                "READ_COMMITTED_SNAPSHOT" => {
+                    let on = switch(option)?;
+                    if !db.is_users_own() {
+                        let text =
+                            format!("Option '{}' cannot be set in database '{}'.", option.name, db.name());
+                        return Err(SqlError::new(5058, 16, 1, text));
+                    }
+                    save_settings(db, &DbSettings { read_committed_snapshot: on, ..db.settings() })?;
+                    // Plans say how tables are read.
+                    instance.forget_batches();
+                }
                 _ => {
                     let mut settings = db.settings();
                     self.set_option(&mut settings, option)?;
@@ -197,16 +237,19 @@ impl StmtCtx<'_> {
     fn set_option(&self, settings: &mut DbSettings, option: &OptionItem) -> Result<(), SqlError> {
         let on = || switch(option);
         match option.name.as_str() {
-            "READ_COMMITTED_SNAPSHOT" => settings.read_committed_snapshot = on()?,
             "ALLOW_SNAPSHOT_ISOLATION" => settings.snapshot_isolation = on()?,
             "ACCELERATED_DATABASE_RECOVERY" => settings.accelerated_recovery = on()?,
             "MIXED_PAGE_ALLOCATION" => settings.mixed_page_allocation = on()?,
             "AUTO_CLOSE" => settings.auto_close = on()?,
             "AUTO_SHRINK" => settings.auto_shrink = on()?,
-            "AUTO_CREATE_STATISTICS" => settings.auto_create_stats = on()?,
+            "AUTO_CREATE_STATISTICS" => {
+                if option.nested.iter().any(|one| one.name == "INCREMENTAL" && one.is_on()) {
+                    return Err(errors::not_supported("AUTO_CREATE_STATISTICS ON (INCREMENTAL = ON)"));
+                }
+                settings.auto_create_stats = on()?;
+            }
             "AUTO_UPDATE_STATISTICS" => settings.auto_update_stats = on()?,
-            // Whether a statement waits follows from how much has changed.
-            "AUTO_UPDATE_STATISTICS_ASYNC" => drop(on()?),
+            "AUTO_UPDATE_STATISTICS_ASYNC" => settings.async_stats = on()?,
             "READ_WRITE" => settings.read_only = false,
             "PAGE_VERIFY" => {
                 settings.page_verify = match word(option) {
@@ -235,30 +278,38 @@ impl StmtCtx<'_> {
                     .filter(|n| *n >= 0)
                     .ok_or_else(|| SqlError::new(5005, 16, 1, "Specified recovery time is out of range."))?;
             }
-            // Every session has these of its own, and what it says counts.
-            "ANSI_NULLS"
-            | "ANSI_PADDING"
-            | "ANSI_WARNINGS"
-            | "ARITHABORT"
-            | "CONCAT_NULL_YIELDS_NULL"
-            | "QUOTED_IDENTIFIER"
-            | "NUMERIC_ROUNDABORT"
-            | "CURSOR_CLOSE_ON_COMMIT"
-            // There are no other owners than dbo, no such correlations.
-            | "TRUSTWORTHY"
-            | "DB_CHAINING"
-            | "DATE_CORRELATION_OPTIMIZATION" => drop(on()?),
+            "ANSI_NULLS" => settings.session_defaults.ansi_nulls = on()?,
+            "ANSI_PADDING" => settings.session_defaults.ansi_padding = on()?,
+            "ANSI_WARNINGS" => settings.session_defaults.ansi_warnings = on()?,
+            "ARITHABORT" => settings.session_defaults.arithabort = on()?,
+            "CONCAT_NULL_YIELDS_NULL" => settings.session_defaults.concat_null_yields_null = on()?,
+            "QUOTED_IDENTIFIER" => settings.session_defaults.quoted_identifier = on()?,
+            "NUMERIC_ROUNDABORT" => settings.session_defaults.numeric_roundabort = on()?,
+            "CURSOR_CLOSE_ON_COMMIT" => settings.session_defaults.cursor_close_on_commit = on()?,
+            "DATE_CORRELATION_OPTIMIZATION" => settings.date_correlation = on()?,
+            // Each database's rights are its own.
+            "TRUSTWORTHY" | "DB_CHAINING" | "ANSI_NULL_DEFAULT" | "HONOR_BROKER_PRIORITY" => {
+                if on()? {
+                    return Err(never(option));
+                }
+            }
+            "FILESTREAM" => {
+                let off =
+                    |one: &OptionItem| one.name == "NON_TRANSACTED_ACCESS" && one.value == OptionValue::Off;
+                if option.nested.is_empty() || !option.nested.iter().all(off) {
+                    return Err(never(option));
+                }
+            }
             "RECURSIVE_TRIGGERS" => settings.recursive_triggers = on()?,
             "CURSOR_DEFAULT" if matches!(word(option), "LOCAL" | "GLOBAL") => {
                 settings.local_cursors = word(option) == "LOCAL";
             }
-            "PARAMETERIZATION" if matches!(word(option), "SIMPLE" | "FORCED") => {}
+            "PARAMETERIZATION" if matches!(word(option), "SIMPLE" | "FORCED") => {
+                settings.forced_parameterization = word(option) == "FORCED";
+            }
             "CURSOR_DEFAULT" | "PARAMETERIZATION" => return Err(errors::syntax_near(word(option))),
             "DISABLE_BROKER" => {}
-            "ANSI_NULL_DEFAULT" if option.value == OptionValue::Off => {}
-            "ANSI_NULL_DEFAULT" | "ENABLE_BROKER" | "NEW_BROKER" | "ERROR_BROKER_CONVERSATIONS" => {
-                return Err(errors::not_supported(&format!("ALTER DATABASE SET {}", option.name)));
-            }
+            name if NEVER.contains(&name) => return Err(never(option)),
             other => {
                 let text = format!("'{other}' is not a recognized ALTER DATABASE option.");
                 return Err(SqlError::new(195, 15, 1, text));

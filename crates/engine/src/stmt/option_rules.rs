@@ -46,6 +46,13 @@ pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<()
         let fits = match (takes, &option.value) {
             (Takes::Read, _) => true,
             (Takes::Refused, _) => return refused(),
+            (Takes::NeverOn, OptionValue::None | OptionValue::On)
+                if name == "RESUMABLE" && !online(options) =>
+            {
+                let text =
+                    "The RESUMABLE option cannot be set to 'ON' when the ONLINE option is set to 'OFF'.";
+                return Err(SqlError::new(11438, 15, 1, text));
+            }
             (Takes::NeverOn, OptionValue::None | OptionValue::On) => return refused(),
             (Takes::NeverOn, OptionValue::Off) => bare,
             (Takes::Nothing, OptionValue::None) => bare,
@@ -66,6 +73,20 @@ pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<()
         };
         if fits { Ok(()) } else { Err(errors::syntax_near(&shown_value(option))) }
     })
+}
+
+fn online(options: &[OptionItem]) -> bool {
+    options.iter().any(|option| option.name == "ONLINE" && option.is_on())
+}
+
+/// 41337: no database has a filegroup for tables that are in memory.
+pub fn refuse_in_memory(options: &[OptionItem]) -> Result<(), SqlError> {
+    if !options.iter().any(|option| option.name == "MEMORY_OPTIMIZED" && option.is_on()) {
+        return Ok(());
+    }
+    let text = "Cannot create memory optimized tables. To create memory optimized tables, the database must have a \
+                MEMORY_OPTIMIZED_FILEGROUP that is online and has at least one container.";
+    Err(SqlError::new(41337, 16, 100, text))
 }
 
 /// What 102 quotes: the value, else the option's name.
@@ -99,11 +120,12 @@ pub const INDEX: Rules = &[
     ("SORT_IN_TEMPDB", Takes::Switch),
     ("IGNORE_DUP_KEY", Takes::Switch),
     ("STATISTICS_NORECOMPUTE", Takes::Switch),
-    ("STATISTICS_INCREMENTAL", Takes::Switch),
+    ("STATISTICS_INCREMENTAL", Takes::NeverOn),
     ("DROP_EXISTING", Takes::Switch),
     ("ONLINE", Takes::Switch),
-    ("RESUMABLE", Takes::Switch),
-    ("MAX_DURATION", Takes::Read),
+    // Nothing is ever paused.
+    ("RESUMABLE", Takes::NeverOn),
+    ("MAX_DURATION", Takes::Refused),
     ("ALLOW_ROW_LOCKS", Takes::Switch),
     ("ALLOW_PAGE_LOCKS", Takes::Switch),
     ("OPTIMIZE_FOR_SEQUENTIAL_KEY", Takes::Switch),
@@ -174,13 +196,14 @@ pub const TABLE_TYPE: Rules = &[("MEMORY_OPTIMIZED", Takes::Switch)];
 
 /// CREATE DATABASE.
 pub const DATABASE: Rules = &[
-    ("DB_CHAINING", Takes::Switch),
-    ("TRUSTWORTHY", Takes::Switch),
-    ("DEFAULT_LANGUAGE", Takes::Read),
-    ("DEFAULT_FULLTEXT_LANGUAGE", Takes::Read),
-    ("TWO_DIGIT_YEAR_CUTOFF", Takes::Read),
-    ("NESTED_TRIGGERS", Takes::Read),
-    ("TRANSFORM_NOISE_WORDS", Takes::Read),
+    ("DB_CHAINING", Takes::NeverOn),
+    ("TRUSTWORTHY", Takes::NeverOn),
+    // Of contained databases.
+    ("DEFAULT_LANGUAGE", Takes::Refused),
+    ("DEFAULT_FULLTEXT_LANGUAGE", Takes::Refused),
+    ("TWO_DIGIT_YEAR_CUTOFF", Takes::Refused),
+    ("NESTED_TRIGGERS", Takes::Refused),
+    ("TRANSFORM_NOISE_WORDS", Takes::Refused),
     ("CATALOG_COLLATION", Takes::Word(&["DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"])),
     ("FILESTREAM", Takes::Refused),
     ("PERSISTENT_LOG_BUFFER", Takes::Refused),

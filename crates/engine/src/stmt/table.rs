@@ -24,6 +24,7 @@ impl StmtCtx<'_> {
         if stmt.on.as_ref().is_some_and(|on| on.column.is_some()) {
             return Err(errors::not_supported("partitioned table"));
         }
+        option_rules::refuse_in_memory(&stmt.options)?;
         option_rules::check("CREATE TABLE", &stmt.options, option_rules::TABLE)?;
         let nullable = self.core.options.ansi_null_dflt_on;
         let quoted_identifier = self.core.options.quoted_identifier;
@@ -92,6 +93,7 @@ impl StmtCtx<'_> {
                 alias_types::create(self.core, &db, schema, name, base, nullable.unwrap_or(true))
             }
             TypeKind::Table { elements, options } => {
+                option_rules::refuse_in_memory(options)?;
                 option_rules::check("CREATE TYPE", options, option_rules::TABLE_TYPE)?;
                 let new = NewTableType {
                     schema,

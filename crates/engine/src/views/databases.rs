@@ -155,9 +155,20 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
         off.clone(),
         bit(s.auto_update_stats),
     ];
-    // Options that exist here only as names: async statistics, ANSI defaults, replication and the like.
+    // Options of what is not here: replication, full text, trust between databases and the like; those that are follow.
     row.resize(row.len() + 23, off.clone());
+    let session = s.session_defaults;
     let own = [
+        ("is_auto_update_stats_async_on", s.async_stats),
+        ("is_ansi_nulls_on", session.ansi_nulls),
+        ("is_ansi_padding_on", session.ansi_padding),
+        ("is_ansi_warnings_on", session.ansi_warnings),
+        ("is_arithabort_on", session.arithabort),
+        ("is_concat_null_yields_null_on", session.concat_null_yields_null),
+        ("is_quoted_identifier_on", session.quoted_identifier),
+        ("is_numeric_roundabort_on", session.numeric_roundabort),
+        ("is_cursor_close_on_commit_on", session.cursor_close_on_commit),
+        ("is_parameterization_forced", s.forced_parameterization),
         ("is_local_cursor_default", s.local_cursors),
         ("is_recursive_triggers_on", s.recursive_triggers),
         ("is_query_store_on", s.query_store.state != StoreState::Off),
@@ -172,7 +183,7 @@ fn row(db: &Arc<Db>) -> Vec<Value> {
         off.clone(),
         reuse.map_or(Value::Null, |r| Value::TinyInt(r as u8)),
         reuse.map_or(Value::Null, |r| text(r.name())),
-        off.clone(),
+        bit(s.date_correlation),
         off.clone(),
         off.clone(),
         off.clone(),

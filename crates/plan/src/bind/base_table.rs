@@ -27,7 +27,7 @@ impl Binder<'_> {
             Some(hints) => Hints::parse(&table, &hints)?,
             None => Hints::parse(&table, hints)?,
         };
-        let reading = hints.reading(self.env.options.isolation)?;
+        let reading = hints.reading(self.env.options.isolation, db.reads_by_locks())?;
         self.rights.need_table(&db, &table, Permission::Select, &[]);
         let get = self.get(db, table, reading, hints);
         let mut source = table_source(&get, name, alias);
