@@ -20,6 +20,7 @@ pub const FOREIGN_KEY: &str = "F ";
 
 const DISABLED: &str = "disabled";
 const UNTRUSTED: &str = "untrusted";
+const NOT_FOR_REPLICATION: &str = "not_for_replication";
 
 /// A CHECK constraint.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct CheckDef {
     pub disabled: bool,
     /// Some rows may not have been tested.
     pub untrusted: bool,
+    /// NOT FOR REPLICATION: as in SQL Server it is never trusted.
+    pub not_for_replication: bool,
 }
 
 /// A FOREIGN KEY constraint.
@@ -53,6 +56,8 @@ pub struct ForeignKeyDef {
     pub on_update: ReferentialAction,
     pub disabled: bool,
     pub untrusted: bool,
+    /// As of CHECK.
+    pub not_for_replication: bool,
 }
 
 /// The condition of a CHECK constraint from its text.
@@ -67,8 +72,8 @@ pub fn parse_condition(text: &str) -> Result<syntax::ast::Expr, SqlError> {
     }
 }
 
-fn flags(disabled: bool, untrusted: bool) -> String {
-    let words = [(disabled, DISABLED), (untrusted, UNTRUSTED)];
+fn flags(disabled: bool, untrusted: bool, not_for_replication: bool) -> String {
+    let words = [(disabled, DISABLED), (untrusted, UNTRUSTED), (not_for_replication, NOT_FOR_REPLICATION)];
     words.iter().filter(|(set, _)| *set).map(|(_, word)| format!(" {word}")).collect()
 }
 
@@ -101,8 +106,8 @@ pub fn rows_of(table: &TableDef, schema_id: i32, rows: &mut Vec<(SysTable, Vec<V
         (SysTable::Objects, row)
     };
     for check in &table.checks {
-        let properties =
-            format!("column={}{}", check.column.unwrap_or(0), flags(check.disabled, check.untrusted));
+        let flags = flags(check.disabled, check.untrusted, check.not_for_replication);
+        let properties = format!("column={}{flags}", check.column.unwrap_or(0));
         rows.push(object(check.object_id, &check.name, CHECK, properties));
         rows.extend(text_rows(check.object_id, &check.text));
     }
@@ -115,7 +120,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32, rows: &mut Vec<(SysTable, Vec<V
             pairs.join(","),
             number_of(key.on_delete),
             number_of(key.on_update),
-            flags(key.disabled, key.untrusted)
+            flags(key.disabled, key.untrusted, key.not_for_replication)
         );
         rows.push(object(key.object_id, &key.name, FOREIGN_KEY, properties));
     }
@@ -181,6 +186,7 @@ fn check(
         column: Some(properties.number("column", id)?).filter(|column| *column != 0),
         disabled: properties.has(DISABLED),
         untrusted: properties.has(UNTRUSTED),
+        not_for_replication: properties.has(NOT_FOR_REPLICATION),
     })
 }
 
@@ -205,6 +211,7 @@ fn foreign_key(
         on_update: action_of(properties.number("update", id)?),
         disabled: properties.has(DISABLED),
         untrusted: properties.has(UNTRUSTED),
+        not_for_replication: properties.has(NOT_FOR_REPLICATION),
     })
 }
 

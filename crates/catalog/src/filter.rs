@@ -255,6 +255,7 @@ pub(crate) mod tests {
             generated: None,
             alias: None,
             mask: None,
+            traits: crate::ColumnTraits::default(),
         }
     }
 

@@ -246,6 +246,7 @@ fn column(row: &[Value], objects: &HashMap<i32, ObjectRow>) -> Result<ColumnDef,
         computed: computed(&row[9])?,
         alias: row[11].as_i64().and_then(|id| i32::try_from(id).ok()),
         mask: row[12].as_str().map(Into::into),
+        traits: crate::ColumnTraits::of_bits(row[13].as_i64().unwrap_or(0) as i32),
     })
 }
 
@@ -347,6 +348,7 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
                 Value::Int(column.collation.id() as i32),
                 column.alias.map_or(Value::Null, Value::Int),
                 column.mask.as_ref().map_or(Value::Null, Value::str),
+                Value::Int(column.traits.bits()),
             ],
         ));
         if let Some(d) = default {

@@ -53,6 +53,8 @@ pub struct NewColumn {
     pub alias: Option<i32>,
     /// MASKED WITH (FUNCTION = ...), checked.
     pub mask: Option<CompactString>,
+    /// ROWGUIDCOL, SPARSE, NOT FOR REPLICATION.
+    pub traits: crate::ColumnTraits,
 }
 
 impl NewColumn {
@@ -69,6 +71,7 @@ impl NewColumn {
             generated: None,
             alias: None,
             mask: None,
+            traits: crate::ColumnTraits::default(),
         }
     }
 }
@@ -93,6 +96,7 @@ pub struct NewCheck {
     pub condition: Arc<syntax::ast::Expr>,
     /// The column after which it was written.
     pub column: Option<CompactString>,
+    pub not_for_replication: bool,
 }
 
 /// A FOREIGN KEY constraint to create.
@@ -106,6 +110,7 @@ pub struct NewForeignKey {
     pub keys: Vec<CompactString>,
     pub on_delete: syntax::ast::ReferentialAction,
     pub on_update: syntax::ast::ReferentialAction,
+    pub not_for_replication: bool,
 }
 
 /// What kind of constraint an index enforces.

@@ -12,7 +12,7 @@ pub enum SysTable {
     /// object_id | name, schema_id, type, parent, created, modified, text
     Objects = 0,
     /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id, how a computed column is kept and
-    /// its text, or which end of the period the column is, alias type, mask
+    /// its text, or which end of the period the column is, alias type, mask, traits
     Columns = 1,
     /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup, options, number of the
     /// filter's text
@@ -154,6 +154,8 @@ impl SysTable {
                 (Int, true),
                 // The mask; old rows end before it.
                 (TEXT, true),
+                // What else is said of it; old rows end before it.
+                (Int, true),
             ],
             SysTable::Indexes => &[
                 (Int, false),
@@ -315,7 +317,7 @@ mod tests {
         }
     }
 
-    /// A column's row from before alias types and masks were kept.
+    /// A column's row from before alias types, masks and traits were kept.
     #[test]
     fn rows_of_old_databases_are_read() {
         let columns = SysTable::Columns.columns();
@@ -326,7 +328,7 @@ mod tests {
         row.extend([Value::Bit(false), Value::Null, Value::Null, Value::Null, Value::Null, Value::Int(3)]);
         let mut bytes = Vec::new();
         RowLayout::new(&old).encode(&row, &mut bytes).unwrap();
-        row.extend([Value::Null, Value::Null]);
+        row.extend([Value::Null, Value::Null, Value::Null]);
         assert_eq!(SysTable::Columns.decode(&bytes).unwrap(), row);
     }
 

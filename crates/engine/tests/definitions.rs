@@ -230,7 +230,7 @@ fn columns_become_longer_where_they_lie() {
     says(&mut b, "ALTER TABLE t ALTER COLUMN s varchar(50) NULL", "Msg 5074");
     b.check("ALTER TABLE t ALTER COLUMN c ADD PERSISTED SELECT is_persisted FROM sys.computed_columns; SELECT c FROM t ORDER BY c", "1\n2\n4");
     b.check("ALTER TABLE t ALTER COLUMN c DROP PERSISTED SELECT is_persisted FROM sys.computed_columns; SELECT c FROM t ORDER BY c", "0\n2\n4");
-    says(&mut b, "ALTER TABLE t ALTER COLUMN n ADD SPARSE", "Msg 40510");
+    says(&mut b, "ALTER TABLE t ALTER COLUMN n ADD NOT FOR REPLICATION", "Msg 40510");
     b.check("ALTER TABLE t ADD x int NULL, y int NOT NULL CONSTRAINT dy DEFAULT 3 WITH VALUES, CONSTRAINT cy CHECK (y < 9), z AS y + 1", "");
     b.check("SELECT x, y, z FROM t WHERE id = 1", "NULL|3|4");
     b.check("ALTER TABLE t DROP CONSTRAINT cy, CONSTRAINT dy, COLUMN IF EXISTS nope, z, y; SELECT COUNT(*) FROM sys.columns WHERE object_id = OBJECT_ID('t')", "5");

@@ -30,6 +30,33 @@ pub struct ColumnDef {
     pub alias: Option<i32>,
     /// What stands for its values where who reads them may not see them: as sys.masked_columns.masking_function shows it.
     pub mask: Option<CompactString>,
+    /// What else is said of it.
+    pub traits: ColumnTraits,
+}
+
+/// What is kept of a column for who asks; of these `$ROWGUID` alone is looked at here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnTraits {
+    /// ROWGUIDCOL.
+    pub rowguid: bool,
+    /// SPARSE.
+    pub sparse: bool,
+    /// IDENTITY ... NOT FOR REPLICATION.
+    pub not_for_replication: bool,
+}
+
+impl ColumnTraits {
+    /// As the column's row keeps them.
+    pub fn bits(self) -> i32 {
+        let ColumnTraits { rowguid, sparse, not_for_replication } = self;
+        i32::from(rowguid) | (i32::from(sparse) << 1) | (i32::from(not_for_replication) << 2)
+    }
+
+    /// Those of bits.
+    pub fn of_bits(bits: i32) -> ColumnTraits {
+        let has = |bit: i32| bits & bit != 0;
+        ColumnTraits { rowguid: has(1), sparse: has(2), not_for_replication: has(4) }
+    }
 }
 
 impl ColumnDef {

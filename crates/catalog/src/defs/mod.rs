@@ -10,7 +10,7 @@ mod state;
 mod table;
 
 pub use catalog::{ById, ByName, Catalog};
-pub use column::{ColumnDef, ComputedDef, DefaultDef};
+pub use column::{ColumnDef, ColumnTraits, ComputedDef, DefaultDef};
 pub use index::{Compression, IndexDef, IndexOptions, LOB_INDEX_ID};
 pub use state::{IdentityState, TableState};
 pub use table::{LockEscalation, SeenCurrent, TableDef};

@@ -39,7 +39,8 @@ pub fn make_check(
         condition: new.condition.clone(),
         column: column.map(|c| c.column_id),
         disabled: false,
-        untrusted,
+        untrusted: untrusted || new.not_for_replication,
+        not_for_replication: new.not_for_replication,
     };
     let db = work.db.clone();
     with_env(work.core, &db, |env, _| check_condition(env, table, &check))?;
@@ -117,7 +118,7 @@ pub fn switch(
         check.untrusted |= !enable || (check.disabled && !test);
         check.disabled = !enable;
         if enable && test {
-            check.untrusted = false;
+            check.untrusted = check.not_for_replication;
             tests.push(Constraint::Check(check.clone()));
         }
     }
@@ -125,7 +126,7 @@ pub fn switch(
         key.untrusted |= !enable || (key.disabled && !test);
         key.disabled = !enable;
         if enable && test {
-            key.untrusted = false;
+            key.untrusted = key.not_for_replication;
             tests.push(Constraint::ForeignKey(key.clone()));
         }
     }

@@ -63,7 +63,8 @@ pub fn add_foreign_key(
         on_delete: new.on_delete,
         on_update: new.on_update,
         disabled: false,
-        untrusted: rows == Rows::Untested,
+        untrusted: rows == Rows::Untested || new.not_for_replication,
+        not_for_replication: new.not_for_replication,
     };
     check_actions(table, &def)?;
     check_no_instead_of(&work.db.catalog(), table, &def)?;

@@ -141,6 +141,7 @@ impl Work<'_> {
             generated: new.generated,
             alias: new.alias,
             mask: new.mask.clone(),
+            traits: new.traits,
         })
     }
 

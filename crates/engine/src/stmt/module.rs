@@ -40,6 +40,9 @@ impl StmtCtx<'_> {
         if stmt.number.is_some_and(|n| n != 1) {
             return Err(errors::not_supported("CREATE PROCEDURE with a number"));
         }
+        if stmt.for_replication {
+            return Err(errors::not_supported("CREATE PROCEDURE FOR REPLICATION"));
+        }
         let db = self.own_database("PROCEDURE", &stmt.name)?;
         let text = self.module_text(&stmt.text);
         let mut new = self.new_module(ModuleKind::Procedure, stmt.verb, &stmt.name, &text);

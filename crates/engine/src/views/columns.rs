@@ -135,7 +135,9 @@ impl Column<'_> {
             10 => bit(self.is_padded()),
             12 => bit(self.is_identity()),
             13 => bit(self.is_computed()),
-            11 | 14..=19 | 23 | 24 => bit(false),
+            11 => bit(self.def.is_some_and(|c| c.traits.rowguid)),
+            23 => bit(self.def.is_some_and(|c| c.traits.sparse)),
+            14..=19 | 24 => bit(false),
             21 => Value::Int(self.default_id()),
             20 | 22 => Value::Int(0),
             _ => Value::Null,
@@ -256,6 +258,7 @@ fn each_other(
                 generated: None,
                 alias: c.alias,
                 mask: c.mask.clone(),
+                traits: c.traits,
             };
             let (object_id, column_id, ty) = (def.type_id, column.column_id, c.ty);
             add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });
@@ -347,7 +350,7 @@ pub static IDENTITY_COLUMNS: View =
                     25 => in_type(seed, ty),
                     26 => in_type(step, ty),
                     27 => last.map_or(Value::Null, |last| in_type(last, ty)),
-                    28 => bit(false),
+                    28 => bit(c.traits.not_for_replication),
                     _ => column.value(at, 4),
                 }));
             }

@@ -33,7 +33,7 @@ pub static CHECK_CONSTRAINTS: View =
                 let mut row = object(&check.name, id, schema_id, parent, CHECK, &table.create_date, false);
                 row.extend([
                     bit(check.disabled),
-                    bit(false),
+                    bit(check.not_for_replication),
                     bit(check.untrusted),
                     Value::Int(check.column.unwrap_or(0)),
                     text(&check.text),
@@ -76,7 +76,7 @@ pub static FOREIGN_KEYS: View =
                     Value::Int(key.parent),
                     Value::Int(key.key),
                     bit(key.disabled),
-                    bit(false),
+                    bit(key.not_for_replication),
                     bit(key.untrusted),
                 ]);
                 row.extend(action(key.on_delete));

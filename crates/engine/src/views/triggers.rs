@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use syntax::ast::CreateTrigger;
 use types::Value;
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, pick, text};
@@ -54,7 +55,8 @@ pub static TRIGGERS: View =
     View::seeking("triggers", TRIGGER_COLUMNS, &[0, 1, 4], pick::per_module, |_, db, wanted| {
         let row = |module: &Arc<ModuleDef>| {
             let mut row = trigger_row(module);
-            row.extend([bit(false), bit(module.trigger().is_some_and(|t| t.instead_of))]);
+            let says = |of: fn(&CreateTrigger) -> bool| bit(module.trigger().is_some_and(of));
+            row.extend([says(|t| t.not_for_replication), says(|t| t.instead_of)]);
             wanted.part(row)
         };
         let mut list = pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 1, Some(0));

@@ -167,6 +167,7 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
         generated: None,
         alias: None,
         mask: None,
+        traits: catalog::ColumnTraits::default(),
     });
     Arc::new(TableDef::of_view(view, columns.collect()))
 }

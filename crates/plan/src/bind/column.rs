@@ -3,10 +3,11 @@
 //! it.
 
 use super::Binder;
-use super::scope::Clause;
+use super::scope::{Clause, Pseudo};
 use super::sources::ColumnPlaces;
 use super::xml;
 use catalog::fold_name;
+use compact_str::CompactString;
 use expr::{ColId, Expr, Typed};
 use syntax::ast::{self};
 use types::SqlError;
@@ -86,6 +87,15 @@ impl Binder<'_> {
     /// The columns of a block that a name means.
     fn places_at(&mut self, depth: usize, column: &ast::ColumnRef, folded: &str) -> ColumnPlaces {
         let scope = &mut self.scopes[depth];
+        if let Some(pseudo) = Pseudo::of_name(&column.name) {
+            let named = |at: usize| column.qualifier.as_ref().is_none_or(|q| scope.sources[at].is_named(q));
+            let sources = (0..scope.sources.len()).filter(|at| named(*at));
+            let columns = |at: usize| {
+                let all = scope.sources[at].columns.iter().enumerate();
+                all.filter(|(_, c)| c.pseudo == Some(pseudo)).map(move |(column, _)| (at, column))
+            };
+            return sources.flat_map(columns).collect();
+        }
         let Some(qualifier) = &column.qualifier else {
             let mut places = scope.sources.by_column(folded);
             places.retain(|(source, _)| *source >= scope.prefixed);
@@ -98,6 +108,19 @@ impl Binder<'_> {
             all.filter(|(_, c)| c.folded == folded).map(move |(column, _)| (at, column))
         };
         named.flat_map(columns).collect()
+    }
+
+    /// What a column is called in a result that gives it no other name: as the query spells it; `$IDENTITY` and `$ROWGUID` are
+    /// called as the column is.
+    pub(super) fn heading(&mut self, column: &ast::ColumnRef) -> CompactString {
+        if Pseudo::of_name(&column.name).is_some() {
+            for depth in (0..self.scopes.len()).rev() {
+                if let Some((source, at)) = self.places_at(depth, column, "").first().copied() {
+                    return self.scopes[depth].sources[source].columns[at].name.clone();
+                }
+            }
+        }
+        column.name.value.clone()
     }
 
     /// What is made of columns of an outer block becomes one of parameters of the block below it.

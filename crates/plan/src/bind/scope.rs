@@ -27,19 +27,50 @@ pub struct ScopeColumn {
     pub hidden: bool,
     /// Its value, where no row has it: a computed column's.
     pub value: Option<std::sync::Arc<Expr>>,
+    /// What else it can be called.
+    pub pseudo: Option<Pseudo>,
+}
+
+/// Columns that have a name beside their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pseudo {
+    /// `$IDENTITY`, IDENTITYCOL.
+    Identity,
+    /// `$ROWGUID`, ROWGUIDCOL.
+    RowGuid,
+}
+
+impl Pseudo {
+    /// The one that a name means.
+    pub fn of_name(name: &syntax::ast::Ident) -> Option<Pseudo> {
+        let is = |other: &str| name.value.eq_ignore_ascii_case(other);
+        match (name.quoted, name.value.len()) {
+            (false, 9 | 11) if is("$identity") || is("identitycol") => Some(Pseudo::Identity),
+            (false, 8 | 10) if is("$rowguid") || is("rowguidcol") => Some(Pseudo::RowGuid),
+            _ => None,
+        }
+    }
+
+    fn of_column(column: &catalog::ColumnDef) -> Option<Pseudo> {
+        match (column.identity, column.traits.rowguid) {
+            (Some(_), _) => Some(Pseudo::Identity),
+            (None, true) => Some(Pseudo::RowGuid),
+            (None, false) => None,
+        }
+    }
 }
 
 impl ScopeColumn {
     /// A visible column.
     pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> ScopeColumn {
         let (folded, name) = (fold_name(name), name.into());
-        ScopeColumn { name, folded, id, ty, nullable, collation, hidden: false, value: None }
+        ScopeColumn { name, folded, id, ty, nullable, collation, hidden: false, value: None, pseudo: None }
     }
 
     /// A column of a table.
     pub fn of_table(column: &catalog::ColumnDef, id: ColId) -> ScopeColumn {
         let shown = ScopeColumn::new(&column.name, id, column.ty, column.nullable, column.collation);
-        ScopeColumn { hidden: column.is_hidden(), ..shown }
+        ScopeColumn { hidden: column.is_hidden(), pseudo: Pseudo::of_column(column), ..shown }
     }
 
     /// The column as an expression.

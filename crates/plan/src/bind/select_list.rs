@@ -64,7 +64,7 @@ impl Binder<'_> {
                     };
                     let name = match (alias, &expr.kind) {
                         (Some(alias), _) => alias.value.clone(),
-                        (None, ExprKind::Column(c)) => c.name.value.clone(),
+                        (None, ExprKind::Column(c)) => self.heading(c),
                         _ => "".into(),
                     };
                     items.push(Item { name, typed });

@@ -48,6 +48,8 @@ pub struct CreateProcedure {
     pub options: Vec<OptionItem>,
     /// `WITH EXECUTE AS ...`.
     pub execute_as: Option<ExecuteAs>,
+    /// `FOR REPLICATION`.
+    pub for_replication: bool,
     /// Its statements. Their spans count from the start of the batch, as those of all statements do.
     pub body: Vec<Stmt>,
     /// The whole statement as written.
@@ -122,6 +124,8 @@ pub struct CreateTrigger {
     pub instead_of: bool,
     /// `INSERT`, `UPDATE`, `DELETE` or DDL events, upper case; never empty.
     pub events: Vec<CompactString>,
+    /// `NOT FOR REPLICATION`.
+    pub not_for_replication: bool,
     /// Its statements.
     pub body: Vec<Stmt>,
     /// The whole statement as written.

@@ -53,6 +53,8 @@ pub struct ColumnDef {
     pub collation: Option<Ident>,
     /// `NULL` is true, `NOT NULL` is false, `None` when not said.
     pub nullable: Option<bool>,
+    /// It is said more than once.
+    pub nullable_twice: bool,
     /// `IDENTITY`.
     pub identity: Option<Identity>,
     /// `ROWGUIDCOL`.
@@ -81,6 +83,7 @@ impl ColumnDef {
             computed: None,
             collation: None,
             nullable: None,
+            nullable_twice: false,
             identity: None,
             rowguidcol: false,
             sparse: false,
@@ -118,6 +121,8 @@ pub struct Identity {
     pub seed: CompactString,
     /// Step; 1 when left out.
     pub increment: CompactString,
+    /// `NOT FOR REPLICATION`.
+    pub not_for_replication: bool,
 }
 
 /// A constraint with its optional name.
@@ -127,6 +132,8 @@ pub struct Constraint {
     pub name: Option<Ident>,
     /// What it demands.
     pub kind: ConstraintKind,
+    /// `NOT FOR REPLICATION`, of CHECK and FOREIGN KEY.
+    pub not_for_replication: bool,
     /// Where it stands.
     pub span: Span,
 }

@@ -114,13 +114,22 @@ impl Parser<'_> {
             params = self.list(Self::param)?;
         }
         let (options, execute_as) = self.module_options()?;
-        self.eat_seq(&["FOR", "REPLICATION"]);
+        let for_replication = self.eat_seq(&["FOR", "REPLICATION"]);
         self.expect("AS")?;
         self.returns = true;
         let body = self.module_body()?;
         let text = self.text_since(start);
-        let procedure = CreateProcedure { verb, name, number, params, options, execute_as, body, text };
-        Ok(StmtKind::CreateProcedure(Box::new(procedure)))
+        Ok(StmtKind::CreateProcedure(Box::new(CreateProcedure {
+            verb,
+            name,
+            number,
+            params,
+            options,
+            execute_as,
+            for_replication,
+            body,
+            text,
+        })))
     }
 
     fn param(&mut self) -> P<Param> {
@@ -258,15 +267,25 @@ impl Parser<'_> {
             let line = self.at_index(self.pos.saturating_sub(1)).span.line;
             return Err(SyntaxError::same_action(line, &events[at]));
         }
-        self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
+        let not_for_replication = self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
         self.expect("AS")?;
         let body = self.module_body()?;
         if body.is_empty() && self.foreign.is_none() {
             return Err(self.unexpected());
         }
         let text = self.text_since(start);
-        let trigger = CreateTrigger { verb, name, on, options, execute_as, instead_of, events, body, text };
-        Ok(StmtKind::CreateTrigger(Box::new(trigger)))
+        Ok(StmtKind::CreateTrigger(Box::new(CreateTrigger {
+            verb,
+            name,
+            on,
+            options,
+            execute_as,
+            instead_of,
+            events,
+            not_for_replication,
+            body,
+            text,
+        })))
     }
 
     /// `ENABLE TRIGGER ...`, `DISABLE TRIGGER ...`.

@@ -102,6 +102,7 @@ impl Parser<'_> {
         if self.eat("COLLATE") {
             column.collation = Some(self.ident_or_keyword()?);
         } else if let Some(nullable) = self.nullability() {
+            column.nullable_twice |= column.nullable.is_some();
             column.nullable = Some(nullable);
         } else if self.eat("IDENTITY") {
             column.identity = Some(self.identity()?);
@@ -157,12 +158,12 @@ impl Parser<'_> {
 
     /// Behind the word IDENTITY.
     fn identity(&mut self) -> P<Identity> {
-        let mut identity = Identity { seed: "1".into(), increment: "1".into() };
+        let mut identity = Identity { seed: "1".into(), increment: "1".into(), not_for_replication: false };
         if self.eat_tok(Tok::LParen) {
             identity = self.seed_and_increment()?;
             self.expect_tok(Tok::RParen)?;
         }
-        self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
+        identity.not_for_replication = self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
         Ok(identity)
     }
 
@@ -170,7 +171,7 @@ impl Parser<'_> {
     pub(super) fn seed_and_increment(&mut self) -> P<Identity> {
         let seed = self.signed_integer_text()?;
         self.expect_tok(Tok::Comma)?;
-        Ok(Identity { seed, increment: self.signed_integer_text()? })
+        Ok(Identity { seed, increment: self.signed_integer_text()?, not_for_replication: false })
     }
 
     fn signed_integer_text(&mut self) -> P<CompactString> {
@@ -189,12 +190,13 @@ impl Parser<'_> {
     fn constraint(&mut self) -> P<Constraint> {
         let start = self.peek().span;
         let name = if self.eat("CONSTRAINT") { Some(self.ident()?) } else { None };
+        let mut not_for_replication = false;
         let kind = if self.eat_seq(&["PRIMARY", "KEY"]) {
             self.key_constraint(true)?
         } else if self.eat("UNIQUE") {
             self.key_constraint(false)?
         } else if self.eat("CHECK") {
-            self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
+            not_for_replication = self.eat_seq(&["NOT", "FOR", "REPLICATION"]);
             self.expect_tok(Tok::LParen)?;
             let condition = self.condition()?;
             self.expect_tok(Tok::RParen)?;
@@ -207,9 +209,9 @@ impl Parser<'_> {
         } else if self.at("CONNECTION") {
             self.foreign_connection()?
         } else {
-            self.foreign_key()?
+            self.foreign_key(&mut not_for_replication)?
         };
-        Ok(Constraint { name, kind, span: self.since(start) })
+        Ok(Constraint { name, kind, not_for_replication, span: self.since(start) })
     }
 
     /// `CLUSTERED` is true, `NONCLUSTERED` false.
@@ -233,7 +235,7 @@ impl Parser<'_> {
     }
 
     /// `[FOREIGN KEY [(columns)]] REFERENCES table [(columns)] [ON DELETE ...] [ON UPDATE ...]`.
-    fn foreign_key(&mut self) -> P<ConstraintKind> {
+    fn foreign_key(&mut self, not_for_replication: &mut bool) -> P<ConstraintKind> {
         let mut columns = Vec::new();
         if self.eat_seq(&["FOREIGN", "KEY"]) {
             columns = self.opt_ident_list()?;
@@ -247,7 +249,9 @@ impl Parser<'_> {
                 on_delete = self.referential_action()?;
             } else if self.eat_seq(&["ON", "UPDATE"]) {
                 on_update = self.referential_action()?;
-            } else if !self.eat_seq(&["NOT", "FOR", "REPLICATION"]) {
+            } else if self.eat_seq(&["NOT", "FOR", "REPLICATION"]) {
+                *not_for_replication = true;
+            } else {
                 return Ok(ConstraintKind::ForeignKey { columns, table, references, on_delete, on_update });
             }
         }

@@ -145,11 +145,11 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
         "tableinserttriggercount" => count("INSERT"),
         "tableupdatetriggercount" => count("UPDATE"),
         "tabledeletetriggercount" => count("DELETE"),
+        "tablehasrowguidcol" => flag(table.columns.iter().any(|c| c.traits.rowguid)),
         "isansinullson" | "isquotedidenton" | "isindexable" => flag(true),
         "tablefulltextpopulatestatus"
         | "tablehasactivefulltextindex"
         | "tablehascolumnset"
-        | "tablehasrowguidcol"
         | "tablehastimestamp"
         | "tablehasvardecimalstorageformat"
         | "tableisfake"

@@ -123,6 +123,9 @@ pub(super) fn column(id: i64, name: &str, property: &str, session: &mut SessionC
                 Value::Int(c.generated.map_or(0, |generated| 1 + i32::from(generated.end)))
             }
             "ishidden" => flag(c.is_hidden()),
+            "isrowguidcol" => flag(c.traits.rowguid),
+            "issparse" => flag(c.traits.sparse),
+            "isidnotforrepl" => flag(c.traits.not_for_replication),
             _ => typed(c.ty, c.nullable, property),
         };
     }

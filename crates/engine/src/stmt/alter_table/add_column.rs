@@ -30,7 +30,7 @@ pub(super) fn add_column(
         None => table_def::new_column(column, &table.name, added.text, &defaults)?,
         Some(_) => computed_def::new_computed(
             column,
-            &table.name,
+            ("ALTER TABLE", table.name.as_str()),
             &table_def::new_columns(table),
             added.text,
             &defaults,
@@ -92,7 +92,7 @@ pub(super) fn add_column(
     Ok(after)
 }
 
-/// Errors: 2705 the table has a column of this name, 2744 an identity column, 2738 a row version.
+/// Errors: 2705 the table has a column of this name, 2744 an identity column, 8196 a ROWGUIDCOL, 2738 a row version.
 fn check_new(table: &TableDef, new: &NewColumn) -> Result<(), SqlError> {
     if table.column(&new.name).is_some() {
         let text = format!(
@@ -109,6 +109,8 @@ fn check_new(table: &TableDef, new: &NewColumn) -> Result<(), SqlError> {
         );
         return Err(SqlError::new(2744, 16, 2, text));
     }
+    let traits = table.columns.iter().map(|c| c.traits);
+    table_def::check_one_rowguid(traits.chain([new.traits]))?;
     if new.ty == DataType::RowVersion && table.row_version().is_some() {
         return Err(table_def::second_row_version(&table.name, &new.name));
     }

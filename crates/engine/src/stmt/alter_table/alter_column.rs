@@ -17,12 +17,13 @@ use catalog::errors;
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::temporal::Generated;
-use catalog::{ComputedDef, Db, IndexDef, NewColumn, TableDef};
+use catalog::{ColumnTraits, ComputedDef, Db, IndexDef, NewColumn, TableDef};
 
-/// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column.
+/// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column. HIDDEN, ROWGUIDCOL, SPARSE,
+/// NOT FOR REPLICATION: what is said of it.
 ///
 /// # Errors
-/// 4924, 4936, 4934; 40510 another property.
+/// 4924, 4936, 4934, 4925, 4926, 2761, 1731; 40510 another property.
 pub(super) fn column_property(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -36,6 +37,11 @@ pub(super) fn column_property(
     {
         let mut next = TableDef::clone(table);
         next.columns[at].generated = Some(Generated { hidden: add, ..generated });
+        return work.replace(table, next).map(drop);
+    }
+    if let Some(traits) = table_def::altered_traits(table, at, add, property)? {
+        let mut next = TableDef::clone(table);
+        next.columns[at].traits = traits;
         return work.replace(table, next).map(drop);
     }
     let computed = table.columns[at].computed.clone().filter(|_| property == "PERSISTED");
@@ -119,6 +125,7 @@ fn alter_column(
         // The rows are as they were.
         check_no_statistics(table, table.columns[at].column_id)?;
         let mut next = TableDef::clone(table);
+        next.columns[at].traits = kept_traits(table.columns[at].traits, &new);
         (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) = (new.ty, new.alias, new.mask);
         next.layout = layout_of(&next.columns);
         return work.replace(table, next).map(drop);
@@ -140,12 +147,22 @@ fn alter_column(
         table.state.statistics.forget_column(table.columns[at].column_id);
     }
     let mut next = TableDef::clone(table);
+    next.columns[at].traits = kept_traits(table.columns[at].traits, &new);
     (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) = (new.ty, new.alias, new.mask);
     next.columns[at].nullable = new.nullable;
     next.columns[at].collation = new.collation;
     // As an assignment: what does not fit is an error.
     let converted = quote(&next.columns[at].name);
     rewrite(work, table, next, Some((at, converted))).map(drop)
+}
+
+/// What stays said of a column, and what ALTER COLUMN says: what its new type and nullability allow.
+fn kept_traits(old: ColumnTraits, new: &NewColumn) -> ColumnTraits {
+    ColumnTraits {
+        rowguid: new.traits.rowguid || (old.rowguid && new.ty == DataType::UniqueIdentifier),
+        sparse: new.traits.sparse || (old.sparse && new.nullable),
+        not_for_replication: old.not_for_replication,
+    }
 }
 
 /// 4928.

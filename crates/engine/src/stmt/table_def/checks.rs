@@ -4,6 +4,7 @@ use syntax::ast::{Constraint, ConstraintKind, CreateTable, TableElement};
 use types::{DataType, SqlError};
 
 use super::key::nullable_key;
+use super::traits::check_one_rowguid;
 use catalog::{KeyConstraint, NewIndex, NewTable, fold_name};
 
 /// Most columns of a table, key columns of an index.
@@ -62,6 +63,7 @@ pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
         );
         return Err(SqlError::new(2744, 16, 2, text));
     }
+    check_one_rowguid(table.columns.iter().map(|c| c.traits))?;
     let mut versions = table.columns.iter().filter(|c| c.ty == DataType::RowVersion);
     if let (Some(_), Some(second)) = (versions.next(), versions.next()) {
         return Err(second_row_version(name, &second.name));

@@ -6,6 +6,7 @@ use types::{DataType, SqlError};
 use super::ColumnDefaults;
 use super::key::nullable_key;
 use super::text::new_default;
+use super::traits::traits_of;
 use crate::stmt::masks;
 use catalog::{NewColumn, fold_name};
 use plan::bind::type_names::alias_id;
@@ -72,6 +73,7 @@ pub fn new_column(
             }
         }
     }
+    new.traits = traits_of(column, &new, table)?;
     Ok(new)
 }
 

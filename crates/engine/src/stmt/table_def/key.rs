@@ -31,6 +31,7 @@ pub fn new_foreign_key(constraint: &Constraint, column: Option<&str>) -> Result<
         keys: references.iter().map(|c| c.value.clone()).collect(),
         on_delete: *on_delete,
         on_update: *on_update,
+        not_for_replication: constraint.not_for_replication,
     })
 }
 

@@ -17,6 +17,7 @@ mod checks;
 mod column;
 mod key;
 mod text;
+mod traits;
 
 pub use checks::second_row_version;
 use checks::{check_clustered, check_count, check_primary_key, check_table};
@@ -25,6 +26,7 @@ use key::add_inline_index;
 pub use key::{check_included, fill_factor, key_columns, key_constraint, new_foreign_key, nullable_key};
 pub use plan::bind::type_names::{alias_id, built_in, data_type, table_type};
 pub use text::{new_check, new_default, single_quoted};
+pub use traits::{altered as altered_traits, check_one_rowguid};
 
 /// The table of a variable of a table type.
 ///
@@ -89,6 +91,7 @@ pub fn new_columns(table: &TableDef) -> Vec<NewColumn> {
             computed: c.computed.clone(),
             alias: c.alias,
             mask: c.mask.clone(),
+            traits: c.traits,
             ..NewColumn::new(c.name.clone(), c.ty, c.nullable)
         })
         .collect()
@@ -140,7 +143,8 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
             && column.computed.is_some()
             && let Some(at) = find(&table.columns, &column.name.value)
         {
-            table.columns[at] = new_computed(column, &table.name, &table.columns, batch, defaults)?;
+            let of = ("CREATE TABLE", table.name.as_str());
+            table.columns[at] = new_computed(column, of, &table.columns, batch, defaults)?;
         }
     }
     for element in &stmt.elements {

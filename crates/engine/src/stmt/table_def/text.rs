@@ -66,5 +66,6 @@ pub fn new_check(
         condition: Arc::new(catalog::constraint::parse_condition(&text)?),
         text: text.into(),
         column: column.map(CompactString::from),
+        not_for_replication: constraint.not_for_replication,
     })
 }
