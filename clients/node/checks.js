@@ -136,6 +136,8 @@ const checks = {
       const got = await run(c, "select N'\u00e4\u{1f600}' as [se\u00f1or \u4e2d], 1 as [b]]c]", [], 'execSql', (r) => r.on('columnMetadata', (m) => { names = m.map((x) => x.colName); }));
       equal(names, ['se\u00f1or \u4e2d', 'b]c']);
       equal(got.rows, [['\u00e4\u{1f600}', 1]]);
+      const halves = [['v', TYPES.NVarChar, '\u{1f600}\ud83dx\ude42']];
+      equal((await run(c, 'select @v, left(@v, 1), len(@v)', halves)).rows, [['\u{1f600}\ud83dx\ude42', '\ud83d', 5]], 'halves of characters');
     });
   },
   async 'big values'() {

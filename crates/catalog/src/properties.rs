@@ -135,7 +135,7 @@ const TEXT: DataType = DataType::VarChar(Len::N(200));
 
 fn bytes_of(value: &Value) -> Result<Vec<u8>, SqlError> {
     Ok(match value {
-        Value::Str(text) => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        Value::Str(text) => types::units::units(text).flat_map(u16::to_le_bytes).collect(),
         Value::Bytes(bytes) => bytes.to_vec(),
         other => {
             let ty = other.natural_type();
@@ -148,9 +148,7 @@ fn bytes_of(value: &Value) -> Result<Vec<u8>, SqlError> {
 fn value_of(ty: &str, bytes: &[u8]) -> Option<Value> {
     let ty = type_of_text(ty).ok()?;
     if ty.is_string() {
-        let units: Vec<u16> =
-            bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
-        return String::from_utf16(&units).ok().map(Value::str);
+        return types::rowcell::wide_text(bytes).map(Value::Str);
     }
     if ty.is_binary() {
         return Some(Value::bytes(bytes.to_vec()));

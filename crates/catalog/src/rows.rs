@@ -92,11 +92,12 @@ pub fn text_rows(object_id: i32, text: &str) -> impl Iterator<Item = (SysTable, 
 fn parts(text: &str) -> Vec<&str> {
     let (mut out, mut start, mut units) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {
-        if units + c.len_utf16() > PART {
+        let length = types::units::unit_len(c);
+        if units + length > PART {
             out.push(&text[start..at]);
             (start, units) = (at, 0);
         }
-        units += c.len_utf16();
+        units += length;
     }
     out.push(&text[start..]);
     out
@@ -107,7 +108,7 @@ pub fn texts(rows: Vec<Vec<Value>>) -> HashMap<i32, String> {
     let mut texts: HashMap<i32, String> = HashMap::new();
     for row in rows {
         let id = row[0].as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
-        texts.entry(id).or_default().push_str(row[2].as_str().unwrap_or_default());
+        types::units::push_text(texts.entry(id).or_default(), row[2].as_str().unwrap_or_default());
     }
     texts
 }

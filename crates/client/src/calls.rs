@@ -20,8 +20,9 @@ pub fn int(name: &str, value: i32) -> RpcParam {
 
 /// An nvarchar. Its declared length does not depend on the text, so that calls with different texts are of the same types.
 pub fn text(name: &str, value: &str) -> RpcParam {
+    let value = types::units::held(value);
     // A character has as many bytes in UTF-8 as it has units, or more.
-    let fits = value.len() <= LONGEST || value.encode_utf16().count() <= LONGEST;
+    let fits = value.len() <= LONGEST || types::units::utf16_len(&value) <= LONGEST;
     let size = if fits { Size::Bytes(2 * LONGEST as u16) } else { Size::Max };
     RpcParam::new(name, TypeInfo::NVarChar(size, WireCollation::DATABASE), Value::str(value))
 }

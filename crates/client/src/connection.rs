@@ -169,7 +169,7 @@ impl Connection {
     /// # Errors
     /// The connection is of no more use. What goes wrong with the batch are tokens.
     pub fn batch(&mut self, text: &str, each: &mut dyn FnMut(Token) -> bool) -> Result<(), ClientError> {
-        let message = self.codec.batch(text);
+        let message = self.codec.batch(&types::units::held(text));
         self.request(&message, each)
     }
 

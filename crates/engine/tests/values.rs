@@ -57,14 +57,17 @@ fn all_functions_count_the_same_units_of_text() {
     b.check("select charindex('a', 'banana', -9223372036854775808), charindex('a', 'banana', -1)", "2|2");
     b.check("declare @s nvarchar(20) = N'a😀b'; select substring(@s, 2, 2), stuff(@s, 2, 2, N'x'), right(@s, 1), left(@s, 3)", "😀|axb|b|a😀");
     b.check(
-        "declare @s nvarchar(20) = N'a😀b'; select left(@s, 2), substring(@s, 3, 2), right(@s, 2)",
-        "a\u{fffd}|\u{fffd}b|\u{fffd}b",
+        "declare @s nvarchar(20) = N'a😀b'; select left(@s, 2), convert(varbinary(9), left(@s, 2)), convert(varbinary(9), right(@s, 2))",
+        "a\u{fffd}|0x61003DD8|0x00DE6200",
     );
     b.check(
         "select stuff(N'a😀b', 4, 1, N'c'), stuff(N'a😀b', 5, 1, N'c'), replicate(N'😀', 2)",
         "a😀c|NULL|😀😀",
     );
     b.check("select len(cast(replicate(N'😀', 3) as nvarchar(4)))", "4");
+    // What XML has no character for is a reference in text, and no document.
+    b.check("select nchar(0xd83d) a for xml raw", "<row a=\"&#xD83D;\"/>");
+    b.check("select formatmessage('%s%s', nchar(0xd83d), nchar(0xde00))", "😀");
 }
 
 #[test]

@@ -416,19 +416,19 @@ impl Aggregate {
         });
         let between = separator.len().saturating_mul(parts.len() - 1);
         let length = parts.iter().map(|(_, part)| part.len()).sum::<usize>().saturating_add(between);
-        // A unit of two bytes takes at most three in UTF-8.
-        if length > LONGEST / 2 * 3 {
+        // A unit of two bytes takes at most four in UTF-8.
+        if length > LONGEST / 2 * 4 {
             return Err(too_long());
         }
         let mut text = String::with_capacity(length);
         for (i, (_, part)) in parts.iter().enumerate() {
             if i > 0 {
-                text.push_str(separator);
+                types::units::push_text(&mut text, separator);
             }
-            text.push_str(part);
+            types::units::push_text(&mut text, part);
         }
         let limit = self.ty.length().unwrap_or(usize::MAX);
-        if text.len() > limit && types::codepage::utf16_len(&text) > limit {
+        if text.len() > limit && types::units::utf16_len(&text) > limit {
             let message = "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid \
                            result truncation.";
             return Err(SqlError::new(9829, 16, 1, message));

@@ -249,8 +249,9 @@ impl ConvertExpr {
 
     #[inline]
     fn convert(&self, value: &Value, dialect: Dialect, look: Look<'_>) -> Result<Value, SqlError> {
-        let page = self.collation.code_page();
-        let how = ConvertOptions { style: self.style, mode: self.mode, dialect, page, look };
+        let (page, whole_characters) = (self.collation.code_page(), self.collation.counts_characters());
+        let (style, mode) = (self.style, self.mode);
+        let how = ConvertOptions { style, mode, dialect, page, look, whole_characters };
         types::convert_by(value, self.from, self.to, &how)
     }
 

@@ -36,7 +36,7 @@ pub fn surely_fits(utf8: usize) -> bool {
 fn fits(text: &str, ty: DataType, page: CodePage) -> bool {
     surely_fits(text.len())
         || match ty.is_unicode() || !ty.is_string() {
-            true => types::codepage::utf16_len(text) <= LONGEST / 2,
+            true => types::units::utf16_len(text) <= LONGEST / 2,
             // No character takes more bytes in a code page than in UTF-8.
             false => text.len() <= LONGEST || page.encoded_len(text) <= LONGEST,
         }
@@ -92,7 +92,7 @@ impl GrowingText {
 
     #[cold]
     fn counted(&mut self, text: &str) -> bool {
-        self.units += types::codepage::utf16_len(text.get(self.bytes..).unwrap_or_default());
+        self.units += types::units::utf16_len(text.get(self.bytes..).unwrap_or_default());
         self.bytes = text.len();
         self.units <= self.most
     }

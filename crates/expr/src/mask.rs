@@ -6,7 +6,7 @@ use std::fmt;
 
 use types::datetime::{civil_from_days, days_from_civil};
 use types::value::{of_variant, parts};
-use types::{DataType, Decimal, Len, Mode, Value, convert};
+use types::{CodePage, DataType, Decimal, Len, Mode, Value, convert, units};
 
 /// 1900-01-01, in days since 0001-01-01.
 const BEGINNING: i32 = 693_595;
@@ -220,8 +220,8 @@ fn text_of(text: &str, ty: DataType) -> Value {
         DataType::VarChar(Len::N(n)) | DataType::NVarChar(Len::N(n)) => (usize::from(n), false),
         _ => (usize::MAX, false),
     };
-    let mut out: String = text.chars().take(width).collect();
-    let length = out.chars().count();
+    let mut out = convert::first_units(text, width, ty, CodePage::Latin).into_owned();
+    let length = if ty.is_unicode() { units::utf16_len(&out) } else { out.chars().count() };
     if fixed {
         out.extend(std::iter::repeat_n(' ', width.saturating_sub(length)));
     }
@@ -229,13 +229,15 @@ fn text_of(text: &str, ty: DataType) -> Value {
 }
 
 fn partial(text: &str, prefix: usize, padding: &str, suffix: usize) -> String {
-    let length = text.chars().count();
+    let length = units::utf16_len(text);
     // What would show all of it shows nothing.
     if length <= prefix + suffix {
         return padding.to_string();
     }
-    let begin = text.chars().take(prefix);
-    begin.chain(padding.chars()).chain(text.chars().skip(length - suffix)).collect()
+    let mut out = units::cut(text, 0, prefix).into_owned();
+    units::push_text(&mut out, padding);
+    units::push_text(&mut out, &units::cut(text, length - suffix, length));
+    out
 }
 
 fn between(low: Decimal, high: Decimal, random: f64, ty: DataType) -> Option<Value> {

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use ringwood_expr as expr;
 
-use expr::functions::{ArgRule, CallCx, Function, all, required};
+use expr::functions::{ArgRule, CallCx, Function, all, required, result_type};
 use expr::large::Held;
 use expr::random::Random;
 use expr::{Env, QuantifiedExpr, Routine, SubRef};
@@ -159,7 +159,16 @@ const CALLS: &[(&str, &[Arg])] = &[
     ("replicate", &[Long("a"), Int(4)]),
     ("replicate", &[Max("ab"), Int(1 << 20)]),
     ("stuff", &[Long("é"), Int(1000), Int(10), Long("a")]),
+    ("stuff", &[Bytes, Int(1000), Int(10), Bytes]),
     ("reverse", &[Long("é")]),
+    // Characters of two units are taken apart.
+    ("ltrim", &[Long("🙂"), Long("ab🙂")]),
+    ("right", &[Long("🙂"), Int(11)]),
+    ("charindex", &[Text("x"), Long("🙂")]),
+    ("patindex", &[Text("%x%"), Long("🙂")]),
+    ("replace", &[Long("🙂"), Text("x"), Text("y")]),
+    ("reverse", &[Long("🙂")]),
+    ("translate", &[Long("🙂"), Text("xyz"), Text("abc")]),
     ("concat", &[Long("a"), Long("b")]),
     ("concat_ws", &[Text(","), Long("a"), Long("b")]),
     ("translate", &[Long("a"), Text("xyz"), Text("abc")]),
@@ -229,14 +238,17 @@ const SHORT: &[(&str, &str)] = &[
 ];
 
 fn takes_long(function: &Function) -> bool {
-    function.args.iter().any(|rule| matches!(rule, ArgRule::Any | ArgRule::Str | ArgRule::Bytes))
+    let takes = |rule: &ArgRule| {
+        matches!(rule, ArgRule::Any | ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes)
+    };
+    function.args.iter().any(takes)
 }
 
 /// What a call gives, and how often it asked.
 fn run(name: &str, args: &[Value], types: &[DataType], stop_at: usize) -> (Result<Value, SqlError>, usize) {
     let function = required(name).expect(name);
     let exprs: Vec<_> = args.iter().cloned().map(expr::Expr::Const).collect();
-    let ty = (function.result)(types, &exprs).expect(name);
+    let ty = result_type(function, types, &exprs, Collation::DEFAULT).expect(name);
     let mut watched = Watched { looks: Cell::new(0), stop_at };
     let mut cx = CallCx { rt: &mut watched, ty, types, collation: Collation::DEFAULT, made: Held::default() };
     let result = (function.eval)(args, &mut cx);

@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub use engine::{
     BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, Sink, SqlError, StatementEnd, Value,
 };
-pub use types::{Decimal, Len};
+pub use types::{Decimal, Len, units};
 
 /// How an instance is opened.
 #[derive(Clone, Debug, Default)]
@@ -269,7 +269,7 @@ impl Session {
     /// effect, as in SQL Server.
     pub fn execute(&mut self, batch: &str) -> Result<Outcome, SqlError> {
         let mut collector = Collector::default();
-        self.inner.execute(batch, &mut collector);
+        self.inner.execute(&units::held(batch), &mut collector);
         collector.error.map_or(Ok(collector.outcome), Err)
     }
 
@@ -285,14 +285,14 @@ impl Session {
         mut each: impl FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
         let mut streamer = Streamer { each: &mut each, columns: Vec::new(), error: None };
-        self.inner.execute(batch, &mut streamer);
+        self.inner.execute(&units::held(batch), &mut streamer);
         streamer.error.map_or(Ok(()), Err)
     }
 
     /// Compiles a batch with parameters: `prepare("insert t values (@a, @b)", &[("@a", DataType::Int), ...])`.
     /// Errors: syntax, undeclared variables, unknown types. Names are resolved when it first runs.
     pub fn prepare(&mut self, batch: &str, parameters: &[(&str, DataType)]) -> Result<Statement, SqlError> {
-        self.inner.prepare(batch, parameters).map(Statement)
+        self.inner.prepare(&units::held(batch), parameters).map(Statement)
     }
 
     /// Runs a prepared batch with values for its parameters, in the order of [`Session::prepare`].
@@ -348,6 +348,6 @@ impl Session {
     /// Runs a batch with a sink of your own: everything in the order in which it happens. An error that the sink returns
     /// ends the batch and rolls its transaction back; no CATCH of the batch sees it.
     pub fn run(&mut self, batch: &str, sink: &mut dyn Sink) {
-        self.inner.execute(batch, sink);
+        self.inner.execute(&units::held(batch), sink);
     }
 }

@@ -10,6 +10,7 @@ use client::{ClientError, Connection, Encryption, Options, Procedure, RpcParam, 
 use client::{TypeInfo, int, text};
 use ringwood_server::Encryption as Mode;
 use support::{PASSWORD, TestServer};
+use tds::{Size, WireCollation};
 use types::Value;
 
 fn connect(server: &TestServer, encryption: Encryption) -> Result<Connection, ClientError> {
@@ -81,6 +82,29 @@ fn procedures_give_results_outputs_and_a_status() {
     let wrong = RpcRequest::new(Procedure::Name("p".into()), vec![wrong]);
     assert!(matches!(client.call(&wrong), Err(ClientError::Request(_))));
     assert_eq!(client.call(&call(1, None)).unwrap().status, Some(2));
+}
+
+/// Half of a character in a parameter, a batch's text, a table, a key and an output is there and back.
+#[test]
+fn halves_of_characters_go_there_and_back() {
+    let server = TestServer::start();
+    let mut client = connect(&server, Encryption::Optional).unwrap();
+    client.query("create table #h (v nvarchar(5) primary key, m nvarchar(max))").unwrap();
+    client.query("create procedure p @v nvarchar(9) output as begin insert #h values (@v, @v); set @v = reverse(@v) end").unwrap();
+    let units = [0x61, 0xD83D, 0x20AC, 0xDE42];
+    let backwards: Vec<u16> = units.iter().rev().copied().collect();
+    let half = Value::Str(types::units::text_of(units.into_iter()));
+    let ty = TypeInfo::NVarChar(Size::Bytes(18), WireCollation::DATABASE);
+    let params = vec![RpcParam::new("@v", ty, half.clone()).output()];
+    let call = RpcRequest::new(Procedure::Name("p".into()), params);
+    let reply = client.call(&call).unwrap();
+    assert_eq!(reply.outputs, [Value::Str(types::units::text_of(backwards.into_iter()))]);
+    assert_eq!(client.query("select v, m from #h").unwrap().results[0].rows, [[half.clone(), half.clone()]]);
+    assert_eq!(error(client.call(&call)).0, 2627);
+    let seek = "select count(*) from #h where v = N'a' + nchar(0xD83D) + N'\u{20ac}' + nchar(0xDE42)";
+    assert_eq!(value(&mut client, seek), Value::Int(1));
+    let bytes = "select convert(varbinary(8), v) from #h";
+    assert_eq!(value(&mut client, bytes), Value::bytes(vec![0x61, 0, 0x3D, 0xD8, 0xAC, 0x20, 0x42, 0xDE]));
 }
 
 #[test]

@@ -436,12 +436,12 @@ impl Variable {
     }
 
     fn text(&mut self, text: &str, out: &mut Vec<u8>) {
-        self.place(text.encode_utf16().count(), out);
+        self.place(types::units::utf16_len(text), out);
         push_utf16(text, &mut self.data);
     }
 
     fn password(&mut self, password: &Password, out: &mut Vec<u8>) {
-        self.place(password.0.encode_utf16().count(), out);
+        self.place(types::units::utf16_len(&password.0), out);
         let start = self.data.len();
         push_utf16(&password.0, &mut self.data);
         self.data[start..].iter_mut().for_each(|b| *b = b.rotate_left(4) ^ 0xA5);

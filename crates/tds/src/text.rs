@@ -1,9 +1,10 @@
-//! Text on the wire: UTF-16LE, and char/varchar in the code page of their collation. Guarantees: any bytes decode
-//! (what is no character becomes U+FFFD), any text encodes ('?' for what a code page lacks).
+//! Text on the wire: UTF-16LE, and char/varchar in the code page of their collation. Guarantees: any bytes decode (in a code page what
+//! is no character becomes U+FFFD), any text encodes ('?' for what a code page lacks). Texts are as `types::units` holds them: every
+//! unit of UTF-16 comes and goes as it is.
 
 use std::fmt;
 
-use types::{CodePage, Collation, codepage};
+use types::{CodePage, Collation, codepage, units};
 
 use crate::error::TdsError;
 
@@ -119,68 +120,32 @@ pub fn push_utf16(text: &str, out: &mut Vec<u8>) {
             pair[0] = byte;
         }
     } else {
-        let mut units = 0;
-        for (pair, unit) in pairs.iter_mut().zip(text.encode_utf16()) {
+        let mut count = 0;
+        for (pair, unit) in pairs.iter_mut().zip(units::units(text)) {
             *pair = unit.to_le_bytes();
-            units += 1;
+            count += 1;
         }
-        out.truncate(start + 2 * units);
+        out.truncate(start + 2 * count);
     }
 }
 
-/// The text of UTF-16LE bytes; a lone half of a pair and an odd last byte become U+FFFD.
+/// The text of UTF-16LE bytes; an odd last byte becomes U+FFFD.
 pub fn from_utf16(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() / 2);
     read_utf16(bytes, &mut text);
     text
 }
 
-/// Appends the text of UTF-16LE bytes to a string, which cannot fail. It goes in blocks, which is several times faster than
-/// character by character.
+/// Appends the text of UTF-16LE bytes to a string, which cannot fail.
 pub(crate) fn read_utf16(bytes: &[u8], text: &mut impl fmt::Write) {
-    /// ASCII units of a block; any character in UTF-8 must have room behind them.
-    const BLOCK: usize = 32;
-    let mut block = [0u8; BLOCK + 4];
-    let mut put = |block: &[u8]| {
-        // What is in a block was encoded here, so it is UTF-8.
-        let _ = text.write_str(std::str::from_utf8(block).unwrap_or_default());
-    };
-    let (units, odd) = bytes.as_chunks::<2>();
-    let mut rest = units;
-    while !rest.is_empty() {
-        let (head, tail) = rest.split_at(rest.len().min(BLOCK));
-        if head.iter().fold(0, |all, [low, high]| all | high | (low & 0x80)) != 0 {
-            break;
-        }
-        for (to, [low, _]) in block.iter_mut().zip(head) {
-            *to = *low;
-        }
-        put(&block[..head.len()]);
-        rest = tail;
-    }
-    let mut used = 0;
-    for c in char::decode_utf16(rest.iter().map(|&unit| u16::from_le_bytes(unit))) {
-        let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
-        used += c.encode_utf8(&mut block[used..]).len();
-        if used >= BLOCK {
-            put(&block[..used]);
-            used = 0;
-        }
-    }
-    put(&block[..used]);
+    let (whole, odd) = bytes.as_chunks::<2>();
+    units::push_le(whole, text);
     if !odd.is_empty() {
         let _ = text.write_char(char::REPLACEMENT_CHARACTER);
     }
 }
 
-/// The first `units` UTF-16 units of a text, without cutting a character.
-pub(crate) fn first_utf16(text: &str, units: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in text.char_indices() {
-        used += c.len_utf16();
-        if used > units {
-            return &text[..at];
-        }
-    }
-    text
+/// The first `most` UTF-16 units of a text, without cutting a character.
+pub(crate) fn first_utf16(text: &str, most: usize) -> &str {
+    if text.len() <= most { text } else { &text[..units::place(text, most).byte] }
 }

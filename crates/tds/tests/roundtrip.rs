@@ -179,8 +179,24 @@ fn text_of_every_length() {
                 let read = decode_value(&mut Reader::new(&value, "value"), &ty, Place::Row).unwrap();
                 assert_eq!(read.as_str(), Some(&text[..]));
                 out.extend([0x00, 0xD8, b'x', 0, 0x00]);
-                assert_eq!(from_utf16(&out), text + "\u{FFFD}x\u{FFFD}");
+                assert_eq!(from_utf16(&out), text + "\u{10F800}x\u{FFFD}");
             }
+        }
+    }
+}
+
+/// Halves of pairs come and go as they are, alone and in the wrong order.
+#[test]
+fn every_unit_survives() {
+    let units = [0xDE42, 0xD83D, 0xD83D, 0xDE42, 0xDBFF, 0xDFFF, 0x61, 0xDC00, 0xD800];
+    for length in 0..=units.len() {
+        for before in ["", "b", "\u{e9}"] {
+            let mut bytes: Vec<u8> = before.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            bytes.extend(units[..length].iter().copied().flat_map(u16::to_le_bytes));
+            let text = from_utf16(&bytes);
+            let mut out = Vec::new();
+            push_utf16(&text, &mut out);
+            assert_eq!(out, bytes, "{length} behind {before:?}");
         }
     }
 }

@@ -1,9 +1,16 @@
 //! Code pages, in which char and varchar are stored: 1252, which is the default's and has functions of its own, UTF-8, and the other
 //! Windows pages. Guarantees: every byte of code page 1252 decodes to a character and that character encodes to the same byte; any bytes
-//! decode (what is no character becomes U+FFFD); characters that a page lacks become '?'.
+//! decode (what is no character becomes U+FFFD). A character that a page lacks becomes the one that Windows takes for it, or a '?' for
+//! each of its units; a lone half of one is U+FFFD in UTF-8, which has no other way for it.
+
+mod bestfit;
 
 use compact_str::CompactString;
 use encoding_rs::Encoding;
+
+pub use crate::units::utf16_len;
+use crate::units::{self, unit_len};
+use bestfit::best_fit;
 
 /// How the bytes of char and varchar become characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,19 +61,18 @@ impl CodePage {
     pub fn encode(self, text: &str, out: &mut Vec<u8>) {
         match self {
             CodePage::Latin => encode(text, out),
-            CodePage::Utf8 => out.extend_from_slice(text.as_bytes()),
+            CodePage::Utf8 => out.extend_from_slice(units::plain(text).as_bytes()),
             CodePage::Listed(..) if is_ascii(text.as_bytes()) => out.extend_from_slice(text.as_bytes()),
-            CodePage::Listed(_, encoding) => {
+            CodePage::Listed(number, encoding) => {
                 let (bytes, _, missing) = encoding.encode(text);
                 if !missing {
                     out.extend_from_slice(&bytes);
                     return;
                 }
-                let mut one = [0u8; 4];
                 for c in text.chars() {
-                    match encoding.encode(c.encode_utf8(&mut one)) {
-                        (bytes, _, false) => out.extend_from_slice(&bytes),
-                        _ => out.push(b'?'),
+                    match fitting(c, number, encoding) {
+                        Some(fit) => out.extend_from_slice(&encoding.encode(fit.encode_utf8(&mut [0; 4])).0),
+                        None => out.extend(std::iter::repeat_n(b'?', unit_len(c))),
                     }
                 }
             }
@@ -80,43 +86,71 @@ impl CodePage {
         }
         match self {
             CodePage::Latin => bytes.iter().map(|&b| decode_byte(b)).collect(),
-            CodePage::Utf8 => String::from_utf8_lossy(bytes).into(),
+            CodePage::Utf8 => units::held(&String::from_utf8_lossy(bytes)).into(),
             CodePage::Listed(_, encoding) => encoding.decode_without_bom_handling(bytes).0.into(),
         }
     }
 
-    /// Bytes of a character; those of '?' where it has none.
+    /// Bytes of a character, or of what stands for it.
     pub fn char_len(self, c: char) -> usize {
         match self {
-            CodePage::Latin => 1,
+            // What it lacks is one byte, or a '?' for each unit.
+            CodePage::Latin => unit_len(c),
+            // A half is left only beside the other one: together they are four bytes.
+            CodePage::Utf8 if units::lone(c).is_some() => 2,
             CodePage::Utf8 => c.len_utf8(),
             CodePage::Listed(..) if c.is_ascii() => 1,
-            CodePage::Listed(_, encoding) => match encoding.encode(c.encode_utf8(&mut [0; 4])) {
+            CodePage::Listed(number, encoding) => match encoding.encode(c.encode_utf8(&mut [0; 4])) {
                 (bytes, _, false) => bytes.len(),
-                _ => 1,
+                _ => match fitting(c, number, encoding) {
+                    Some(fit) => encoding.encode(fit.encode_utf8(&mut [0; 4])).0.len(),
+                    None => unit_len(c),
+                },
             },
         }
     }
 
     /// Bytes that the text takes.
     pub fn encoded_len(self, text: &str) -> usize {
-        if is_ascii(text.as_bytes()) { text.len() } else { text.chars().map(|c| self.char_len(c)).sum() }
+        match self {
+            _ if is_ascii(text.as_bytes()) => text.len(),
+            CodePage::Utf8 => units::plain(text).len(),
+            _ => text.chars().map(|c| self.char_len(c)).sum(),
+        }
     }
 
     /// The text after a round trip through the page: `None` when nothing changes.
     pub fn replaced(self, text: &str) -> Option<String> {
         match self {
             CodePage::Latin => replaced(text),
-            CodePage::Utf8 => None,
+            CodePage::Utf8 => {
+                units::first_unpaired(text)?;
+                Some(units::held(&units::plain(text)).into_owned())
+            }
             CodePage::Listed(..) if is_ascii(text.as_bytes()) => None,
-            CodePage::Listed(_, encoding) => {
+            CodePage::Listed(number, encoding) => {
                 if let (_, _, false) = encoding.encode(text) {
                     return None;
                 }
-                let has = |c: char| !encoding.encode(c.encode_utf8(&mut [0; 4])).2;
-                Some(text.chars().map(|c| if has(c) { c } else { '?' }).collect())
+                let mut out = String::with_capacity(text.len());
+                text.chars().for_each(|c| push_fitting(c, fitting(c, number, encoding), &mut out));
+                Some(out)
             }
         }
+    }
+}
+
+/// What stands for a character in a page: itself, the one that is most like it, or nothing.
+fn fitting(c: char, number: u16, encoding: &Encoding) -> Option<char> {
+    let has = |c: &char| !encoding.encode(c.encode_utf8(&mut [0; 4])).2;
+    Some(c).filter(has).or_else(|| best_fit(number, c).filter(has))
+}
+
+/// Appends what stands for a character, a '?' for each of its units where nothing does.
+fn push_fitting(c: char, fit: Option<char>, out: &mut String) {
+    match fit {
+        Some(fit) => out.push(fit),
+        None => out.extend(std::iter::repeat_n('?', unit_len(c))),
     }
 }
 
@@ -137,6 +171,12 @@ pub fn encode_char(c: char) -> Option<u8> {
     }
 }
 
+/// The byte that stands for a character in code page 1252: its own, or that of the one most like it.
+#[inline]
+pub(crate) fn fitting_byte(c: char) -> Option<u8> {
+    encode_char(c).or_else(|| best_fit(1252, c).and_then(encode_char))
+}
+
 /// The character of a byte.
 #[inline]
 pub fn decode_byte(byte: u8) -> char {
@@ -146,12 +186,19 @@ pub fn decode_byte(byte: u8) -> char {
     }
 }
 
-/// Appends a text's bytes in code page 1252, '?' for what it lacks.
+/// Appends a text's bytes in code page 1252.
 pub fn encode(text: &str, out: &mut Vec<u8>) {
     if is_ascii(text.as_bytes()) {
         out.extend_from_slice(text.as_bytes());
-    } else {
-        out.extend(text.chars().map(|c| encode_char(c).unwrap_or(b'?')));
+        return;
+    }
+    // No character takes more bytes than it has in UTF-8.
+    out.reserve(text.len());
+    for c in text.chars() {
+        match fitting_byte(c) {
+            Some(byte) => out.push(byte),
+            None => out.extend(std::iter::repeat_n(b'?', unit_len(c))),
+        }
     }
 }
 
@@ -160,7 +207,9 @@ pub fn replaced(text: &str) -> Option<String> {
     if is_ascii(text.as_bytes()) || text.chars().all(|c| encode_char(c).is_some()) {
         return None;
     }
-    Some(text.chars().map(|c| if encode_char(c).is_some() { c } else { '?' }).collect())
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|c| push_fitting(c, fitting_byte(c).map(decode_byte), &mut out));
+    Some(out)
 }
 
 /// Whether all bytes are ASCII; eight at a time also for short texts, where the standard check goes byte by byte.
@@ -177,7 +226,55 @@ pub fn is_ascii(bytes: &[u8]) -> bool {
     }
 }
 
-/// UTF-16 units of a text.
-pub fn utf16_len(text: &str) -> usize {
-    if is_ascii(text.as_bytes()) { text.len() } else { text.chars().map(char::len_utf16).sum() }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(page: u16, text: &str, back: &str) {
+        let page = CodePage::of_number(page);
+        let mut bytes = Vec::new();
+        page.encode(text, &mut bytes);
+        assert_eq!(page.decode(&bytes), back, "{page:?} {text}");
+        assert_eq!(page.encoded_len(text), bytes.len(), "{page:?} {text}");
+        assert_eq!(page.replaced(text).unwrap_or_else(|| text.to_owned()), back, "{page:?} {text}");
+    }
+
+    #[test]
+    fn what_a_page_lacks_becomes_what_is_most_like_it() {
+        check(1252, "Łódź dziś Ā Ž€", "Lódz dzis A Ž€");
+        check(1252, "∞Σ−\u{2003}Ｆｕｌｌ！", "8S- Full!");
+        check(1252, "漢 я 🙂", "? ? ??");
+        check(1250, "¡Õ я ł∅", "!O ? łŘ");
+        check(1251, "Łódź é я №", "Lodz e я №");
+        check(1253, "é λ Ａ", "e λ A");
+        check(1254, "ł ş", "l ş");
+        check(1256, "ﻻ ﺏ é", "? ب é");
+        check(1257, "ł Ａ я", "ł A ?");
+        check(932, "é ł 日本", "e ? 日本");
+        check(936, "㊀ é", "一 é");
+        check(949, "Ａ ᄀ é", "Ａ ㄱ e");
+        check(950, "ª é", "a e");
+    }
+
+    #[test]
+    fn halves_have_no_place_in_a_page() {
+        let half = "a\u{10F83D}b";
+        check(1252, half, "a?b");
+        check(1250, half, "a?b");
+        check(932, half, "a?b");
+        check(65001, half, "a\u{FFFD}b");
+        // The two halves of a character that is held as such.
+        check(65001, "\u{10FBFF}\u{10FFFF}\u{10F83D}", "\u{10FBFF}\u{10FFFF}\u{FFFD}");
+        check(1252, "\u{10FBFF}\u{10FFFF}", "??");
+    }
+
+    #[test]
+    fn no_stand_in_is_the_character_itself() {
+        for page in [874, 932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258] {
+            let all = ('\u{80}'..='\u{FFFF}').filter_map(|c| Some((c, best_fit(page, c)?)));
+            assert!(all.clone().all(|(c, fit)| c != fit), "{page}");
+            assert!(all.count() >= 80, "{page}");
+        }
+    }
 }

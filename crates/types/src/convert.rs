@@ -100,12 +100,15 @@ pub struct ConvertOptions<'l> {
     pub page: CodePage,
     /// What long values ask whether they are to go on.
     pub look: Look<'l>,
+    /// A text that is too long is not cut inside of a character, as the collation counts characters.
+    pub whole_characters: bool,
 }
 
 impl ConvertOptions<'static> {
     /// A conversion that nobody stops.
     pub fn new(style: i32, mode: Mode) -> ConvertOptions<'static> {
-        ConvertOptions { style, mode, dialect: Dialect::DEFAULT, page: CodePage::Latin, look: GO_ON }
+        let (dialect, page) = (Dialect::DEFAULT, CodePage::Latin);
+        ConvertOptions { style, mode, dialect, page, look: GO_ON, whole_characters: false }
     }
 }
 
@@ -123,7 +126,7 @@ pub fn convert_with(
     dialect: Dialect,
     page: CodePage,
 ) -> Result<Value, SqlError> {
-    convert_by(value, from, to, &ConvertOptions { style, mode, dialect, page, look: GO_ON })
+    convert_by(value, from, to, &ConvertOptions { dialect, page, ..ConvertOptions::new(style, mode) })
 }
 
 /// Converts a value of type `from` to type `to`.
@@ -137,7 +140,7 @@ pub fn convert_by(
     to: DataType,
     how: &ConvertOptions<'_>,
 ) -> Result<Value, SqlError> {
-    let ConvertOptions { style, mode, dialect, page, look } = *how;
+    let ConvertOptions { style, mode, dialect, page, look, .. } = *how;
     if value.is_null() {
         return Ok(Value::Null);
     }

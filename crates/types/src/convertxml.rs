@@ -10,12 +10,15 @@ use crate::datatype::DataType;
 use crate::error::SqlError;
 use crate::look::{Look, pieces};
 use crate::rowcell::{encode_utf16, latin_text};
+use crate::units;
 use crate::value::Value;
 
 /// Style bit: white space between tags stays.
 const KEEP_SPACE: i32 = 1;
 /// Style bit: an internal subset of a DTD is read.
 const SUBSET: i32 = 2;
+/// What no document may have.
+const NO_CHARACTER: char = '\u{FFFE}';
 
 /// A conversion with xml on one side at least.
 pub(crate) fn convert(
@@ -55,7 +58,7 @@ fn from_xml(text: &CompactString, to: DataType, how: &ConvertOptions<'_>) -> Res
     if to.length().is_some_and(|limit| units > limit) {
         return Err(small());
     }
-    fit_string_looking(text.clone(), to, Mode::Explicit, how.page, how.look)
+    fit_string_looking(text.clone(), to, &ConvertOptions { mode: Mode::Explicit, ..*how })
 }
 
 fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value, SqlError> {
@@ -64,8 +67,10 @@ fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value,
         return Err(SqlError::bad_style(style, DataType::Xml));
     }
     let space = if style & KEEP_SPACE != 0 { Whitespace::Kept } else { Whitespace::Dropped };
+    // Half of a character is none that XML has: 9420 where it stands.
+    let text = units::plain_with(text, NO_CHARACTER);
     let normal = xml::watched(how.look, |pace| {
-        let document = xml::read(text, source, space, pace)?;
+        let document = xml::read(&text, source, space, pace)?;
         Ok(document.text(pace))
     })?;
     let normal = normal.map_err(|e: xml::ReadError| match e.number {
@@ -74,7 +79,7 @@ fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value,
         }
         number => SqlError::new(number, 16, 1, e.text),
     })?;
-    Ok(Value::Str(normal.into()))
+    Ok(Value::Str(units::held(&normal).into()))
 }
 
 /// The text of bytes: what their mark or declaration says, UTF-8 without either.
@@ -91,7 +96,8 @@ fn decoded(bytes: &[u8], look: Look<'_>) -> Result<CompactString, SqlError> {
         [0, b'<', ..] => swapped(bytes),
         _ => {
             let bytes = bytes.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(bytes);
-            Ok(CompactString::from_utf8(bytes).unwrap_or_else(|_| latin_text(bytes)))
+            let text = std::str::from_utf8(bytes).map(|text| units::held(text).into());
+            Ok(text.unwrap_or_else(|_| latin_text(bytes)))
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Values as a result set shows them. Guarantees: every value has a text; numbers keep their scale, dates their
-//! fraction, and a float's text reads back as the same float.
+//! Values as a result set shows them. Guarantees: every value has a text, which is UTF-8 as everyone reads it (half of a character is
+//! U+FFFD); numbers keep their scale, dates their fraction, and a float's text reads back as the same float.
 
 use crate::codepage::utf16_len;
 use crate::datatype::DataType;
 use crate::dateformat;
 use crate::language::Dialect;
 use crate::numtext;
+use crate::units;
 use crate::value::Value;
 
 /// A value of a type as sqlcmd prints it; NULL is `NULL`.
@@ -27,7 +28,7 @@ pub fn format_value(value: &Value, ty: DataType) -> String {
         Value::Real(f) => numtext::float_display(&format!("{f:e}")),
         Value::Money(m) => numtext::money_text(*m, 2),
         Value::SmallMoney(m) => numtext::money_text(i64::from(*m), 2),
-        Value::Str(s) => s.to_string(),
+        Value::Str(s) => units::plain(s).into_owned(),
         Value::Bytes(b) => numtext::hex_text("0x", b),
         Value::Guid(g) => numtext::guid_text(g),
         // Unwrapped above, and there is none in another.

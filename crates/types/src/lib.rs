@@ -26,6 +26,7 @@ pub mod ops;
 pub mod packed;
 pub mod row;
 pub mod rowcell;
+pub mod units;
 pub mod value;
 pub mod variant;
 mod variantcell;

@@ -1,14 +1,16 @@
 //! LIKE: patterns with %, _, [a-z], [^a-z] and ESCAPE. Guarantees: matching takes at most text
-//! length x pattern length steps, whatever the pattern; characters compare by the collation. A text
-//! of ASCII is matched byte by byte where the pattern is of ASCII too and has no sets, and what
-//! follows a % is looked for by `memchr`.
+//! length x pattern length steps, whatever the pattern; characters compare by the collation; a
+//! character of two units is two, unless the collation counts characters. A text of ASCII is matched
+//! byte by byte where the pattern is of ASCII too and has no sets, and what follows a % is looked for
+//! by `memchr`.
 
 use std::convert::Infallible;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::collation::Collation;
 use crate::error::SqlError;
+use crate::units;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Item {
@@ -38,6 +40,8 @@ enum Byte {
 #[derive(Clone, Debug)]
 pub struct LikePattern {
     items: Vec<Item>,
+    /// The same with two items for a character of two units, where it has one.
+    apart: Option<Vec<Item>>,
     prefix: String,
     /// The same for texts of ASCII, where it is so simple.
     bytes: Option<Vec<Byte>>,
@@ -79,9 +83,14 @@ impl LikePattern {
             }
         }
         let literal = |item: &Item| if let Item::Char(c) = item { Some(*c) } else { None };
-        let prefix = items.iter().map_while(literal).collect();
+        let mut prefix = units::joined(items.iter().map_while(literal).collect());
+        // The first half of a character may be the whole character in a text.
+        prefix.truncate(
+            prefix.trim_end_matches(|c: char| units::lone(c).is_some_and(|unit| unit < 0xDC00)).len(),
+        );
         let bytes = items.iter().map(Item::byte).collect();
-        Ok(LikePattern { items, prefix, bytes })
+        let apart = units::may_have_pairs(pattern).then(|| items.iter().flat_map(Item::apart).collect());
+        Ok(LikePattern { items, apart, prefix, bytes })
     }
 
     /// The text that every match begins with: what an index seek can use.
@@ -148,22 +157,26 @@ impl LikePattern {
         unicode: bool,
         work: &mut Work<impl FnMut(usize) -> Result<(), E>>,
     ) -> Result<bool, E> {
-        let mut text = whole.text.chars();
+        let apart = !collation.counts_characters();
+        let items = self.apart.as_ref().filter(|_| apart).unwrap_or(&self.items);
+        let mut text = Characters { chars: whole.text.chars(), apart, low: None };
         let mut item = 0;
         // Where to go on when what follows the last % does not match: one character later.
-        let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
+        let mut retry: Option<(usize, Characters<'_>)> = None;
         loop {
             work.add(1)?;
             let mut ahead = text.clone();
-            let advanced = match self.items.get(item) {
+            let advanced = match items.get(item) {
                 Some(Item::Any) => {
                     item += 1;
                     retry = Some((item, text.clone()));
                     continue;
                 }
                 Some(single) => ahead.next().is_some_and(|c| single.accepts(c, collation)),
-                None if text.as_str().is_empty() => return Ok(true),
-                None if !unicode && text.as_str().len() <= whole.blanks => return Ok(true),
+                None if text.is_empty() => return Ok(true),
+                None if !unicode && text.low.is_none() && text.chars.as_str().len() <= whole.blanks => {
+                    return Ok(true);
+                }
                 None => false,
             };
             if advanced {
@@ -180,6 +193,40 @@ impl LikePattern {
                 None => return Ok(false),
             }
         }
+    }
+}
+
+/// The characters of a text as a collation counts them.
+#[derive(Clone)]
+struct Characters<'t> {
+    chars: std::str::Chars<'t>,
+    /// A character of two units is two.
+    apart: bool,
+    /// The second one of them.
+    low: Option<char>,
+}
+
+impl Iterator for Characters<'_> {
+    type Item = char;
+
+    #[inline]
+    fn next(&mut self) -> Option<char> {
+        if let Some(low) = self.low.take() {
+            return Some(low);
+        }
+        let c = self.chars.next()?;
+        if self.apart && units::unit_len(c) == 2 {
+            let (high, low) = units::halves(c)?;
+            self.low = Some(low);
+            return Some(high);
+        }
+        Some(c)
+    }
+}
+
+impl Characters<'_> {
+    fn is_empty(&self) -> bool {
+        self.low.is_none() && self.chars.as_str().is_empty()
     }
 }
 
@@ -296,6 +343,32 @@ impl Item {
         }
     }
 
+    /// The same for texts whose characters are one unit each.
+    fn apart(&self) -> SmallVec<[Item; 2]> {
+        let both = |c: char| units::halves(c).map_or_else(|| (c, None), |(high, low)| (high, Some(low)));
+        match self {
+            Item::Char(c) => {
+                let (first, second) = both(*c);
+                std::iter::once(first).chain(second).map(Item::Char).collect()
+            }
+            Item::Set { negated, ranges } => {
+                let mut apart = SmallVec::new();
+                for (low, high) in ranges {
+                    let ((first, second), (to, behind)) = (both(*low), both(*high));
+                    // A range is from the last unit before the hyphen to the first one behind it.
+                    match second {
+                        _ if low == high => apart.push((first, first)),
+                        Some(second) => apart.extend([(first, first), (second, to)]),
+                        None => apart.push((first, to)),
+                    }
+                    apart.extend(behind.map(|unit| (unit, unit)));
+                }
+                smallvec![Item::Set { negated: *negated, ranges: apart }]
+            }
+            other => smallvec![other.clone()],
+        }
+    }
+
     fn accepts(&self, c: char, collation: Collation) -> bool {
         match self {
             Item::Any | Item::One => true,
@@ -353,93 +426,4 @@ fn set(text: &str, escape: Option<char>) -> Option<(Item, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn like(text: &str, pattern: &str) -> bool {
-        LikePattern::new(pattern, Some("!")).unwrap().matches(text, Collation::DEFAULT, true)
-    }
-
-    #[test]
-    fn brackets_without_an_end_are_read_once() {
-        // Minutes if each of them looked for its end.
-        assert!(!like("[", &"[".repeat(2_000_000)));
-        assert_eq!(LikePattern::new("ab[c", None).unwrap().prefix(), "ab");
-    }
-
-    #[test]
-    fn a_long_search_stops_when_it_is_told() {
-        for (text, pattern) in [("a".repeat(1 << 22), "%aab"), ("ä".repeat(1 << 22), "%ääb")] {
-            let pattern = LikePattern::new(pattern, None).unwrap();
-            let stopped = pattern.matches_or_stop(&text, Collation::DEFAULT, true, |_| Err("stop"));
-            assert_eq!(stopped, Err("stop"));
-        }
-    }
-
-    #[test]
-    fn patterns() {
-        for (text, pattern) in [
-            ("Hello", "h%O"),
-            ("", "%"),
-            ("abc", "_b_"),
-            ("50%", "50!%"),
-            ("a_b", "a[_]b"),
-            ("x5", "x[0-9]"),
-            ("xa", "x[^0-9]"),
-            ("a-b", "a[-]b"),
-            ("aXbXc", "a%x%c"),
-            ("é", "É"),
-            ("]", "[!]]"),
-        ] {
-            assert!(like(text, pattern), "{text} LIKE {pattern}");
-        }
-        for (text, pattern) in
-            [("abc", "ab"), ("abc", "abcd"), ("e", "é"), ("x", "[]"), ("[", "["), ("abc ", "abc"), ("", "_")]
-        {
-            assert!(!like(text, pattern), "{text} NOT LIKE {pattern}");
-        }
-        let blanks = LikePattern::new("abc", None).unwrap();
-        assert!(blanks.matches("abc  ", Collation::DEFAULT, false));
-        assert!(!blanks.matches("ABC", Collation::BIN2, false));
-        assert_eq!(LikePattern::new("ab%", None).unwrap().prefix(), "ab");
-        assert!(LikePattern::new("ab%", None).unwrap().is_prefix_match());
-        assert!(!LikePattern::new("a%b%", None).unwrap().is_prefix_match());
-        assert_eq!(LikePattern::new("a", Some("!!")).unwrap_err().number, 506);
-    }
-
-    #[test]
-    fn many_wildcards_end_soon() {
-        let text = "a".repeat(4000);
-        let pattern = format!("{}b", "a%".repeat(200));
-        assert!(!like(&text, &pattern));
-    }
-
-    proptest! {
-        #[test]
-        fn every_text_matches_itself_escaped(text in "[a-zA-Z%_\\[\\]^!-]{0,20}") {
-            let escaped: String = text.chars().flat_map(|c| ['!', c]).collect();
-            prop_assert!(like(&text, &escaped));
-            let inside = format!("%{}%", escaped);
-            let longer = format!("xx{}yy", text);
-            prop_assert!(like(&longer, &inside));
-        }
-
-        #[test]
-        fn bytes_match_as_characters_do(pattern in "[aAbB%_ \\[!]{0,9}", text in "[aAbB \\[!]{0,12}", unicode: bool) {
-            let pattern = LikePattern::new(&pattern, None).unwrap();
-            for collation in [Collation::DEFAULT, Collation::BIN2] {
-                let mut work = Work { look: |_| Ok::<(), Infallible>(()), done: 0 };
-                let Ok(expected) =
-                    pattern.matches_chars(LikeText::new(&text), collation, unicode, &mut work);
-                prop_assert_eq!(pattern.matches(&text, collation, unicode), expected);
-            }
-        }
-
-        #[test]
-        fn any_pattern_is_taken(pattern in ".{0,30}", text in ".{0,30}") {
-            let _ = like(&text, &pattern);
-        }
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 //! read.
 
 use crate::error::SqlError;
+use crate::units;
 
 /// Asks whether the statement is to go on.
 pub type Look<'l> = &'l dyn Fn() -> Result<(), SqlError>;
@@ -13,7 +14,8 @@ pub const GO_ON: Look<'static> = &|| Ok(());
 /// Bytes between two looks.
 const PIECE: usize = 64 << 10;
 
-/// The parts of a text, with a look before each but the first.
+/// The parts of a text, with a look before each but the first. A character that is held as its halves
+/// is in one of them.
 pub fn pieces<'t>(text: &'t str, look: Look<'t>) -> impl Iterator<Item = Result<&'t str, SqlError>> {
     let mut rest = text;
     let mut first = true;
@@ -26,7 +28,8 @@ pub fn pieces<'t>(text: &'t str, look: Look<'t>) -> impl Iterator<Item = Result<
         {
             return Some(Err(error));
         }
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let end = rest.floor_char_boundary(PIECE);
+        let (piece, after) = rest.split_at(units::half_before(rest, end).unwrap_or(end));
         rest = after;
         Some(Ok(piece))
     })
@@ -55,6 +58,14 @@ mod tests {
         let whole: Result<String, SqlError> = pieces(&text, &look).collect();
         assert_eq!((whole.as_deref(), looks.replace(0)), (Ok(text.as_str()), 7));
         assert_eq!((pieces("short", &look).count(), looks.get()), (1, 0));
+        let halves = "\u{10FBFF}\u{10FFFF}".repeat(20_000);
+        for text in [halves.clone(), format!("x{halves}"), format!("xyz\u{20AC}{halves}")] {
+            let parts: Result<Vec<&str>, SqlError> = pieces(&text, &look).collect();
+            let parts = parts.expect("nobody stops");
+            assert!(parts.len() > 1 && parts.iter().all(|part| units::first_unpaired(part).is_none()));
+            assert_eq!(parts.concat(), text);
+        }
+        looks.set(0);
         let bytes: Result<Vec<&[u8]>, SqlError> = byte_pieces(text.as_bytes(), &look).collect();
         assert_eq!((bytes.expect("nobody stops").concat(), looks.get()), (text.into_bytes(), 7));
     }

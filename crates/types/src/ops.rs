@@ -3,8 +3,6 @@
 
 use std::cmp::Ordering;
 
-use compact_str::CompactString;
-
 use crate::codepage::CodePage;
 use crate::collation::Collation;
 use crate::convert::{Mode, fit_bytes, fit_string, narrow_integer};
@@ -13,6 +11,7 @@ use crate::datetime::DAY_TICKS_300;
 use crate::decimal::{self, Decimal};
 use crate::error::SqlError;
 use crate::key::compare_guids;
+use crate::units;
 use crate::value::Value;
 
 /// The bytes up to the last that is not zero: binary values compare as if padded with zeros.
@@ -364,9 +363,7 @@ fn money_op(op: BinaryOp, a: i64, b: i64, result: DataType) -> Result<Value, Sql
 }
 
 fn concat(a: &str, b: &str, result: DataType, page: CodePage) -> Result<Value, SqlError> {
-    let mut joined = CompactString::with_capacity(a.len() + b.len());
-    joined.push_str(a);
-    joined.push_str(b);
+    let joined = units::concat(a, b);
     // No character takes more bytes in a code page than in UTF-8: what fits as it is fits.
     if !result.is_unicode() && result.length().is_none_or(|limit| joined.len() <= limit) {
         return Ok(Value::Str(joined));

@@ -11,6 +11,7 @@ use crate::datatype::{DataType, Len, decimal_bytes};
 use crate::datetime::{DAY_TICKS, DAY_TICKS_300, MAX_DAY};
 use crate::decimal::{Decimal, POW10};
 use crate::error::SqlError;
+use crate::units;
 use crate::value::Value;
 
 /// How a column's bytes are read and written.
@@ -225,9 +226,13 @@ fn put_char(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
     }
     let mut n = 0;
     for c in text.chars() {
-        let place = slot.get_mut(n).ok_or_else(|| SqlError::truncation(text))?;
-        *place = codepage::encode_char(c).unwrap_or(b'?');
-        n += 1;
+        let byte = codepage::fitting_byte(c);
+        let count = if byte.is_some() { 1 } else { units::unit_len(c) };
+        for _ in 0..count {
+            let place = slot.get_mut(n).ok_or_else(|| SqlError::truncation(text))?;
+            *place = byte.unwrap_or(b'?');
+            n += 1;
+        }
     }
     slot[n..].fill(b' ');
     Ok(())
@@ -243,12 +248,12 @@ fn put_page_char(text: &str, page: CodePage, slot: &mut [u8]) -> Result<(), SqlE
 }
 
 fn put_nchar(text: &str, slot: &mut [u8]) -> Result<(), SqlError> {
-    let mut units = slot.chunks_exact_mut(2);
-    for unit in text.encode_utf16() {
-        let place = units.next().ok_or_else(|| SqlError::truncation(text))?;
+    let mut places = slot.chunks_exact_mut(2);
+    for unit in units::units(text) {
+        let place = places.next().ok_or_else(|| SqlError::truncation(text))?;
         place.copy_from_slice(&unit.to_le_bytes());
     }
-    for place in units {
+    for place in places {
         place.copy_from_slice(&[b' ', 0]);
     }
     Ok(())
@@ -438,7 +443,7 @@ pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
     if codepage::is_ascii(text.as_bytes()) {
         out.extend(text.bytes().flat_map(|b| [b, 0]));
     } else {
-        out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+        out.extend(units::units(text).flat_map(u16::to_le_bytes));
     }
 }
 
@@ -469,15 +474,10 @@ pub fn latin_text(bytes: &[u8]) -> CompactString {
     bytes.iter().map(|&b| codepage::decode_byte(b)).collect()
 }
 
-/// Text of UTF-16LE; an unpaired surrogate becomes U+FFFD. `None` for an odd number of bytes.
+/// Text of UTF-16LE. `None` for an odd number of bytes.
 pub fn wide_text(bytes: &[u8]) -> Option<CompactString> {
-    if !bytes.len().is_multiple_of(2) {
-        return None;
-    }
-    let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-    let mut text = CompactString::with_capacity(bytes.len() / 2);
-    for c in char::decode_utf16(units) {
-        text.push(c.unwrap_or(char::REPLACEMENT_CHARACTER));
-    }
-    Some(text)
+    let (whole, odd) = bytes.as_chunks::<2>();
+    let mut text = CompactString::with_capacity(whole.len());
+    units::push_le(whole, &mut text);
+    odd.is_empty().then_some(text)
 }

@@ -28,7 +28,7 @@ pub enum Value {
     Money(i64),
     /// In 1/10000.
     SmallMoney(i32),
-    /// UTF-8; fixed-length types carry their padding.
+    /// As [`crate::units`] holds texts; fixed-length types carry their padding.
     Str(CompactString),
     Bytes(Arc<[u8]>),
     /// Days since 0001-01-01, 0..=3652058.

@@ -4,7 +4,8 @@ mod common;
 
 use fastrand::Rng;
 use ringwood_types::convert::{check_conversion, fitting_part};
-use ringwood_types::{CodePage, DataType as T, Decimal, Len, Mode, SqlError, Value, convert};
+use ringwood_types::{CodePage, ConvertOptions, DataType as T, Decimal, Len, Mode, SqlError, Value};
+use ringwood_types::{convert, convert_by};
 
 fn v(n: u16) -> T {
     T::VarChar(Len::N(n))
@@ -118,9 +119,23 @@ fn strings_and_binaries() {
     // Characters that code page 1252 lacks become question marks; the euro sign is one byte.
     assert_eq!(cast(&Value::str("a漢€"), T::NVarChar(Len::N(9)), v(9)).unwrap(), Value::str("a?€"));
     assert_eq!(cast(&Value::str("€€€"), v(9), v(2)).unwrap(), Value::str("€€"));
-    // A surrogate pair is two units and is never cut in half.
-    let n3 = T::NVarChar(Len::N(3));
-    assert_eq!(cast(&Value::str("a😀😀"), T::NVarChar(Len::N(9)), n3).unwrap(), Value::str("a😀"));
+    // Or what is most like them, where the page has that.
+    assert_eq!(cast(&Value::str("Łódź 😀"), T::NVarChar(Len::N(9)), v(9)).unwrap(), Value::str("Lódz ??"));
+    // Texts are cut between units, also between the two of a character.
+    let n = |length| T::NVarChar(Len::N(length));
+    let faces = Value::str("a😀😀");
+    assert_eq!(cast(&faces, n(9), n(3)).unwrap(), Value::str("a😀"));
+    assert_eq!(cast(&faces, n(9), n(4)).unwrap(), Value::str("a😀\u{10F83D}"));
+    assert_eq!(cast(&faces, n(9), T::NChar(2)).unwrap(), Value::str("a\u{10F83D}"));
+    assert_eq!(convert(&faces, n(9), n(4), 0, Mode::Assignment).unwrap_err().number, 2628);
+    assert_eq!(fitting_part(&faces, n(4), CodePage::Latin), "a😀\u{10F83D}");
+    let whole = ConvertOptions { whole_characters: true, ..ConvertOptions::new(0, Mode::Explicit) };
+    assert_eq!(convert_by(&faces, n(9), T::NChar(4), &whole).unwrap(), Value::str("a😀 "));
+    let half = Value::str("\u{10F83D}");
+    assert_eq!(cast(&half, n(1), T::VarBinary(Len::N(9))).unwrap(), Value::bytes(vec![0x3D, 0xD8]));
+    assert_eq!(cast(&Value::bytes(vec![0x3D, 0xD8]), T::Binary(2), n(4)).unwrap(), half);
+    assert_eq!(cast(&half, n(1), v(4)).unwrap(), Value::str("?"));
+    assert_eq!(cast(&half, n(1), T::Xml).unwrap_err().number, 9420);
     let bytes = |b: &[u8]| Value::bytes(b.to_vec());
     assert_eq!(cast(&Value::Int(1), T::Int, T::Binary(6)).unwrap(), bytes(&[0, 0, 0, 0, 0, 1]));
     assert_eq!(cast(&Value::Int(258), T::Int, T::VarBinary(Len::N(1))).unwrap(), bytes(&[2]));

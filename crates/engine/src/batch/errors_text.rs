@@ -32,7 +32,7 @@ pub fn format_message(format: &str, args: &[Value]) -> Result<String, SqlError> 
         out = out.chars().take(MAX_MESSAGE - 3).collect();
         out.push_str("...");
     }
-    Ok(out)
+    Ok(types::units::joined(out))
 }
 
 /// What follows each `%` of a format, in order.

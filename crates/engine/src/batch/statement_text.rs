@@ -6,7 +6,7 @@ use syntax::lexer::{Tok, tokenize};
 
 /// The offset of a byte of the text, in bytes of UTF-16.
 fn offset(text: &str, at: usize) -> i32 {
-    i32::try_from(text[..at].encode_utf16().count() * 2).unwrap_or(i32::MAX)
+    i32::try_from(types::units::utf16_len(&text[..at]) * 2).unwrap_or(i32::MAX)
 }
 
 /// Start and end of a statement that stands at these bytes; -1 where it is the end of the text.

@@ -82,7 +82,7 @@ pub const FUNCTIONS: &[Function] = &[
 /// The UTF-16 of a text, the bytes of anything else.
 fn wide(value: &Value) -> Vec<u8> {
     match value {
-        Value::Str(text) => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        Value::Str(text) => types::units::units(text).flat_map(u16::to_le_bytes).collect(),
         Value::Bytes(bytes) => bytes.to_vec(),
         _ => Vec::new(),
     }

@@ -207,7 +207,7 @@ fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef, dialect: Dialect) -
     }
     let Ok(text) = std::str::from_utf8(raw) else { return Err(bad_character()) };
     // An empty string is written as a zero byte, or as a pair of quotes.
-    let text = if text == "\0" { "" } else { text };
+    let text = &*types::units::held(if text == "\0" { "" } else { text });
     let page = column.collation.code_page();
     if column.ty.is_string() && !column.ty.is_unicode() && page.replaced(text).is_some() {
         return Err(bad_character());

@@ -87,7 +87,7 @@ fn value(call: &Call<'_>, given: &Given) -> Result<Value, SqlError> {
         .is_some_and(|ty| matches!(ty, DataType::VarChar(_) | DataType::Char(_)));
     let bytes = match &value {
         Value::Str(text) if narrow => text.chars().count(),
-        Value::Str(text) => 2 * text.encode_utf16().count(),
+        Value::Str(text) => 2 * ::types::units::utf16_len(text),
         Value::Bytes(bytes) => bytes.len(),
         _ => 0,
     };

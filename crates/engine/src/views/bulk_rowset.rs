@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use types::{DataType, Len, SqlError, Value, codepage};
+use types::{DataType, Len, SqlError, Value, codepage, units};
 
 use super::View;
 use crate::stmt::bulk_insert::{open, read_failed};
@@ -28,7 +28,7 @@ pub static CLOB: View = View::function(
             return Err(SqlError::new(4806, 16, 1, text));
         }
         let text = match std::str::from_utf8(bytes.strip_prefix(UTF8).unwrap_or(&bytes)) {
-            Ok(text) => text.to_owned(),
+            Ok(text) => units::held(text).into_owned(),
             Err(_) => bytes.iter().map(|byte| codepage::decode_byte(*byte)).collect(),
         };
         Ok(vec![vec![Value::str(codepage::replaced(&text).unwrap_or(text))]])
@@ -52,8 +52,7 @@ pub static NCLOB: View = View::function(
             true => u16::from_le_bytes([pair[0], pair[1]]),
             false => u16::from_be_bytes([pair[0], pair[1]]),
         };
-        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(unit).collect();
-        Ok(vec![vec![Value::str(String::from_utf16_lossy(&units))]])
+        Ok(vec![vec![Value::Str(units::text_of(bytes[2..].chunks_exact(2).map(unit)))]])
     },
 );
 

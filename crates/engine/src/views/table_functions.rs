@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use catalog::Db;
 use parking_lot::Mutex;
 use plan::view::Argument;
-use types::{DataType, Decimal, Len, Look, SqlError, Value};
+use types::{DataType, Decimal, Len, Look, SqlError, Value, units};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
@@ -304,8 +304,11 @@ impl SystemView for Split {
             let text = "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.";
             return Err(SqlError::new(214, 16, 11, text));
         };
-        let rest = text.map(|text| (text.into(), 0));
-        Ok(Box::new(Parts { rest, separator, done: 0, keep: keep.to_vec() }))
+        // Half of a character also parts where it is half of one of the text.
+        let halves = units::lone(separator).is_some() && text.is_some_and(units::may_have_pairs);
+        let own = |text: &str| -> Box<str> { if halves { units::apart(text).into() } else { text.into() } };
+        let (rest, keep) = (text.map(|text| (own(text), 0)), keep.to_vec());
+        Ok(Box::new(Parts { rest, separator, halves, done: 0, keep }))
     }
 }
 
@@ -314,6 +317,8 @@ struct Parts {
     /// The text, and where its next part begins; `None` when there are no more.
     rest: Option<(Box<str>, usize)>,
     separator: char,
+    /// Its characters were taken apart.
+    halves: bool,
     /// Parts that were given.
     done: i64,
     keep: Vec<usize>,
@@ -330,9 +335,10 @@ impl RowSource for Parts {
             let rest = &text[*from..];
             let end = rest.find(self.separator);
             self.done += 1;
-            let part = Value::str(&rest[..end.unwrap_or(rest.len())]);
-            bytes += end.unwrap_or(rest.len());
-            let whole = [part, Value::BigInt(self.done)];
+            let part = &rest[..end.unwrap_or(rest.len())];
+            bytes += part.len();
+            let part = if self.halves { units::joined(part.to_owned()).into() } else { part.into() };
+            let whole = [Value::Str(part), Value::BigInt(self.done)];
             out.push(self.keep.iter().map(|at| whole[*at].clone()));
             match end {
                 Some(end) => *from += end + self.separator.len_utf8(),

@@ -2,11 +2,9 @@
 
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use compact_str::CompactString;
 use expr::large::{Held, LARGE};
 use plan::nodes::{Node, Plan};
-use types::convert::first_units;
-use types::{CodePage, DataType, Len, SqlError, Value};
+use types::{SqlError, Value, units};
 
 /// UTF-16 units of a piece.
 const PIECE: usize = 2033;
@@ -69,9 +67,11 @@ impl Rest {
             Rest::Whole(value) => value.take(),
             Rest::Pieces(text, given) => {
                 let rest = text.get(*given..).filter(|rest| !rest.is_empty())?;
-                let piece = first_units(rest, PIECE, DataType::NVarChar(Len::Max), CodePage::Latin);
+                // Of what is far away nothing need be known. Characters are not cut.
+                let near = &rest[..rest.floor_char_boundary(4 * PIECE)];
+                let piece = &near[..units::place(near, PIECE).byte];
                 *given += piece.len();
-                Some(Value::Str(CompactString::from(piece)))
+                Some(Value::str(piece))
             }
         }
     }

@@ -197,7 +197,7 @@ pub(super) fn value_text(value: &Value, ty: DataType, look: Look<'_>) -> Result<
     })
 }
 
-/// Appends text with what XML needs escaped; more of it in attributes.
+/// Appends text with what XML needs escaped, or does not have, as references; more of it in attributes.
 pub fn escaped(text: &str, attribute: bool, out: &mut String) {
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -212,11 +212,19 @@ pub fn escaped(text: &str, attribute: bool, out: &mut String) {
                 code = format!("&#x{byte:02X};");
                 &code
             }
+            // Of half of a character.
+            0xF4 => match types::units::unpaired_at(text, at) {
+                Some(unit) => {
+                    code = format!("&#x{unit:04X};");
+                    &code
+                }
+                None => continue,
+            },
             _ => continue,
         };
         out.push_str(&text[written..at]);
         out.push_str(reference);
-        written = at + 1;
+        written = at + if byte == 0xF4 { 4 } else { 1 };
     }
     out.push_str(&text[written..]);
 }
@@ -245,7 +253,8 @@ pub fn xml_name(name: &str) -> String {
         if if i == 0 { starts_name(c) } else { continues_name(c) } {
             out.push(c);
         } else {
-            out.push_str(&format!("_x{:04X}_", c as u32));
+            let code = types::units::lone(c).map_or(u32::from(c), u32::from);
+            out.push_str(&format!("_x{code:04X}_"));
         }
     }
     out

@@ -51,7 +51,7 @@ fn best(args: &[Value], cx: &mut CallCx<'_>, wanted: Ordering) -> Result<Value, 
         let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
         let look = cx.look();
         let page = cx.collation.code_page();
-        let how = ConvertOptions { style: 0, mode: Mode::Implicit, dialect, page, look: &look };
+        let how = ConvertOptions { dialect, page, look: &look, ..ConvertOptions::new(0, Mode::Implicit) };
         let value = convert_by(value, *ty, cx.ty, &how)?;
         let better = match ordered(&value, &best, cx.collation, &*cx.rt)? {
             Some(order) => order == wanted,

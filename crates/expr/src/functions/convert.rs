@@ -66,8 +66,8 @@ fn styled(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let dates = depends_on_dialect(cx.types[0], cx.ty);
     let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
     let look = cx.look();
-    let how =
-        ConvertOptions { style, mode: Mode::Explicit, dialect, page: cx.collation.code_page(), look: &look };
+    let (page, whole_characters) = (cx.collation.code_page(), cx.collation.counts_characters());
+    let how = ConvertOptions { style, mode: Mode::Explicit, dialect, page, look: &look, whole_characters };
     match convert_by(&args[0], cx.types[0], cx.ty, &how) {
         Err(error) if int_arg(args, 3) != 0 && is_conversion(&error) => Ok(Value::Null),
         result => result,

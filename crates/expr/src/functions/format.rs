@@ -81,7 +81,7 @@ fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         }
     };
     let Some(text) = text else { return Ok(Value::Null) };
-    Ok(Value::str(types::convert::first_units(&text, 4000, TEXT, types::CodePage::Latin)))
+    Ok(Value::str(types::units::cut(&types::units::joined(text), 0, 4000)))
 }
 
 fn parse_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {

@@ -14,6 +14,7 @@ pub mod hierarchy;
 pub mod json;
 pub mod math;
 pub mod string;
+mod string_codes;
 mod string_parts;
 pub(crate) mod string_search;
 pub mod xml;
@@ -52,8 +53,8 @@ impl CallCx<'_> {
     /// 701; 7119 when no value is so long.
     #[inline]
     pub fn makes(&mut self, bytes: usize) -> Result<(), SqlError> {
-        // UTF-8 takes at most three bytes for a unit of two.
-        if bytes > LONGEST / 2 * 3 {
+        // UTF-8 takes at most four bytes for a unit of two.
+        if bytes > LONGEST / 2 * 4 {
             return Err(too_long());
         }
         self.made.grow_to(bytes, self.rt)
@@ -121,6 +122,8 @@ pub enum ArgRule {
     DateTimeOffset,
     /// A string or a binary.
     Bytes,
+    /// A string or a binary; anything else becomes varchar.
+    StrOrBytes,
     Guid,
     /// A hierarchyid; strings and bytes become one.
     Hierarchy,
@@ -144,10 +147,11 @@ impl ArgRule {
         }
         Ok(match self {
             ArgRule::Any => None,
-            ArgRule::Str | ArgRule::Bytes if null => Some(DataType::VarChar(Len::N(1))),
+            ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes if null => Some(DataType::VarChar(Len::N(1))),
             ArgRule::Str if ty.is_string() => None,
             ArgRule::Str if ty.is_binary() => Some(DataType::VarChar(Len::N(8000))),
-            ArgRule::Str => Some(DataType::VarChar(Len::N(text_width(ty)))),
+            ArgRule::StrOrBytes if ty.is_string() || ty.is_binary() => None,
+            ArgRule::Str | ArgRule::StrOrBytes => Some(DataType::VarChar(Len::N(text_width(ty)))),
             ArgRule::Name => Some(DataType::NVarChar(Len::N(4000))),
             ArgRule::Int => Some(DataType::Int),
             ArgRule::BigInt => Some(DataType::BigInt),
@@ -172,7 +176,7 @@ impl ArgRule {
 
     /// Whether the function converts what SQL Server would not convert implicitly.
     pub fn is_explicit(self) -> bool {
-        matches!(self, ArgRule::Str | ArgRule::Date)
+        matches!(self, ArgRule::Str | ArgRule::StrOrBytes | ArgRule::Date)
     }
 }
 
@@ -223,6 +227,25 @@ pub fn find(name: &str) -> Option<&'static Function> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
     let table = TABLE.get_or_init(|| all().map(|f| (f.name, f)).collect());
     table.get(name).copied()
+}
+
+/// The type of a call's result under a collation: where that counts characters, one of them may be two
+/// units, or several bytes of UTF-8.
+///
+/// # Errors
+/// Those of the function's rule.
+pub fn result_type(
+    function: &Function,
+    types: &[DataType],
+    exprs: &[Expr],
+    collation: Collation,
+) -> Result<DataType, SqlError> {
+    let ty = (function.result)(types, exprs)?;
+    Ok(match function.name {
+        "nchar" if collation.counts_characters() => DataType::NVarChar(Len::N(2)),
+        "substring" if collation.counts_characters() && ty.is_string() => same_length(types, exprs)?,
+        _ => ty,
+    })
 }
 
 /// A function that the binder itself relies on.

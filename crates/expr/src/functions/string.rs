@@ -1,8 +1,11 @@
 //! String functions. Positions and lengths count UTF-16 code units in every one of them, as SQL Server does under a collation without
-//! supplementary characters: a character beyond the basic plane counts two, and what is left of one that is cut in half is
-//! U+FFFD. Under a collation with them (_SC, _UTF8) they count characters.
+//! supplementary characters: a character beyond the basic plane counts two, and may be cut in half. Under a collation with them
+//! (_SC, _UTF8) they count characters.
 
-use super::string_parts::{fitted, left, right, stuff, substring, substring_type, units};
+use super::string_codes::{ascii, char_of, nchar_of, unicode};
+use super::string_parts::{
+    counted, fitted, left, rejoined, right, stuff, stuff_type, substring, substring_type, units,
+};
 use super::string_search::{charindex, patindex, replace};
 use super::{
     ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
@@ -10,7 +13,9 @@ use super::{
 use crate::Expr;
 use crate::large::{LARGE, Steps};
 use compact_str::CompactString;
+use std::borrow::Cow;
 use types::look::pieces;
+use types::units::push_text;
 use types::{DataType, Len, Look, SqlError, Value};
 
 const fn f(
@@ -55,7 +60,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         strict: false,
         nullable: true,
-        ..f("stuff", (4, 4), &[A::Str, A::BigInt, A::BigInt, A::Str], longest, stuff)
+        ..f("stuff", (4, 4), &[A::StrOrBytes, A::BigInt, A::BigInt, A::StrOrBytes], stuff_type, stuff)
     },
     f("reverse", (1, 1), &[A::Str], same_length, reverse),
     Function { nullable: true, ..f("space", (1, 1), &[A::BigInt], space_type, space) },
@@ -65,7 +70,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function { nullable: true, ..f("unicode", (1, 1), &[A::Str], int, unicode) },
     Function { nullable: true, ..f("char", (1, 1), &[A::Int], |_, _| Ok(DataType::Char(1)), char_of) },
     Function { nullable: true, ..f("nchar", (1, 1), &[A::Int], |_, _| Ok(DataType::NChar(1)), nchar_of) },
-    Function { nullable: true, ..f("str", (1, 3), &[A::Float, A::Int], str_type, str_of) },
+    Function { strict: false, nullable: true, ..f("str", (1, 3), &[A::Float, A::Int], str_type, str_of) },
     Function {
         nullable: true,
         ..f("quotename", (1, 2), &[A::Name], |_, _| Ok(DataType::NVarChar(Len::N(258))), quotename)
@@ -101,7 +106,7 @@ fn datalength(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         Value::Str(s) if ty.is_unicode() => {
             let mut units = 0;
             for piece in pieces(s, &cx.look()) {
-                units += types::codepage::utf16_len(piece?);
+                units += types::units::utf16_len(piece?);
             }
             units * 2
         }
@@ -140,15 +145,15 @@ fn cased(text: &str, upper: bool, cx: &CallCx<'_>) -> Result<Value, SqlError> {
     Ok(Value::Str(folded))
 }
 
-fn trimmed(args: &[Value], start: bool, end: bool, cx: &CallCx<'_>) -> Result<Value, SqlError> {
-    let text = text_arg(args, 0);
-    let set = args.get(1).and_then(Value::as_str).unwrap_or(" ");
+fn trimmed(args: &[Value], start: bool, end: bool, cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+    let text = counted(text_arg(args, 0), cx)?;
+    let set = counted(args.get(1).and_then(Value::as_str).unwrap_or(" "), cx)?;
     let look = cx.look();
     let mut steps = Steps::new(&look);
     let (mut from, mut to) = (0, text.len());
     if start {
         for c in text.chars() {
-            if !has(set, c, &mut steps)? {
+            if !has(&set, c, &mut steps)? {
                 break;
             }
             from += c.len_utf8();
@@ -156,13 +161,16 @@ fn trimmed(args: &[Value], start: bool, end: bool, cx: &CallCx<'_>) -> Result<Va
     }
     if end {
         for c in text[from..].chars().rev() {
-            if !has(set, c, &mut steps)? {
+            if !has(&set, c, &mut steps)? {
                 break;
             }
             to -= c.len_utf8();
         }
     }
-    Ok(Value::str(&text[from..to]))
+    match &text {
+        Cow::Borrowed(text) => Ok(Value::str(&text[from..to])),
+        Cow::Owned(text) => Ok(Value::Str(rejoined(text[from..to].to_owned(), &look)?.into())),
+    }
 }
 
 /// Whether a text has a character.
@@ -180,19 +188,29 @@ fn has(set: &str, c: char, steps: &mut Steps<'_>) -> Result<bool, SqlError> {
 }
 
 fn reverse(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let text = text_arg(args, 0);
+    let text = counted(text_arg(args, 0), cx)?;
     let look = cx.look();
     let mut steps = Steps::new(&look);
+    // Halves that come to stand the right way round are their character again.
+    let halves = matches!(text, Cow::Owned(_)) || types::units::has_halves(&text);
     let mut out = CompactString::with_capacity(text.len());
     for c in text.chars().rev() {
         steps.step(1)?;
         out.push(c);
     }
-    Ok(Value::Str(out))
+    Ok(Value::Str(if halves { rejoined(out.into(), &look)?.into() } else { out }))
 }
 
 /// A text so many times, one behind the other.
 fn repeated(text: &str, count: usize, cx: &CallCx<'_>) -> Result<String, SqlError> {
+    let repeated = many_times(text, count, cx)?;
+    match types::units::seam(text, text) {
+        Some(_) => rejoined(repeated, &cx.look()),
+        None => Ok(repeated),
+    }
+}
+
+fn many_times(text: &str, count: usize, cx: &CallCx<'_>) -> Result<String, SqlError> {
     if text.len().saturating_mul(count) < LARGE {
         return Ok(text.repeat(count));
     }
@@ -214,7 +232,7 @@ fn replicate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Ok(count) = usize::try_from(int_arg(args, 1)) else { return Ok(Value::Null) };
     // The result is cut to its type; no more than that is ever built.
     let count = match cx.ty.length() {
-        Some(limit) => count.min(limit.div_ceil(types::codepage::utf16_len(text).max(1))),
+        Some(limit) => count.min(limit.div_ceil(types::units::utf16_len(text).max(1))),
         None if text.is_empty() => 0,
         None => count,
     };
@@ -256,7 +274,7 @@ fn concat(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut out = String::new();
     for part in args.iter().filter_map(Value::as_str) {
         for piece in pieces(part, &cx.look()) {
-            out.push_str(piece?);
+            push_text(&mut out, piece?);
         }
     }
     fitted(out, cx)
@@ -270,43 +288,11 @@ fn concat_ws(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     for (at, part) in parts.into_iter().enumerate() {
         for part in [if at > 0 { separator } else { "" }, part] {
             for piece in pieces(part, &cx.look()) {
-                out.push_str(piece?);
+                push_text(&mut out, piece?);
             }
         }
     }
     fitted(out, cx)
-}
-
-fn ascii(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let mut bytes = Vec::new();
-    if let Some(c) = text_arg(args, 0).chars().next() {
-        cx.collation.code_page().encode(c.encode_utf8(&mut [0; 4]), &mut bytes);
-    }
-    Ok(bytes.first().map_or(Value::Null, |byte| Value::Int(i32::from(*byte))))
-}
-
-fn unicode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    if cx.collation.counts_characters() {
-        let first = text_arg(args, 0).chars().next();
-        return Ok(first.map_or(Value::Null, |c| Value::Int(u32::from(c) as i32)));
-    }
-    Ok(text_arg(args, 0).encode_utf16().next().map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
-}
-
-fn char_of(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    Ok(match u8::try_from(int_arg(args, 0)) {
-        // Of a page with characters of several bytes one byte of those is no character.
-        Ok(byte) => match cx.collation.code_page().decode(&[byte]) {
-            text if text.contains(char::REPLACEMENT_CHARACTER) => Value::Null,
-            text => Value::Str(text),
-        },
-        Err(_) => Value::Null,
-    })
-}
-
-fn nchar_of(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let c = u32::try_from(int_arg(args, 0)).ok().and_then(char::from_u32);
-    Ok(c.map_or(Value::Null, |c| Value::Str(c.to_string().into())))
 }
 
 fn str_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
@@ -317,17 +303,17 @@ fn str_type(_: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
 fn str_of(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Value::Float(number) = args[0] else { return Ok(Value::Null) };
     let length = if args.len() > 1 { int_arg(args, 1) } else { 10 };
-    let decimals = if args.len() > 2 { int_arg(args, 2).clamp(0, 16) as usize } else { 0 };
-    let Some(length) = usize::try_from(length).ok().filter(|n| (1..=8000).contains(n)) else {
-        return Ok(Value::Null);
-    };
+    // No decimals without their number, also where that is NULL.
+    let decimals = usize::try_from(int_arg(args, 2));
+    let length = usize::try_from(length).ok().filter(|n| (1..=8000).contains(n));
+    let (Some(length), Ok(decimals)) = (length, decimals) else { return Ok(Value::Null) };
     let whole = format!("{:.0}", number.trunc()).len();
     if whole > length {
         return Ok(Value::Str("*".repeat(length).into()));
     }
     let room = length.saturating_sub(whole + 1);
     // Half away from zero, as everywhere in SQL Server.
-    let decimals = decimals.min(room);
+    let decimals = decimals.min(16).min(room);
     let scale = 10f64.powi(decimals as i32);
     let rounded = (number * scale).round() / scale;
     Ok(Value::Str(format!("{rounded:>length$.decimals$}").into()))
@@ -346,7 +332,7 @@ fn quotename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
         Some('`') => ('`', '`'),
         _ => return Ok(Value::Null),
     };
-    if types::codepage::utf16_len(text) > 128 {
+    if types::units::utf16_len(text) > 128 {
         return Ok(Value::Null);
     }
     let mut out = String::with_capacity(text.len() + 2);
@@ -362,18 +348,20 @@ fn quotename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
 }
 
 fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    cx.makes(text_arg(args, 0).len().saturating_mul(3))?;
+    cx.makes(text_arg(args, 0).len().saturating_mul(4))?;
+    let [text, from, to] =
+        [counted(text_arg(args, 0), cx)?, counted(text_arg(args, 1), cx)?, counted(text_arg(args, 2), cx)?];
     let look = cx.look();
-    let from = characters(text_arg(args, 1), &look)?;
-    let to = characters(text_arg(args, 2), &look)?;
+    let from = characters(&from, &look)?;
+    let to = characters(&to, &look)?;
     if from.len() != to.len() {
         let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number \
                     of characters.";
         return Err(SqlError::new(9828, 16, 1, text));
     }
     let mut steps = Steps::new(&look);
-    let mut out = CompactString::with_capacity(text_arg(args, 0).len());
-    for c in text_arg(args, 0).chars() {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
         let mut new = c;
         for (from, to) in from.chunks(1 << 10).zip(to.chunks(1 << 10)) {
             steps.step(1 + from.len() / 4)?;
@@ -384,7 +372,7 @@ fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         }
         out.push(new);
     }
-    Ok(Value::Str(out))
+    Ok(Value::Str(rejoined(out, &look)?.into()))
 }
 
 fn characters(text: &str, look: Look<'_>) -> Result<Vec<char>, SqlError> {

@@ -1,7 +1,7 @@
 //! What is in a text: CHARINDEX, PATINDEX, REPLACE.
-//! Guarantees: characters are compared as the collation does.
+//! Guarantees: characters are compared as the collation does; halves of characters are found where units are counted.
 
-use super::string_parts::{byte_of_unit, fitted, units, width};
+use super::string_parts::{byte_of_unit, counted, fitted, rejoined, units, width};
 use super::{CallCx, int_arg, text_arg};
 use crate::large::{LARGE, Steps};
 use types::like::{LikePattern, LikeText};
@@ -50,10 +50,10 @@ const LONGEST: usize = 8_000;
 
 /// 8152 for a search text or pattern that is too long, as SQL Server has it.
 pub(crate) fn check_search_length(pattern: &str, unicode: bool) -> Result<(), SqlError> {
-    // A unit of UTF-16 is one to three bytes here.
+    // A unit of UTF-16 is at least one byte here.
     let fits = pattern.len() <= LONGEST / 2
         || match unicode {
-            true => pattern.encode_utf16().take(LONGEST / 2 + 1).count() <= LONGEST / 2,
+            true => types::units::units(pattern).take(LONGEST / 2 + 1).count() <= LONGEST / 2,
             false => pattern.chars().take(LONGEST + 1).count() <= LONGEST,
         };
     if fits {
@@ -70,9 +70,10 @@ pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sq
         return Ok(Value::Int(0));
     }
     check_search_length(needle, cx.types.first().is_some_and(|ty| ty.is_unicode()))?;
+    let (needle, haystack) = (counted(needle, cx)?, counted(haystack, cx)?);
     let look = cx.look();
-    let from = byte_of_unit(haystack, from, cx.collation, &look)?;
-    let Some(found) = find(haystack, needle, from, cx.collation, &mut Steps::new(&look))? else {
+    let from = byte_of_unit(&haystack, from, cx.collation, &look)?;
+    let Some(found) = find(&haystack, &needle, from, cx.collation, &mut Steps::new(&look))? else {
         return Ok(Value::Int(0));
     };
     Ok(Value::Int(units(&haystack[..found.start], cx.collation, &look)? as i32 + 1))
@@ -82,6 +83,7 @@ pub(super) fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sql
     let (pattern, text) = (text_arg(args, 0), text_arg(args, 1));
     let unicode = cx.types.iter().any(|ty| ty.is_unicode());
     check_search_length(pattern, cx.types.first().is_some_and(|ty| ty.is_unicode()))?;
+    let text = &counted(text, cx)?;
     let (collation, look) = (cx.collation, cx.look());
     let mut steps = Steps::new(&look);
     let Some(inner) = pattern.strip_prefix('%') else {
@@ -108,9 +110,10 @@ pub(super) fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlE
     if from.is_empty() {
         return Ok(args[0].clone());
     }
+    let (text, from) = (counted(text, cx)?, counted(from, cx)?);
     let mut out = String::with_capacity(text.len());
-    // No more is made than the type holds: a unit is at most three bytes.
-    let limit = cx.ty.length().map_or(usize::MAX, |units| units * 3);
+    // No more is made than the type holds: a unit is at most four bytes.
+    let limit = cx.ty.length().map_or(usize::MAX, |units| units * 4);
     let (mut copied, mut done) = (0, false);
     while !done {
         // What is made is charged a stretch at a time.
@@ -119,7 +122,7 @@ pub(super) fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlE
             let look = cx.look();
             let mut steps = Steps::new(&look);
             while out.len() <= stretch && !done {
-                match find(text, from, copied, cx.collation, &mut steps)? {
+                match find(&text, &from, copied, cx.collation, &mut steps)? {
                     Some(at) => {
                         steps.step(at.start - copied + to.len())?;
                         out.push_str(&text[copied..at.start]);
@@ -135,5 +138,5 @@ pub(super) fn replace(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlE
         cx.makes(out.len())?;
     }
     out.push_str(&text[copied..]);
-    fitted(out, cx)
+    fitted(rejoined(out, &cx.look())?, cx)
 }

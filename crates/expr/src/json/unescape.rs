@@ -1,9 +1,10 @@
 //! The text that a quoted string of JSON stands for.
-//! Guarantee: what is no character (half of one, a reference that is none) becomes U+FFFD.
+//! Guarantees: the reference of half of a character is that half, beside the other one they are the character; a reference that
+//! is none becomes U+FFFD.
 
 use std::borrow::Cow;
 
-use types::{Look, SqlError};
+use types::{Look, SqlError, units};
 
 use crate::large::Steps;
 
@@ -15,45 +16,23 @@ pub fn unescaped<'t>(quoted: &'t str, look: Look<'_>) -> Result<Cow<'t, str>, Sq
     let mut out = String::with_capacity(inner.len());
     out.push_str(&inner[..first]);
     let mut rest = &inner[first..];
-    // The first half of a character that two references give.
-    let mut half: Option<u16> = None;
     while let Some(c) = rest.chars().next() {
         steps.step(4)?;
         let (unit, length) = if c == '\\' { reference(rest) } else { (None, 0) };
-        let Some(unit) = unit else {
-            push_half(&mut half, &mut out);
-            let (c, length) = match rest[c.len_utf8()..].chars().next() {
-                Some(next) if c == '\\' => (escaped_char(next), 1 + next.len_utf8()),
-                None if c == '\\' => break,
-                _ => (c, c.len_utf8()),
-            };
-            out.push(c);
+        if let Some(unit) = unit {
+            units::push_unit(&mut out, unit);
             rest = &rest[length..];
             continue;
+        }
+        let (c, length) = match rest[c.len_utf8()..].chars().next() {
+            Some(next) if c == '\\' => (escaped_char(next), 1 + next.len_utf8()),
+            None if c == '\\' => break,
+            _ => (c, c.len_utf8()),
         };
+        units::push_char(&mut out, c);
         rest = &rest[length..];
-        if let (Some(high), 0xDC00..=0xDFFF) = (half, unit) {
-            half = None;
-            let decoded = char::decode_utf16([high, unit]).next().and_then(Result::ok);
-            out.push(decoded.unwrap_or(char::REPLACEMENT_CHARACTER));
-            continue;
-        }
-        push_half(&mut half, &mut out);
-        match char::from_u32(u32::from(unit)) {
-            Some(c) => out.push(c),
-            None if unit < 0xDC00 => half = Some(unit),
-            None => out.push(char::REPLACEMENT_CHARACTER),
-        }
     }
-    push_half(&mut half, &mut out);
     Ok(out.into())
-}
-
-/// Half of a character is none.
-fn push_half(half: &mut Option<u16>, out: &mut String) {
-    if half.take().is_some() {
-        out.push(char::REPLACEMENT_CHARACTER);
-    }
 }
 
 /// The unit of `\uXXXX`, which a text may begin with, and its length.

@@ -408,7 +408,7 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
         types.push(ty.unwrap_or(arg.ty));
         exprs.push(expr);
     }
-    let ty = (function.result)(&types, &exprs)?;
+    let ty = functions::result_type(function, &types, &exprs, collation)?;
     let call = CallExpr { function, args: exprs, types, ty, collation, lenient: manner.lenient };
     let mut typed = Typed::new(Expr::Call(Box::new(call)), ty, nullable);
     (typed.label, typed.collation) = (label, collation);

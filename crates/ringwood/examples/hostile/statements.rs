@@ -115,6 +115,7 @@ fn argument(function: &Function, at: usize, rng: &mut Rng) -> &'static str {
         ArgRule::Float | ArgRule::Number => NUMBERS,
         ArgRule::Moment | ArgRule::MomentOrDateTime | ArgRule::Date | ArgRule::DateTimeOffset => MOMENTS,
         ArgRule::Bytes => BYTES,
+        ArgRule::StrOrBytes => [TEXTS, BYTES][rng.usize(..2)],
         ArgRule::Guid => &["newid()"],
         ArgRule::Hierarchy => &["'/1/2/3/'", "replicate(convert(varchar(max), '/1'), 100000)"],
         ArgRule::Any if at == 0 && function.name.starts_with("date") => DATE_PARTS,

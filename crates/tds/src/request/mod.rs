@@ -86,7 +86,7 @@ pub struct SqlBatch {
 }
 
 impl SqlBatch {
-    /// Reads a batch. A lone half of a surrogate pair becomes U+FFFD.
+    /// Reads a batch.
     pub fn parse(payload: &[u8], version: TdsVersion) -> Result<SqlBatch, TdsError> {
         let mut reader = Reader::new(payload, "SQL batch");
         let headers = Headers::read(&mut reader, version)?;

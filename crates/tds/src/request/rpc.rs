@@ -296,7 +296,7 @@ pub fn write_calls(
 fn write_call(call: &RpcRequest, version: TdsVersion, out: &mut Vec<u8>) -> Result<(), TdsError> {
     match &call.procedure {
         Procedure::Name(name) => {
-            out.extend_from_slice(&(name.encode_utf16().count() as u16).to_le_bytes());
+            out.extend_from_slice(&(types::units::utf16_len(name) as u16).to_le_bytes());
             push_utf16(name, out);
         }
         Procedure::Id(id) => {

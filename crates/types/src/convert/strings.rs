@@ -5,17 +5,19 @@ use crate::codepage::{self, CodePage};
 use crate::datatype::DataType;
 use crate::dateformat;
 use crate::error::SqlError;
-use crate::look::{GO_ON, Look, byte_pieces, pieces};
+use crate::look::{Look, byte_pieces, pieces};
 use crate::numtext;
 use crate::rowcell::encode_utf16;
+use crate::units::{self, Place};
 use crate::value::Value;
 use compact_str::{CompactString, ToCompactString, format_compact};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The beginning of a string or binary value that fits the type: what message 2628 shows.
 pub fn fitting_part(value: &Value, ty: DataType, page: CodePage) -> String {
     match (value, ty.length()) {
-        (Value::Str(s), Some(limit)) => s[..cut_at(s, limit, ty, page)].to_owned(),
+        (Value::Str(s), Some(limit)) => first_units(s, limit, ty, page).into_owned(),
         (Value::Str(s), None) => s.to_string(),
         (Value::Bytes(b), limit) => {
             let end = limit.unwrap_or(b.len()).min(b.len());
@@ -26,24 +28,27 @@ pub fn fitting_part(value: &Value, ty: DataType, page: CodePage) -> String {
 }
 
 /// The longest beginning of a text that has at most `limit` of the type's units: UTF-16 units of nchar and nvarchar,
-/// bytes of char and varchar.
-pub fn first_units(text: &str, limit: usize, ty: DataType, page: CodePage) -> &str {
-    &text[..cut_at(text, limit, ty, page)]
+/// where half of a character may be the last one, bytes of char and varchar.
+pub fn first_units(text: &str, limit: usize, ty: DataType, page: CodePage) -> Cow<'_, str> {
+    match ty.is_unicode() {
+        true => units::cut(text, 0, limit),
+        false => Cow::Borrowed(&text[..cut_at(text, limit, ty, page).byte]),
+    }
 }
 
-/// Byte offset of the longest beginning that has at most `limit` of the type's units.
-fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> usize {
-    if codepage::is_ascii(text.as_bytes()) {
-        return limit.min(text.len());
+/// Where a text is cut that may have `limit` of the type's units.
+fn cut_at(text: &str, limit: usize, ty: DataType, page: CodePage) -> Place {
+    if ty.is_unicode() || codepage::is_ascii(text.as_bytes()) {
+        return units::place(text, limit);
     }
-    let mut units = 0;
-    for (at, c) in text.char_indices() {
-        units += if ty.is_unicode() { c.len_utf16() } else { page.char_len(c) };
-        if units > limit {
-            return at;
-        }
-    }
-    text.len()
+    let mut bytes = 0;
+    let over = text.char_indices().find(|(_, c)| {
+        bytes += page.char_len(*c);
+        bytes > limit
+    });
+    let byte = over.map_or(text.len(), |(at, _)| at);
+    // No character of a code page is cut, also none that is held as its halves.
+    Place { byte: units::half_before(text, byte).unwrap_or(byte), second: false }
 }
 
 /// A text as a value of a string type: characters that the code page lacks replaced, cut, padded.
@@ -53,7 +58,7 @@ pub(crate) fn fit_string(
     mode: Mode,
     page: CodePage,
 ) -> Result<Value, SqlError> {
-    fit_string_looking(text, ty, mode, page, GO_ON)
+    fit_string_looking(text, ty, &ConvertOptions { page, ..ConvertOptions::new(0, mode) })
 }
 
 /// A text after a round trip through a page: `None` when nothing changes.
@@ -77,10 +82,9 @@ fn replaced(text: &str, page: CodePage, look: Look<'_>) -> Result<Option<String>
 pub(crate) fn fit_string_looking(
     text: CompactString,
     ty: DataType,
-    mode: Mode,
-    page: CodePage,
-    look: Look<'_>,
+    how: &ConvertOptions<'_>,
 ) -> Result<Value, SqlError> {
+    let ConvertOptions { mode, page, look, .. } = *how;
     let text = match ty.is_unicode() {
         true => text,
         false => replaced(&text, page, look)?.map_or(text, CompactString::from),
@@ -94,12 +98,18 @@ pub(crate) fn fit_string_looking(
     let mut units = length(&text);
     if units > limit {
         let end = cut_at(&text, limit, ty, page);
-        let blank = text[end..].bytes().all(|b| b == b' ');
+        let blank = text[end.byte..].bytes().all(|b| b == b' ');
         if mode == Mode::Assignment && !blank {
-            return Err(SqlError::truncation(&text[..end]));
+            return Err(SqlError::truncation(&first_units(&text, limit, ty, page)));
         }
-        text.truncate(end);
-        // One below the limit when a surrogate pair did not fit: a fixed type is padded again.
+        let half = if end.second && !how.whole_characters {
+            text[end.byte..].chars().next().and_then(units::halves)
+        } else {
+            None
+        };
+        text.truncate(end.byte);
+        text.extend(half.map(|(high, _)| high));
+        // Below the limit where a character did not fit: a fixed type is padded again.
         units = length(&text);
     }
     if matches!(ty, DataType::Char(_) | DataType::NChar(_)) && units < limit {
@@ -144,12 +154,10 @@ pub(super) fn to_string(
     to: DataType,
     how: &ConvertOptions<'_>,
 ) -> Result<Value, SqlError> {
-    let ConvertOptions { style, mode, dialect, page, look } = *how;
+    let ConvertOptions { style, mode, dialect, page, .. } = *how;
     let text = match value {
-        Value::Str(s) => return fit_string_looking(s.clone(), to, mode, page, look),
-        Value::Bytes(b) => {
-            return fit_string_looking(bytes_text(b, from, to, how)?, to, mode, page, look);
-        }
+        Value::Str(s) => return fit_string_looking(s.clone(), to, how),
+        Value::Bytes(b) => return fit_string_looking(bytes_text(b, from, to, how)?, to, how),
         Value::Bit(b) => CompactString::const_new(if *b { "1" } else { "0" }),
         Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) => {
             value.as_i64().unwrap_or(0).to_compact_string()
@@ -221,7 +229,7 @@ fn decoded(bytes: &[u8], page: CodePage, look: Look<'_>) -> Result<CompactString
     Ok(out)
 }
 
-/// The text of an even number of bytes in UTF-16; what is no character becomes U+FFFD.
+/// The text of an even number of bytes in UTF-16.
 pub(crate) fn text_of_utf16(bytes: &[u8], look: Look<'_>) -> Result<CompactString, SqlError> {
     let mut out = CompactString::with_capacity(bytes.len() / 2);
     // A unit that may be the first half of a character whose other half is in the next piece.
@@ -231,11 +239,9 @@ pub(crate) fn text_of_utf16(bytes: &[u8], look: Look<'_>) -> Result<CompactStrin
         let units = piece.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
         let mut units: Vec<u16> = waiting.take().into_iter().chain(units).collect();
         waiting = units.pop_if(|unit| (0xD800..0xDC00).contains(unit));
-        out.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+        out.extend(units::chars_of(units.into_iter()));
     }
-    if waiting.is_some() {
-        out.push(char::REPLACEMENT_CHARACTER);
-    }
+    out.extend(waiting.and_then(units::of_lone));
     Ok(out)
 }
 

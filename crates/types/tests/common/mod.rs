@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use fastrand::Rng;
-use ringwood_types::{CodePage, DataType, Decimal, Len, Value};
+use ringwood_types::{CodePage, DataType, Decimal, Len, Value, units};
 
 pub fn any_type(rng: &mut Rng) -> DataType {
     let precision = rng.u8(1..=38);
@@ -46,23 +46,24 @@ pub fn any_type(rng: &mut Rng) -> DataType {
 
 fn text(rng: &mut Rng, limit: usize, unicode: bool) -> String {
     let latin = ['a', 'B', 'b', 'A', ' ', 'é', 'É', 'z', '5', '€', '-', '\t', 'ß', 'ÿ'];
-    let wide = ['a', 'Ж', 'ж', ' ', '漢', 'é', 'B', '😀'];
+    // With two halves of characters.
+    let wide = ['a', 'Ж', 'ж', ' ', '漢', 'é', 'B', '😀', '\u{10F83D}', '\u{10FE42}'];
     let mut out = String::new();
-    let mut units = 0;
+    let mut length = 0;
     let wanted = rng.usize(0..=limit);
     let ascii = rng.bool();
-    while units < wanted {
+    while length < wanted {
         let c = match (unicode, ascii) {
             (_, true) => ['a', 'A', 'b', ' ', 'c'][rng.usize(0..5)],
             (true, _) => wide[rng.usize(0..wide.len())],
             (false, _) => latin[rng.usize(0..latin.len())],
         };
-        let size = if unicode { c.len_utf16() } else { 1 };
-        if units + size > limit {
+        let size = if unicode { units::unit_len(c) } else { 1 };
+        if length + size > limit {
             break;
         }
-        out.push(c);
-        units += size;
+        units::push_char(&mut out, c);
+        length += size;
     }
     out
 }

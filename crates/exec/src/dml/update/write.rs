@@ -1,12 +1,12 @@
 //! `column.WRITE(expression, offset, length)` of UPDATE: a part of a large value is replaced.
-//! Guarantee: what it counts are characters of strings (UTF-16 units) and bytes of binaries, from 0.
+//! Guarantee: what it counts are the units of strings, also those that are half of a character, and bytes of binaries, from 0.
 
 use expr::functions::{ArgRule, CallCx, Function, Stability};
 use expr::{CallExpr, Expr, Typed, bind_ops};
 use plan::bind::Binder;
 use syntax::ast;
 use types::convert::Mode;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, units};
 
 /// The evaluation. No name finds it.
 static WRITE: Function = Function {
@@ -63,10 +63,10 @@ fn write(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
             Ok(Value::bytes(replaced(old, new, offset, length)?))
         }
         (old, new) => {
-            let units = |value: &Value| value.as_str().map(|s| s.encode_utf16().collect::<Vec<u16>>());
-            let (old, new) = (units(old).unwrap_or_default(), units(new));
+            let of = |value: &Value| value.as_str().map(|s| units::units(s).collect::<Vec<u16>>());
+            let (old, new) = (of(old).unwrap_or_default(), of(new));
             let all = replaced(&old, new.as_deref(), offset, length)?;
-            Ok(Value::str(String::from_utf16_lossy(&all)))
+            Ok(Value::Str(units::text_of(all.into_iter())))
         }
     }
 }

@@ -95,6 +95,7 @@ fn text_value(text: &str, ty: DataType) -> Result<Value, String> {
         format!("'{cut}{dots}' is no {}", ty.message_name())
     };
     let from = DataType::NVarChar(Len::Max);
+    let text = &*types::units::held(text);
     if ty.is_string() {
         if !ty.is_unicode() && codepage::replaced(text).is_some() {
             return Err(format!(

@@ -86,7 +86,7 @@ impl Seen {
 
     /// The kind of a text; what is needed to size a column of it is kept.
     fn note_text(&mut self, text: &str) -> Kind {
-        self.units = self.units.max(utf16_len(text));
+        self.units = self.units.max(utf16_len(&types::units::held(text)));
         if let Some(kind) = self.number(text) {
             return kind;
         }

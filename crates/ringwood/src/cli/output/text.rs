@@ -5,11 +5,11 @@
 use engine::{ColumnInfo, DataType, Value};
 use std::fmt::Write;
 
-/// Appends the text of a value that is not NULL. Text is as it is, bit 0 or 1, binary `0x` and capital hexadecimal digits, dates
-/// as `2024-02-29 13:14:15.123 +02:00` as far as the type goes.
+/// Appends the text of a value that is not NULL. Text is as it is, with U+FFFD for half of a character; bit 0 or 1, binary `0x` and
+/// capital hexadecimal digits, dates as `2024-02-29 13:14:15.123 +02:00` as far as the type goes.
 pub fn push_exact(value: &Value, ty: DataType, out: &mut String) {
     match value {
-        Value::Str(text) => out.push_str(text),
+        Value::Str(text) => out.push_str(&types::units::plain(text)),
         // Writing to a String does not fail.
         Value::Int(n) => drop(write!(out, "{n}")),
         Value::BigInt(n) => drop(write!(out, "{n}")),
@@ -92,6 +92,12 @@ mod tests {
         check(Value::Bit(true), DataType::Bit, "1");
         assert_eq!(json_value(&Value::Real(0.1), DataType::Real).to_string(), "0.1");
         assert_eq!(json_value(&Value::Float(0.1), DataType::Float).to_string(), "0.1");
+    }
+
+    #[test]
+    fn half_of_a_character_is_no_text_of_a_file() {
+        let half = types::units::text_of([0x61, 0xD83D].into_iter());
+        assert_eq!(exact(&Value::Str(half), DataType::NChar(2)), "a\u{FFFD}");
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Target {
         match self {
             Target::Embedded { session, .. } => {
                 // The sink has heard how it went.
-                session.execute(text, sink);
+                session.execute(&types::units::held(text), sink);
             }
             Target::Server(remote) => remote.execute(text, sink),
         }
