@@ -68,9 +68,9 @@ fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value,
     }
     let space = if style & KEEP_SPACE != 0 { Whitespace::Kept } else { Whitespace::Dropped };
     // Half of a character is none that XML has: 9420 where it stands.
-    let text = units::plain_with(text, NO_CHARACTER);
+    let plain = units::plain_with(text, NO_CHARACTER);
     let normal = xml::watched(how.look, |pace| {
-        let document = xml::read(&text, source, space, pace)?;
+        let document = xml::read(&plain, source, space, pace)?;
         Ok(document.text(pace))
     })?;
     let normal = normal.map_err(|e: xml::ReadError| match e.number {
@@ -79,7 +79,20 @@ fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value,
         }
         number => SqlError::new(number, 16, 1, e.text),
     })?;
-    Ok(Value::Str(units::held(&normal).into()))
+    match units::first_unpaired(text) {
+        // Inside of what is not read, as instructions are not.
+        Some(at) => Err(illegal_character(text, at)),
+        None => Ok(Value::Str(units::held(&normal).into())),
+    }
+}
+
+/// 9420: the character at a byte of a text is none of XML.
+pub fn illegal_character(text: &str, at: usize) -> SqlError {
+    let before = text.get(..at).unwrap_or(text);
+    let (line, start) = (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |end| end + 1));
+    let character = units::utf16_len(&before[start..]) + 1;
+    let text = format!("XML parsing: line {line}, character {character}, illegal xml character");
+    SqlError::new(9420, 16, 1, text)
 }
 
 /// The text of bytes: what their mark or declaration says, UTF-8 without either.

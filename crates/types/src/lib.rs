@@ -34,6 +34,7 @@ mod variantcell;
 pub use codepage::CodePage;
 pub use collation::Collation;
 pub use convert::{ConvertOptions, Mode, convert, convert_by, convert_in, convert_with};
+pub use convertxml::illegal_character;
 pub use datatype::{DataType, Len, NameContext, TypeArg, common_type};
 pub use decimal::Decimal;
 pub use display::format_value;

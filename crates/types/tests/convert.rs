@@ -135,7 +135,9 @@ fn strings_and_binaries() {
     assert_eq!(cast(&half, n(1), T::VarBinary(Len::N(9))).unwrap(), Value::bytes(vec![0x3D, 0xD8]));
     assert_eq!(cast(&Value::bytes(vec![0x3D, 0xD8]), T::Binary(2), n(4)).unwrap(), half);
     assert_eq!(cast(&half, n(1), v(4)).unwrap(), Value::str("?"));
-    assert_eq!(cast(&half, n(1), T::Xml).unwrap_err().number, 9420);
+    for text in ["\u{10F83D}", "<a>\n\u{10F83D}</a>", "<?a \u{10F83D}?><a/>"] {
+        assert_eq!(cast(&Value::str(text), n(20), T::Xml).unwrap_err().number, 9420, "{text}");
+    }
     let bytes = |b: &[u8]| Value::bytes(b.to_vec());
     assert_eq!(cast(&Value::Int(1), T::Int, T::Binary(6)).unwrap(), bytes(&[0, 0, 0, 0, 0, 1]));
     assert_eq!(cast(&Value::Int(258), T::Int, T::VarBinary(Len::N(1))).unwrap(), bytes(&[2]));

@@ -66,23 +66,16 @@ pub fn query_error(method: &str, error: &QueryError) -> SqlError {
     }
 }
 
-/// 9420: half of a character, which no document has.
-#[cold]
-fn no_xml(text: &str) -> SqlError {
-    let before = types::units::first_unpaired(text).map_or("", |at| &text[..at]);
-    let character = types::units::utf16_len(before) + 1;
-    let text = format!("XML parsing: line 1, character {character}, illegal xml character");
-    SqlError::new(9420, 16, 1, text)
-}
-
 /// A value as a query sees it; none for NULL.
 fn atom_of(value: &Value) -> Result<Option<Atom>, SqlError> {
     let text =
         |style| convert(value, value.natural_type(), DataType::NVarChar(Len::Max), style, Mode::Explicit);
     Ok(match value {
         Value::Null => None,
-        Value::Str(text) if types::units::first_unpaired(text).is_some() => return Err(no_xml(text)),
-        Value::Str(text) => Some(Atom::Text(text.to_string())),
+        Value::Str(text) => match types::units::first_unpaired(text) {
+            None => Some(Atom::Text(text.to_string())),
+            Some(at) => return Err(types::illegal_character(text, at)),
+        },
         Value::Bit(b) => Some(Atom::Bool(*b)),
         Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) => {
             value.as_i64().map(|n| Atom::Number(n as f64))
