@@ -1,5 +1,5 @@
-//! Checks of answers in sqllogictest's form, `data/slt/*.slt`: scripts/answers has worked them out from T-SQL's rules, not from what
-//! Ringwood prints. All files run plainly; samples of them run with little memory, with each algorithm of joins, with restarts,
+//! Checks of answers in sqllogictest's form, `data/slt/*.slt`: scripts/answers has worked most of them out from T-SQL's rules, others
+//! are worked out by hand from the reference; none is what Ringwood prints. All files run plainly; samples of them run with little memory, with each algorithm of joins, with restarts,
 //! and at each isolation level. All files in one of these surroundings: `RINGWOOD_ANSWERS=NAME cargo test --test answers`, with a name
 //! of [`SURROUNDINGS`].
 //!

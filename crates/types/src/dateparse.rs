@@ -60,6 +60,20 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// A separator of a date's parts, with the blanks around it; nothing is consumed where there is none.
+    fn separator(&mut self) -> Option<u8> {
+        let start = self.at;
+        self.skip_blanks();
+        let separator = self.peek().filter(|byte| matches!(byte, b'-' | b'/' | b'.'));
+        if separator.is_none() {
+            self.at = start;
+            return None;
+        }
+        self.at += 1;
+        self.skip_blanks();
+        separator
+    }
+
     fn number(&mut self) -> Option<Number> {
         let start = self.at;
         while self.peek().is_some_and(|b| b.is_ascii_digit()) {
@@ -169,12 +183,13 @@ impl Parsed {
 
     fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
         let first = scanner.number().ok_or(Failure::Syntax)?;
-        match scanner.peek() {
-            Some(b':') => return self.time(first, scanner),
-            Some(separator @ (b'-' | b'/' | b'.')) if !self.has_date() => {
-                return self.triple(first, separator, scanner);
-            }
-            _ => {}
+        if scanner.peek() == Some(b':') {
+            return self.time(first, scanner);
+        }
+        if !self.has_date()
+            && let Some(separator) = scanner.separator()
+        {
+            return self.triple(first, separator, scanner);
         }
         if let Some(afternoon) = scanner.meridiem() {
             return self.set_time([first.value, 0, 0, 0], Some(afternoon));
@@ -194,12 +209,11 @@ impl Parsed {
         Ok(())
     }
 
-    /// `a-b-c`, where b may be a month's name.
+    /// The rest of `a-b-c` behind the first separator; b may be a month's name.
     fn triple(&mut self, first: Number, separator: u8, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
-        scanner.at += 1;
         if scanner.peek().is_some_and(|b| !b.is_ascii_digit()) {
             self.month = Some(scanner.month().ok_or(Failure::Syntax)?);
-            if !scanner.take(separator) {
+            if scanner.separator() != Some(separator) {
                 return Err(Failure::Syntax);
             }
             self.loose.push(first);
@@ -207,7 +221,7 @@ impl Parsed {
             return Ok(());
         }
         let second = scanner.number().ok_or(Failure::Syntax)?;
-        if !scanner.take(separator) {
+        if scanner.separator() != Some(separator) {
             return Err(Failure::Syntax);
         }
         let third = scanner.number().ok_or(Failure::Syntax)?;

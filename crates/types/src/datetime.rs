@@ -156,6 +156,12 @@ impl Moment {
         }
     }
 
+    /// The same, but cut where it would leave the last day: the end of time stays the end in every precision.
+    fn rounded_within(self, unit: u64) -> Moment {
+        let rounded = self.rounded(unit);
+        if rounded.days <= MAX_DAY { rounded } else { Moment { ticks: self.ticks / unit * unit, ..self } }
+    }
+
     /// The value of a date or time type, rounded to what the type keeps; `None` outside its range.
     pub fn to_value(self, ty: DataType) -> Option<Value> {
         let unit = |scale: u8| 10u64.pow(7 - u32::from(scale.min(7)));
@@ -164,11 +170,11 @@ impl Moment {
             DataType::Date => in_range(self).map(|m| Value::Date(m.days)),
             DataType::Time(scale) => Some(Value::Time(self.rounded(unit(scale)).ticks)),
             DataType::DateTime2(scale) => {
-                let m = in_range(self.rounded(unit(scale)))?;
+                let m = in_range(self.rounded_within(unit(scale)))?;
                 Some(Value::DateTime2 { days: m.days, ticks: m.ticks })
             }
             DataType::DateTimeOffset(scale) => {
-                let m = in_range(self.rounded(unit(scale)))?;
+                let m = in_range(self.rounded_within(unit(scale)))?;
                 let (days, ticks) = split(m.utc_total());
                 let utc = in_range(Moment { days: i32::try_from(days).ok()?, ticks, offset: 0 })?;
                 Some(Value::DateTimeOffset { days: utc.days, ticks, offset: m.offset })

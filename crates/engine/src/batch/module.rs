@@ -92,6 +92,9 @@ pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Res
     let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
     let mut known = typed.clone();
     if let Some(FunctionBody::Table { variable, .. }) = module.function().map(|f| &f.body) {
+        if known.iter().any(|(name, _)| fold_name(name) == fold_name(variable)) {
+            return Err(plan::bind::env::declared_twice(variable));
+        }
         known.push((variable.clone(), None));
     }
     super::declared::check(&module.text, module.body(), &known, settings, go_on)?;
@@ -118,7 +121,12 @@ fn compile_function(
     super::function_body::check(&module.text, function)?;
     let (body, result) = match &function.body {
         FunctionBody::Scalar { returns, body } => {
-            (body.clone(), FunctionResult::Scalar(crate::stmt::table_def::data_type(returns, catalog)?))
+            let ty = crate::stmt::table_def::data_type(returns, catalog)?;
+            if ty.is_old_lob() || ty == DataType::RowVersion {
+                let text = format!("The {} data type is invalid for return values.", ty.base_name());
+                return Err(SqlError::new(2733, 16, 1, text));
+            }
+            (body.clone(), FunctionResult::Scalar(ty))
         }
         FunctionBody::Table { variable, elements, body } => {
             let (name, elements, span) = (variable.clone(), elements.clone(), Span::default());

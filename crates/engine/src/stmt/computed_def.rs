@@ -128,10 +128,10 @@ fn named(columns: &[NewColumn]) -> Vec<NamedColumn> {
 /// A computed column beside the columns of its table, of which the computed ones are known to be such.
 ///
 /// # Errors
-/// Those of binding; 1046, 1759, 4934, 4936; 8183-like: constraints that only a persisted column can have.
+/// Those of binding; 424, 435, 1046, 1759, 4934, 4936; 8183-like: constraints that only a persisted column can have.
 pub fn new_computed(
     column: &ColumnDef,
-    table: &str,
+    (statement, table): (&str, &str),
     columns: &[NewColumn],
     batch: &str,
     defaults: &ColumnDefaults,
@@ -145,6 +145,9 @@ pub fn new_computed(
     let text = format!("({text})");
     let expr = Arc::new(load::parse_expression(&text)?);
     let Bound { computed, nature } = bind(&defaults.db, table, &named(columns), &expr)?;
+    if computed.nature.methods_of_xml {
+        return Err(method_of_xml(statement, table, name));
+    }
     if written.persisted {
         check_persisted(nature, table, name)?;
     }
@@ -164,6 +167,19 @@ pub fn new_computed(
     let (persisted, stored) = (written.persisted, written.persisted);
     new.computed = Some(Arc::new(ComputedDef { text: text.into(), expr, persisted, stored }));
     Ok(new)
+}
+
+/// 424, 435.
+fn method_of_xml(statement: &str, table: &str, column: &str) -> SqlError {
+    let (number, rest) = match table.starts_with('@') {
+        true => (424, " of table variables and return tables of table-valued functions."),
+        false => (435, ". Create a scalar user-defined function to wrap the method invocation."),
+    };
+    let text = format!(
+        "Xml data type methods are not supported in computed column definitions{rest} The error occurred at column \
+         \"{column}\", table \"{table}\", in the {statement} statement."
+    );
+    SqlError::new(number, 16, 16, text)
 }
 
 /// Errors: 4934, 4936.

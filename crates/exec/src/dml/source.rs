@@ -196,7 +196,8 @@ fn named_target(
     name: &ast::ObjectName,
     hints: &[ast::OptionItem],
 ) -> Result<(Get, Vec<Pred>), SqlError> {
-    let hints = Hints::parse(&table, hints)?;
+    let in_option = binder.table_hint(&table, name, None, hints)?;
+    let hints = Hints::parse(&table, in_option.as_deref().unwrap_or(hints))?;
     let reading = hints.target(binder.env.options.isolation)?;
     let get = binder.get(db, table, reading, hints);
     let conditions = binder.policy_conditions(&get)?;

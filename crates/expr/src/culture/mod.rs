@@ -2,10 +2,12 @@
 //! without case; any other culture is error 9818.
 
 mod date;
+mod float_digits;
 mod number;
 mod parse;
 
 pub use date::{format_moment, format_span};
+pub use float_digits::{FLOAT_DIGITS, REAL_DIGITS};
 pub use number::{Number, format_number};
 pub use parse::{date_text, number_text};
 

@@ -1,6 +1,7 @@
 //! Numbers by .NET's format strings. `None` is its FormatException, of which FORMAT makes NULL.
 
 use super::Culture;
+use super::float_digits::FloatDigits;
 
 /// A number in digits.
 #[derive(Clone, Debug)]
@@ -39,8 +40,9 @@ impl Number {
         .trimmed()
     }
 
-    /// A float by its first significant digits: 15 of a float, 7 of a real.
-    pub fn of_float(x: f64, significant: usize) -> Number {
+    /// A float by its first significant digits: as many as the format shows.
+    pub fn of_float(x: f64, digits: FloatDigits, format: &str) -> Number {
+        let significant = digits.shown(x, format);
         let text = format!("{:.*e}", significant - 1, x.abs());
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let digits: Vec<u8> = digits.bytes().filter(|b| *b != b'.').collect();

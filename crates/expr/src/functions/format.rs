@@ -63,7 +63,7 @@ fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let format = text_arg(args, 1);
     let of_decimal = |m: i128, scale| culture::format_number(&Number::of_decimal(m, scale), format, culture);
     let of_integer = |n: i64, bytes| culture::format_number(&Number::of_integer(n, bytes), format, culture);
-    let of_float = |x, digits| culture::format_number(&Number::of_float(x, digits), format, culture);
+    let of_float = |x, digits| culture::format_number(&Number::of_float(x, digits, format), format, culture);
     let text = match &args[0] {
         Value::TinyInt(n) => of_integer(i64::from(*n), 1),
         Value::SmallInt(n) => of_integer(i64::from(*n), 2),
@@ -72,8 +72,8 @@ fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         Value::Decimal(d) => of_decimal(d.mantissa(), d.scale()),
         Value::Money(m) => of_decimal(i128::from(*m), 4),
         Value::SmallMoney(m) => of_decimal(i128::from(*m), 4),
-        Value::Float(x) => of_float(*x, 15),
-        Value::Real(x) => of_float(f64::from(*x), 7),
+        Value::Float(x) => of_float(*x, culture::FLOAT_DIGITS),
+        Value::Real(x) => of_float(f64::from(*x), culture::REAL_DIGITS),
         Value::Time(ticks) => culture::format_span(*ticks, format, culture),
         value => {
             let offset = if let Value::DateTimeOffset { offset, .. } = value { Some(*offset) } else { None };

@@ -10,6 +10,7 @@ use expr::bind_ops::{self, folded};
 use expr::functions::{self, ArgRule, Function};
 use expr::{CallExpr, Expr, Label, Pred, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
+use types::datetime::DatePart;
 use types::{Collation, DataType, Len, SqlError, Value};
 
 impl Binder<'_> {
@@ -171,9 +172,18 @@ impl Binder<'_> {
             }
         };
         functions::date::check_part(&word, name)?;
+        let asks_offset =
+            matches!(name, "datepart" | "datename") && DatePart::from_name(&word) == Some(DatePart::TzOffset);
         let mut args = vec![Typed::new(Expr::Const(Value::str(word)), DataType::VarChar(Len::N(30)), false)];
         for e in &call.args[1..] {
-            args.push(self.expr(e)?);
+            let arg = self.expr(e)?;
+            // A text loses its offset where it becomes a datetime2.
+            args.push(if asks_offset && arg.ty.is_string() {
+                let (ty, nullable) = (DataType::DateTimeOffset(7), arg.nullable);
+                Typed::new(bind_ops::implicit(arg, ty)?, ty, nullable)
+            } else {
+                arg
+            });
         }
         apply(function, args)
     }

@@ -231,6 +231,8 @@ pub struct Nature {
     pub called: Vec<(Arc<Db>, Arc<ModuleDef>)>,
     /// There is a query inside.
     pub queries: bool,
+    /// A method of xml is called.
+    pub methods_of_xml: bool,
     /// The expressions are those of a function: they have variables and may have queries.
     of_variables: bool,
 }
@@ -279,6 +281,7 @@ impl Nature {
                 if c.function.stability != Stability::Pure {
                     self.varying(c.function.name);
                 }
+                self.methods_of_xml |= c.function.name.starts_with("xml ");
                 c.args.iter().for_each(|e| self.expr(e));
             }
             Expr::Routine(c) => {

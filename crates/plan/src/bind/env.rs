@@ -158,6 +158,15 @@ pub struct VarScope {
     undeclared: Option<Arc<Undeclared>>,
 }
 
+/// 134: a name that a variable has already.
+pub fn declared_twice(name: &str) -> SqlError {
+    let text = format!(
+        "The variable name '{name}' has already been declared. Variable names must be unique within a query batch or \
+         stored procedure."
+    );
+    SqlError::new(134, 15, 2, text)
+}
+
 impl VarScope {
     /// An empty scope.
     pub fn new() -> VarScope {
@@ -168,11 +177,7 @@ impl VarScope {
     pub fn declare(&mut self, name: &str, ty: DataType) -> Result<usize, SqlError> {
         let slot = self.slots.len();
         if self.by_name.contains_key(&fold_name(name)) {
-            let text = format!(
-                "The variable name '{name}' has already been declared. Variable names must be unique within a \
-                 query batch or stored procedure."
-            );
-            return Err(SqlError::new(134, 15, 2, text));
+            return Err(declared_twice(name));
         }
         self.by_name.insert(fold_name(name), slot);
         self.slots.push((name.into(), ty));

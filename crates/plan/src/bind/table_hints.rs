@@ -62,7 +62,7 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// 8722.
-    pub(super) fn table_hint(
+    pub fn table_hint(
         &mut self,
         table: &TableDef,
         name: &ast::ObjectName,

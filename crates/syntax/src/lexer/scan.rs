@@ -74,7 +74,9 @@ impl Lexer<'_> {
                 }
                 b'/' if self.peek(1) == b'*' => self.skip_comment()?,
                 byte if byte >= 0x80 => match self.rest().chars().next() {
-                    Some(c) if c.is_whitespace() || c == '\u{feff}' => self.pos += c.len_utf8(),
+                    Some(c) if c.is_whitespace() || matches!(c, '\u{200b}' | '\u{feff}') => {
+                        self.pos += c.len_utf8()
+                    }
                     _ => return Ok(()),
                 },
                 _ => return Ok(()),

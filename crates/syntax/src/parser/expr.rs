@@ -249,7 +249,7 @@ impl Parser<'_> {
             return self.in_test(left, negated, start);
         } else if self.eat("LIKE") {
             let pattern = self.boxed_scalar()?;
-            let escape = if self.eat("ESCAPE") { Some(self.boxed_scalar()?) } else { None };
+            let escape = self.opt_escape()?;
             ExprKind::Like { operand: left, pattern, escape, negated }
         } else if self.eat("BETWEEN") {
             let low = self.boxed_scalar()?;

@@ -1,9 +1,8 @@
-//! Operands: constants, variables, columns, function calls, windows, ODBC escapes.
+//! Operands: constants, variables, columns, function calls, windows.
 
 use super::{P, Parser};
 use crate::ast::{
-    ColumnRef, Expr, ExprKind, Frame, FrameBound, FunctionCall, Ident, Identity, ObjectName, OdbcKind,
-    OrderItem, Over,
+    ColumnRef, Expr, ExprKind, Frame, FrameBound, FunctionCall, Ident, Identity, ObjectName, OrderItem, Over,
 };
 use crate::lexer::Tok;
 
@@ -360,35 +359,6 @@ impl Parser<'_> {
 
     fn one_of_ahead(&self, kinds: &[Tok]) -> bool {
         kinds.contains(&self.peek_at(1).kind)
-    }
-
-    /// `{fn f(x)}`, `{d '...'}`.
-    fn odbc_escape(&mut self) -> P<Expr> {
-        let start = self.expect_tok(Tok::LBrace)?.span;
-        let expr = if self.eat("FN") {
-            let mut inner = self.operand(false)?;
-            match &mut inner.kind {
-                ExprKind::Function(call) => call.odbc = true,
-                ExprKind::Convert { .. } | ExprKind::Cast { .. } => {}
-                _ => return Err(self.unexpected()),
-            }
-            inner
-        } else {
-            let kind = if self.eat("D") {
-                OdbcKind::Date
-            } else if self.eat("T") {
-                OdbcKind::Time
-            } else if self.eat("TS") {
-                OdbcKind::Timestamp
-            } else {
-                self.expect("GUID")?;
-                OdbcKind::Guid
-            };
-            let text = self.string()?;
-            self.node(ExprKind::OdbcLiteral { kind, text }, start)
-        };
-        self.expect_tok(Tok::RBrace)?;
-        Ok(Expr { span: self.since(start), ..expr })
     }
 
     // ---- windows ----

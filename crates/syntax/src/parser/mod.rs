@@ -18,6 +18,7 @@ mod index;
 mod module;
 mod names;
 mod object;
+mod odbc;
 mod option;
 mod policy;
 mod query;

@@ -21,6 +21,7 @@ pub fn new_column(
     if column.computed.is_some() {
         return Err(SqlError::internal("a computed column has no definition of its own"));
     }
+    check_said_once(column, table)?;
     let (ty, nullable) = match &column.data_type {
         Some(name) => plan::bind::type_names::type_of(name, &defaults.catalog)?,
         // A column that is called timestamp is one.
@@ -75,6 +76,32 @@ pub fn new_column(
     }
     new.traits = traits_of(column, &new, table)?;
     Ok(new)
+}
+
+/// 8150, 8151: what a column may say once alone.
+fn check_said_once(column: &ColumnDef, table: &str) -> Result<(), SqlError> {
+    if column.nullable_twice {
+        let text = format!(
+            "Multiple NULL constraints were specified for column '{}', table '{table}'.",
+            column.name
+        );
+        return Err(SqlError::new(8150, 16, 0, text));
+    }
+    let says = |wanted: bool| {
+        column.constraints.iter().any(|constraint| match &constraint.kind {
+            ConstraintKind::Key { primary, columns, .. } => columns.is_empty() && *primary == wanted,
+            _ => false,
+        })
+    };
+    if says(true) && says(false) {
+        let text = format!(
+            "Both a PRIMARY KEY and UNIQUE constraint have been defined for column '{}', table '{table}'. Only one is \
+             allowed.",
+            column.name
+        );
+        return Err(SqlError::new(8151, 16, 0, text));
+    }
+    Ok(())
 }
 
 /// Whether a key that is written after a column is one of it: without a list it is, and a list may leave it out, as where the

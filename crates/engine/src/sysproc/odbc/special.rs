@@ -3,7 +3,7 @@
 use ::types::{DataType, SqlError, Value};
 
 use super::super::params::{NAME, Param};
-use super::super::{Call, column};
+use super::super::{Arg, Call, column};
 use super::relations::alias_name;
 use super::{Level, check_qualifier, odbc_type, relations, small, text, type_name};
 use catalog::{IndexDef, TableDef};
@@ -21,16 +21,19 @@ pub fn special_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
-    const PARAMS: &[Param] = &[
+    // The reference calls it @qualifier, the procedure itself @table_qualifier.
+    let named = |arg: &Arg| arg.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("@qualifier"));
+    let qualifier = if call.args.iter().any(named) { "@qualifier" } else { "@table_qualifier" };
+    let params: [Param; 7] = [
         ("@table_name", NAME),
         ("@table_owner", NAME),
-        ("@table_qualifier", NAME),
+        (qualifier, NAME),
         ("@col_type", Char(1)),
         ("@scope", Char(1)),
         ("@nullable", Char(1)),
         ("@ODBCVer", Int),
     ];
-    let given = call.given(procedure, 1, PARAMS)?;
+    let given = call.given(procedure, 1, &params)?;
     check_qualifier(call.core, given.text(2))?;
     let (kind, scope, nullable) = (given.letter(3, 'R'), given.letter(4, 'T'), given.letter(5, 'U'));
     if !matches!(kind, 'R' | 'V') {

@@ -76,6 +76,10 @@ pub const RULES: &[Rule] = &[
     rule("functions", |n| format!("SELECT {} FROM t", around(n, "ABS(", "a", ")"))),
     rule("functions of strings", |n| format!("SELECT {} FROM t", around(n, "REPLACE(", "c", ", 'x', 'y')"))),
     rule("ODBC functions", |n| format!("SELECT {} FROM t", around(n, "{fn ABS(", "a", ")}"))),
+    rule("ODBC remainders", |n| format!("SELECT {} FROM t", around(n, "{fn MOD(", "a", ", 7)}"))),
+    rule("ODBC conversions", |n| {
+        format!("SELECT {} FROM t", around(n, "{fn CONVERT(", "a", ", SQL_INTEGER)}"))
+    }),
     rule("CAST", |n| format!("SELECT {} FROM t", around(n, "CAST(", "a", " AS int)"))),
     rule("CONVERT", |n| format!("SELECT {} FROM t", around(n, "CONVERT(varchar(9), ", "a", ")"))),
     rule("COLLATE", |n| format!("SELECT c{} FROM t", " COLLATE Latin1_General_BIN".repeat(n))),

@@ -172,15 +172,16 @@ fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::h
         return query_target(binder, merge, name);
     }
     let (db, table) = target_table(binder, &merge.target)?;
-    let hints = Hints::parse(&table, &merge.hints)?;
-    let reading = hints.target(binder.env.options.isolation)?;
-    let mut get = binder.get(db, table, reading, hints);
-    lock_rows(&mut get, reading.table);
     let name = match &merge.target {
         ast::Target::Name(name) => name.clone(),
         ast::Target::Variable(name) => variable_name(name),
         ast::Target::Function { .. } => return Err(SqlError::internal("a function as target")),
     };
+    let in_option = binder.table_hint(&table, &name, merge.alias.as_ref(), &merge.hints)?;
+    let hints = Hints::parse(&table, in_option.as_deref().unwrap_or(&merge.hints))?;
+    let reading = hints.target(binder.env.options.isolation)?;
+    let mut get = binder.get(db, table, reading, hints);
+    lock_rows(&mut get, reading.table);
     let mut target = table_source(&get, &name, merge.alias.as_ref());
     target.columns = binder.columns_of(&get.db, &get.table, get.first)?;
     if matches!(merge.target, ast::Target::Variable(_)) && merge.alias.is_none() {
