@@ -1,9 +1,9 @@
 //! Ringwood embedded, as the lab uses it: a T-SQL server in this process.
 
 use crate::LabError;
-use crate::target::tsql::{Connection, EMBEDDED, Reply, Server, Site, is_unsupported, text_of};
+use crate::target::tsql::{Connection, EMBEDDED, Prepared, Reply, Server, Site, is_unsupported, text_of};
 use disk::Disk;
-use engine::{ColumnInfo, Instance, InstanceOptions, PageMemory, Session, Sink, SqlError, Value};
+use engine::{ColumnInfo, DataType, Instance, InstanceOptions, PageMemory, Session, Sink, SqlError, Value};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,6 +106,20 @@ impl Connection for Client {
             Some(error) => Err(failed(&error, batch)),
             None => Ok(collector.reply),
         }
+    }
+
+    fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError> {
+        let statement = statement.to_owned();
+        let prepared =
+            self.0.prepare(&statement, &[("@a", DataType::Int)]).map_err(|e| failed(&e, &statement))?;
+        Ok(Box::new(move |value| {
+            let mut collector = Collector::default();
+            let ran = self.0.execute_prepared(&prepared, &[Value::Int(value)], &mut collector);
+            match ran.err().or(collector.error) {
+                Some(error) => Err(failed(&error, &statement)),
+                None => Ok(()),
+            }
+        }))
     }
 
     fn site(&self) -> &Site {

@@ -422,6 +422,7 @@ fn the_comparison_has_every_row() {
         "insert-select, with its checkpoint",
         "update",
         "update, with its checkpoint",
+        "update, no checkpoint before it",
         "delete",
         "delete, with its checkpoint",
     ] {
@@ -430,7 +431,9 @@ fn the_comparison_has_every_row() {
     }
     let engines = study["cells"].as_array().unwrap().iter().filter(|c| c["measure"] == "delete").count();
     let missing = study["missing"].as_array().unwrap().len();
-    assert_eq!(engines + missing, 4, "{}", study["missing"]);
+    assert_eq!(engines + missing, 5, "{}", study["missing"]);
+    let served = cell(study, "engine", "Ringwood, served", "durable commits, one client, p50");
+    assert!(served["ratio_to_baseline"].as_f64().unwrap() > 0.0, "{served}");
     let setup = study["setup"].to_string();
     assert!(setup.contains("SQLite 3.") && setup.contains("in process"), "{setup}");
 }

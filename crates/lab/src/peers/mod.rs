@@ -1,20 +1,25 @@
 //! `lab peers`: the same work on Ringwood and its peers at equal durability, in one interleaved run. Each engine runs alone: it
-//! is started for its turn of a round and stopped after it. Results are written after each round; an engine that fails is left
-//! out from there on, its error is in the results, and the others go on.
+//! is started for its turn of a round and stopped after it; the raw floor of the disk has a turn too, and so have the kinds of work
+//! within a turn. Results are written after each round; an engine that fails is left out from there on, its error is in the
+//! results, and the others go on.
 
+mod tasks;
 mod verdict;
 
+pub use verdict::is_best;
+
 use crate::device::{Device, REAL};
-use crate::frame::balanced;
+use crate::frame::{balanced, seed_of};
 use crate::machine::{self, Machine, ProcessorTimes};
 use crate::results::{Origin, Results, RoundsResult, StudyResult};
 use crate::stats;
 use crate::target::{self, Place, Target};
-use crate::work::{Config, DataLayout, Durability, Figure, LogBlock, LogLayout, Work};
+use crate::work::{Config, DataLayout, LogBlock, LogLayout, Work};
 use crate::{LabError, customers, report};
 use disk::OsDisk;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tasks::{CONNECTIONS, Taken, Task, groups, take, with_checkpoint};
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -39,8 +44,12 @@ pub struct PeerOptions {
     pub updates: u64,
     /// Seconds after which a piece of work is stopped; its time is then a lower bound.
     pub limit: u64,
-    /// Seed of the order of engines.
+    /// Seed of the order of engines, and of the kinds of work.
     pub seed: u64,
+    /// After how many rounds databases are made anew, at least 1.
+    pub fresh_every: usize,
+    /// The ringwood command, for the one that is served.
+    pub program: Option<PathBuf>,
     /// Commit of the build; empty where it is not known.
     pub commit: String,
     /// The command line, for the report.
@@ -48,64 +57,8 @@ pub struct PeerOptions {
 }
 
 const FACTOR: &str = "engine";
-const CONNECTIONS: u32 = 16;
 /// The floor of a durable commit, measured beside the engines: one 4 KiB block into space written before.
-const RAW: &str = "raw 4 KiB write + fdatasync";
-
-/// A measured piece of work.
-struct Task {
-    name: &'static str,
-    /// What prepares it.
-    prepare: Option<Work>,
-    work: Work,
-    /// What its seconds are divided by to get microseconds of one.
-    count: Option<u64>,
-    /// It is repeated until so many seconds have passed.
-    least_s: f64,
-    /// It leaves much to be written later, which is measured too.
-    postpones: bool,
-}
-
-/// The row beside a bulk statement's: its time and that of writing what it has left to be written.
-fn with_checkpoint(name: &str) -> String {
-    format!("{name}, with its checkpoint")
-}
-
-/// The small work first: what an engine still does in the background after a large statement is not its cost. Work of size 0 is
-/// left out.
-fn tasks(options: &PeerOptions) -> Vec<Task> {
-    let small = |name, work, count| Task {
-        name,
-        prepare: Some(Work::MakeOneRow),
-        work,
-        count,
-        least_s: options.seconds,
-        postpones: false,
-    };
-    let bulk = |name, prepare, work| Task { name, prepare, work, count: None, least_s: 0.0, postpones: true };
-    let (loops, commits, delayed) = (options.loop_inserts, options.commits, options.delayed);
-    let mut tasks = vec![
-        Task { least_s: 0.0, ..small("loop inserts", Work::LoopInserts(loops), Some(loops)) },
-        small("durable commits", Work::Commits(commits, Durability::Full), Some(commits)),
-        small("durable commits, one client", Work::Latencies((options.seconds * 1000.0) as u64), None),
-        small("delayed commits", Work::Commits(delayed, Durability::Delayed), Some(delayed)),
-        bulk(
-            "16 connections insert",
-            Some(Work::MakeLoad),
-            Work::Load(CONNECTIONS, options.load_rows / u64::from(CONNECTIONS)),
-        ),
-        bulk("updates of an 8,000-byte row", Some(Work::MakeWideWithKey), Work::RowUpdates(options.updates)),
-        bulk("insert-select", Some(Work::MakeCustomer), Work::InsertSelect),
-        bulk("update", None, Work::Update),
-        bulk("delete", None, Work::Delete),
-    ];
-    tasks.retain(|task| match task.work {
-        Work::LoopInserts(0) | Work::Commits(0, _) | Work::Load(_, 0) | Work::RowUpdates(0) => false,
-        Work::Latencies(_) => options.commits > 0,
-        _ => true,
-    });
-    tasks
-}
+pub const RAW: &str = "raw 4 KiB write + fdatasync";
 
 fn config(options: &PeerOptions) -> Config {
     let gb = 1 << 20;
@@ -155,8 +108,8 @@ fn make(
             folder: scratch.join(target.name()),
             device: Device::named(REAL, &BTreeMap::new())?,
             customers: Some(rows.clone()),
-            program: None,
-            fresh: false,
+            program: options.program.clone(),
+            fresh: true,
         };
         std::fs::create_dir_all(&place.folder)?;
         let mut tried = || -> Result<(Vec<String>, Vec<String>), LabError> {
@@ -184,40 +137,6 @@ fn leave_out(study: &mut StudyResult, target: &mut dyn Target, why: &str, say: &
     study.missing.push(text);
     // Its server may be gone already; the scratch folder goes at the end.
     let _ = target.tear_down();
-}
-
-/// What a task took: its seconds, those of its checkpoint, and what else it measured.
-struct Taken {
-    seconds: f64,
-    /// How often the work was repeated.
-    times: u64,
-    checkpoint: Option<f64>,
-    more: Vec<Figure>,
-}
-
-/// Does the work until it has taken its least seconds, then the checkpoint of what it postpones.
-fn take(target: &mut dyn Target, task: &Task) -> Result<Taken, LabError> {
-    if let Some(prepare) = &task.prepare {
-        target.run(prepare)?;
-        target.run(&Work::Checkpoint)?;
-    }
-    let mut taken = Taken { seconds: 0.0, times: 0, checkpoint: None, more: vec![] };
-    while taken.times == 0 || taken.seconds < task.least_s {
-        let mut figures = target.run(&task.work)?.into_iter();
-        taken.seconds += figures.next().map_or(f64::NAN, |f| f.value);
-        taken.times += 1;
-        taken.more = figures.collect();
-        if !matches!(task.work, Work::Commits(..)) {
-            break;
-        }
-    }
-    if task.postpones {
-        taken.checkpoint = Some(target.run(&Work::Checkpoint)?.first().map_or(f64::NAN, |f| f.value));
-    }
-    if let Work::Load(connections, rows) = &task.work {
-        target.run(&Work::CheckLoad(*connections, *rows))?;
-    }
-    Ok(taken)
 }
 
 /// One piece of work on one target; its cells get the values, or the limit as a lower bound.
@@ -277,15 +196,22 @@ fn empty(options: &PeerOptions) -> StudyResult {
         question: "How long does the studies' work take on Ringwood and on its peers, at equal durability?"
             .into(),
         setup: vec![format!(
-            "{} customer rows, {} rounds; in each the engines one after the other, in an order that is balanced over the rounds, all others stopped; commits for {} s each; \
-             {} rows by {CONNECTIONS} connections; {} updates of an 8,000-byte row in one transaction",
-            options.rows, options.runs, options.seconds, options.load_rows, options.updates
+            "{} customer rows, {} rounds; in each the engines and the raw writes one after the other, and on each engine the kinds of \
+             work, in orders that are balanced over the rounds (seed {}), all others stopped; databases made anew every {} rounds; commits for \
+             {} s each; {} rows by {CONNECTIONS} connections; {} updates of an 8,000-byte row in one transaction",
+            options.rows,
+            options.runs,
+            options.seed,
+            options.fresh_every,
+            options.seconds,
+            options.load_rows,
+            options.updates
         )],
         rounds: Some(RoundsResult {
             looks: vec![options.runs],
             done: 0,
             confidence: stats::CONFIDENCE,
-            fresh_every: 1,
+            fresh_every: options.fresh_every,
         }),
         ..StudyResult::default()
     }
@@ -338,31 +264,33 @@ impl Comparison<'_> {
 
     fn run(mut self, mut engines: Vec<Engine>, say: &mut dyn FnMut(&str)) -> Result<Results, LabError> {
         let titles: Vec<&'static str> = engines.iter().map(|e| e.target.title()).collect();
-        let tasks = tasks(self.options);
+        let groups = groups(self.options);
         let begin = ProcessorTimes::now();
         for round in 0..self.options.runs {
-            for index in balanced(self.options.seed, titles.len(), round) {
-                // Engines that failed in an earlier round have no place any more.
-                let Some(engine) = engines.iter_mut().find(|e| e.target.title() == titles[index]) else {
+            for index in balanced(self.options.seed, titles.len() + 1, round) {
+                let Some(title) = titles.get(index) else {
+                    self.raw_writes(round)?;
                     continue;
                 };
-                if let Err(why) = self.round(round, engine, &tasks, say) {
+                // Engines that failed in an earlier round have no place any more.
+                let Some(engine) = engines.iter_mut().find(|e| e.target.title() == *title) else {
+                    continue;
+                };
+                if let Err(why) = self.round(round, engine, &groups, say) {
                     let why = format!("failed in round {}: {why}", round + 1);
                     leave_out(self.study(), engine.target.as_mut(), &why, say);
-                    engines.retain(|e| e.target.title() != titles[index]);
+                    engines.retain(|e| e.target.title() != *title);
                 }
             }
             if engines.is_empty() {
                 break;
             }
-            let raw = self.raw_writes(round);
             self.study().steal =
                 ProcessorTimes::now().zip(begin).and_then(|(now, then)| now.steal_since(&then));
-            self.write(&titles, &tasks, round + 1)?;
-            raw?;
+            self.write(&titles, &groups, round + 1)?;
         }
         if engines.is_empty() {
-            self.write(&titles, &tasks, self.options.runs)?;
+            self.write(&titles, &groups, self.options.runs)?;
             return Err(LabError::Request(format!("no engine is left. {}", self.study().missing.join("\n"))));
         }
         Ok(self.results)
@@ -373,11 +301,12 @@ impl Comparison<'_> {
         &mut self,
         round: usize,
         engine: &mut Engine,
-        tasks: &[Task],
+        groups: &[Vec<Task>],
         say: &mut dyn FnMut(&str),
     ) -> Result<(), LabError> {
         let (options, runs) = (self.options, self.options.runs);
         let Engine { target, place, said } = engine;
+        place.fresh = round.is_multiple_of(options.fresh_every.max(1));
         let mut settings = target.set_up(place, &config(options))?;
         if settings == [target::kept::SAID] {
             settings = said.clone();
@@ -387,10 +316,13 @@ impl Comparison<'_> {
                 self.study().setup.push(line);
             }
         }
-        for task in tasks {
-            say(&format!("round {} of {runs}: {}, {}", round + 1, target.title(), task.name));
-            measure(self.study(), round, target.as_mut(), task, options)
-                .map_err(|e| LabError::Request(format!("{}: {e}", task.name)))?;
+        // The same for all engines of a round.
+        for group in balanced(seed_of(options.seed, "work"), groups.len(), round) {
+            for task in &groups[group] {
+                say(&format!("round {} of {runs}: {}, {}", round + 1, target.title(), task.name));
+                measure(self.study(), round, target.as_mut(), task, options)
+                    .map_err(|e| LabError::Request(format!("{}: {e}", task.name)))?;
+            }
         }
         target.tear_down()
     }
@@ -404,12 +336,13 @@ impl Comparison<'_> {
     }
 
     /// Writes what there is after a round.
-    fn write(&mut self, titles: &[&'static str], tasks: &[Task], round: usize) -> Result<(), LabError> {
+    fn write(&mut self, titles: &[&'static str], groups: &[Vec<Task>], round: usize) -> Result<(), LabError> {
         let runs = self.options.runs;
         if let Some(rounds) = &mut self.study().rounds {
             rounds.done = round;
         }
-        finish(self.study(), titles, tasks);
+        let tasks: Vec<&Task> = groups.iter().flatten().collect();
+        finish(self.study(), titles, &tasks);
         let mut results = self.results.clone();
         if round < runs {
             results.studies[0].missing.push(format!("rounds {} to {runs}: not measured yet", round + 1));
@@ -420,7 +353,7 @@ impl Comparison<'_> {
 }
 
 /// Ratios to the first target, cells by work and then in the targets' order, and the meaning.
-fn finish(study: &mut StudyResult, titles: &[&'static str], tasks: &[Task]) {
+fn finish(study: &mut StudyResult, titles: &[&'static str], tasks: &[&Task]) {
     let baseline = titles.first().copied().unwrap_or_default();
     study.finish(&|_| Some((FACTOR, baseline)));
     for cell in study.cells.iter_mut().filter(|c| c.note.is_some()) {
@@ -439,7 +372,7 @@ fn finish(study: &mut StudyResult, titles: &[&'static str], tasks: &[Task]) {
         let key = |c: &crate::results::Cell| (task_of(&c.measure), c.measure.clone(), place(&c.level));
         key(a).cmp(&key(b))
     });
-    study.meaning = verdict::meaning(study, baseline, RAW);
+    study.meaning = verdict::meaning(study, baseline);
 }
 
 #[cfg(test)]

@@ -1,9 +1,67 @@
-//! What a comparison of engines means: in which rows one of them is faster than every other, slower than one, or cannot be told
-//! apart, by the intervals of the ratios.
+//! What a comparison of engines means: in which rows one of them is faster than every other, slower
+//! than one, or cannot be told apart, by the intervals of the ratios. Like is compared with like:
+//! where a client sends statement by statement, engines in this process with each other, and
+//! servers with each other.
 
 use crate::results::{Cell, StudyResult};
+use crate::stats;
+use crate::target::{SERVED, TORN};
 
-/// How a row stands for the engine that the others are compared with.
+/// The rows of what a client waits for that sends statement by statement.
+pub(super) const CLIENT: &str = "durable commits, one client";
+/// Engines that are in the process of their client.
+const IN_PROCESS: [&str; 2] = ["Ringwood", "SQLite"];
+
+/// Whether a column is an engine that others are compared with: the raw floor of the disk is none,
+/// nor is what only shows the cost of a protection.
+fn is_competitor(level: &str) -> bool {
+    !level.starts_with("raw ") && level != TORN
+}
+
+/// Whether two columns are the same engine with other settings, or reached in another way.
+fn same_engine(a: &str, b: &str) -> bool {
+    let name = |level: &str| level.split(", ").next().map(str::to_owned);
+    name(a) == name(b)
+}
+
+/// Whether two columns of a row measured the same: a client of a server has a round trip that one
+/// in the same process has not.
+fn is_comparable(measure: &str, a: &str, b: &str) -> bool {
+    let in_process = |level: &str| IN_PROCESS.contains(&level);
+    !measure.starts_with(CLIENT) || in_process(a) == in_process(b)
+}
+
+/// The other engines of a row that a cell is compared with.
+fn rivals<'a>(cell: &Cell, row: &[&'a Cell]) -> Vec<&'a Cell> {
+    let is_rival = |other: &&&Cell| {
+        is_competitor(&other.level)
+            && !same_engine(&cell.level, &other.level)
+            && is_comparable(&cell.measure, &cell.level, &other.level)
+    };
+    row.iter().filter(is_rival).copied().collect()
+}
+
+/// How many times as long the other takes, with its interval. A lower bound has none.
+fn ratio(cell: &Cell, other: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
+    let pairs = other.paired(cell);
+    let bounded = cell.note.is_some() || other.note.is_some();
+    Some((stats::paired_ratio(&pairs)?, stats::paired_interval(&pairs).filter(|_| !bounded)))
+}
+
+/// Whether the intervals tell a cell of a row from those of every other engine, as the best of
+/// them.
+pub fn is_best(cell: &Cell, row: &[&Cell]) -> bool {
+    let rivals = rivals(cell, row);
+    let beaten = |other: &&Cell| match ratio(cell, other) {
+        // What was stopped takes longer than it says.
+        Some((ratio, None)) => other.note.is_some() && ratio > 1.0,
+        Some((_, Some((low, _)))) => low > 1.0,
+        None => false,
+    };
+    cell.note.is_none() && is_competitor(&cell.level) && !rivals.is_empty() && rivals.iter().all(beaten)
+}
+
+/// How a row stands for an engine.
 #[derive(Debug, PartialEq)]
 enum Standing {
     Faster,
@@ -11,14 +69,27 @@ enum Standing {
     Alike(String),
 }
 
-/// Against each other engine: slower when the interval of a ratio lies below 1 (that engine takes less time), faster when all
-/// lie above, else alike. A lower bound counts by its figure; so does everything while there are too few rounds for intervals.
-fn standing(others: &[&Cell]) -> Option<Standing> {
+/// Of an engine's cells of a row (it may be there in this process and served) against each other
+/// engine: slower when the interval of a ratio lies below 1 (that engine takes less time), faster
+/// when all lie above, else alike. A lower bound counts by its figure; so does everything while
+/// there are too few rounds for intervals.
+fn standing(own: &[&Cell], row: &[&Cell]) -> Option<Standing> {
+    let mut compared: Vec<(f64, Option<(f64, f64)>, &str)> = Vec::new();
+    for cell in own {
+        for other in rivals(cell, row) {
+            // Where both of its cells can be compared the first counts.
+            if compared.iter().all(|(.., level)| *level != other.level)
+                && let Some((ratio, interval)) = ratio(cell, other)
+            {
+                compared.push((ratio, interval, other.level.as_str()));
+            }
+        }
+    }
+    compared.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut alike = None;
-    for cell in others {
-        let ratio = cell.ratio_to_baseline?;
-        let [low, high] = cell.ratio_ci95.unwrap_or([ratio, ratio]);
-        let said = format!("{} takes {ratio:.2} times as long", cell.level);
+    for (ratio, interval, level) in &compared {
+        let (low, high) = interval.unwrap_or((*ratio, *ratio));
+        let said = format!("{level} takes {ratio:.2} times as long");
         if high < 1.0 {
             return Some(Standing::Slower(said));
         }
@@ -26,11 +97,11 @@ fn standing(others: &[&Cell]) -> Option<Standing> {
             alike.get_or_insert(said);
         }
     }
-    (!others.is_empty()).then(|| alike.map_or(Standing::Faster, Standing::Alike))
+    (!compared.is_empty()).then(|| alike.map_or(Standing::Faster, Standing::Alike))
 }
 
-/// The rows of a comparison whose ratios refer to `baseline`; cells of `floor` are no engine's.
-pub(super) fn meaning(study: &StudyResult, baseline: &str, floor: &str) -> String {
+/// The rows of a comparison as they stand for `baseline`.
+pub(super) fn meaning(study: &StudyResult, baseline: &str) -> String {
     let mut measures: Vec<&str> = Vec::new();
     for cell in &study.cells {
         if !measures.contains(&cell.measure.as_str()) {
@@ -39,16 +110,11 @@ pub(super) fn meaning(study: &StudyResult, baseline: &str, floor: &str) -> Strin
     }
     let (mut faster, mut slower, mut alike) = (0, Vec::new(), Vec::new());
     for measure in measures {
-        let mut others: Vec<&Cell> = study
-            .cells
-            .iter()
-            .filter(|c| c.measure == measure && c.level != baseline && c.level != floor)
-            .filter(|c| c.ratio_to_baseline.is_some())
-            .collect();
-        others.sort_by(|a, b| {
-            a.ratio_to_baseline.partial_cmp(&b.ratio_to_baseline).unwrap_or(std::cmp::Ordering::Equal)
-        });
-        match standing(&others) {
+        let row: Vec<&Cell> = study.cells.iter().filter(|c| c.measure == measure).collect();
+        let own = |level: &str| row.iter().copied().find(|c| c.level == level);
+        let own: Vec<&Cell> = [baseline, SERVED].into_iter().filter_map(own).collect();
+        let own: Vec<&Cell> = own.into_iter().filter(|c| same_engine(&c.level, baseline)).collect();
+        match standing(&own, &row) {
             Some(Standing::Faster) => faster += 1,
             Some(Standing::Slower(said)) => slower.push(format!("{measure} ({said})")),
             Some(Standing::Alike(said)) => alike.push(format!("{measure} ({said})")),
@@ -76,33 +142,84 @@ pub(super) fn meaning(study: &StudyResult, baseline: &str, floor: &str) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use super::super::RAW;
     use super::*;
 
-    #[test]
-    fn rows_are_judged_by_intervals() {
+    fn study(rounds: usize, rows: &[(&str, &str, f64)]) -> StudyResult {
         let mut study = StudyResult::default();
-        let rows = [("won", 2.0), ("lost", 0.8), ("level", 1.0)];
-        for round in 0..6 {
-            let noise = if round % 2 == 0 { 0.97 } else { 1.03 };
-            for (measure, ratio) in rows {
-                study.record_in(round, "engine", "A", measure, "s", 1.0);
-                study.record_in(round, "engine", "B", measure, "s", ratio * noise);
-                study.record_in(round, "engine", "C", measure, "s", 3.0);
-                study.record_in(round, "engine", "floor", measure, "s", 0.1);
+        for round in 0..rounds {
+            for (measure, level, value) in rows {
+                // The noise of each is up in one round and down in the next, of the first the other
+                // way round.
+                let up = (round % 2 == 0) == (*level != "A");
+                let noise = if up { 1.02 } else { 0.98 };
+                study.record_in(round, "engine", level, measure, "s", value * noise);
             }
         }
         study.finish(&|_| Some(("engine", "A")));
+        study
+    }
+
+    const ROWS: [(&str, &str, f64); 12] = [
+        ("won", "A", 1.0),
+        ("won", "B", 2.0),
+        ("won", "C", 3.0),
+        ("won", RAW, 0.1),
+        ("lost", "A", 1.0),
+        ("lost", "B", 0.8),
+        ("lost", "C", 3.0),
+        ("lost", TORN, 0.1),
+        ("level", "A", 1.0),
+        ("level", "B", 1.0),
+        ("level", "C", 3.0),
+        ("level", "A, served", 0.5),
+    ];
+
+    #[test]
+    fn rows_are_judged_by_intervals() {
+        let mut six = study(6, &ROWS);
         assert_eq!(
-            meaning(&study, "A", "floor"),
+            meaning(&six, "A"),
             "Ratios are times A's: above 1 the engine is slower than A. A is faster than every other engine in 1 of 3 rows; \
              slower in lost (B takes 0.80 times as long); not told apart in level (B takes 1.00 times as long)."
         );
-        study.cells.iter_mut().for_each(|c| c.ratio_ci95 = None);
-        assert!(
-            meaning(&study, "A", "floor")
-                .ends_with("; by the figures alone, so few rounds have no interval.")
-        );
-        study.cells.retain(|c| c.level == "A" || c.level == "floor");
-        assert_eq!(meaning(&study, "A", "floor"), "Nothing was measured both on A and on another engine.");
+        let few = meaning(&study(3, &ROWS), "A");
+        assert!(few.ends_with("; by the figures alone, so few rounds have no interval."), "{few}");
+        six.cells.retain(|c| c.level == "A" || !is_competitor(&c.level));
+        assert_eq!(meaning(&six, "A"), "Nothing was measured both on A and on another engine.");
+    }
+
+    fn best(study: &StudyResult, measure: &str) -> Vec<String> {
+        let row: Vec<&Cell> = study.cells.iter().filter(|c| c.measure == measure).collect();
+        row.iter().filter(|c| is_best(c, &row)).map(|c| c.level.clone()).collect()
+    }
+
+    #[test]
+    fn only_what_is_told_from_every_other_engine_is_the_best() {
+        let mut six = study(6, &ROWS);
+        assert_eq!(best(&six, "won"), ["A"]);
+        assert_eq!(best(&six, "lost"), ["B"]);
+        assert_eq!(best(&six, "level"), ["A, served"], "the smallest of two that are not told apart is none");
+        six.cells.retain(|c| c.level != "A, served");
+        assert!(best(&six, "level").is_empty());
+        assert!(best(&study(5, &ROWS), "won").is_empty(), "too few rounds for an interval");
+        for cell in six.cells.iter_mut().filter(|c| c.measure == "won" && c.level != "A") {
+            cell.note = Some("stopped".into());
+        }
+        assert_eq!(best(&six, "won"), ["A"], "what was stopped takes longer");
+    }
+
+    #[test]
+    fn a_client_of_a_server_is_compared_with_clients_of_servers() {
+        let rows = [
+            (CLIENT, "Ringwood", 1.0),
+            (CLIENT, SERVED, 2.0),
+            (CLIENT, "PostgreSQL", 1.5),
+            (CLIENT, "SQLite", 3.0),
+        ];
+        let six = study(6, &rows);
+        assert_eq!(best(&six, CLIENT), ["Ringwood", "PostgreSQL"], "each of its kind");
+        let said = meaning(&six, "Ringwood");
+        assert!(said.contains("slower in durable commits, one client (PostgreSQL takes 0.7"), "{said}");
     }
 }

@@ -1,6 +1,7 @@
 //! The comparison of engines as a table for a README: rows by work, columns by engine, the settings below it.
 
 use super::figure;
+use crate::peers::is_best;
 use crate::results::{Cell, Results, StudyResult};
 use std::fmt::Write;
 
@@ -34,13 +35,11 @@ fn table(out: &mut String, study: &StudyResult) {
     let _ = writeln!(out, "| | {} |\n|---|{}", engines.join(" | "), "---|".repeat(engines.len()));
     for measure in distinct(&|c| c.measure.clone()) {
         let row: Vec<&Cell> = study.cells.iter().filter(|c| c.measure == measure).collect();
-        let times = row.iter().filter(|c| c.note.is_none() && !c.level.starts_with("raw "));
-        let best = times.min_by(|a, b| a.median.total_cmp(&b.median)).map(|c| c.level.clone());
         let fields: Vec<String> = engines
             .iter()
             .map(|engine| {
                 let cell = row.iter().find(|c| c.level == *engine).copied();
-                field(cell, best.as_ref() == Some(engine))
+                field(cell, cell.is_some_and(|cell| is_best(cell, &row)))
             })
             .collect();
         let _ = writeln!(out, "| {measure} | {} |", fields.join(" | "));
@@ -54,7 +53,8 @@ pub(super) fn markdown(results: &Results) -> String {
         let rounds = study.rounds.as_ref().map_or(0, |r| r.done);
         let _ = writeln!(
             out,
-            "Medians of {rounds} rounds with their 95 % intervals, the best engine in bold. {}\n",
+            "Medians of {rounds} rounds with their 95 % intervals; in bold what the intervals of the ratios tell from every other \
+             engine. {}\n",
             results.machine.summary()
         );
         table(&mut out, study);
@@ -83,6 +83,8 @@ mod tests {
             }
             study.record_in(round, "engine", "A", "delete", "s", 1.0);
             study.record_in(round, "engine", "B", "delete", "s", 60.0);
+            study.record_in(round, "engine", "A", "update", "s", 2.0);
+            study.record_in(round, "engine", "B", "update", "s", 2.0);
         }
         study.finish(&|_| Some(("engine", "A")));
         study.cell_mut("engine", "B", "delete").unwrap().note = Some("stopped".into());
@@ -91,6 +93,7 @@ mod tests {
             "| | A | B | raw write |",
             "|---|---|---|---|",
             "| commits | **2.25 us** (2..2.50) | 3.25 us (3..3.50) | 1.25 us (1..1.50) |",
+            "| update | 2 s (2..2) | 2 s (2..2) | - |",
             "| delete | **1 s** (1..1) | over 60 s | - |",
             "A is faster.",
             "- A 1.0",

@@ -3,6 +3,7 @@
 
 use crate::LabError;
 use crate::work::Work;
+use crate::work_tsql::TsqlWork;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -45,6 +46,7 @@ pub(super) fn customer_statement(work: &Work, rows: u64) -> (&'static str, &'sta
     match work {
         Work::InsertSelect => ("insert into customer_tmp select * from customer", "customer_tmp", rows),
         Work::Update => ("update customer set c_data = lower(c_data)", "customer", rows),
+        Work::Tsql(TsqlWork::UpdateBack) => ("update customer set c_data = upper(c_data)", "customer", rows),
         _ => ("delete from customer", "customer", 0),
     }
 }

@@ -1,15 +1,18 @@
 //! MariaDB (InnoDB) on a scratch folder, through its client library on a Unix socket. One connection does the work; what needs
 //! several has them open before it begins. Times are this process's clock around each statement.
 
+mod tables;
+
 use super::at_once::at_once;
 use super::clients::{customer_statement, expect_rows, limited, write_again};
 use super::latency::latencies;
 use super::process::{self, Server, Socket, find, is_root, run_tool};
-use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};
+use super::tsql::{LOAD_BATCH, loaded};
 use super::{Place, Target, kept};
 use crate::LabError;
 use crate::stats;
 use crate::work::{Config, Counters, Durability, Figure, IoCount, Knob, LogBlock, WaitCount, Work};
+use crate::work_tsql::TsqlWork;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use std::collections::HashMap;
@@ -17,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tables::{INSERT, PROCEDURES};
 
 /// A MariaDB server of our own.
 #[derive(Default)]
@@ -35,29 +39,10 @@ struct Open {
     config: Config,
 }
 
-/// InnoDB has no char beyond 255: c_data is a varchar(500).
-const TABLE: &str = "(c_id int, c_d_id tinyint unsigned, c_w_id int, c_first char(16), c_middle char(2), c_last char(16), \
-c_street_1 char(20), c_street_2 char(20), c_city char(20), c_state char(2), c_zip char(9), c_phone char(16), c_since datetime(3), \
-c_credit char(2), c_credit_lim numeric(12,2), c_discount numeric(4,4), c_balance numeric(12,2), c_ytd_payment numeric(12,2), \
-c_payment_cnt smallint, c_delivery_cnt smallint, c_data varchar(500)";
-
-const PRIMARY: &str = ", primary key (c_w_id, c_d_id, c_id)";
-const PROCEDURES: [&str; 5] = [
-    "create procedure loop_inserts(n int) begin declare i int default 1; start transaction; while i <= n do insert into one_row values (i, 'x'); set i = i + 1; end while; commit; end",
-    "create procedure commits(s int, n int) begin declare i int default 1; while i <= n do insert into one_row values (s, 'x'); commit; set i = i + 1; end while; end",
-    "create procedure load_rows(s int, n int, batch int) begin declare i int default 1; declare j int; while i <= n do start transaction; set j = 0; while j < batch do insert into arrivals values (s, i, rpad('filler', 980)); set j = j + 1; end while; commit; set i = i + 1; end while; end",
-    "create procedure row_updates(n int) begin declare x int default 1; declare a varchar(8000) default repeat('a', 8000); declare b varchar(8000) default repeat('b', 8000); start transaction; while x <= n do update vlf_test v set v.b = a, v.c = x where v.a = 1; update vlf_test v set v.b = b where v.a = 1; set x = x + 1; end while; commit; end",
-    "create procedure payload(quarter int, half int, us bigint) begin declare stop datetime(6) default timestampadd(microsecond, us, sysdate(6)); declare a longtext default repeat('A', quarter); declare x longtext default repeat('X', quarter); declare z longtext default repeat('Z', half); while sysdate(6) < stop do insert into tab1 values (a, x, z); commit; end while; end",
-];
-const INSERT: &str = "insert into one_row values (?, 'x')";
 /// Pages a second that may be written in the background: what its documentation advises for fast disks, and what a checkpoint
 /// needs not to be held back.
 const IO_CAPACITY: [(&str, u32); 2] = [("innodb_io_capacity", 20_000), ("innodb_io_capacity_max", 40_000)];
 const CHECKPOINT_IO_CAPACITY: u32 = 1_000_000;
-
-fn table(key: &str) -> String {
-    format!("{TABLE}{key}) engine=InnoDB character set latin1")
-}
 
 fn failed(error: &mysql::Error, statement: &str) -> LabError {
     LabError::Target {
@@ -142,6 +127,7 @@ impl Open {
             "--innodb-flush-log-at-trx-commit=1",
             "--innodb-flush-method=O_DIRECT",
             "--innodb-flush-neighbors=0",
+            "--innodb-log-buffer-size=64M",
             "--max-connections=200",
         ]);
         for (name, value) in IO_CAPACITY.iter().rev() {
@@ -185,30 +171,20 @@ impl Open {
                 "load data infile '{}' into table source fields terminated by '|'",
                 customers.display().to_string().replace('\'', "''")
             );
-            run_all(&mut client, &[&format!("create table source {}", table(PRIMARY)), &load])?;
+            run_all(&mut client, &[&tables::customers("source"), &load])?;
         }
         Ok(())
     }
 
     fn make_load(&mut self) -> Result<(), LabError> {
-        let files = self.config.data.files;
-        let partitions =
-            if files > 1 { format!(" partition by hash (b) partitions {files}") } else { String::new() };
-        self.run_all(&[
-            "drop table if exists arrivals",
-            &format!(
-                "create table arrivals (a int not null, b int not null, c varchar({LOAD_FILLER}) not null) \
-                 engine=InnoDB character set latin1{partitions}"
-            ),
-        ])
+        let table = tables::arrivals(self.config.data.files);
+        self.run_all(&["drop table if exists arrivals", &table])
     }
 
     fn make_wide(&mut self, key: &str) -> Result<(), LabError> {
         self.run_all(&[
             "drop table if exists vlf_test",
-            &format!(
-                "create table vlf_test (a int {key}, b varchar(8000) not null, c int not null) engine=InnoDB character set latin1"
-            ),
+            &tables::wide(key),
             "insert into vlf_test values (1, repeat('a', 8000), 0)",
         ])
     }
@@ -310,19 +286,18 @@ impl Open {
                 .run_all(&[
                     "drop table if exists customer",
                     "drop table if exists customer_tmp",
-                    &format!("create table customer {}", table(PRIMARY)),
+                    &tables::customers("customer"),
                     "insert into customer select * from source",
-                    &format!("create table customer_tmp {}", table("")),
+                    &tables::customers("customer_tmp"),
                 ])
                 .map(nothing),
-            Work::InsertSelect | Work::Update | Work::Delete => self.customers(work),
+            Work::InsertSelect | Work::Update | Work::Delete | Work::Tsql(TsqlWork::UpdateBack) => {
+                self.customers(work)
+            }
             Work::Checkpoint => self.checkpoint(),
-            Work::MakeOneRow => self
-                .run_all(&[
-                    "drop table if exists one_row",
-                    "create table one_row (a int not null, b char(100) not null) engine=InnoDB character set latin1",
-                ])
-                .map(nothing),
+            Work::MakeOneRow => {
+                self.run_all(&["drop table if exists one_row", &tables::one_row()]).map(nothing)
+            }
             Work::LoopInserts(n) => self.timed(&format!("call loop_inserts({n})")),
             Work::Commits(n, durability) => self.commits(*n, *durability),
             Work::Latencies(ms) => self.latencies(*ms),
@@ -335,12 +310,9 @@ impl Open {
             Work::MakeWide => self.make_wide("").map(nothing),
             Work::MakeWideWithKey => self.make_wide("primary key").map(nothing),
             Work::RowUpdates(n) => self.timed(&format!("call row_updates({})", n / 2)),
-            Work::MakePayload => self
-                .run_all(&[
-                    "drop table if exists tab1",
-                    "create table tab1 (col1 longtext, col2 longtext, col3 longtext) engine=InnoDB character set latin1",
-                ])
-                .map(nothing),
+            Work::MakePayload => {
+                self.run_all(&["drop table if exists tab1", &tables::payloads()]).map(nothing)
+            }
             Work::Payload(bytes, ms) => self.payload(*bytes, *ms),
             Work::GrowLog { .. } => no("InnoDB's log has one size, made at its start"),
             Work::LogBackup => no("InnoDB's log is circular; there is no log backup"),
@@ -385,7 +357,8 @@ impl Open {
         Ok(format!(
             "MariaDB {}: innodb_buffer_pool_size {} MB, innodb_log_file_size {} MB, the first {} MB written beforehand, \
              innodb_log_write_ahead_size {}, innodb_log_file_buffering {}, innodb_flush_method O_DIRECT, innodb_doublewrite {}, \
-             innodb_io_capacity {}, innodb_flush_neighbors 0, no binary log",
+             innodb_io_capacity {}, innodb_flush_neighbors 0, innodb_log_buffer_size 64 MB, no binary log; a commit that is delayed is on \
+             the disk after about a second",
             setting("version")?,
             config.memory >> 20,
             setting("innodb_log_file_size")?.parse::<u64>().unwrap_or(0) >> 20,

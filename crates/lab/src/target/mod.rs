@@ -1,5 +1,6 @@
 //! Engines under test. A target makes a configuration and carries out a study's work on it, and says which of its own
-//! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason.
+//! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason. Ringwood is one in this process,
+//! and one as a server of the lab's own.
 //! A server that speaks TDS is somebody's, under its address; SQL Server is one.
 //! Peers (feature `peers`) are the servers that are installed, started on a scratch folder and reachable from this machine only,
 //! through their client libraries, and SQLite in this process.
@@ -20,6 +21,7 @@ mod postgres;
 #[cfg(feature = "peers")]
 mod process;
 mod ringwood;
+mod served;
 #[cfg(feature = "peers")]
 mod sqlite;
 pub mod tsql;
@@ -28,8 +30,9 @@ pub mod tsql;
 pub use mariadb::MariaDb;
 pub use mssql::{Hook, Mssql, PASSWORD};
 #[cfg(feature = "peers")]
-pub use postgres::Postgres;
+pub use postgres::{Postgres, Variant};
 pub use ringwood::Ringwood;
+pub use served::{Served, TITLE as SERVED};
 #[cfg(feature = "peers")]
 pub use sqlite::Sqlite;
 
@@ -94,8 +97,13 @@ pub trait Target {
     }
 }
 
-/// Names of all targets, the default first; beside them a server's address.
-pub const NAMES: [&str; 4] = ["ringwood", "postgres", "mariadb", "sqlite"];
+/// The column of [`VARIANTS`]' second: it shows what a protection costs, and is no engine to be compared with.
+pub const TORN: &str = "PostgreSQL, full_page_writes off";
+
+/// Names of the targets that are compared unless others are named, the default first.
+pub const NAMES: [&str; 5] = ["ringwood", "served", "postgres", "mariadb", "sqlite"];
+/// More of them: one of the above with other settings. Beside all of these there is a server's address.
+pub const VARIANTS: [&str; 2] = ["postgres-shipped", "postgres-torn"];
 
 /// Whether it is the address of a server instead of a name.
 pub fn is_address(name: &str) -> bool {
@@ -124,18 +132,26 @@ pub fn find(name: &str, restart_with: Option<&str>) -> Result<Box<dyn Target>, L
     }
     Ok(match name.to_ascii_lowercase().as_str() {
         "ringwood" => Box::new(Ringwood::default()),
+        "served" => Box::new(Served::default()),
         #[cfg(feature = "peers")]
-        "postgres" | "postgresql" => Box::new(Postgres::default()),
+        "postgres" | "postgresql" => Box::new(Postgres::new(Variant::Tuned)),
+        #[cfg(feature = "peers")]
+        "postgres-shipped" => Box::new(Postgres::new(Variant::Shipped)),
+        #[cfg(feature = "peers")]
+        "postgres-torn" => Box::new(Postgres::new(Variant::Torn)),
         #[cfg(feature = "peers")]
         "mariadb" => Box::new(MariaDb::default()),
         #[cfg(feature = "peers")]
         "sqlite" => Box::new(Sqlite::default()),
         #[cfg(not(feature = "peers"))]
-        "postgres" | "postgresql" | "mariadb" | "sqlite" => return Err(without_peers()),
+        "postgres" | "postgresql" | "postgres-shipped" | "postgres-torn" | "mariadb" | "sqlite" => {
+            return Err(without_peers());
+        }
         _ => {
             return Err(LabError::Request(format!(
-                "there is no target {name:?}: choose from {}, or mssql://user@host:port/",
-                NAMES.join(", ")
+                "there is no target {name:?}: choose from {}, {}, or mssql://user@host:port/",
+                NAMES.join(", "),
+                VARIANTS.join(", ")
             )));
         }
     })

@@ -1,5 +1,5 @@
-//! A PostgreSQL server of the lab's own with TCP on loopback, for comparisons over the wire: durable commits, a buffer pool as large as
-//! Ringwood's, and no checkpoint while something is measured.
+//! A PostgreSQL server of the lab's own with TCP on loopback, for comparisons over the wire: durable commits and a buffer pool as
+//! large as Ringwood's. Either no checkpoint comes while something is measured, or checkpoints come as its defaults make them.
 
 use super::process::{Server, Socket, command, find, give_to_postgres, run_tool};
 use crate::LabError;
@@ -16,6 +16,8 @@ pub struct OwnPostgres {
     folder: PathBuf,
     memory: u64,
     connections: u32,
+    /// With the checkpoints that it is shipped with.
+    shipped: bool,
     running: Option<Running>,
 }
 
@@ -38,7 +40,17 @@ pub fn failed(error: &postgres::Error, statement: &str) -> LabError {
 impl OwnPostgres {
     /// A server in that folder for so many connections, not started.
     pub fn new(folder: PathBuf, memory: u64, connections: u32) -> OwnPostgres {
-        OwnPostgres { folder, memory, connections, running: None }
+        OwnPostgres { folder, memory, connections, shipped: false, running: None }
+    }
+
+    /// The same with the checkpoints that it is shipped with.
+    pub fn as_shipped(self) -> OwnPostgres {
+        OwnPostgres { shipped: true, ..self }
+    }
+
+    /// Its name in a table of engines.
+    pub fn title(&self) -> &'static str {
+        if self.shipped { "PostgreSQL, as shipped" } else { "PostgreSQL" }
     }
 
     /// Starts it, and makes it the first time; returns when it answers.
@@ -64,13 +76,12 @@ impl OwnPostgres {
             "listen_addresses=127.0.0.1".to_owned(),
             format!("shared_buffers={}MB", self.memory >> 20),
             format!("max_connections={}", self.connections + 10),
-            "max_wal_size=16GB".into(),
-            "min_wal_size=4GB".into(),
-            "checkpoint_timeout=1h".into(),
             "synchronous_commit=on".into(),
             "jit=off".into(),
         ];
-        for setting in &settings {
+        let quiet = ["max_wal_size=16GB", "min_wal_size=4GB", "checkpoint_timeout=1h"];
+        let quiet = quiet.into_iter().filter(|_| !self.shipped);
+        for setting in settings.iter().map(String::as_str).chain(quiet) {
             server.args(["-c", setting]);
         }
         let begin = Instant::now();
@@ -118,8 +129,12 @@ impl OwnPostgres {
 
     /// In words.
     pub fn said(&self) -> String {
+        let checkpoints = match self.shipped {
+            true => "checkpoints as its defaults make them (checkpoint_timeout 5min, max_wal_size 1GB)",
+            false => "no checkpoint while it is measured",
+        };
         format!(
-            "shared_buffers {} MB, synchronous_commit on, autovacuum on, no checkpoint while it is measured, loopback TCP without TLS",
+            "shared_buffers {} MB, synchronous_commit on, autovacuum on, full_page_writes on, {checkpoints}, loopback TCP without TLS",
             self.memory >> 20
         )
     }

@@ -1,6 +1,12 @@
 //! PostgreSQL on a scratch folder, through its client library on a Unix socket. One connection does the work; what needs several
 //! has them open before it begins. Times are this process's clock around each statement.
 
+mod statements;
+mod tune;
+mod variant;
+
+pub use variant::Variant;
+
 use super::at_once::at_once;
 use super::clients::{customer_statement, expect_rows};
 use super::latency::latencies;
@@ -8,18 +14,28 @@ use super::process::{self, Server, Socket, command, find, give_to_postgres, run_
 use super::tsql::{LOAD_BATCH, LOAD_FILLER, loaded};
 use super::{Place, Target, kept};
 use crate::LabError;
-use crate::stats;
 use crate::work::{Config, Counters, Durability, Figure, IoCount, Knob, Work};
+use crate::work_tsql::TsqlWork;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A PostgreSQL server of our own.
 #[derive(Default)]
 pub struct Postgres {
+    variant: Variant,
     open: Option<Open>,
+    /// Settings that were found to be the best, with their values.
+    tuned: Vec<tune::Setting>,
+}
+
+impl Postgres {
+    /// One that is not running.
+    pub fn new(variant: Variant) -> Postgres {
+        Postgres { variant, ..Postgres::default() }
+    }
 }
 
 struct Open {
@@ -29,6 +45,7 @@ struct Open {
     server: Option<Server>,
     socket: Socket,
     config: Config,
+    variant: Variant,
 }
 
 const TABLE: &str = "(c_id int, c_d_id smallint, c_w_id int, c_first char(16), c_middle char(2), c_last char(16), \
@@ -117,20 +134,17 @@ impl Open {
     fn start(&mut self) -> Result<(), LabError> {
         let mut server = command(&find(&["postgres"])?);
         server.arg("-D").arg(self.folder.join("data")).arg("-k").arg(self.socket.path());
-        let (memory, log_mb) = (self.config.memory >> 20, (self.config.log.final_kb / 1024).max(1024));
+        let log_mb = (self.config.log.final_kb / 1024).max(1024);
         let settings = [
             "listen_addresses=".to_owned(),
-            format!("shared_buffers={memory}MB"),
-            format!("max_wal_size={}MB", log_mb.max(16 << 10)),
+            format!("shared_buffers={}MB", self.config.memory >> 20),
             format!("min_wal_size={}MB", log_mb.max(2 * segment_mb(&self.config))),
-            "checkpoint_timeout=1h".into(),
             "synchronous_commit=on".into(),
             "maintenance_work_mem=1GB".into(),
-            "autovacuum=off".into(),
             "max_connections=200".into(),
             "jit=off".into(),
         ];
-        for setting in &settings {
+        for setting in settings.iter().chain(&self.variant.settings(&self.config)) {
             server.args(["-c", setting]);
         }
         let mut server = Server::start(&mut server, &self.folder.with_extension("log"))?;
@@ -291,7 +305,9 @@ impl Open {
         let nothing = |()| vec![];
         match work {
             Work::MakeCustomer => self.make_customer().map(nothing),
-            Work::InsertSelect | Work::Update | Work::Delete => self.customers(work),
+            Work::InsertSelect | Work::Update | Work::Delete | Work::Tsql(TsqlWork::UpdateBack) => {
+                self.customers(work)
+            }
             Work::Checkpoint => self.timed("checkpoint"),
             Work::MakeOneRow => run_all(
                 self.client()?,
@@ -327,89 +343,46 @@ impl Open {
         }
     }
 
-    /// Sets a setting of the whole server and waits until this connection has it. Errors: this build does not have the value.
-    fn set(&mut self, name: &str, to: &str) -> Result<(), LabError> {
-        let client = self.client()?;
-        run_all(client, &[&format!("alter system set {name} = '{to}'"), "select pg_reload_conf()"])?;
-        let begin = Instant::now();
-        while value(client, &format!("show {name}"))? != to {
-            if begin.elapsed() > Duration::from_secs(10) {
-                return Err(LabError::Request(format!("PostgreSQL does not take {name} = {to}")));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
-    }
-
-    /// Takes the value of a setting with which `cost` is least.
-    fn best(
-        &mut self,
-        name: &str,
-        values: &[&str],
-        cost: &mut dyn FnMut(&mut Open) -> Result<f64, LabError>,
-    ) -> Result<String, LabError> {
-        let mut costs: Vec<(Vec<f64>, &str)> = values.iter().map(|v| (vec![], *v)).collect();
-        // In turns: the machine's pace is not a value's merit.
-        for _ in 0..3 {
-            for (costs, value) in &mut costs {
-                // What this build was made without, it refuses.
-                if self.set(name, value).is_ok() {
-                    costs.push(cost(self)?);
-                }
-            }
-        }
-        let median = |(costs, value): (Vec<f64>, _)| Some((stats::median(&costs)?, value));
-        let mut tried: Vec<(f64, &str)> = costs.into_iter().filter_map(median).collect();
-        tried.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let best = tried.first().ok_or_else(|| LabError::Request(format!("PostgreSQL takes no {name}")))?.1;
-        self.set(name, best)?;
-        let all: Vec<String> = tried.iter().map(|(cost, value)| format!("{value} {cost:.4} s")).collect();
-        Ok(format!("PostgreSQL, {name}: {best} is the best of {}", all.join(", ")))
-    }
-
-    fn tune(&mut self) -> Result<Vec<String>, LabError> {
-        self.work(&Work::MakeOneRow)?;
-        let methods = ["fdatasync", "open_datasync", "fsync", "open_sync"];
-        let mut commits = |open: &mut Open| Ok(open.commits(1_000, Durability::Full)?[0].value);
-        let method = self.best("wal_sync_method", &methods, &mut commits)?;
-        if self.config.customers == 0 {
-            return Ok(vec![method]);
-        }
-        let mut update = |open: &mut Open| -> Result<f64, LabError> {
-            open.make_customer()?;
-            let figures = [open.customers(&Work::Update)?, open.timed("checkpoint")?].concat();
-            Ok(figures.iter().map(|f| f.value).sum())
-        };
-        let compression = self.best("wal_compression", &["off", "pglz", "lz4", "zstd"], &mut update)?;
-        Ok(vec![method, compression])
-    }
-
     /// Version and settings in words.
     fn said(&mut self) -> Result<String, LabError> {
         let config = self.config.clone();
+        let title = self.variant.title();
         let client = self.client()?;
+        let mut shown = String::new();
+        for name in [
+            "max_wal_size",
+            "checkpoint_timeout",
+            "full_page_writes",
+            "autovacuum",
+            "wal_level",
+            "wal_sync_method",
+            "wal_compression",
+            "wal_writer_delay",
+        ] {
+            shown += &format!(", {name} {}", value(client, &format!("show {name}"))?);
+        }
         Ok(format!(
-            "PostgreSQL {}: shared_buffers {} MB, wal_segment_size {} MB, {} MB of WAL written beforehand, max_wal_size {}, \
-             full_page_writes {}, wal_sync_method {}, wal_compression {}, checkpoint_timeout 1h, autovacuum off, jit off",
+            "{title} {}: shared_buffers {} MB, wal_segment_size {} MB, {} MB of WAL written beforehand{shown}, jit off; a commit \
+             that is delayed is on the disk after at most three times wal_writer_delay",
             value(client, "show server_version")?,
             config.memory >> 20,
             segment_mb(&config),
             config.log.initial_kb >> 10,
-            value(client, "show max_wal_size")?,
-            value(client, "show full_page_writes")?,
-            value(client, "show wal_sync_method")?,
-            value(client, "show wal_compression")?,
         ))
     }
 }
 
 impl Target for Postgres {
     fn name(&self) -> &'static str {
-        "postgres"
+        match self.variant {
+            Variant::Tuned => "postgres",
+            Variant::Shipped => "postgres-shipped",
+            Variant::Torn => "postgres-torn",
+        }
     }
 
     fn title(&self) -> &'static str {
-        "PostgreSQL"
+        self.variant.title()
     }
 
     fn knob(&self, knob: Knob) -> Result<&'static str, &'static str> {
@@ -436,11 +409,19 @@ impl Target for Postgres {
         }
         let socket = Socket::new()?;
         give_to_postgres(socket.path())?;
-        let mut open = Open { folder, client: None, server: None, socket, config: config.clone() };
+        let mut open = Open {
+            folder,
+            client: None,
+            server: None,
+            socket,
+            config: config.clone(),
+            variant: self.variant,
+        };
         if kept {
             open.start()?;
         } else {
             open.make(place.customers.as_deref())?;
+            self.tuned.iter().try_for_each(|(name, value)| open.set(name, value))?;
         }
         let said = open.said()?;
         self.open = Some(open);
@@ -448,10 +429,13 @@ impl Target for Postgres {
     }
 
     fn tune(&mut self) -> Result<Vec<String>, LabError> {
-        match &mut self.open {
-            Some(open) => open.tune(),
-            None => Ok(vec![]),
-        }
+        // As it is shipped it is not tuned.
+        let Some(open) = self.open.as_mut().filter(|open| open.variant != Variant::Shipped) else {
+            return Ok(vec![]);
+        };
+        let (tuned, said) = open.tune()?;
+        self.tuned = tuned;
+        Ok(said)
     }
 
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
@@ -493,45 +477,5 @@ impl Target for Postgres {
             return kept::leave(&open.folder, &open.config);
         }
         Ok(std::fs::remove_dir_all(&open.folder)?)
-    }
-}
-
-/// For work that is not a study's: statements of any kind on the running server.
-impl Postgres {
-    fn running(&mut self) -> Result<&mut Client, LabError> {
-        let open = self.open.as_mut().ok_or_else(|| LabError::Request("PostgreSQL is not running".into()))?;
-        open.client()
-    }
-
-    /// Runs statements that return nothing.
-    pub fn execute(&mut self, statements: &str) -> Result<(), LabError> {
-        self.running()?.batch_execute(statements).map_err(|e| failed(&e, statements))
-    }
-
-    /// The rows of a query as text.
-    pub fn query_rows(&mut self, query: &str) -> Result<Vec<Vec<String>>, LabError> {
-        let messages = self.running()?.simple_query(query).map_err(|e| match e.code() {
-            Some(&SqlState::QUERY_CANCELED) => LabError::TimeLimit(0),
-            _ => failed(&e, query),
-        })?;
-        let row = |message: &postgres::SimpleQueryMessage| match message {
-            postgres::SimpleQueryMessage::Row(row) => {
-                Some((0..row.len()).map(|i| row.get(i).unwrap_or("NULL").to_owned()).collect())
-            }
-            _ => None,
-        };
-        Ok(messages.iter().filter_map(row).collect())
-    }
-
-    /// Loads a table with lines of fields between bars.
-    pub fn copy_in(
-        &mut self,
-        table: &str,
-        write: &mut dyn FnMut(&mut dyn std::io::Write) -> Result<(), LabError>,
-    ) -> Result<(), LabError> {
-        let copy = format!("copy {table} from stdin with (format text, delimiter '|')");
-        let mut writer = self.running()?.copy_in(&copy).map_err(|e| failed(&e, &copy))?;
-        write(&mut writer)?;
-        writer.finish().map(drop).map_err(|e| failed(&e, &copy))
     }
 }

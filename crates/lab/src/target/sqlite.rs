@@ -9,6 +9,7 @@ use super::{Place, Target, kept};
 use crate::LabError;
 use crate::customers;
 use crate::work::{Config, Counters, Durability, Figure, Knob, Work};
+use crate::work_tsql::TsqlWork;
 use rusqlite::Connection;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -239,10 +240,12 @@ impl Open {
         match work {
             Work::MakeCustomer => self.prepare(&format!(
                 "drop table if exists customer; drop table if exists customer_tmp; \
-                 create table customer ({COLUMNS}, primary key (c_w_id, c_d_id, c_id)) without rowid; \
+                 create table customer ({COLUMNS}, primary key (c_w_id, c_d_id, c_id)); \
                  insert into customer select * from source; create table customer_tmp ({COLUMNS});"
             )),
-            Work::InsertSelect | Work::Update | Work::Delete => self.customers(work),
+            Work::InsertSelect | Work::Update | Work::Delete | Work::Tsql(TsqlWork::UpdateBack) => {
+                self.customers(work)
+            }
             Work::Checkpoint => self.timed(|_| self.checkpoint()),
             Work::MakeOneRow => self.prepare(
                 "drop table if exists one_row; create table one_row (a int not null, b text not null);",
@@ -312,7 +315,8 @@ impl Target for Sqlite {
         extend_with_zeros(&open.folder.join("lab.db-wal"), config.log.initial_kb << 10)?;
         let said = format!(
             "SQLite {} in process, prepared statements: journal_mode WAL, synchronous FULL (fdatasync), cache {} MB, {} MB of WAL written \
-             beforehand, no automatic checkpoint",
+             beforehand, no automatic checkpoint; tables with rowids, as its documentation advises for rows of more than a twentieth of a page; \
+             a commit that is delayed (synchronous NORMAL) is on the disk after the next checkpoint",
             rusqlite::version(),
             config.memory >> 20,
             config.log.initial_kb >> 10

@@ -42,7 +42,8 @@ pub struct TpccOptions {
     /// Seconds of each run that count, and before them.
     pub seconds: f64,
     pub ramp: f64,
-    /// Engines: `ringwood` (a server of the lab's own), `postgres`, the address of a server; empty = ringwood.
+    /// Engines: `ringwood` (a server of the lab's own), `postgres`, `postgres-shipped` (with the checkpoints of its defaults), the
+    /// address of a server; empty = ringwood.
     pub targets: Vec<String>,
     /// The command that ends and starts that server.
     pub restart_with: Option<String>,
@@ -69,15 +70,18 @@ fn find(name: &str, options: &TpccOptions, scratch: &Path) -> Result<Box<dyn Eng
             ))))
         }
         #[cfg(feature = "peers")]
-        "postgres" => {
+        "postgres" | "postgres-shipped" => {
+            use crate::target::own_postgres::OwnPostgres;
             let most = options.connections.iter().max().copied().unwrap_or(1);
-            let server =
-                crate::target::own_postgres::OwnPostgres::new(scratch.join("postgres"), options.memory, most);
+            let server = OwnPostgres::new(scratch.join(name), options.memory, most);
+            let server = if name == "postgres" { server } else { server.as_shipped() };
             Ok(Box::new(postgres::Postgres(server)))
         }
         #[cfg(not(feature = "peers"))]
-        "postgres" => Err(crate::target::without_peers()),
-        _ => Err(LabError::Request(format!("tpcc runs on ringwood, postgres or mssql://..., not on {name}"))),
+        "postgres" | "postgres-shipped" => Err(crate::target::without_peers()),
+        _ => Err(LabError::Request(format!(
+            "tpcc runs on ringwood, postgres, postgres-shipped or mssql://..., not on {name}"
+        ))),
     }
 }
 

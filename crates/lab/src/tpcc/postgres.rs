@@ -154,7 +154,7 @@ fn line(row: Vec<Cell>, out: &mut String) {
 
 impl Engine for Postgres {
     fn title(&self) -> &'static str {
-        "PostgreSQL"
+        self.0.title()
     }
 
     fn start(&mut self) -> Result<(), LabError> {

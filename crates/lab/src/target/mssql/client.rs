@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use crate::LabError;
-use crate::target::tsql::{Connection, Reply, Server, Site, is_unsupported, text_of};
+use crate::target::tsql::{Connection, Prepared, Reply, Server, Site, is_unsupported, text_of};
 use client::{ClientError, Connection as Open};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -129,6 +129,19 @@ impl Connection for Session {
         let reply = run(open, batch);
         self.whole &= reply.is_ok();
         reply
+    }
+
+    fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError> {
+        let Session { open, whole, .. } = self;
+        let open = open.as_mut().ok_or_else(|| LabError::Request("the connection is closed".into()))?;
+        let statement = statement.to_owned();
+        // The handle ends with the connection, which nobody uses again.
+        *whole = false;
+        let prepared = open.prepare("@a int", &statement).map_err(|e| failed(&e, &statement))?;
+        Ok(Box::new(move |value| {
+            let call = prepared.with([client::int("", value)]);
+            open.call(&call).map(drop).map_err(|e| failed(&e, &statement))
+        }))
     }
 
     fn site(&self) -> &Site {

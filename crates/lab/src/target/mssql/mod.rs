@@ -48,13 +48,12 @@ const IN_USE: Duration = Duration::from_secs(20);
 impl Mssql {
     /// The server at that address, which nobody has spoken to yet.
     pub fn new(address: &str, hook: Option<Hook>) -> Result<Mssql, LabError> {
-        Ok(Mssql {
-            address: Address::parse(address)?,
-            hook,
-            server: None,
-            open: None,
-            past: Counters::default(),
-        })
+        Ok(Mssql { hook, ..Mssql::at(Address::parse(address)?) })
+    }
+
+    /// The server at that address, of which nobody says how it is ended and started.
+    pub fn at(address: Address) -> Mssql {
+        Mssql { address, hook: None, server: None, open: None, past: Counters::default() }
     }
 
     /// The server; logs in the first time.
@@ -138,10 +137,28 @@ impl Mssql {
         tsql::next_vlf(wire)
     }
 
-    fn make(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
+    /// Makes the database of a configuration, or takes a kept one; in words, without those of the server.
+    pub(super) fn set_up_database(
+        &mut self,
+        place: &Place,
+        config: &Config,
+    ) -> Result<Vec<String>, LabError> {
+        self.tear_down()?;
+        let name = database_name(&place.folder, &config.key);
+        let folder = place.folder.join(&config.key);
+        let kept = kept::take(&folder, config)? && !place.fresh && self.ours(&place.folder)?.contains(&name);
+        if !kept {
+            self.drop_database(&name)?;
+            std::fs::create_dir_all(&folder)?;
+        }
+        self.wire()?.set_database(name);
+        self.open = Some(Configured { config: config.clone(), folder });
+        if kept {
+            return Ok(vec![kept::SAID.into()]);
+        }
         let said = tsql::set_up(self.wire()?, config, place.customers.as_deref())?;
         self.set_block(config.block)?;
-        Ok([said, self.server()?.1.said.clone()].concat())
+        Ok(said)
     }
 }
 
@@ -186,17 +203,11 @@ impl Target for Mssql {
     }
 
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
-        self.tear_down()?;
-        let name = database_name(&place.folder, &config.key);
-        let folder = place.folder.join(&config.key);
-        let kept = kept::take(&folder, config)? && !place.fresh && self.ours(&place.folder)?.contains(&name);
-        if !kept {
-            self.drop_database(&name)?;
-            std::fs::create_dir_all(&folder)?;
+        let said = self.set_up_database(place, config)?;
+        match said == [kept::SAID] {
+            true => Ok(said),
+            false => Ok([said, self.server()?.1.said.clone()].concat()),
         }
-        self.wire()?.set_database(name);
-        self.open = Some(Configured { config: config.clone(), folder });
-        if kept { Ok(vec![kept::SAID.into()]) } else { self.make(place, config) }
     }
 
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {

@@ -49,10 +49,15 @@ pub fn is_unsupported(number: i32) -> bool {
     matches!(number, 40510 | 4208)
 }
 
+/// A prepared statement with one parameter `@a` of type int, on the session that prepared it.
+pub type Prepared<'a> = Box<dyn FnMut(i32) -> Result<(), LabError> + 'a>;
+
 /// A session of a server.
 pub trait Connection: Send {
     /// Runs a batch. Errors: the first of the batch; [`LabError::Unsupported`] for what the server does not do.
     fn run(&mut self, batch: &str) -> Result<Reply, LabError>;
+    /// Prepares a statement once, as a driver does.
+    fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError>;
     /// Where it runs.
     fn site(&self) -> &Site;
 }
@@ -167,7 +172,8 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
         )?)),
         Work::Commits(n, durability) => commits::commits(client, *n, *durability),
         Work::Latencies(ms) => {
-            super::latency::latencies(*ms, |_| client.run("insert one_row values (1, 'x')").map(drop))
+            let mut insert = client.prepare("insert one_row values (@a, 'x')")?;
+            super::latency::latencies(*ms, |number| insert(number as i32))
         }
         Work::SessionCommits(count, each) => commits::session_commits(server, *count, *each),
         Work::MakeLoad => prepare(

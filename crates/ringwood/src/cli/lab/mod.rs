@@ -226,6 +226,8 @@ fn run_peers(args: &PeersArgs) -> Result<(), LabError> {
         updates: args.updates,
         limit: args.limit,
         seed: seed(args.seed),
+        fresh_every: args.fresh_every as usize,
+        program: Some(std::env::current_exe()?),
         commit: env!("RINGWOOD_COMMIT").into(),
         command: command_line(),
     };
