@@ -9,11 +9,12 @@ use std::path::{Component, Path, PathBuf};
 use disk::{Disk, FileIdentity};
 
 /// Files that are kept in two copies ([`disk::mirrored`]).
-pub(super) const MIRRORED: [&str; 4] = [
+pub(super) const MIRRORED: [&str; 5] = [
     catalog::registry::FILE_NAME,
     super::identity::FILE_NAME,
     "credentials.registry",
     "backup-devices.registry",
+    "configuration-options.registry",
 ];
 /// The folder of damaged system databases that `ringwood repair` has put aside.
 pub(super) const REPAIR: &str = "repair";
@@ -81,6 +82,7 @@ mod tests {
         for name in [
             file_name::<crate::instance::credentials::Credential>(),
             file_name::<crate::objects::backup_device::BackupDevice>(),
+            file_name::<crate::instance::configuration::Configured>(),
         ] {
             assert!(keeps(Path::new(&name)) && MIRRORED.contains(&name.as_str()), "{name}");
         }

@@ -43,9 +43,8 @@ impl CommandRun for Reconfigure {
         on_server(core, Permission::AlterSettings, &RECONFIGURE)
     }
 
-    /// Settings are in force as soon as sp_configure has them.
-    fn run(&self, _: &mut StmtCtx<'_>) -> Result<(), SqlError> {
-        Ok(())
+    fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
+        ctx.core.instance().reconfigure()
     }
 }
 

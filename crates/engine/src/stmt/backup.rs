@@ -11,6 +11,7 @@ use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
 use crate::instance::Instance;
 use crate::instance::OfInstance;
+use crate::instance::configuration::{BACKUP_CHECKSUM, BACKUP_COMPRESSION};
 use crate::msdb;
 use catalog::db::DbStatus;
 use catalog::errors;
@@ -23,14 +24,16 @@ const TEMPDB: i32 = 2;
 const SERVER: &str = "RINGWOOD";
 
 /// Options that take no value.
-const SWITCHES: [&str; 10] = [
+const SWITCHES: [&str; 12] = [
     "DIFFERENTIAL",
     "COPY_ONLY",
     "INIT",
     "NOINIT",
     "FORMAT",
     "COMPRESSION",
+    "NO_COMPRESSION",
     "CHECKSUM",
+    "NO_CHECKSUM",
     "CONTINUE_AFTER_ERROR",
     "NORECOVERY",
     "NO_TRUNCATE",
@@ -93,7 +96,10 @@ impl StmtCtx<'_> {
 
     fn backup_options(&self, stmt: &Backup, db: &Db) -> Result<Options, SqlError> {
         let entry = db.entry();
+        let instance = self.core.instance();
         let spec = BackupSpec {
+            compress: instance.configured(BACKUP_COMPRESSION)? == 1,
+            checksum: instance.configured(BACKUP_CHECKSUM)? == 1,
             kind: if stmt.log { SetKind::Log } else { SetKind::Full },
             database: db.name().to_string(),
             server: SERVER.into(),
@@ -120,8 +126,8 @@ impl StmtCtx<'_> {
             "INIT" => spec.existing = Existing::Overwrite.max_of(spec.existing),
             "FORMAT" => spec.existing = Existing::Format,
             "NOINIT" => {}
-            "COMPRESSION" => spec.compress = true,
-            "CHECKSUM" => spec.checksum = true,
+            "COMPRESSION" | "NO_COMPRESSION" => spec.compress = option.name == "COMPRESSION",
+            "CHECKSUM" | "NO_CHECKSUM" => spec.checksum = option.name == "CHECKSUM",
             "CONTINUE_AFTER_ERROR" => spec.continue_after_error = true,
             "NAME" => spec.name = self.option_text(option)?,
             "DESCRIPTION" => spec.description = self.option_text(option)?,

@@ -1,4 +1,4 @@
-//! Procedures about the instance and its databases: sp_helpdb, sp_databases, sp_flush_log, sp_who, sp_configure.
+//! Procedures about the instance and its databases: sp_helpdb, sp_databases, sp_flush_log, sp_who.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,6 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
 use crate::instance::OfInstance;
-use crate::instance::configuration::ConfigurationOption;
 use crate::views::files::database_size;
 use crate::views::visible::sees_database;
 use catalog::errors;
@@ -123,38 +122,6 @@ pub fn who(call: &mut Call<'_>) -> Result<i32, SqlError> {
         column("dbname", NAME, true),
         column("cmd", DataType::NVarChar(Len::N(16)), true),
         column("request_id", DataType::Int, true),
-    ];
-    call.result(&columns, &rows)?;
-    Ok(0)
-}
-
-/// EXEC sp_configure [name]: the options with their values. They are set when the program is
-/// started.
-pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    if call.arg(1, "@configvalue").is_some() {
-        return Err(errors::not_supported("sp_configure with a value"));
-    }
-    let mut options = call.core.instance().configuration();
-    if let Some(name) = call.arg(0, "@configname").and_then(Value::as_str) {
-        let wanted = name.to_ascii_lowercase();
-        options.retain(|option| option.name.to_ascii_lowercase().starts_with(&wanted));
-        if options.is_empty() {
-            let text =
-                format!("The configuration option '{name}' does not exist, or it may be an advanced option.");
-            return Err(SqlError::new(15123, 16, 1, text));
-        }
-    }
-    let row = |option: ConfigurationOption| {
-        let numbers = [option.minimum, option.maximum, option.value, option.value];
-        std::iter::once(Value::str(option.name)).chain(numbers.map(Value::Int)).collect()
-    };
-    let rows: Vec<Vec<Value>> = options.into_iter().map(row).collect();
-    let columns = [
-        column("name", DataType::NVarChar(Len::N(35)), true),
-        column("minimum", DataType::Int, true),
-        column("maximum", DataType::Int, true),
-        column("config_value", DataType::Int, true),
-        column("run_value", DataType::Int, true),
     ];
     call.result(&columns, &rows)?;
     Ok(0)

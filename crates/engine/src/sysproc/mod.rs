@@ -5,6 +5,7 @@ pub(crate) mod applock;
 mod attach;
 pub(crate) mod call;
 mod collations;
+mod configure;
 mod databases;
 pub(crate) mod describe;
 mod error_log;
@@ -108,7 +109,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_flush_log", databases::flush_log),
     ("sp_who", databases::who),
     ("sp_ringwood_status", status::status),
-    ("sp_configure", databases::configure),
+    ("sp_configure", configure::configure),
     ("sp_rename", rename::rename),
     ("sp_attach_db", attach::attach),
     ("sp_attach_single_file_db", attach::attach_single),

@@ -81,13 +81,13 @@ pub static CONFIGURATIONS: View = View::sys("configurations", CONFIGURATION_COLU
             Value::Int(option.value),
             Value::Int(option.minimum),
             Value::Int(option.maximum),
-            Value::Int(option.value),
-            text(option.description),
-            Value::Bit(false),
+            Value::Int(option.in_use),
+            text(option.name),
+            Value::Bit(true),
             Value::Bit(option.is_advanced),
         ]
     };
-    Ok(session.instance().configuration().into_iter().map(row).collect())
+    Ok(session.instance().configuration()?.into_iter().map(row).collect())
 });
 
 const SYS_INFO_COLUMNS: &[ViewColumn] = &[
