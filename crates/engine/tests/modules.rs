@@ -135,6 +135,27 @@ fn procedures_have_parameters_results_and_a_status() {
 }
 
 #[test]
+fn an_argument_that_does_not_fit_its_parameter_is_an_error_of_conversion() {
+    let mut b = bench();
+    b.check("CREATE PROCEDURE fits @d decimal(5, 2) = 1, @i int = 1, @s tinyint = 1, @t date = NULL, @g uniqueidentifier = NULL AS SELECT @d, @i", "");
+    b.check("EXEC fits 123.456", "123.46|1");
+    for (argument, types) in [
+        ("@d = 1234.5", "numeric to numeric"),
+        ("@i = 3000000000", "numeric to int"),
+        ("@i = 1e30", "float to int"),
+        ("@s = 256", "int to tinyint"),
+        ("@t = '2024-02-30'", "varchar to date"),
+        ("@g = 'none'", "varchar to uniqueidentifier"),
+    ] {
+        b.check(&format!("EXEC fits {argument}"), &format!("Msg 8114: Error converting data type {types}."));
+    }
+    b.check(
+        "DECLARE @big bigint = 3000000000 EXEC sp_executesql N'SELECT @i', N'@i int', @big",
+        "Msg 8114: Error converting data type bigint to int.",
+    );
+}
+
+#[test]
 fn a_procedure_is_a_scope_of_its_own() {
     let mut b = bench();
     b.check("CREATE TABLE i (id int IDENTITY, n int)", "");

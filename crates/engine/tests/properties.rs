@@ -37,6 +37,7 @@ fn everything_that_can_have_properties() {
     run(&instance, "use d; exec('create view w as select id as a, v as b from t')");
     run(&instance, "use d; exec('create procedure p @first int, @second int as select @first')");
     run(&instance, "use d; exec('create trigger tr on t after insert as print ''x''')");
+    run(&instance, "use d; exec('create trigger watch on database for create_table as print ''x''')");
     run(&instance, "use d; exec('create schema s')");
     let add = |value: &str, levels: &str| {
         run(&instance, &format!("use d; exec sp_addextendedproperty 'P', {value}{levels}"))
@@ -49,6 +50,7 @@ fn everything_that_can_have_properties() {
     add("1.50", ", 'schema', dbo, 'table', t, 'constraint', ck");
     add("'2024-02-29'", ", 'schema', dbo, 'table', t, 'constraint', df");
     add("0x0102", ", 'schema', dbo, 'table', t, 'trigger', tr");
+    add("'watches'", ", 'trigger', watch");
     add("'view'", ", 'user', dbo, 'view', w");
     add("'view column'", ", 'schema', dbo, 'view', w, 'column', b");
     add("'procedure'", ", 'schema', dbo, 'procedure', p");
@@ -65,6 +67,7 @@ fn everything_that_can_have_properties() {
          OBJECT_OR_COLUMN|0|P|procedure\n\
          OBJECT_OR_COLUMN|0|P|table\n\
          OBJECT_OR_COLUMN|0|P|view\n\
+         OBJECT_OR_COLUMN|0|P|watches\n\
          OBJECT_OR_COLUMN|0|P|0x0102\n\
          OBJECT_OR_COLUMN|2|P|column\n\
          OBJECT_OR_COLUMN|2|P|view column\n\
@@ -84,6 +87,9 @@ fn everything_that_can_have_properties() {
     assert_eq!(list("null, null, null, null, null, null, null"), "NULL|NULL|P|database");
     assert_eq!(list("default, 'schema', 's', default, default, default, default"), "SCHEMA|s|P|schema");
     assert_eq!(list("'p', 'schema', 'dbo', 'table', null, null, null"), "TABLE|t|P|table");
+    assert_eq!(list("null, 'trigger', null, null, null, null, null"), "TRIGGER|watch|P|watches");
+    run(&instance, "use d; drop trigger watch on database");
+    assert_eq!(say(&instance, "use d; select count(*) from sys.extended_properties"), "14");
     assert_eq!(list("null, 'schema', 'dbo', 'table', 't', 'column', null"), "COLUMN|v|P|column");
     assert_eq!(
         list("null, 'schema', 'dbo', 'table', 't', 'constraint', null"),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ast::{Declaration, StmtKind};
-use types::convert::{Mode, convert, convert_with};
+use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::cache::{BatchCache, LastFound, plan_bytes};
-use super::module::check_readonly;
+use super::module::{check_readonly, convert_argument};
 use super::run::{Failure, Flow, Run};
 use super::table_param::TableParam;
 use super::{BatchParam, Compiled};
@@ -266,8 +266,7 @@ impl Run<'_> {
             if !arg.is_default {
                 let (dialect, page) =
                     (self.core.options.dialect, self.core.db().default_collation().code_page());
-                let ty = params[at].ty;
-                vars[at] = Some(convert_with(&arg.value, arg.ty, ty, 0, Mode::Implicit, dialect, page)?);
+                vars[at] = Some(convert_argument(&arg.value, arg.ty, params[at].ty, (dialect, page))?);
             }
             if let Some(slot) = arg.output {
                 copies.push((at, slot));

@@ -273,7 +273,7 @@ pub fn position(
 /// The value of an argument as its parameter's: dates as the session reads them, in the database's code page.
 ///
 /// # Errors
-/// 8114 it cannot be converted; overflow and the like.
+/// 8114 it cannot be converted or does not fit; 206 and 257 no such conversion.
 pub fn convert_argument(
     value: &Value,
     ty: DataType,
@@ -281,7 +281,9 @@ pub fn convert_argument(
     (dialect, page): (Dialect, CodePage),
 ) -> Result<Value, SqlError> {
     convert_with(value, ty, to, 0, Mode::Implicit, dialect, page).map_err(|e| match e.number {
-        241 | 244 | 245 | 248 | 295 => SqlError::error_converting(ty, to),
+        220 | 232 | 235 | 241 | 242 | 244 | 245 | 248 | 293 | 295 | 8115 | 8169 => {
+            SqlError::error_converting(ty, to)
+        }
         _ => e,
     })
 }

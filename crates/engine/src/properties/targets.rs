@@ -52,7 +52,9 @@ impl Target {
 
     /// Whether the caller may know of it.
     pub fn is_seen(&self, core: &mut SessionCore, db: &Arc<Db>) -> bool {
-        !self.holder.class.is_of_object() || sees(core, db, self.on.major)
+        // A trigger of the database belongs to no object.
+        let object = if self.on == Securable::DATABASE { self.holder.major } else { self.on.major };
+        !self.holder.class.is_of_object() || sees(core, db, object)
     }
 }
 
@@ -88,6 +90,15 @@ pub(crate) fn find(
         let security = core.security(db);
         let users = security.database.iter().filter(|principal| top.means(&principal.name));
         let found = users.map(|user| target(PropertyClass::Principal, user.id, 0, "USER", &user.name));
+        return Ok(found.collect());
+    }
+    if top.is("TRIGGER") && object.kind.is_none() {
+        let catalog = db.catalog();
+        let triggers = catalog.ddl_triggers().filter(|trigger| top.means(&trigger.name));
+        let found = triggers.map(|trigger| {
+            let of_trigger = target(PropertyClass::Object, trigger.object_id, 0, "TRIGGER", &trigger.name);
+            Target { on: Securable::DATABASE, ..of_trigger }
+        });
         return Ok(found.collect());
     }
     // USER with something below it is how scripts of SQL Server 2000 name a schema.
