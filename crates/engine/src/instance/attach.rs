@@ -25,8 +25,9 @@ use catalog::settings::DbSettings;
 #[derive(Debug)]
 pub(crate) struct Attach<'a> {
     pub name: &'a str,
-    /// As they were written: the primary file first, others whose place is not the one that they had, the log.
+    /// As they were written: the primary file first, others whose place is not the one that they had; the log may be among them.
     pub files: Vec<CompactString>,
+    /// The log, where it is named as such.
     pub log: Option<CompactString>,
     /// A log that is not there is rebuilt, whatever was said.
     pub rebuild: bool,
@@ -36,11 +37,30 @@ pub(crate) struct Attach<'a> {
 
 /// The number of no database.
 const NO_DATABASE: i32 = 0;
+/// file_id of every log.
+const LOG_FILE: u16 = 2;
 
 /// Where the log is, or where a new one goes.
-enum LogPlace {
-    There(PathBuf),
-    New(PathBuf),
+struct LogPlace {
+    path: PathBuf,
+    /// None is there: one is made.
+    new: bool,
+    /// As the statement has it, if it names it.
+    written: Option<CompactString>,
+}
+
+impl LogPlace {
+    fn there(path: PathBuf) -> LogPlace {
+        LogPlace { path, new: false, written: None }
+    }
+
+    fn to_make(path: PathBuf) -> LogPlace {
+        LogPlace { path, new: true, written: None }
+    }
+
+    fn written(self, shown: &CompactString) -> LogPlace {
+        LogPlace { written: Some(shown.clone()), ..self }
+    }
 }
 
 /// Why a database cannot be attached: the reason first, then 1813.
@@ -68,18 +88,15 @@ impl Instance {
         let failed = |reason| (aborted(what.name), reason);
         let id = self.free_database_id();
         let (mut entry, log) = self.find_files(id, what).map_err(failed)?;
-        let (path, new) = match log {
-            LogPlace::There(path) => (path, false),
-            LogPlace::New(path) => (path, true),
-        };
+        let LogPlace { path, new, written } = log;
         let shown = self.shown(&path);
         entry.files.push(FileEntry {
-            file_id: 2,
+            file_id: LOG_FILE,
             log: true,
             filegroup: 0,
             name: format!("{}_log", what.name).into(),
             path: path.clone(),
-            shown: what.log.clone().unwrap_or_else(|| shown.as_str().into()),
+            shown: written.unwrap_or_else(|| shown.as_str().into()),
             next: None,
         });
         for file in &entry.files {
@@ -130,11 +147,18 @@ impl Instance {
         let first = self.look_at(&primary_path, primary)?;
         let first = first.filter(|f| f.file_id == 1).ok_or_else(|| not_primary(primary))?;
         let mut named = vec![(1, primary_path.clone(), primary.clone())];
+        let mut log = None;
         for shown in others {
             let path = self.attached_path(what, shown)?;
-            let found = self.look_at(&path, shown)?.filter(|f| f.database == first.database && f.file_id > 2);
-            let found = found.ok_or_else(|| no_match(&format!("{shown} is no file of the database")))?;
-            named.push((found.file_id, path, shown.clone()));
+            let found = self.look_at(&path, shown)?.filter(|f| f.database == first.database);
+            match found.map(|f| f.file_id) {
+                // Scripts that tools write name the log among the files.
+                Some(LOG_FILE) if what.log.is_none() && log.is_none() => {
+                    log = Some(LogPlace::there(path).written(shown));
+                }
+                Some(file_id) if file_id > LOG_FILE => named.push((file_id, path, shown.clone())),
+                _ => return Err(no_match(&format!("{shown} is no file of the database"))),
+            }
         }
         let at_home = first.files.iter().any(|(id, place)| *id == 1 && *place == primary_path);
         let mut entry = DbEntry {
@@ -164,7 +188,7 @@ impl Instance {
             let file_id = *file_id;
             entry.files.push(FileEntry { file_id, log: false, filegroup: 1, name, path, shown, next: None });
         }
-        let log = self.find_log(what, &primary_path, &first)?;
+        let log = log.map_or_else(|| self.find_log(what, &primary_path, &first), Ok)?;
         Ok((entry, log))
     }
 
@@ -212,12 +236,12 @@ impl Instance {
         if let Some(shown) = &what.log {
             let path = self.attached_path(what, shown)?;
             if there(&path)? {
-                return Ok(LogPlace::There(path));
+                return Ok(LogPlace::there(path).written(shown));
             }
             if !what.rebuild {
                 return Err(cannot_open(shown, &DiskError::NotFound { path }));
             }
-            return Ok(LogPlace::New(path));
+            return Ok(LogPlace::to_make(path).written(shown));
         }
         let folder = primary.parent().unwrap_or(Path::new(""));
         let beside = self.disk.list(folder).map_err(|e| cannot_open(&self.shown(folder), &e))?;
@@ -226,17 +250,17 @@ impl Instance {
             beside.into_iter().filter(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("ldf")))
         {
             match txn::identify(&*self.disk, &path, &self.looking()) {
-                Ok(Some(f)) if f.file_id == 2 && f.database == first.database => logs.push(path),
+                Ok(Some(f)) if f.file_id == LOG_FILE && f.database == first.database => logs.push(path),
                 _ => {}
             }
         }
         let stem = primary.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let usual = primary.with_file_name(format!("{stem}_log.ldf"));
         match logs.as_slice() {
-            [one] => Ok(LogPlace::There(one.clone())),
-            [] if first.closed && !there(&usual)? => Ok(LogPlace::New(usual)),
+            [one] => Ok(LogPlace::there(one.clone())),
+            [] if first.closed && !there(&usual)? => Ok(LogPlace::to_make(usual)),
             [] => Err(log_lost(&self.shown(&usual))),
-            several if several.contains(&usual) => Ok(LogPlace::There(usual)),
+            several if several.contains(&usual) => Ok(LogPlace::there(usual)),
             _ => Err(no_match(
                 "several logs of the database are beside the primary file: name one with LOG ON",
             )),

@@ -43,6 +43,16 @@ fn databases_are_detached_and_attached() {
     fill(&mut two, 200, 300);
     two.execute("use master; exec sp_detach_db 'y'").unwrap();
 
+    // As tools write it, with the log among the files.
+    let listed =
+        |names: [&str; 3]| names.map(|n| format!("(filename = '{}/{n}')", scratch.text("shelf"))).join(", ");
+    let tools = format!("create database y on {} for attach", listed(["x.mdf", "x_log.ldf", "x2.ndf"]));
+    two.execute(&tools).unwrap();
+    assert_eq!(rows(&mut two, "y.dbo.t"), 300);
+    let log = "select physical_name from sys.master_files where type = 1 and database_id = db_id('y')";
+    assert_eq!(text(&mut two, log), format!("{}/x_log.ldf", scratch.text("shelf")));
+    two.execute("exec sp_detach_db 'y'").unwrap();
+
     // Another way, and back.
     let files =
         ["x.mdf", "x2.ndf", "x_log.ldf"].map(|n| format!("'{}'", scratch.text("shelf").clone() + "/" + n));
@@ -76,6 +86,10 @@ fn what_does_not_belong_together_is_not_attached() {
     assert_eq!(attach("x.mdf", "nosuch.ldf"), [5120, 1813]);
     assert_eq!(attach("x.mdf", "y.ldf"), [5173, 1813]);
     assert_eq!(attach("x.mdf", "x.mdf"), [5173, 1813]);
+    // The log among the files, as well as by its own clause, or another database's.
+    assert_eq!(attach("x.mdf'), (filename = 'x.ldf", "x.ldf"), [5173, 1813]);
+    assert_eq!(attach("x.mdf'), (filename = 'y.ldf", ""), [5173, 1813]);
+    assert_eq!(attach("x.mdf'), (filename = 'nosuch.ldf", ""), [5120, 1813]);
     // A log of another time of the same database: the data file is older.
     std::fs::copy(scratch.path("a/x.mdf"), scratch.path("a/old.mdf")).unwrap();
     assert_eq!(attach("x.mdf", "x.ldf"), Vec::<i32>::new());
