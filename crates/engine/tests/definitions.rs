@@ -350,3 +350,27 @@ fn tables_whose_rows_would_not_outlive_a_restart_are_refused_by_name() {
     b.check(&rows("MEMORY_OPTIMIZED = OFF"), "");
     b.check("DECLARE @m mt; INSERT @m VALUES (1); SELECT a FROM @m", "(1)\n1");
 }
+
+#[test]
+fn an_error_on_a_type_says_which_column_parameter_or_variable_has_it() {
+    let mut b = Bench::new();
+    let nothing = |number: usize| {
+        format!("Msg 2715: Column, parameter, or variable #{number}: Cannot find data type nothing.")
+    };
+    b.check("CREATE TABLE x (a int, b AS a + 1, c nothing, d int)", &nothing(3));
+    b.check("DECLARE @t TABLE (a int, b nothing)", &nothing(2));
+    b.check("CREATE TYPE x AS TABLE (a nothing)", &nothing(1));
+    b.check("CREATE PROCEDURE x @a int, @b varchar(5), @c nothing AS SELECT 1", &nothing(3));
+    b.check("CREATE FUNCTION x (@a int, @b nothing) RETURNS int AS BEGIN RETURN 1 END", &nothing(2));
+    b.check("DECLARE @a int, @b nothing", &nothing(2));
+    b.check("EXEC sp_executesql N'SELECT @a', N'@a int, @b nothing', 1, 2", &nothing(2));
+    b.check(
+        "CREATE TABLE x (a int, b int(5))",
+        "Msg 2716: Column, parameter, or variable #2: Cannot specify a column width on data type int.",
+    );
+    says(&mut b, "CREATE TABLE x (a int, b decimal(39, 2))", "Msg 2750: Column or parameter #2: ");
+    says(&mut b, "CREATE TABLE x (a int, b decimal(5, 6))", "Msg 2751: Column or parameter #2: ");
+    // A table is no argument of a function, whichever kind it is of.
+    b.check("CREATE TYPE list AS TABLE (a int)", "");
+    b.fails("CREATE FUNCTION x (@l list READONLY) RETURNS TABLE AS RETURN SELECT a FROM @l", 40517);
+}

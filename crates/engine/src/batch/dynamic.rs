@@ -20,6 +20,7 @@ use catalog::{Catalog, errors, fold_name};
 use exec::state::SessionCore;
 use exec::state::handles::{Declared, Parameter};
 use exec::state::holdings::Holding;
+use plan::bind::type_names::in_list;
 
 /// sp_prepare's option: tell the columns of the result.
 const RETURN_METADATA: i64 = 1;
@@ -373,7 +374,7 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
     let [stmt] = stmts.as_slice() else { return Err(errors::syntax_near(definition)) };
     let StmtKind::Declare(list) = &stmt.kind else { return Err(errors::syntax_near(definition)) };
     let mut params = Vec::with_capacity(list.len());
-    for (item, readonly) in list.iter().zip(readonly) {
+    for (number, (item, readonly)) in (1..).zip(list.iter().zip(readonly)) {
         let Declaration::Scalar { name, data_type, value, .. } = item else {
             return Err(errors::syntax_near(definition));
         };
@@ -383,7 +384,7 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
             params.push(Parameter { name: name.clone(), ty: DataType::Int, default: None, table });
             continue;
         }
-        let ty = crate::stmt::table_def::data_type(data_type, catalog)?;
+        let ty = crate::stmt::table_def::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
         let default = match value {
             None => None,
             Some(expr) => {

@@ -21,6 +21,7 @@ use exec::operators::context::ExecCtx;
 use exec::operators::scalar::Scalar;
 use exec::state::SessionCore;
 use expr::functions::Function;
+use plan::bind::type_names::in_list;
 
 /// A parameter.
 #[derive(Clone, Debug)]
@@ -148,7 +149,8 @@ fn compile_function(
 /// # Errors
 /// As [`compile`].
 pub fn params_of(module: &ModuleDef, catalog: &Catalog) -> Result<Vec<ParamCode>, SqlError> {
-    declared_types(module).0.iter().map(|p| param(p, catalog)).collect()
+    let params = (1..).zip(declared_types(module).0);
+    params.map(|(number, p)| param(p, catalog).map_err(|e| in_list(e, number))).collect()
 }
 
 /// The parameters as they are declared, and the type that a scalar function says it returns.

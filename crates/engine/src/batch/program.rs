@@ -11,6 +11,7 @@ use types::{DataType, SqlError};
 use catalog::fold_name;
 use exec::asking::{Asking, GoOn};
 use plan::bind::env::VarScope;
+use plan::bind::type_names::in_list;
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,11 +356,11 @@ impl Builder<'_> {
     }
 
     fn declare(&mut self, list: Vec<Declaration>, line: u32) -> Result<(), SqlError> {
-        for item in list {
+        for (number, item) in (1..).zip(list) {
             self.asking.step()?;
             match item {
                 Declaration::Scalar { ref name, ref data_type, ref value, span } => {
-                    let Some(ty) = (self.type_of)(data_type)? else {
+                    let Some(ty) = (self.type_of)(data_type).map_err(|e| in_list(e, number))? else {
                         if value.is_some() {
                             return Err(catalog::errors::syntax_near("="));
                         }

@@ -227,9 +227,10 @@ impl Binder<'_> {
             }
             let ty = data_type(&param.data_type, &catalog)?;
             let typed = match (&arg.kind, &param.default) {
-                (ast::ExprKind::Default, Some(ast::Expr { kind: ast::ExprKind::GlobalVariable(said), .. })) => {
-                    self.global(said)?
-                }
+                (
+                    ast::ExprKind::Default,
+                    Some(ast::Expr { kind: ast::ExprKind::GlobalVariable(said), .. }),
+                ) => self.global(said)?,
                 (ast::ExprKind::Default, Some(default)) => {
                     let value = super::literal::literal(default)?;
                     Typed::new(Expr::Const(value.clone()), value.natural_type(), true)
@@ -499,6 +500,9 @@ impl Binder<'_> {
         let catalog = db.catalog();
         let mut args = Vec::with_capacity(function.params.len());
         for (slot, param) in function.params.iter().enumerate() {
+            if super::type_names::table_type(&param.data_type, &catalog).is_some() {
+                return Err(super::unsupported("A table as an argument of a function"));
+            }
             let ty = data_type(&param.data_type, &catalog)?;
             args.push((fold_name(&param.name), Typed::new(Expr::Var(slot), ty, true)));
         }

@@ -67,6 +67,18 @@ fn cannot_find_type(name: &TypeName) -> SqlError {
     )
 }
 
+/// What messages on types of columns, parameters and variables begin with: alone, one is the first.
+const FIRST_IN_LISTS: [&str; 2] = ["Column, parameter, or variable #1:", "Column or parameter #1:"];
+
+/// An error on a type in a list says which one it is, counted from 1.
+pub fn in_list(mut error: SqlError, number: usize) -> SqlError {
+    let rest = FIRST_IN_LISTS.iter().find_map(|start| Some((*start, error.message.strip_prefix(*start)?)));
+    if let Some((start, rest)) = rest {
+        error.message = format!("{}{number}:{rest}", start.trim_end_matches("1:"));
+    }
+    error
+}
+
 /// The type of CAST and CONVERT: a bare varchar has 30 characters.
 pub fn cast_type(name: &TypeName) -> Result<DataType, SqlError> {
     named_type(name, types::NameContext::Cast)

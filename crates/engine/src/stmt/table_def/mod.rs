@@ -24,6 +24,7 @@ use checks::{check_clustered, check_count, check_primary_key, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
 use key::add_inline_index;
 pub use key::{check_included, fill_factor, key_columns, key_constraint, new_foreign_key, nullable_key};
+use plan::bind::type_names::in_list;
 pub use plan::bind::type_names::{alias_id, built_in, data_type, table_type};
 pub use text::{new_check, new_default, single_quoted};
 pub use traits::{altered as altered_traits, check_one_rowguid};
@@ -133,7 +134,8 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
     }
     for element in &stmt.elements {
         if let TableElement::Column(column) = element {
-            add_column(&mut table, column, batch, defaults)?;
+            let number = table.columns.len() + 1;
+            add_column(&mut table, column, batch, defaults).map_err(|e| in_list(e, number))?;
             check_count(&table)?;
         }
     }
