@@ -215,6 +215,20 @@ fn logins_are_made_changed_and_dropped() {
 }
 
 #[test]
+fn a_password_that_the_policy_refuses_is_told_why() {
+    let instance = new();
+    let create = |password: &str| say(&instance, &format!("CREATE LOGIN app WITH PASSWORD = '{password}'"));
+    let (simple, named) = (create("lettersonly"), create("App!Passw0rd"));
+    assert!(
+        simple.starts_with("Msg 33064: ") && simple.ends_with("Base 10 digits, and Symbols."),
+        "{simple}"
+    );
+    assert!(named.starts_with("Msg 33064: "), "{named}");
+    assert!(named.ends_with("Detail: The password contains the name of the login."), "{named}");
+    assert_eq!(create("Blue7Whale!x"), "");
+}
+
+#[test]
 fn server_roles() {
     let instance = new();
     run(

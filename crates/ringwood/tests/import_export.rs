@@ -384,6 +384,23 @@ fn a_query_with_unnamed_columns() {
 }
 
 #[test]
+fn no_instance_is_made_and_the_folder_is_named() {
+    let place = Place { folder: tempfile::tempdir().unwrap() };
+    let (file, out) = (place.write("t.csv", "a\n1\n"), place.file("out.csv"));
+    let folder = place.data().display().to_string();
+    for arguments in [["export", "t", out.as_str()], ["import", file.as_str(), "t"]] {
+        let said = place.fails(&arguments);
+        assert!(said.contains(&folder), "{said}");
+        assert!(!place.data().exists(), "{arguments:?}");
+    }
+    place.run(&[]);
+    for arguments in [["export", "-d", "Sales", "t", &out], ["import", "-d", "Sales", &file, "t"]] {
+        let said = place.fails(&arguments);
+        assert!(said.contains("'Sales'") && said.contains(&folder), "{said}");
+    }
+}
+
+#[test]
 fn types_are_inferred() {
     let place = Place::new(&[]);
     let file = place.write(

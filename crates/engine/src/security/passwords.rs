@@ -212,10 +212,11 @@ pub fn check_policy(login: &str, password: &str) -> Result<(), SqlError> {
     let kinds = kinds.iter().filter(|kind| password.chars().any(**kind)).count();
     let named = login.chars().count() > 2 && password.to_lowercase().contains(&login.to_lowercase());
     if kinds < 3 || named {
+        let detail = if named { " Detail: The password contains the name of the login." } else { "" };
         let text = format!(
             "Password validation failed. The password does not meet SQL Server password policy requirements because it is \
              not complex enough. The password must be at least {POLICY_MIN} characters long and contain characters from \
-             three of the following four sets: Uppercase letters, Lowercase letters, Base 10 digits, and Symbols."
+             three of the following four sets: Uppercase letters, Lowercase letters, Base 10 digits, and Symbols.{detail}"
         );
         return Err(SqlError::new(33_064, 16, 1, text));
     }

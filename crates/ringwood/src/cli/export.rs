@@ -98,10 +98,10 @@ fn export(args: &ExportArgs) -> Result<(), Failed> {
     let path = Path::new(path);
     let format = FileFormat::of(args.format, path)?;
     let place = Place::of(path, args.force)?;
-    let instance = args.instance.open()?;
+    let instance = args.instance.open_existing()?;
     signals::stop_cleanly(&instance, None).map_err(|e| format!("signals: {e}"))?;
     let mut session = instance.session()?;
-    session.use_database(&args.database)?;
+    session.use_database(&args.database).map_err(|e| args.instance.told_of(&e))?;
     let result = (|| -> Result<u64, Failed> {
         let (out, temporary) = place.open()?;
         let mut sink = ExportSink {

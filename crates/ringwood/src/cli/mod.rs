@@ -130,6 +130,11 @@ impl InstanceArgs {
         self.open_or_make(false, Duration::ZERO)
     }
 
+    /// Why a database cannot be used, with the folder: it may be another one than was meant.
+    fn told_of(&self, error: &engine::SqlError) -> String {
+        format!("{error} (the instance in {}; --data names another one)", self.data.display())
+    }
+
     /// Opens the instance, and makes it where there is none; waits for a process that has the folder open.
     fn open_within(&self, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
         self.open_or_make(true, patience)

@@ -136,11 +136,12 @@ fn import(args: &ImportArgs) -> Result<(), Failed> {
     let source = Source { args, format, read: Arc::default() };
     // Before the instance is opened: a file that cannot be read is said at once.
     source.open()?;
-    let instance = args.instance.open()?;
+    let instance = args.instance.open_existing()?;
     signals::stop_cleanly(&instance, None).map_err(|e| Failed::Text(format!("signals: {e}")))?;
     let result = (|| -> Result<(), Failed> {
         let mut session = instance.session()?;
-        session.use_database(&args.database)?;
+        let used = session.use_database(&args.database);
+        used.map_err(|e| Failed::Text(args.instance.told_of(&e)))?;
         let mut progress = Progress::new(Some(total.len()), args.quiet);
         let loaded = load(args, &source, &mut session, &mut progress);
         signals::wait_if_stopping();

@@ -94,7 +94,7 @@ pub struct Script {
 
 /// Commands that sqlcmd has and this does not, with the reason.
 const UNSUPPORTED: [(&str, &str); 5] = [
-    ("connect", "there is no server to connect to: ringwood sql has opened its instance itself"),
+    ("connect", "one run talks to one server or one folder; name another one with -S or --data"),
     ("serverlist", "there are no servers to list"),
     ("xml", "there is no XML output; --format json is there"),
     ("ed", "there is no editor: the prompt itself edits all lines of a batch"),

@@ -92,6 +92,7 @@ fn commands() {
     {
         assert!(one(wrong).is_err(), "{wrong}");
     }
+    assert!(one(":connect other").is_err_and(|why| why.contains("-S")), "the way to another server");
 }
 
 #[test]
