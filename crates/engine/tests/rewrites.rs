@@ -2,39 +2,13 @@
 
 extern crate ringwood_engine as engine;
 
+#[path = "support/shop.rs"]
+mod shop;
 #[path = "support/text.rs"]
 mod text;
 
+use shop::shop;
 use text::Bench;
-
-/// Customers, orders and lines: as many lines for each order as its number says.
-fn shop() -> Bench {
-    let mut b = Bench::new();
-    b.run(
-        "SET NOCOUNT ON
-         CREATE TABLE customer (c int PRIMARY KEY, name varchar(20), town int)
-         CREATE TABLE orders (o int PRIMARY KEY, c int, price int)
-         CREATE TABLE line (o int, n int, part int, quantity int, PRIMARY KEY (o, n))
-         CREATE TABLE part (part int PRIMARY KEY, kind varchar(10))
-         DECLARE @i int = 1, @n int
-         WHILE @i <= 200 BEGIN
-             INSERT customer VALUES (@i, CONCAT('customer ', @i), @i % 7)
-             INSERT part VALUES (@i, CHAR(97 + @i % 5))
-             SET @i += 1
-         END
-         SET @i = 1
-         WHILE @i <= 1000 BEGIN
-             INSERT orders VALUES (@i, 1 + @i * 7 % 190, @i % 100)
-             SET @n = 1
-             WHILE @n <= @i % 5 BEGIN
-                 INSERT line VALUES (@i, @n, 1 + (@i * 3 + @n) % 200, (@i * @n) % 50)
-                 SET @n += 1
-             END
-             SET @i += 1
-         END",
-    );
-    b
-}
 
 /// What a query gives, in one line for each row.
 fn answer(b: &mut Bench, sql: &str) -> String {
@@ -147,8 +121,22 @@ fn occurrence(b: &mut Bench, counter: &str) -> i64 {
 }
 
 /// A query for each rewrite that changes it.
-const CHANGED: [(&str, &str); 7] = [
+const CHANGED: [(&str, &str); 11] = [
     ("OrFactors", "SELECT COUNT(*) FROM part WHERE (part < 9 AND kind = 'a') OR (part < 9 AND kind = 'b')"),
+    (
+        "EqualityList",
+        "SELECT COUNT(*) FROM line WHERE quantity <> 1 AND quantity <> 2 AND quantity <> 3 AND quantity <> 4 AND quantity <> 5 AND \
+         quantity <> 6 AND quantity <> 7 AND quantity <> 8 AND quantity <> 9 AND quantity <> 10 AND quantity <> 11 AND quantity <> 12 AND \
+         quantity <> 13 AND quantity <> 14 AND quantity <> 15 AND quantity <> 16 AND quantity <> 17 AND quantity <> 18 AND \
+         quantity <> 19 AND quantity <> 20 AND quantity <> 21 AND quantity <> 22 AND quantity <> 23 AND quantity <> 24 AND \
+         quantity <> 25 AND quantity <> 26 AND quantity <> 27 AND quantity <> 28 AND quantity <> 29 AND quantity <> 30 AND \
+         quantity <> 31 AND quantity <> 32 AND quantity <> 33",
+    ),
+    (
+        "FreeApply",
+        "SELECT COUNT(*), SUM(x.m) FROM customer c OUTER APPLY (SELECT MAX(price) AS m FROM orders) x",
+    ),
+    ("OuterJoin", "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price > 90"),
     (
         "OrImplied",
         "SELECT COUNT(*) FROM part p, line l WHERE (p.part = 9 AND l.n = 2) OR (p.part = 11 AND l.n = 3)",
@@ -161,9 +149,10 @@ const CHANGED: [(&str, &str); 7] = [
     ),
     (
         "InList",
-        "SELECT COUNT(*) FROM orders WHERE o IN (3, 99, 500, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, \
-         19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36)",
+        "DECLARE @a int = 3 SELECT COUNT(*) FROM orders WHERE price IN (@a, @a + 1, @a + 2, @a, 4, 5, 6, 7, 8, 9, 10, 11, 12, \
+         13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36)",
     ),
+    ("InQuery", "SELECT COUNT(*) FROM orders WHERE o IN (SELECT part FROM part WHERE part BETWEEN 5 AND 9)"),
     ("JoinOrder", "SELECT COUNT(*) FROM part p, customer c, orders o WHERE o.c = c.c AND p.part = o.o"),
 ];
 

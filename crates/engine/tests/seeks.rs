@@ -201,3 +201,86 @@ fn the_first_and_the_last_entry_answer_min_and_max() {
     b.run("DELETE t");
     assert_eq!(lines(&mut b, "SELECT MAX(id) FROM t"), "NULL");
 }
+
+/// Numbers in a list, each so far from the one before.
+fn numbers(count: usize, step: usize) -> String {
+    (1..=count).map(|n| (n * step).to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn long_lists_are_ranges_of_one_seek() {
+    let mut b = bench();
+    for count in [33, 100, 200] {
+        let list = numbers(count, 5);
+        ranges(&mut b, count, &format!("SELECT COUNT(*), SUM(id) FROM t WHERE k IN ({list})"));
+    }
+    for count in [33, 500, 800] {
+        let list = numbers(count, 9);
+        let sql = format!("SELECT COUNT(*), SUM(k) FROM t WHERE id IN ({list}, NULL, 9, 18, -5)");
+        ranges(&mut b, count + 4, &sql);
+        let sql = format!("SELECT COUNT(*) FROM t WITH (UPDLOCK, HOLDLOCK) WHERE id IN ({list}) AND k > 5");
+        ranges(&mut b, count, &sql);
+    }
+    // In the order of the index, and from its end.
+    let sql = format!("SELECT TOP (4) id FROM t WHERE id IN ({}) ORDER BY id DESC", numbers(60, 7));
+    assert!(!plan(&mut b, &sql).contains("Sort"));
+    ranges(&mut b, 60, &sql);
+    // Written term by term, and with terms of another column.
+    let terms: Vec<String> = (1..=50).map(|n| format!("id = {}", n * 3)).collect();
+    ranges(&mut b, 50, &format!("SELECT COUNT(*), SUM(k) FROM t WHERE {}", terms.join(" OR ")));
+    let terms: Vec<String> = (1..=50).map(|n| format!("(id = {} AND k < {n})", n * 3)).collect();
+    ranges(&mut b, 50, &format!("SELECT COUNT(*), SUM(k) FROM t WHERE {}", terms.join(" OR ")));
+    let others: Vec<String> = (1..=50).map(|n| format!("k <> {n}")).collect();
+    same(&mut b, &format!("SELECT COUNT(*) FROM t WHERE {} AND name <> 'x'", others.join(" AND ")));
+    same(&mut b, &format!("SELECT COUNT(*) FROM t WHERE NOT ({}) AND id > 5", others.join(" AND ")));
+    // The same elements as variables.
+    let variables: Vec<String> = (1..=40).map(|n| format!("@a + {n}")).collect();
+    let list = variables.join(", ");
+    for column in ["id", "k", "k + 0"] {
+        let sql = format!(
+            "DECLARE @a int = 30 SELECT COUNT(*), SUM(id) FROM t WHERE {column} IN ({list}, @a, NULL)"
+        );
+        same(&mut b, &sql);
+        let sql =
+            format!("DECLARE @a int = 30 SELECT COUNT(*), SUM(id) FROM t WHERE {column} NOT IN ({list}, @a)");
+        same(&mut b, &sql);
+    }
+    let changed =
+        format!("UPDATE t SET name = 'changed' WHERE id IN ({}) SELECT @@ROWCOUNT", numbers(300, 20));
+    assert_eq!(lines(&mut b, &changed).lines().last(), Some("300"));
+    b.check("SELECT COUNT(*), MIN(id), MAX(id) FROM t WHERE name = 'changed'", "300|20|6000");
+    b.run("CREATE TABLE keyed (a int, b int, c int, PRIMARY KEY (a, b, c))
+           INSERT keyed SELECT id % 20, id % 30, id FROM t
+           DROP TABLE t SELECT * INTO t0 FROM keyed CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c))
+           INSERT t SELECT * FROM t0");
+    let list = numbers(40, 3);
+    // More ranges than the first column has rows to read would not pay.
+    let sql = format!("SELECT COUNT(*), SUM(c) FROM t WHERE a = 3 AND b IN ({list}) AND c > 9");
+    assert!(plan(&mut b, &sql).contains("SEEK:([a])"));
+    same(&mut b, &sql);
+    same(&mut b, &format!("SELECT COUNT(*), SUM(c) FROM t WHERE a IN ({list}) AND b IN ({list}) AND c > 9"));
+}
+
+#[test]
+fn a_frequent_value_does_not_count_for_the_others_of_a_list() {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE skewed (id int PRIMARY KEY, k int, pad char(100) DEFAULT 'x')
+         CREATE INDEX by_k ON skewed (k)
+         INSERT skewed (id, k)
+         SELECT i, CASE WHEN i > 3000 THEN 1 ELSE i END
+         FROM (SELECT TOP (30000) ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) AS i
+               FROM sys.all_objects a CROSS JOIN sys.all_objects b CROSS JOIN sys.all_objects c) n",
+    );
+    for count in [100, 1_000, 1_400] {
+        let list = numbers(count, 2);
+        let sql = format!("SELECT COUNT(pad), MAX(id) FROM skewed WHERE k IN ({list})");
+        let shown = plan(&mut b, &sql);
+        assert!(shown.contains(&format!("by_k]), SEEK:([k], {count} ranges)")), "{count}: {shown}");
+        b.check(&sql, &format!("{count}|{}", count * 2));
+    }
+    let sql = format!("SELECT COUNT(pad) FROM skewed WHERE k IN ({}, 1)", numbers(1_400, 2));
+    assert!(plan(&mut b, &sql).contains("Clustered Index Scan"));
+    b.check(&sql, "28401");
+}

@@ -5,6 +5,7 @@ mod conditions;
 
 use crate::functions::CallCx;
 use crate::large::{Held, LARGE, check_length, is_conversion};
+use crate::lookup::{BranchLookup, Place};
 use crate::{BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, Manner, Pred, RoutineCall};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -296,12 +297,35 @@ impl ConvertExpr {
 
 impl CaseExpr {
     fn eval(&self, row: &[Value], rt: &mut dyn Env) -> Result<Value, SqlError> {
-        for (when, then) in &self.branches {
+        let first = match &self.lookup {
+            None => 0,
+            Some(lookup) => self.first(lookup, row, rt)?,
+        };
+        for (when, then) in &self.branches[first..] {
             if when.test(row, rt)? == Some(true) {
                 return then.eval(row, rt);
             }
         }
         self.otherwise.eval(row, rt)
+    }
+
+    /// The number of the first branch that may be taken: those before it compare with other constants.
+    fn first(&self, lookup: &BranchLookup, row: &[Value], rt: &mut dyn Env) -> Result<usize, SqlError> {
+        let Some((Pred::Compare(c), _)) = self.branches.first() else { return Ok(0) };
+        if !matches!(c.left, Expr::Col(_) | Expr::Var(_) | Expr::Param(_)) {
+            // Something else was put in the place of the column.
+            return Ok(0);
+        }
+        let mut scratch = Value::Null;
+        let value = c.left.eval_ref(row, rt, &mut scratch)?;
+        if value.is_null() {
+            return Ok(lookup.count);
+        }
+        Ok(match lookup.constants.place(value, c.collation) {
+            Place::At(at) => at,
+            Place::Nowhere => lookup.count,
+            Place::Unknown => 0,
+        })
     }
 }
 

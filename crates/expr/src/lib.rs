@@ -18,6 +18,7 @@ pub mod ints;
 pub mod json;
 pub mod key;
 pub mod large;
+mod lookup;
 pub mod mask;
 mod parsed;
 mod pred;
@@ -27,6 +28,7 @@ mod typed;
 pub mod zones;
 
 use functions::Stability;
+use lookup::BranchLookup;
 use stack::Nested;
 use std::sync::Arc;
 use types::convert::Mode;
@@ -112,6 +114,16 @@ pub struct BinaryExpr {
 pub struct CaseExpr {
     pub branches: Vec<(Pred, Expr)>,
     pub otherwise: Expr,
+    /// The constants of the first branches, where many of these compare one column or variable with constants.
+    lookup: Option<Arc<BranchLookup>>,
+}
+
+impl CaseExpr {
+    /// The value of the first branch whose condition is true, or else the last one.
+    pub fn new(branches: Vec<(Pred, Expr)>, otherwise: Expr) -> CaseExpr {
+        let lookup = BranchLookup::of(&branches).map(Arc::new);
+        CaseExpr { branches, otherwise, lookup }
+    }
 }
 
 /// A call of a scalar function.

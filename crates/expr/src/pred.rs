@@ -1,5 +1,6 @@
 //! Conditions: what is true, false or unknown of a row, and the walks over their parts.
 
+use crate::lookup::Lookup;
 use crate::{ColId, Expr, SubRef};
 use std::sync::Arc;
 use syntax::ast::CompareOp;
@@ -54,9 +55,26 @@ pub struct LikeExpr {
 #[derive(Clone, Debug)]
 pub struct InListExpr {
     pub operand: Expr,
+    /// Not changed once it is here, but by [`Pred::leaves_mut`].
     pub list: Vec<Expr>,
     pub negated: bool,
     pub collation: Collation,
+    /// The list, where it is of many constants.
+    pub(crate) lookup: Option<Arc<Lookup>>,
+}
+
+impl InListExpr {
+    /// `operand IN (list)`; both have the type of the comparison.
+    pub fn new(operand: Expr, list: Vec<Expr>, negated: bool, collation: Collation) -> InListExpr {
+        let constants: Option<Vec<_>> = list.iter().map(Expr::as_const).collect();
+        let lookup = constants.and_then(|constants| Lookup::of(&constants, collation)).map(Arc::new);
+        InListExpr { operand, list, negated, collation, lookup }
+    }
+
+    /// Whether a value is compared with one element after another: they are few, or no constants.
+    pub fn is_compared(&self) -> bool {
+        self.lookup.is_none()
+    }
 }
 
 /// `x op ANY (SELECT ...)`; IN is `= ANY`, NOT IN is `<> ALL`.
@@ -90,7 +108,10 @@ impl Pred {
             }
             Pred::InList(l) => {
                 l.operand.leaves_mut(f);
-                l.list.iter_mut().for_each(|e| e.leaves_mut(f));
+                // Constants that are in order already stay what they are.
+                if l.lookup.is_none() {
+                    l.list.iter_mut().for_each(|e| e.leaves_mut(f));
+                }
             }
             Pred::Exists(s) => s.leaves_mut(f),
             Pred::Quantified(q) => {
@@ -160,6 +181,20 @@ impl Pred {
         }
     }
 
+    /// Whether it has a part whose value may change from call to call.
+    pub fn is_volatile(&self) -> bool {
+        match self {
+            Pred::Const(_) => false,
+            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.is_volatile() || c.right.is_volatile(),
+            Pred::And(list) | Pred::Or(list) => list.iter().any(Pred::is_volatile),
+            Pred::Not(p) => p.is_volatile(),
+            Pred::IsNull(e, _) => e.is_volatile(),
+            Pred::Like(l) => l.operand.is_volatile() || l.pattern.is_volatile(),
+            Pred::InList(l) => l.operand.is_volatile() || l.list.iter().any(Expr::is_volatile),
+            Pred::Exists(_) | Pred::Quantified(_) => true,
+        }
+    }
+
     /// As [`Expr::is_plain`]; LIKE, which may take long, is not.
     pub fn is_plain(&self) -> bool {
         match self {
@@ -168,7 +203,9 @@ impl Pred {
             Pred::And(list) | Pred::Or(list) => list.iter().all(Pred::is_plain),
             Pred::Not(p) => p.is_plain(),
             Pred::IsNull(e, _) => e.is_plain(),
-            Pred::InList(l) => l.operand.is_plain() && l.list.iter().all(Expr::is_plain),
+            Pred::InList(l) => {
+                l.operand.is_plain() && (l.lookup.is_some() || l.list.iter().all(Expr::is_plain))
+            }
             Pred::Like(_) | Pred::Exists(_) | Pred::Quantified(_) => false,
         }
     }

@@ -30,6 +30,8 @@ pub const GROUPED: f64 = 2.5;
 pub const STREAMED: f64 = 0.8;
 /// A row that a condition or an expression looks at.
 pub const COMPUTED: f64 = 0.2;
+/// An element of a list that a row's value is compared with, one after another.
+pub const COMPARED: f64 = 0.05;
 /// Rounds of a recursive query.
 const ROUNDS: f64 = 10.0;
 /// Seconds of a unit.

@@ -213,7 +213,7 @@ pub(super) fn query_source(
             true => {
                 let missing = Pred::IsNull(Box::new(value.clone()), false);
                 let branches = vec![(missing, default_of(binder, table, *column)?)];
-                Expr::Case(Box::new(CaseExpr { branches, otherwise: value }))
+                Expr::Case(Box::new(CaseExpr::new(branches, value)))
             }
         });
     }

@@ -1,9 +1,11 @@
 //! Loop join: each left row against all right rows, which are kept. For conditions without equality and small inputs.
+//! Guarantee: the right side runs once, and only if there is a left row or its rows are wanted without one.
 
 use super::memory::row_bytes;
 use super::outer::{self, Pairs};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
+use plan::logical::JoinKind;
 use plan::nodes::{LoopJoinPlan, Node, Plan};
 use types::{SqlError, Value};
 
@@ -77,6 +79,13 @@ impl Operator for LoopJoin {
         let Node::LoopJoin { left, right, plan: join } = &plan.node else { return Err(other_node()) };
         out.reset(outer::width(join));
         if self.rows.is_none() {
+            // Without a left row nothing is wanted of the right side, but of a FULL JOIN's.
+            if join.kind != JoinKind::Full && !self.left.next(left, rt, &mut self.batch)? {
+                self.batch.truncate(0);
+                self.pairs.end_lefts();
+                self.rows = Some(Vec::new());
+                return Ok(false);
+            }
             self.keep(right, rt)?;
         }
         while !out.is_full() && !self.pairs.lefts_ended() {

@@ -9,6 +9,7 @@ use types::{SqlError, Value};
 use super::ordered;
 use crate::functions::string_search::check_search_length;
 use crate::large::{LARGE, Steps};
+use crate::lookup::Place;
 use crate::{Env, InListExpr, LikeExpr};
 
 impl LikeExpr {
@@ -54,6 +55,14 @@ impl InListExpr {
         let operand = self.operand.eval_ref(row, rt, &mut scratch)?;
         if operand.is_null() {
             return Ok(None);
+        }
+        if let Some(lookup) = &self.lookup {
+            match lookup.place(operand, self.collation) {
+                Place::At(_) => return Ok(Some(!self.negated)),
+                Place::Nowhere if lookup.has_null() => return Ok(None),
+                Place::Nowhere => return Ok(Some(self.negated)),
+                Place::Unknown => {}
+            }
         }
         let mut found = Some(false);
         for e in &self.list {

@@ -2,7 +2,7 @@
 //! all of them give are read; all conditions are tested on these.
 //! Only where rows are read in versions of one moment or dirty: what is locked or newest is found by one structure.
 
-use super::{Given, Question, Way, Wishes};
+use super::{Given, MOST_RANGES, Question, Way, Wishes};
 use crate::cost::{BUILD, COVERED, LOOKUP, PROBE, SEEK};
 use crate::estimate;
 use crate::logical::Get;
@@ -71,7 +71,7 @@ impl Question<'_> {
     /// A nonclustered index with the conditions that it is sought by.
     fn sought<'s>(&'s self, way: &Way<'_>) -> Option<(Vec<&'s Pred>, IndexSeek)> {
         let index = way.index?;
-        let mut found = self.conditions.ranges(&way.order);
+        let mut found = self.conditions.ranges(&way.order, MOST_RANGES);
         if found.len() != 1 || found[0].sought.is_empty() {
             return None;
         }

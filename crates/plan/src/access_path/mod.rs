@@ -21,7 +21,7 @@ use super::access_hints::{AccessHints, no_plan};
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
 use crate::chance::Chance;
-use crate::cost::{COVERED, GROUPED, LOOKUP, RANGE, SORTED, STREAMED};
+use crate::cost::{COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
@@ -184,6 +184,9 @@ enum Chosen {
 /// reading the rows.
 const FEW: f64 = 100.0;
 
+/// So many ranges of a seek are looked at one by one to estimate the rows of all of them.
+const MOST_SEEN: usize = 128;
+
 /// What is known while the ways to read a table are compared.
 struct Question<'q> {
     get: &'q Get,
@@ -345,14 +348,25 @@ impl Candidate {
 }
 
 impl Question<'_> {
+    /// The table by one of its structures: of a long list by a range for each value, where that costs less.
     fn candidate(&self, way: &Way<'_>) -> Candidate {
+        let few = self.candidate_of(way, MOST_RANGES);
+        if self.conditions.long_choices().next().is_none() {
+            return few;
+        }
+        let many = self.candidate_of(way, usize::MAX);
+        if many.cost < few.cost { many } else { few }
+    }
+
+    /// The table by one of its structures, where choices of so many cases at most give ranges.
+    fn candidate_of(&self, way: &Way<'_>, most: usize) -> Candidate {
         let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
         let mut fetched = self.total;
         let seeks = way.tree && !self.get.hints.access.scan;
         // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
         choice.point = seeks && way.is_point(&self.conditions.own);
         if seeks {
-            let found = self.conditions.ranges(&way.order);
+            let found = self.conditions.ranges(&way.order, most);
             fetched = if choice.point { 1.0 } else { self.fetched(way, &found) };
             choice.seek(found, self.conditions.equal_columns(&way.order));
         }
@@ -381,12 +395,24 @@ impl Question<'_> {
             (Some(_), false) => LOOKUP,
         };
         let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };
-        choice.cost = read * per_row + seeks + self.afterwards(choice.rows, choice.ordered);
+        choice.cost = read * (per_row + self.compared(&choice.used)) + seeks;
+        choice.cost += self.afterwards(choice.rows, choice.ordered);
         // Of two equal costs the seek's is the surer one: it does not grow with the table.
         if !choice.seek.is_empty() {
             choice.cost *= 0.9;
         }
         choice
+    }
+
+    /// What it costs to compare a row with the elements of long lists, one after another, that are not among the conditions of
+    /// these places.
+    fn compared(&self, used: &[usize]) -> f64 {
+        let elements = |(at, pred): (usize, &Pred)| match pred {
+            Pred::InList(list) if list.is_compared() && !used.contains(&at) => list.list.len(),
+            _ => 0,
+        };
+        let all: usize = self.preds.iter().enumerate().map(elements).filter(|n| *n > MOST_RANGES).sum();
+        all as f64 * COMPARED
     }
 
     /// What sorting or grouping of so many rows costs that are read.
@@ -405,11 +431,24 @@ impl Question<'_> {
             several => {
                 let whole = |found: &Found<'_>| found.seek.equal.len() == way.def.key.len();
                 let most = several.len() as f64;
-                let rows = self.total * estimate::share(&any_of(several), &self.input);
+                let rows = self.total * self.share_of_any(several);
                 let unique = way.def.unique && several.iter().all(whole);
                 rows.clamp(1.0, if unique { most } else { f64::INFINITY })
             }
         }
+    }
+
+    /// The share of the rows that several ranges have together.
+    fn share_of_any(&self, several: &[Found<'_>]) -> f64 {
+        let [first, second, ..] = several else { return 1.0 };
+        if several.len() <= MOST_SEEN {
+            return estimate::share(&any_of(several), &self.input);
+        }
+        // What they have in common, and the long list of which each is a value: it knows them all.
+        let common = |pred: &&&Pred| second.sought.iter().any(|other| std::ptr::eq(**pred, *other));
+        let lists = self.conditions.long_choices().filter_map(|at| self.preds.get(at));
+        let sought = first.sought.iter().filter(common).copied().chain(lists);
+        estimate::kept(sought, &self.input)
     }
 
     fn fetched_by(&self, way: &Way<'_>, found: &Found<'_>) -> f64 {

@@ -3,7 +3,7 @@
 
 use super::super::logical::Get;
 use super::filtered::is_usable;
-use super::terms::{Choice, Conditions, Found, Terms, seekable_column};
+use super::terms::{Choice, Conditions, Found, MOST_RANGES, Terms, seekable_column};
 use crate::cost::{LOOKUP, SEEK, SOUGHT};
 use crate::estimate;
 use crate::logical::Logical;
@@ -99,7 +99,7 @@ pub fn read_cost(get: &Get, own: &[Pred]) -> f64 {
     let conditions = Conditions::of(get, own, &[]);
     let logical = Logical::Get(Arc::new(get.clone()));
     let cost = |index: &Arc<IndexDef>| {
-        let found = conditions.ranges(&get.table.entry_order(index));
+        let found = conditions.ranges(&get.table.entry_order(index), MOST_RANGES);
         let sought: Vec<&Pred> =
             found.iter().flat_map(|found: &Found<'_>| found.sought.iter().copied()).collect();
         if sought.is_empty() {
@@ -134,8 +134,9 @@ pub fn fixed_before<'p>(
 /// Whether conditions name the first column of another index than the clustered one.
 pub fn seeks_elsewhere(get: &Get, preds: &[Pred]) -> bool {
     let conditions = Conditions::of(get, preds, &[]);
-    let sought =
-        |def: &Arc<IndexDef>| conditions.ranges(&def.key).iter().any(|found| !found.sought.is_empty());
+    let sought = |def: &Arc<IndexDef>| {
+        conditions.ranges(&def.key, MOST_RANGES).iter().any(|found| !found.sought.is_empty())
+    };
     get.table.indexes.iter().filter(|def| is_usable(get, def, preds, &[])).any(sought)
 }
 

@@ -10,7 +10,8 @@ use std::borrow::Cow;
 use syntax::ast::CompareOp;
 use types::{Collation, DataType, Value};
 
-/// Most ranges of one seek: each costs a way down the index. Longer lists are joined (`rewrite::in_list`).
+/// Cases of an OR or a list up to which every seek that they make longer is one by their ranges, and most ranges of several of them
+/// together. A longer one by itself gives as many ranges as it has cases, where these cost less than to read what they leave out.
 pub const MOST_RANGES: usize = 32;
 
 /// A key column, equal to something.
@@ -104,7 +105,7 @@ impl<'p> Choice<'p> {
 
 fn cases(pred: &Pred) -> Option<Vec<Cow<'_, [Pred]>>> {
     match pred {
-        Pred::Or(list) if list.len() <= MOST_RANGES => {
+        Pred::Or(list) => {
             // An OR or a list within it is so many cases more.
             let mut all = Vec::with_capacity(list.len());
             for pred in list {
@@ -114,9 +115,9 @@ fn cases(pred: &Pred) -> Option<Vec<Cow<'_, [Pred]>>> {
                     one => all.push(Cow::Borrowed(std::slice::from_ref(one))),
                 }
             }
-            (all.len() <= MOST_RANGES).then_some(all)
+            Some(all)
         }
-        Pred::InList(list) if !list.negated && list.list.len() <= MOST_RANGES => {
+        Pred::InList(list) if !list.negated => {
             let case = |value: &Expr| {
                 let (left, right) = (list.operand.clone(), value.clone());
                 let compare = CompareExpr { op: CompareOp::Equal, left, right, collation: list.collation };
@@ -211,11 +212,12 @@ impl<'p> Conditions<'p> {
         Conditions { own: Terms::of(get, preds), choices, cases: cases.collect() }
     }
 
-    /// The ranges of an index: one, or several of which each is longer by every choice that was made use of. Conditions
-    /// that they stand for exactly, choices among them, are in the first one's `used`.
-    pub fn ranges(&self, key: &[(usize, bool)]) -> Vec<Found<'p>> {
+    /// The ranges of an index: one, or several of which each is longer by every choice that was made use of; only choices of so
+    /// many cases at most are. Conditions that they stand for exactly, choices among them, are in the first one's `used`.
+    pub fn ranges(&self, key: &[(usize, bool)], most: usize) -> Vec<Found<'p>> {
         let mut all = vec![(vec![&self.own], found(key, &[&self.own]))];
-        let mut left: Vec<usize> = (0..self.choices.len()).collect();
+        let mut left: Vec<usize> =
+            (0..self.choices.len()).filter(|at| self.cases[*at].len() <= most).collect();
         let mut used = Vec::new();
         while let Some((place, longer)) = self.longer(key, &left, &all) {
             let choice = &self.choices[left.remove(place)];
@@ -237,7 +239,13 @@ impl<'p> Conditions<'p> {
             let (equal, ends) = found.length();
             equal + usize::from(ends > 0)
         };
-        self.ranges(key).iter().all(|found| columns(found) >= least.max(1))
+        self.ranges(key, usize::MAX).iter().all(|found| columns(found) >= least.max(1))
+    }
+
+    /// The choices of more than [`MOST_RANGES`] cases, by their places among the conditions.
+    pub fn long_choices(&self) -> impl Iterator<Item = usize> {
+        let all = self.choices.iter().zip(&self.cases);
+        all.filter(|(_, cases)| cases.len() > MOST_RANGES).map(|(choice, _)| choice.at)
     }
 
     /// The first of these choices that makes all ranges longer, by its place, and the ranges then.
@@ -276,7 +284,7 @@ fn split<'t, 'p>(
     all: &[Case<'t, 'p>],
     cases: &'t [Terms<'p>],
 ) -> Option<Vec<Case<'t, 'p>>> {
-    if all.len() * cases.len() > MOST_RANGES {
+    if all.len() > 1 && all.len() * cases.len() > MOST_RANGES {
         return None;
     }
     let mut longer = Vec::with_capacity(all.len() * cases.len());

@@ -14,7 +14,7 @@ pub fn case_of(branches: Vec<(Pred, Typed)>, otherwise: Typed) -> Result<Typed, 
         .map(|(when, then)| Ok((when, expr::bind_ops::implicit_in(then, ty, collation)?)))
         .collect::<Result<Vec<_>, SqlError>>()?;
     let otherwise = expr::bind_ops::implicit_in(otherwise, ty, collation)?;
-    let expr = Expr::Case(Box::new(CaseExpr { branches, otherwise }));
+    let expr = Expr::Case(Box::new(CaseExpr::new(branches, otherwise)));
     Ok(Typed { collation, label, ..Typed::new(expr, ty, nullable) })
 }
 

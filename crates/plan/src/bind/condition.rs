@@ -54,7 +54,11 @@ impl Binder<'_> {
             ExprKind::Like { operand, pattern, escape, negated } => {
                 self.like(operand, pattern, escape.as_deref(), *negated)
             }
-            ExprKind::Exists(query) => Ok(Pred::Exists(Box::new(self.subquery(query, true)?.0))),
+            ExprKind::Exists(query) => {
+                let (sub, _) = self.subquery(query, true)?;
+                self.check_place()?;
+                Ok(Pred::Exists(Box::new(sub)))
+            }
             ExprKind::ColumnUpdated(column) => self.column_updated(column),
             ExprKind::FullText(_) => Err(unsupported("Full-text search")),
             _ => {
@@ -141,7 +145,7 @@ impl Binder<'_> {
             .into_iter()
             .map(|e| expr::bind_ops::to_comparison(e, ty))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Pred::InList(Box::new(InListExpr { operand, list, negated, collation })))
+        Ok(Pred::InList(Box::new(InListExpr::new(operand, list, negated, collation))))
     }
 
     pub(super) fn like(
@@ -190,6 +194,7 @@ impl Binder<'_> {
                         introduced with EXISTS.";
             return Err(SqlError::new(116, 16, 1, text));
         };
+        self.check_place()?;
         let (_, collation) = expr::bind_ops::collation_of(&operand, column, "equal to")?;
         let ty = expr::bind_ops::comparison_type(operand.ty, column.ty, "equal to")?;
         let operand = expr::bind_ops::to_comparison(operand, ty)?;

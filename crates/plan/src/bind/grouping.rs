@@ -153,8 +153,8 @@ pub fn count_only(
     for aggregate in aggregates {
         let value = aggregate.arg.take().unwrap_or(Expr::Const(Value::Int(1)));
         let branches = vec![(passes()?, value)];
-        aggregate.arg =
-            Some(Expr::Case(Box::new(CaseExpr { branches, otherwise: Expr::Const(Value::Null) })));
+        let case = CaseExpr::new(branches, Expr::Const(Value::Null));
+        aggregate.arg = Some(Expr::Case(Box::new(case)));
     }
     Ok(Logical::Project { input: Input::new(input), exprs: vec![(flag, counts)] })
 }

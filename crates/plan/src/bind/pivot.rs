@@ -90,7 +90,7 @@ impl Binder<'_> {
             let mut own = whole.clone();
             own.output = self.new_col();
             let arg = own.arg.take().ok_or_else(|| near("*"))?;
-            let case = CaseExpr { branches: vec![(pred, arg)], otherwise: Expr::Const(Value::Null) };
+            let case = CaseExpr::new(vec![(pred, arg)], Expr::Const(Value::Null));
             own.arg = Some(Expr::Case(Box::new(case)));
             let nullable = !matches!(kind, AggKind::Count | AggKind::CountBig);
             columns.push(OutColumn::new(&value.value, own.output, own.ty, nullable, own.collation));
@@ -186,7 +186,7 @@ impl Binder<'_> {
             let pred = bind_ops::compare(CompareOp::Equal, typed(Expr::Col(number)), typed(int(i)))?;
             branches.push((pred, part.expr));
         }
-        let case = Expr::Case(Box::new(CaseExpr { branches, otherwise: Expr::Const(Value::Null) }));
+        let case = Expr::Case(Box::new(CaseExpr::new(branches, Expr::Const(Value::Null))));
         let projected = Logical::Project { input: Input::new(joined), exprs: vec![(made, case)] };
         let some = Pred::IsNull(Box::new(Expr::Col(made)), true);
         let mut offered: Vec<OutColumn> =

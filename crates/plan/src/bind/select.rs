@@ -26,10 +26,10 @@ impl Binder<'_> {
     }
 
     /// Binds the query of a derived table, subquery or common table expression in the block that is on top of the stack: it has
-    /// an order only to say which rows TOP or OFFSET mean (1033).
+    /// an order only to say which rows TOP or OFFSET mean (1033). Behind a UNION a TOP in one of its parts will do.
     pub fn inner_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
-        let top = matches!(&query.body, QueryBody::Select(select) if select.top.is_some());
-        if !query.order_by.is_empty() && !top && query.offset.is_none() && query.for_clause.is_none() {
+        let orders = !query.order_by.is_empty() && query.offset.is_none() && query.for_clause.is_none();
+        if orders && !has_top(&query.body) {
             let text = "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common \
                         table expressions, unless TOP, OFFSET or FOR XML is also specified.";
             return Err(SqlError::new(1033, 15, 1, text));
@@ -271,4 +271,13 @@ fn not_distinct(ty: DataType) -> SqlError {
     let name = ty.base_name();
     let text = format!("The {name} data type cannot be selected as DISTINCT because it is not comparable.");
     SqlError::new(421, 16, 1, text)
+}
+
+/// Whether TOP stands in a query, or in a part of a set operation.
+fn has_top(body: &QueryBody) -> bool {
+    stack::with_room(|| match body {
+        QueryBody::Select(select) => select.top.is_some(),
+        QueryBody::Ordered(query) => has_top(&query.body),
+        QueryBody::Set { left, right, .. } => has_top(left) || has_top(right),
+    })
 }

@@ -30,6 +30,26 @@ impl Binder<'_> {
         Ok((sub, columns))
     }
 
+    /// Whether a subquery may stand in the clause that is bound.
+    ///
+    /// # Errors
+    /// 130 in an aggregate, 144 in GROUP BY.
+    pub(super) fn check_place(&self) -> Result<(), SqlError> {
+        let (number, text) = match self.clause() {
+            Clause::Aggregate => (
+                130,
+                "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.",
+            ),
+            Clause::GroupBy => (
+                144,
+                "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY \
+                 clause.",
+            ),
+            _ => return Ok(()),
+        };
+        Err(SqlError::new(number, 15, 1, text))
+    }
+
     /// `(SELECT ...)` as a value.
     pub fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
         let (sub, columns) = self.subquery(query, false)?;
@@ -38,11 +58,7 @@ impl Binder<'_> {
                         introduced with EXISTS.";
             return Err(SqlError::new(116, 16, 1, text));
         };
-        if self.clause() == Clause::Aggregate {
-            let text = "Cannot perform an aggregate function on an expression containing an aggregate or a \
-                        subquery.";
-            return Err(SqlError::new(130, 15, 1, text));
-        }
+        self.check_place()?;
         let typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);
         Ok(typed.of_collation(column.collation))
     }

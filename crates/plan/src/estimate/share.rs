@@ -23,6 +23,9 @@ const NOT_NULL: f64 = 0.9;
 /// So many conditions of a conjunction, or branches of an OR, say what the whole says: each is
 /// looked up among the inputs.
 const MOST_LOOKED_AT: usize = 128;
+/// So many elements of a list are looked at one by one, and so many where the column's values are known.
+const FEW_LISTED: usize = 100;
+const MOST_LISTED: usize = 10_000;
 /// Steps of a histogram that tell how many texts a pattern matches.
 const STEPS_FOR_PATTERNS: usize = 20;
 
@@ -295,14 +298,24 @@ fn equal(column: ColId, value: &Expr, input: &Logical) -> f64 {
 }
 
 fn listed(list: &InListExpr, input: &Logical) -> f64 {
-    let one = |e: &Expr| match column_of(&list.operand) {
-        Some(column) => equal(column, e, input),
-        None => EQUAL,
+    let count = list.list.len();
+    let column = column_of(&list.operand);
+    let known_column = column.and_then(|column| known(column, input));
+    let Some(known) = known_column.filter(|_| count > FEW_LISTED) else {
+        let one = |e: &Expr| column.map_or(EQUAL, |column| equal(column, e, input));
+        // Nothing but their number tells of the others.
+        let seen: f64 = list.list.iter().take(FEW_LISTED).map(one).sum();
+        return (seen * (count as f64 / count.clamp(1, FEW_LISTED) as f64)).min(1.0);
     };
-    // A long list need not be looked at as a whole.
-    let seen: f64 = list.list.iter().take(100).map(one).sum();
-    let share = seen * (list.list.len() as f64 / list.list.len().clamp(1, 100) as f64);
-    share.min(1.0)
+    // One of them may be more frequent than all others.
+    let average = known.measured.densities.first().copied().unwrap_or(EQUAL);
+    let one = |e: &Expr| match known.constant(e) {
+        Some(value) if value.is_null() => 0.0,
+        Some(value) => known.key(&value).map_or(average, |key| known.measured.share_equal(&key)),
+        None => average,
+    };
+    let seen: f64 = list.list.iter().take(MOST_LISTED).map(one).sum();
+    (seen * (count as f64 / count.min(MOST_LISTED) as f64)).min(1.0)
 }
 
 /// LIKE: the range of what the pattern begins with; without a beginning, what it says of the texts in the histogram.

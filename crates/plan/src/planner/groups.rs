@@ -1,6 +1,7 @@
 //! DISTINCT and aggregates: groups are made as the rows come where these come one group after another, else in a table.
 //! Guarantees: a condition goes below only where it holds for all rows of a group or for none.
 
+use super::same_keys::is_of_keys;
 use super::{Context, Planner};
 use crate::columns::ColumnSet;
 use crate::estimate;
@@ -10,6 +11,7 @@ use crate::physical::{self, slots};
 use expr::aggregate::Aggregate;
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
+use std::collections::HashMap;
 use types::{Collation, SqlError};
 
 impl Planner<'_, '_> {
@@ -46,29 +48,13 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let mut below = Vec::new();
         let mut above = Vec::new();
-        let outputs = keys.iter().filter(|k| matches!(k.expr, Expr::Col(_))).map(|k| &k.output);
-        let outputs = ColumnSet::of_ids(outputs);
-        for mut pred in preds {
+        let parts = !scalar && totals.is_empty();
+        let sources = if parts { key_sources(&keys) } else { HashMap::new() };
+        for pred in preds {
             self.binder.check_cancel()?;
-            // A condition on keys alone holds for all rows of a group or for none.
-            let mut used = Vec::new();
-            pred.columns(&mut used);
-            if !scalar
-                && totals.is_empty()
-                && !used.is_empty()
-                && used.iter().all(|id| outputs.contains(*id))
-                && !pred.has_subquery()
-            {
-                pred.leaves_mut(&mut |leaf| {
-                    if let Expr::Col(id) = leaf
-                        && let Some(key) = keys.iter().find(|k| k.output == *id)
-                    {
-                        *leaf = key.expr.clone();
-                    }
-                });
-                below.push(pred);
-            } else {
-                above.push(pred);
+            match on_sources(&pred, &sources, &input) {
+                Some(pred) => below.push(pred),
+                None => above.push(pred),
             }
         }
         let cx = cx.with(&above);
@@ -112,6 +98,32 @@ impl Planner<'_, '_> {
         let node = Node::Aggregate { input: Nested::new(plan), plan: Box::new(own) };
         self.above(Plan { node, cols, rows, ordered: false }, above)
     }
+}
+
+/// The columns of the input that keys are, by the keys' own, with their collations.
+fn key_sources(keys: &[GroupCol]) -> HashMap<ColId, (ColId, Collation)> {
+    let source = |key: &GroupCol| match key.expr {
+        Expr::Col(id) => Some((key.output, (id, key.collation))),
+        _ => None,
+    };
+    keys.iter().filter_map(source).collect()
+}
+
+/// A condition on keys alone that is the same for all rows of a group, as one on the rows.
+fn on_sources(pred: &Pred, sources: &HashMap<ColId, (ColId, Collation)>, input: &Logical) -> Option<Pred> {
+    let mut used = Vec::new();
+    pred.columns(&mut used);
+    let keys: Option<Vec<(ColId, Collation)>> = used.iter().map(|id| sources.get(id).copied()).collect();
+    let keys = keys?;
+    let mut pred = pred.clone();
+    pred.leaves_mut(&mut |leaf| {
+        if let Expr::Col(id) = leaf
+            && let Some((source, _)) = sources.get(id)
+        {
+            *id = *source;
+        }
+    });
+    is_of_keys(&pred, &keys, input).then_some(pred)
 }
 
 fn dedup(cols: &[(ColId, Collation)]) -> Vec<ColId> {

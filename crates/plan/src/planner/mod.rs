@@ -5,6 +5,7 @@
 use crate::bind::Binder;
 use crate::columns::ColumnSet;
 use crate::decorrelate;
+use crate::estimate;
 use crate::input::Input;
 use crate::joins::{Join, apply_plan, sorted_down};
 use crate::logical::{JoinKind, Logical, SortKey};
@@ -19,6 +20,7 @@ use types::{Collation, SqlError};
 pub mod concat;
 mod groups;
 mod order;
+mod same_keys;
 mod sources;
 
 use sources::kept;
@@ -191,7 +193,7 @@ impl Planner<'_, '_> {
                 let (cols, node) = (plan.cols.clone(), Node::Filter { input: Nested::new(plan), pred });
                 return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
             }
-            match decorrelate::semi_join(pred, &self.binder.subqueries) {
+            match decorrelate::semi_join(pred, &|| estimate::rows(&input), &self.binder.subqueries) {
                 Ok((kind, right, on)) => {
                     let right = rewrite(right, self.binder)?;
                     input = Logical::Join {

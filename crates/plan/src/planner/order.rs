@@ -1,6 +1,8 @@
 //! What depends on the order of rows: ORDER BY, TOP, windows.
-//! Guarantees: rows are sorted only where they do not come in the order that is wanted.
+//! Guarantees: rows are sorted only where they do not come in the order that is wanted; a condition goes below a window only where it keeps
+//! all rows of each partition or none.
 
+use super::same_keys::{is_of_keys, never_fails};
 use super::{Context, Planner};
 use crate::logical::{Logical, SortKey, TopSpec, WindowCall};
 use crate::nodes::{Node, Plan, SortSlot, TopPlan};
@@ -8,7 +10,7 @@ use crate::physical::slots;
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
 use std::collections::HashMap;
-use types::SqlError;
+use types::{Collation, SqlError};
 
 impl Planner<'_, '_> {
     pub(super) fn window(
@@ -18,6 +20,10 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
+        let keys = partition_keys(&calls);
+        // Asked of more rows than come out of the windows and the conditions before it, it must not fail.
+        let (below, preds): (Vec<Pred>, Vec<Pred>) =
+            preds.into_iter().partition(|pred| never_fails(pred) && is_of_keys(pred, &keys, &input));
         let cx = cx.with(&preds);
         let mut inner = Context::default();
         let made: Vec<ColId> = calls.iter().map(|c| c.output).collect();
@@ -35,7 +41,7 @@ impl Planner<'_, '_> {
         inner.order = order(windows.first()).unwrap_or_default();
         inner.exact = true;
         let given = order(windows.last()).unwrap_or_default();
-        let plan = self.node(input, Vec::new(), &inner)?;
+        let plan = self.node(input, below, &inner)?;
         let mut failed = None;
         for call in windows.iter_mut().flatten() {
             call.exprs_mut(&mut |e| {
@@ -124,6 +130,24 @@ pub(crate) fn sort_slots(keys: &[SortKey], cols: &[ColId]) -> Result<Vec<SortSlo
         }
     };
     keys.iter().filter_map(|key| slot(key).transpose()).collect()
+}
+
+/// The columns by which all windows part the rows.
+fn partition_keys(calls: &[WindowCall]) -> Vec<(ColId, Collation)> {
+    let columns = |call: &WindowCall| -> Vec<(ColId, Collation)> {
+        let column = |(e, collation): &(Expr, Collation)| match e {
+            Expr::Col(id) => Some((*id, *collation)),
+            _ => None,
+        };
+        call.partition.iter().filter_map(column).collect()
+    };
+    let Some((first, others)) = calls.split_first() else { return Vec::new() };
+    let mut keys = columns(first);
+    for call in others {
+        let own = columns(call);
+        keys.retain(|key| own.contains(key));
+    }
+    keys
 }
 
 /// The order of rows that a window wants, where its keys are columns; a key that is there twice orders nothing the second time.

@@ -1,16 +1,16 @@
-//! `x IN (1, 2, 3, ...)` of a column that an index begins with, with more values than one seek has ranges: a seek for each value, where that
-//! is cheaper than a scan. The list becomes a relation of different values that is joined with the table; the search for an order
-//! of joins decides how.
+//! `x IN (@a, @b, ...)` of many variables and expressions and a column that no index finds: the list becomes a relation of different
+//! values that is joined with the table, so that a row is looked up in a hash table instead of compared with one after another. A list of
+//! constants is looked up anyhow (`expr::InListExpr`), and one that an index finds is ranges of a seek (`access_path`).
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::access_path::{MOST_RANGES, can_seek};
 use crate::bind::Binder;
-use crate::estimate;
 use crate::input::Input;
-use crate::logical::{JoinKind, Logical};
+use crate::logical::{Get, JoinKind, Logical};
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
 use syntax::ast::CompareOp;
+use types::Collation;
 
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "InList", apply: node };
@@ -21,34 +21,34 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
-            let found = preds.iter().position(|pred| list_of(pred, &input).is_some());
+            let found = preds.iter().position(|pred| is_joined(pred, &preds, &input));
             let Some(at) = found else { return Logical::Filter { input, preds } };
             let Pred::InList(list) = preds.remove(at) else { unreachable!("it was a list") };
             pass.changed();
-            joined(input.into_inner(), *list, pass.binder).filtered(preds)
+            let InListExpr { operand, list, collation, .. } = *list;
+            let (values, value) = values_of(list, pass.binder);
+            joined(input.into_inner(), values, value, operand, collation).filtered(preds)
         }
         other => other,
     }
 }
 
-/// The list that a condition is, when its column is better sought.
-fn list_of<'p>(pred: &'p Pred, input: &Logical) -> Option<&'p InListExpr> {
-    let Pred::InList(list) = pred else { return None };
-    let Expr::Col(id) = list.operand else { return None };
-    let sought = |list: &InListExpr| {
-        let get = source_table(input, id)?;
-        // A point query wants its row without a join.
-        let values = list.list.len() as f64;
-        (get.locks.is_none() && can_seek(get, &[], &[id], values, false)).then_some(())
-    };
+/// Whether a condition, one of these on the rows of the input, is a list that is better joined.
+fn is_joined(pred: &Pred, all: &[Pred], input: &Logical) -> bool {
+    let Pred::InList(list) = pred else { return false };
+    let Expr::Col(id) = list.operand else { return false };
     let plain = !list.negated
         && list.list.len() > MOST_RANGES
+        && list.is_compared()
         && list.list.iter().all(|e| e.is_row_free() && !e.is_volatile());
-    (plain && sought(list).is_some()).then_some(list)
+    let values = list.list.len() as f64;
+    // A row that is locked is read without a join.
+    let scanned = |get: &Get| get.locks.is_none() && !can_seek(get, all, &[id], values, false);
+    plain && source_table(input, id).is_some_and(scanned)
 }
 
 /// The table that the column comes from, through filters and inner joins alone: nothing that a row more or less would change.
-fn source_table(input: &Logical, id: ColId) -> Option<&crate::logical::Get> {
+pub fn source_table(input: &Logical, id: ColId) -> Option<&Get> {
     stack::with_room(|| match input {
         Logical::Get(get) => get.position(id).map(|_| &**get),
         Logical::Filter { input, .. } => source_table(input, id),
@@ -59,24 +59,22 @@ fn source_table(input: &Logical, id: ColId) -> Option<&crate::logical::Get> {
     })
 }
 
-fn joined(input: Logical, list: InListExpr, binder: &mut Binder<'_>) -> Logical {
+/// The rows of a list, and their column.
+fn values_of(list: Vec<Expr>, binder: &mut Binder<'_>) -> (Logical, ColId) {
     let value = binder.new_col();
-    let rows = list.list.into_iter().map(|e| vec![e]).collect();
-    let values = Logical::Values { rows, cols: vec![value] };
-    let different = Logical::Distinct { input: Input::new(values), cols: vec![(value, list.collation)] };
-    let compare = CompareExpr {
-        op: CompareOp::Equal,
-        left: Expr::Col(value),
-        right: list.operand,
-        collation: list.collation,
-    };
-    let on = vec![Pred::Compare(Box::new(compare))];
-    debug_assert!(estimate::rows(&different) >= 1.0);
+    let rows = list.into_iter().map(|e| vec![e]).collect();
+    (Logical::Values { rows, cols: vec![value] }, value)
+}
+
+/// The rows of the input whose operand equals a value, each once.
+pub fn joined(input: Logical, values: Logical, value: ColId, operand: Expr, collation: Collation) -> Logical {
+    let different = Logical::Distinct { input: Input::new(values), cols: vec![(value, collation)] };
+    let compare = CompareExpr { op: CompareOp::Equal, left: Expr::Col(value), right: operand, collation };
     Logical::Join {
         kind: JoinKind::Inner,
         left: Input::new(different),
         right: Input::new(input),
-        on,
+        on: vec![Pred::Compare(Box::new(compare))],
         hint: None,
     }
 }

@@ -4,15 +4,21 @@
 //! orders them); after each one, debug builds check that every column that a node uses comes from below it. Each can be left out. A cancel
 //! is noticed before each one and while joins are ordered.
 
+mod equality_list;
+mod free_apply;
 mod in_list;
+mod in_query;
 mod join_order;
 mod like_range;
 mod min_max;
+mod null_rejection;
 mod or_factors;
 mod or_implied;
+mod outer_join;
 mod rule;
+pub(crate) mod stable;
 mod unnest_scalar;
-mod visit;
+pub(crate) mod visit;
 
 use crate::applied::RuleSet;
 use crate::bind::Binder;
@@ -35,7 +41,18 @@ static STAGES: &[Stage] = &[
     // What these add they would add again.
     Stage {
         rounds: 1,
-        rules: &[&or_implied::RULE, &like_range::RULE, &min_max::RULE, &unnest_scalar::RULE, &in_list::RULE],
+        rules: &[
+            &equality_list::RULE,
+            // What it makes of OUTER APPLY may be an inner join.
+            &free_apply::RULE,
+            &outer_join::RULE,
+            &or_implied::RULE,
+            &like_range::RULE,
+            &min_max::RULE,
+            &unnest_scalar::RULE,
+            &in_list::RULE,
+            &in_query::RULE,
+        ],
     },
     // The order wants all relations and conditions that there will be.
     Stage { rounds: 1, rules: &[&join_order::RULE] },

@@ -2,7 +2,7 @@
 //! stands in each branch joins nothing.
 
 use super::rule::{Pass, Rewrite};
-use super::visit::{is_volatile, with_inputs};
+use super::visit::with_inputs;
 use crate::logical::Logical;
 use expr::Pred;
 use std::collections::HashSet;
@@ -76,7 +76,7 @@ fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>, over: &dyn Fn() -> bool) -> 
 /// to stop.
 fn common(lists: &[Vec<Pred>], over: &dyn Fn() -> bool) -> HashSet<String> {
     let Some((first, others)) = lists.split_first() else { return HashSet::new() };
-    let mut common: HashSet<String> = first.iter().filter(|pred| !is_volatile(pred)).map(written).collect();
+    let mut common: HashSet<String> = first.iter().filter(|pred| !pred.is_volatile()).map(written).collect();
     for list in others {
         if common.is_empty() || over() {
             return HashSet::new();

@@ -2,7 +2,7 @@
 //! `b.y = 2 OR b.y = 4`, which each table's read can test before it is joined. The OR itself stays.
 
 use super::rule::{Pass, Rewrite};
-use super::visit::{is_volatile, with_inputs};
+use super::visit::with_inputs;
 use crate::logical::{JoinKind, Logical};
 use expr::{ColId, Pred};
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ fn table_of(pred: &Pred, tables: &[RangeInclusive<ColId>]) -> Option<usize> {
     pred.columns(&mut used);
     let first = used.first()?;
     let at = tables.partition_point(|table| table.start() <= first).checked_sub(1)?;
-    let own = used.iter().all(|id| tables[at].contains(id)) && !pred.has_subquery() && !is_volatile(pred);
+    let own = used.iter().all(|id| tables[at].contains(id)) && !pred.has_subquery() && !pred.is_volatile();
     own.then_some(at)
 }
 

@@ -1,7 +1,8 @@
 //! Walks over logical plans: over the inputs of a node, over the expressions of a plan.
 
 use crate::input::Input;
-use crate::logical::{Logical, WindowKind};
+use crate::logical::{Logical, WindowCall, WindowKind};
+use crate::nodes::Subquery;
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
 
@@ -56,7 +57,7 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
 }
 
 /// The inputs of a node.
-fn inputs(logical: &Logical) -> Vec<&Logical> {
+pub fn inputs(logical: &Logical) -> Vec<&Logical> {
     match logical {
         Logical::One
         | Logical::Get(_)
@@ -81,8 +82,14 @@ fn inputs(logical: &Logical) -> Vec<&Logical> {
     }
 }
 
-/// Calls `f` on the leaves of all expressions of a node, without its inputs.
-fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
+/// What a node computes.
+pub enum Part<'e> {
+    Expr(&'e Expr),
+    Pred(&'e Pred),
+}
+
+/// Calls `f` on all expressions and conditions of a node, without its inputs.
+pub fn own_parts(logical: &Logical, f: &mut dyn FnMut(Part<'_>)) {
     match logical {
         Logical::One
         | Logical::Get(_)
@@ -90,66 +97,131 @@ fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
         | Logical::Recursive { .. }
         | Logical::Concat { .. }
         | Logical::SetOp { .. } => {}
-        Logical::View(view) => view.args.iter().for_each(|e| e.leaves(f)),
-        Logical::Routine(scan) => scan.args.iter().for_each(|e| e.leaves(f)),
-        Logical::Values { rows, .. } => rows.iter().flatten().for_each(|e| e.leaves(f)),
-        Logical::Filter { preds, .. } => preds.iter().for_each(|p| p.leaves(f)),
-        Logical::Join { on, .. } => on.iter().for_each(|p| p.leaves(f)),
-        Logical::Apply { args, .. } => args.iter().for_each(|(_, e)| e.leaves(f)),
-        Logical::Project { exprs, .. } => exprs.iter().for_each(|(_, e)| e.leaves(f)),
+        Logical::View(view) => parts_of_list(&view.args, f),
+        Logical::Routine(scan) => parts_of_list(&scan.args, f),
+        Logical::Values { rows, .. } => rows.iter().for_each(|row| parts_of_list(row, f)),
+        Logical::Filter { preds, .. } => preds.iter().for_each(|p| f(Part::Pred(p))),
+        Logical::Join { on, .. } => on.iter().for_each(|p| f(Part::Pred(p))),
+        Logical::Apply { args, .. } => args.iter().for_each(|(_, e)| f(Part::Expr(e))),
+        Logical::Project { exprs, .. } => exprs.iter().for_each(|(_, e)| f(Part::Expr(e))),
         Logical::Aggregate { keys, aggregates, .. } => {
-            keys.iter().for_each(|k| k.expr.leaves(f));
+            keys.iter().for_each(|k| f(Part::Expr(&k.expr)));
             for a in aggregates {
                 let all = a.arg.iter().chain(&a.separator).chain(a.order.iter().map(|(e, _)| e));
-                all.for_each(|e| e.leaves(f));
+                all.for_each(|e| f(Part::Expr(e)));
             }
         }
-        Logical::Window { calls, .. } => {
-            for call in calls {
-                call.partition.iter().for_each(|(e, _)| e.leaves(f));
-                call.order.iter().for_each(|k| k.expr.leaves(f));
-                match &call.kind {
-                    WindowKind::Ntile(e) | WindowKind::FirstValue(e) | WindowKind::LastValue(e) => {
-                        e.leaves(f)
-                    }
-                    WindowKind::Lag { arg, offset, default, .. } => {
-                        [arg, offset, default].into_iter().for_each(|e| e.leaves(f));
-                    }
-                    WindowKind::Aggregate(a) => a.arg.iter().chain(&a.separator).for_each(|e| e.leaves(f)),
-                    _ => {}
-                }
-            }
-        }
-        Logical::Document { cols, .. } => cols.iter().for_each(|id| f(&Expr::Col(*id))),
-        Logical::Distinct { cols, .. } => cols.iter().for_each(|(id, _)| f(&Expr::Col(*id))),
-        Logical::Sort { keys, .. } => keys.iter().for_each(|k| k.expr.leaves(f)),
+        Logical::Window { calls, .. } => calls.iter().for_each(|call| parts_of_call(call, f)),
+        Logical::Document { cols, .. } => cols.iter().for_each(|id| f(Part::Expr(&Expr::Col(*id)))),
+        Logical::Distinct { cols, .. } => cols.iter().for_each(|(id, _)| f(Part::Expr(&Expr::Col(*id)))),
+        Logical::Sort { keys, .. } => keys.iter().for_each(|k| f(Part::Expr(&k.expr))),
         Logical::Top { top, .. } => {
-            top.count.iter().chain(&top.offset).for_each(|e| e.leaves(f));
-            top.ties.iter().flatten().for_each(|k| k.expr.leaves(f));
+            top.count.iter().chain(&top.offset).for_each(|e| f(Part::Expr(e)));
+            top.ties.iter().flatten().for_each(|k| f(Part::Expr(&k.expr)));
         }
     }
 }
 
-/// Whether one of these parameters is used somewhere in a plan.
-pub fn mentions(logical: &Logical, slots: &[usize]) -> bool {
+fn parts_of_list(list: &[Expr], f: &mut dyn FnMut(Part<'_>)) {
+    list.iter().for_each(|e| f(Part::Expr(e)));
+}
+
+fn parts_of_call(call: &WindowCall, f: &mut dyn FnMut(Part<'_>)) {
+    call.partition.iter().for_each(|(e, _)| f(Part::Expr(e)));
+    call.order.iter().for_each(|k| f(Part::Expr(&k.expr)));
+    match &call.kind {
+        WindowKind::Ntile(e) | WindowKind::FirstValue(e) | WindowKind::LastValue(e) => f(Part::Expr(e)),
+        WindowKind::Lag { arg, offset, default, .. } => {
+            [arg, offset, default].into_iter().for_each(|e| f(Part::Expr(e)));
+        }
+        WindowKind::Aggregate(a) => a.arg.iter().chain(&a.separator).for_each(|e| f(Part::Expr(e))),
+        WindowKind::RowNumber
+        | WindowKind::Rank
+        | WindowKind::DenseRank
+        | WindowKind::PercentRank
+        | WindowKind::CumeDist => {}
+    }
+}
+
+/// Calls `f` on the leaves of all expressions of a node, without its inputs.
+fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
+    own_parts(logical, &mut |part| match part {
+        Part::Expr(e) => e.leaves(f),
+        Part::Pred(p) => p.leaves(f),
+    });
+}
+
+/// Whether one of these parameters is used somewhere in a plan, or in a subquery of it; `subqueries`: those of its statement.
+pub fn mentions(logical: &Logical, slots: &[usize], subqueries: &[Subquery]) -> bool {
     stack::with_room(|| {
         let mut found = false;
-        own_leaves(logical, &mut |leaf| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot)));
-        found || inputs(logical).into_iter().any(|input| mentions(input, slots))
+        own_parts(logical, &mut |part| found = found || part_mentions(&part, slots, subqueries));
+        found || inputs(logical).into_iter().any(|input| mentions(input, slots, subqueries))
     })
 }
 
-/// Whether a condition has a part whose value may change from call to call.
-pub fn is_volatile(pred: &Pred) -> bool {
+/// As [`mentions`], of something that a node computes.
+pub fn part_mentions(part: &Part<'_>, slots: &[usize], subqueries: &[Subquery]) -> bool {
+    let mut found = false;
+    let mut look = |leaf: &Expr| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot));
+    let mut inside = Vec::new();
+    match part {
+        Part::Expr(e) => {
+            e.leaves(&mut look);
+            subqueries_of(e, &mut inside);
+        }
+        Part::Pred(pred) => {
+            pred.leaves(&mut look);
+            subqueries_in(pred, &mut inside);
+        }
+    }
+    let inside = inside.into_iter().filter_map(|id| subqueries.get(id));
+    found || inside.into_iter().any(|query| mentions(&query.logical, slots, subqueries))
+}
+
+/// Adds the numbers of the subqueries in an expression.
+fn subqueries_of(e: &Expr, out: &mut Vec<usize>) {
+    match e {
+        Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => {}
+        Expr::Convert(c) => subqueries_of(&c.operand, out),
+        Expr::Binary(b) => [&b.left, &b.right].into_iter().for_each(|e| subqueries_of(e, out)),
+        Expr::Negate(e, _) | Expr::BitNot(e, _) => subqueries_of(e, out),
+        Expr::Case(c) => {
+            for (when, then) in &c.branches {
+                subqueries_in(when, out);
+                subqueries_of(then, out);
+            }
+            subqueries_of(&c.otherwise, out);
+        }
+        Expr::Coalesce(list) => list.iter().for_each(|e| subqueries_of(e, out)),
+        Expr::Call(call) => call.args.iter().for_each(|e| subqueries_of(e, out)),
+        Expr::Routine(call) => call.args.iter().for_each(|e| subqueries_of(e, out)),
+        Expr::Subquery(sub) => out.push(sub.id),
+        Expr::Deep(e) => stack::with_room(|| subqueries_of(e, out)),
+    }
+}
+
+/// Adds the numbers of the subqueries in a condition.
+fn subqueries_in(pred: &Pred, out: &mut Vec<usize>) {
     match pred {
-        Pred::Const(_) => false,
-        Pred::Compare(c) | Pred::Distinct(c, _) => c.left.is_volatile() || c.right.is_volatile(),
-        Pred::And(list) | Pred::Or(list) => list.iter().any(is_volatile),
-        Pred::Not(p) => is_volatile(p),
-        Pred::IsNull(e, _) => e.is_volatile(),
-        Pred::Like(l) => l.operand.is_volatile() || l.pattern.is_volatile(),
-        Pred::InList(l) => l.operand.is_volatile() || l.list.iter().any(Expr::is_volatile),
-        Pred::Exists(_) | Pred::Quantified(_) => true,
+        Pred::Const(_) => {}
+        Pred::Compare(c) | Pred::Distinct(c, _) => {
+            [&c.left, &c.right].into_iter().for_each(|e| subqueries_of(e, out));
+        }
+        Pred::And(list) | Pred::Or(list) => {
+            stack::with_room(|| list.iter().for_each(|pred| subqueries_in(pred, out)));
+        }
+        Pred::Not(pred) => stack::with_room(|| subqueries_in(pred, out)),
+        Pred::IsNull(e, _) => subqueries_of(e, out),
+        Pred::Like(l) => {
+            [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| subqueries_of(e, out));
+        }
+        Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| subqueries_of(e, out)),
+        Pred::Exists(sub) => out.push(sub.id),
+        Pred::Quantified(q) => {
+            subqueries_of(&q.operand, out);
+            out.push(q.query.id);
+        }
     }
 }
 

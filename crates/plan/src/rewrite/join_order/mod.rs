@@ -14,7 +14,7 @@ mod orders;
 mod search;
 
 use super::rule::{Pass, Rewrite};
-use super::visit::{is_volatile, with_inputs};
+use super::visit::with_inputs;
 use crate::bind::Binder;
 use crate::estimate;
 use crate::input::Input;
@@ -131,7 +131,7 @@ impl Parts {
         let uses = self.owners.of(&pred);
         let with = |e: &Expr, value: &Expr| value.is_fixed() && !e.has_subquery() && !e.is_volatile();
         let fixed = |c: &CompareExpr| with(&c.left, &c.right) || with(&c.right, &c.left);
-        let free = !pred.has_subquery() && !is_volatile(&pred);
+        let free = !pred.has_subquery() && !pred.is_volatile();
         if let [one] = uses[..]
             && (free || matches!(&pred, Pred::Compare(c) if fixed(c)))
         {

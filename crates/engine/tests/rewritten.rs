@@ -1,0 +1,258 @@
+//! Queries that are planned in another form than they are written in: the shape of the plan, what its operators did, and the same rows
+//! as without the rewrite, or as of the form that does it by hand.
+
+extern crate ringwood_engine as engine;
+
+#[path = "support/shop.rs"]
+mod shop;
+#[path = "support/text.rs"]
+mod text;
+#[path = "support/work.rs"]
+mod work;
+
+use shop::shop;
+use text::Bench;
+use work::{Counted, profile};
+
+/// What a query gives, in one line for each row.
+fn answer(b: &mut Bench, sql: &str) -> String {
+    b.run(sql).trim().to_owned()
+}
+
+/// The plan's text.
+fn plan(b: &mut Bench, sql: &str) -> String {
+    b.run("SET SHOWPLAN_TEXT ON");
+    let shown = b.run(sql);
+    b.run("SET SHOWPLAN_TEXT OFF");
+    shown
+}
+
+/// How often the operators of a name were started, and the rows that they gave.
+fn of_operator(all: &[Counted], name: &str) -> (u64, u64) {
+    let named = all.iter().filter(|counted| counted.operator.ends_with(name));
+    named.fold((0, 0), |(starts, rows), counted| (starts + counted.executions, rows + counted.rows))
+}
+
+/// A query gives what it gives without a rewrite.
+fn same_without(b: &mut Bench, rule: &str, query: &str) {
+    let rows = answer(b, query);
+    assert_eq!(rows, answer(b, &format!("{query} OPTION (QUERYRULEOFF {rule})")), "{query}");
+    assert!(!rows.contains("Msg "), "{query}: {rows}");
+}
+
+#[test]
+fn outer_joins_that_reject_null_are_inner_ones() {
+    let mut b = shop();
+    for query in [
+        "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price > 90",
+        "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price IN (1, 2) OR o.o BETWEEN 5 AND 9",
+        "SELECT COUNT(*) FROM orders o RIGHT JOIN customer c ON o.c = c.c WHERE o.price IS NOT NULL",
+        "SELECT COUNT(*) FROM customer c LEFT JOIN part p ON p.part = c.c WHERE NOT (p.kind LIKE 'a%' OR p.part < 50)",
+        "SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE o.price + 1 > 90 AND c.town = 3",
+        "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c JOIN line l ON l.o = o.o",
+        "SELECT COUNT(*) FROM (SELECT c.c, o.price * 2 AS twice FROM customer c LEFT JOIN orders o ON o.c = c.c) d WHERE d.twice > 90",
+        "SELECT COUNT(*) FROM customer c OUTER APPLY (SELECT TOP (1) price FROM orders o WHERE o.c = c.c ORDER BY o.o) x \
+         WHERE x.price > 5",
+    ] {
+        let shown = plan(&mut b, query);
+        assert!(!shown.contains("Outer Join"), "{query}: {shown}");
+        same_without(&mut b, "OuterJoin", query);
+    }
+    for (query, kept) in [
+        (
+            "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE ISNULL(o.price, 99) > 90",
+            "Left Outer",
+        ),
+        (
+            "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price > 90 OR o.o IS NULL",
+            "Left Outer",
+        ),
+        (
+            "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price > 90 OR c.town = 3",
+            "Left Outer",
+        ),
+        (
+            "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE COALESCE(o.price, c.town) = 3",
+            "Left Outer",
+        ),
+        ("SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE c.town = 3", "Left Outer"),
+        ("SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE o.price > 90", "Left Outer"),
+        (
+            "SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE o.price > 90 OR c.town = 3",
+            "Full Outer",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT TOP (900) o.price FROM customer c LEFT JOIN orders o ON o.c = c.c) d WHERE d.price > 90",
+            "Left Outer",
+        ),
+    ] {
+        let shown = plan(&mut b, query);
+        assert!(shown.contains(kept), "{query}: {shown}");
+        same_without(&mut b, "OuterJoin", query);
+    }
+    // The inner join begins with the one order.
+    let one = "SELECT c.name FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.o = 7";
+    let shown = plan(&mut b, one);
+    assert!(shown.matches("Clustered Index Seek").count() == 2, "{shown}");
+    assert_eq!(of_operator(&profile(&mut b, one), "Clustered Index Seek").1, 2);
+    b.check(one, "customer 50");
+}
+
+#[test]
+fn an_apply_without_outer_values_runs_once() {
+    let mut b = shop();
+    let query = "SELECT COUNT(*), SUM(x.m) FROM customer c OUTER APPLY (SELECT MAX(price) AS m FROM orders WHERE price < 50) x";
+    b.check(query, "200|9800");
+    assert_eq!(
+        of_operator(&profile(&mut b, query), "Stream Aggregate").0,
+        2,
+        "its own and the one of all rows"
+    );
+    same_without(&mut b, "FreeApply", query);
+    // What has another value for each row, and what its left side gives values to, runs for each.
+    let each = "SELECT COUNT(DISTINCT x.n) FROM customer c CROSS APPLY (SELECT NEWID() AS n) x";
+    b.check(each, "200");
+    let correlated = "SELECT SUM(x.m) FROM customer c CROSS APPLY (SELECT MAX(price) AS m FROM orders WHERE price < c.c) x";
+    assert_eq!(of_operator(&profile(&mut b, correlated), "Stream Aggregate").0, 201);
+    // Without a left row it does not run at all.
+    let none = "SELECT x.z FROM customer c OUTER APPLY (SELECT 1 / (COUNT(*) * 0) AS z FROM orders) x WHERE c.name = 'nobody'";
+    b.check(none, "");
+}
+
+#[test]
+fn conditions_on_partitions_are_tested_before_the_window() {
+    let mut b = shop();
+    let of = |condition: &str| {
+        format!(
+            "SELECT d.o, d.n FROM (SELECT o, c, price, ROW_NUMBER() OVER (PARTITION BY c ORDER BY o) AS n, \
+             SUM(price) OVER (PARTITION BY c, price) AS p FROM orders) d WHERE {condition} ORDER BY d.o"
+        )
+    };
+    for condition in
+        ["d.c = 8", "d.c IN (8, 15) AND d.c <> 15", "d.c < 9 AND d.c > 7", "NOT (d.c > 8 OR d.c < 8)"]
+    {
+        let query = of(condition);
+        let found = profile(&mut b, &query);
+        let windows = found.iter().filter(|counted| counted.operator == "Window Aggregate");
+        assert!(windows.clone().count() > 0 && windows.clone().all(|counted| counted.rows < 10), "{found:?}");
+        assert_eq!(answer(&mut b, &query), answer(&mut b, &of("d.c = 8")));
+    }
+    b.check(&of("d.c = 8 AND d.n = 2"), "191|2");
+    // These are not the same for all rows of a partition, or might fail for rows that no other condition lets through.
+    for condition in ["d.price = 1", "d.c + d.n = 9", "10 / d.c = 1", "d.p > 50 AND d.price = 1"] {
+        let found = profile(&mut b, &of(condition));
+        let most = found.iter().filter(|counted| counted.operator == "Window Aggregate");
+        assert!(most.map(|counted| counted.rows).max() == Some(1000), "{condition}: {found:?}");
+    }
+    // By an index of the column only one partition is read.
+    b.run("CREATE INDEX by_c ON orders (c, o) INCLUDE (price)");
+    let shown = plan(&mut b, &of("d.c = 8"));
+    assert!(shown.contains("Index Seek"), "{shown}");
+}
+
+#[test]
+fn subqueries_with_aggregates_are_computed_once() {
+    let mut b = shop();
+    b.run("INSERT orders VALUES (5001, NULL, 7), (5002, 1, NULL)");
+    let groups =
+        "(SELECT c, COUNT(*) AS n, COUNT(price) AS prices, MAX(price) AS most FROM orders GROUP BY c)";
+    for (query, twin) in [
+        (
+            "SELECT SUM(n), MIN(n), COUNT(n) FROM (SELECT (SELECT COUNT(*) FROM orders o WHERE o.c = c.c) AS n FROM customer c) d"
+                .to_owned(),
+            format!(
+                "SELECT SUM(ISNULL(g.n, 0)), MIN(ISNULL(g.n, 0)), COUNT(*) FROM customer c LEFT JOIN {groups} g ON g.c = c.c"
+            ),
+        ),
+        (
+            "SELECT SUM(x.n), COUNT(*), SUM(x.m) FROM customer c OUTER APPLY \
+             (SELECT COUNT(*) AS n, MAX(price) + c.town AS m FROM orders o WHERE o.c = c.c) x"
+                .into(),
+            format!(
+                "SELECT SUM(ISNULL(g.n, 0)), COUNT(*), SUM(g.most + c.town) FROM customer c LEFT JOIN {groups} g ON g.c = c.c"
+            ),
+        ),
+        (
+            "SELECT SUM(m), COUNT(*) FROM (SELECT (SELECT MAX(price) FROM orders o WHERE o.c = c.c) AS m FROM customer c) d".into(),
+            format!("SELECT SUM(g.most), COUNT(*) FROM customer c LEFT JOIN {groups} g ON g.c = c.c"),
+        ),
+        (
+            "SELECT COUNT(*), MIN(c.c) FROM customer c WHERE (SELECT COUNT(*) FROM orders o WHERE o.c = c.c) = 0".into(),
+            format!("SELECT COUNT(*), MIN(c.c) FROM customer c LEFT JOIN {groups} g ON g.c = c.c WHERE g.c IS NULL"),
+        ),
+        (
+            "SELECT COUNT(*) FROM customer c WHERE (SELECT COUNT(*) - COUNT(price) FROM orders o WHERE o.c = c.c) > 0 OR c.c = 9"
+                .into(),
+            format!("SELECT COUNT(*) FROM customer c LEFT JOIN {groups} g ON g.c = c.c WHERE g.n > g.prices OR c.c = 9"),
+        ),
+        (
+            "SELECT SUM(CASE WHEN k > 0 THEN 1 ELSE 0 END) FROM (SELECT CASE WHEN (SELECT COUNT(*) FROM orders o WHERE o.c = c.c AND \
+             o.price > 50) > 1 THEN 1 ELSE (SELECT 0 * COUNT(*) FROM part) END AS k FROM customer c) d"
+                .into(),
+            "SELECT COUNT(*) FROM (SELECT c FROM orders WHERE price > 50 AND c IS NOT NULL GROUP BY c HAVING COUNT(*) > 1) d".into(),
+        ),
+    ] {
+        let shown = plan(&mut b, &query);
+        assert!(!shown.contains("Correlated") && !shown.contains("OUTER REFERENCES"), "{query}: {shown}");
+        assert_eq!(answer(&mut b, &query), answer(&mut b, &twin), "{query}");
+        same_without(&mut b, "UnnestScalar", &query);
+    }
+    for query in [
+        // By an index each is found sooner.
+        "SELECT c.c, (SELECT COUNT(*) FROM line l WHERE l.o = c.c) FROM customer c WHERE c.c < 20",
+        // Only a few rows are asked for.
+        "SELECT TOP (5) c.c, (SELECT COUNT(*) FROM orders o WHERE o.c = c.c) AS n FROM customer c ORDER BY c.c",
+        // Not all rows come to it.
+        "SELECT c.c, CASE WHEN c.town = 1 THEN (SELECT COUNT(*) FROM orders o WHERE o.c = c.c) END FROM customer c",
+        // For other groups it may fail.
+        "SELECT c.c, (SELECT SUM(10 / price) FROM orders o WHERE o.c = c.c AND o.price > 0) FROM customer c",
+    ] {
+        let shown = plan(&mut b, query);
+        assert!(shown.contains("Correlated"), "{query}: {shown}");
+        same_without(&mut b, "UnnestScalar", query);
+    }
+}
+
+#[test]
+fn correlated_exists_and_in_are_semi_joins() {
+    let mut b = shop();
+    let (all, none) = ("SELECT COUNT(*) FROM customer c WHERE ", "Left Anti Semi Join");
+    for (condition, join) in [
+        ("c.town + 1 IN (SELECT o.price FROM orders o WHERE o.c = c.c)", "Left Semi Join"),
+        (
+            "c.town IN (SELECT o.price - c.c FROM orders o WHERE o.c = c.c AND o.o > (SELECT MIN(o) FROM line))",
+            "Left Semi Join",
+        ),
+        (
+            "EXISTS (SELECT 1 FROM (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d WHERE d.c = c.c AND d.s > 250)",
+            "Left Semi Join",
+        ),
+        (
+            "NOT EXISTS (SELECT 1 FROM (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d WHERE d.c = c.c AND d.s > 250)",
+            none,
+        ),
+        ("NOT EXISTS (SELECT DISTINCT TOP (1) o.price FROM orders o WHERE o.c = c.c ORDER BY o.price)", none),
+    ] {
+        let query = format!("{all}{condition}");
+        let shown = plan(&mut b, &query);
+        assert!(shown.contains(join) && !shown.contains("Correlated"), "{query}: {shown}");
+    }
+    b.check(&format!("{all}c.town + 1 IN (SELECT o.price FROM orders o WHERE o.c = c.c)"), &{
+        let by_hand =
+            "SELECT COUNT(DISTINCT c.c) FROM customer c JOIN orders o ON o.c = c.c AND o.price = c.town + 1";
+        answer(&mut b, by_hand)
+    });
+    let grouped = "JOIN (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d ON d.c = c.c AND d.s > 250";
+    let by_hand: i64 = answer(&mut b, &format!("SELECT COUNT(*) FROM customer c {grouped}")).parse().unwrap();
+    let condition = "EXISTS (SELECT 1 FROM (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d WHERE d.c = c.c AND d.s > 250)";
+    b.check(&format!("{all}{condition}"), &by_hand.to_string());
+    b.check(&format!("{all}NOT {condition}"), &(200 - by_hand).to_string());
+    assert!((1..200).contains(&by_hand), "{by_hand}");
+    // An index is sought for few values of a subquery that is not correlated.
+    let few = "SELECT COUNT(*) FROM line WHERE o IN (SELECT part FROM part WHERE part < 6)";
+    let found = profile(&mut b, few);
+    assert!(of_operator(&found, "Clustered Index Scan").1 == 0, "{found:?}");
+    b.check(few, "10");
+    let deleted = "DELETE line WHERE o IN (SELECT part FROM part WHERE part < 6) SELECT @@ROWCOUNT";
+    assert_eq!(answer(&mut b, deleted).lines().last(), Some("10"));
+}
