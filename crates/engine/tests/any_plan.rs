@@ -97,7 +97,8 @@ impl Generator {
     }
 
     fn list(&mut self) -> String {
-        let count = self.rng.usize(1..5);
+        // Now and then so many that they are looked up, or are more ranges than one seek has of several lists.
+        let count = if self.rng.u8(..8) == 0 { self.rng.usize(9..60) } else { self.rng.usize(1..5) };
         let values: Vec<String> =
             (0..count).map(|_| if self.rng.u8(..8) == 0 { "NULL".into() } else { self.constant() }).collect();
         values.join(", ")
@@ -105,7 +106,7 @@ impl Generator {
 
     /// A condition over these sources; `depth`: how deep it may nest.
     fn condition(&mut self, from: &[Source], depth: u32) -> String {
-        let kind = self.rng.u8(..if depth == 0 { 9 } else { 18 });
+        let kind = self.rng.u8(..if depth == 0 { 9 } else { 22 });
         match kind {
             0..=2 => format!("{} {} {}", self.number_of(from), self.operator(), self.constant()),
             3 => format!("{} {} {}", self.number_of(from), self.operator(), self.number_of(from)),
@@ -160,20 +161,56 @@ impl Generator {
                     own.alias
                 )
             }
-            _ => {
+            17 => {
+                let (value, outer, operator) = (self.value(from), self.number_of(from), self.operator());
+                format!("{outer} {operator} {value}")
+            }
+            18 => {
+                let (value, operator, constant) = (self.value(from), self.operator(), self.constant());
+                format!("ISNULL({value}, 1) {operator} {constant}")
+            }
+            19 => {
                 let own = self.source();
                 let column = self.number_of(std::slice::from_ref(&own));
-                let link =
-                    format!("{} = {}", self.number_of(std::slice::from_ref(&own)), self.number_of(from));
-                let name = TABLES[own.table].0;
-                let aggregate = ["MIN", "MAX", "COUNT", "SUM"][self.rng.usize(..4)];
-                let (outer, operator) = (self.number_of(from), self.operator());
-                format!(
-                    "{outer} {operator} (SELECT {aggregate}({column}) FROM {name} {} WHERE {link})",
-                    own.alias
-                )
+                let (inner, on) = self.inner_of(own, from);
+                let not = ["", "", "NOT "][self.rng.usize(..3)];
+                format!("{} {not}IN (SELECT {column} FROM {inner} WHERE {on})", self.number_of(from))
             }
+            20 => self.in_groups(from),
+            _ => self.terms(from),
         }
+    }
+
+    /// An aggregate of the rows that belong to a row.
+    fn value(&mut self, from: &[Source]) -> String {
+        let own = self.source();
+        let column = self.number_of(std::slice::from_ref(&own));
+        let aggregate = ["MIN(", "MAX(", "COUNT(", "SUM(", "COUNT(DISTINCT "][self.rng.usize(..5)];
+        let (inner, on) = self.inner_of(own, from);
+        format!("(SELECT {aggregate}{column}) FROM {inner} WHERE {on})")
+    }
+
+    /// Whether there is a group of a derived table.
+    fn in_groups(&mut self, from: &[Source]) -> String {
+        let own = self.source();
+        let key = self.number_of(std::slice::from_ref(&own));
+        let (name, outer) = (TABLES[own.table].0, self.number_of(from));
+        let (not, least) = (["", "NOT "][self.rng.usize(..2)], self.rng.u8(..4));
+        self.aliases += 1;
+        let (alias, group) = (&own.alias, format!("g{}", self.aliases));
+        format!(
+            "{not}EXISTS (SELECT 1 FROM (SELECT {key} AS k, COUNT(*) AS n FROM {name} {alias} GROUP BY {key}) {group} \
+             WHERE {group}.k = {outer} AND {group}.n > {least})"
+        )
+    }
+
+    /// A list that is written term by term.
+    fn terms(&mut self, from: &[Source]) -> String {
+        let (column, count) = (self.number_of(from), self.rng.i32(30..40));
+        let (operator, word) = [("=", " OR "), ("<>", " AND ")][self.rng.usize(..2)];
+        let first = self.rng.i32(-40..6);
+        let terms: Vec<String> = (first..first + count).map(|n| format!("{column} {operator} {n}")).collect();
+        format!("({})", terms.join(word))
     }
 
     /// A condition of one table that an index may answer, or two that hold together.
@@ -191,6 +228,11 @@ impl Generator {
 
     fn inner(&mut self, outer: &[Source]) -> (String, String) {
         let own = self.source();
+        self.inner_of(own, outer)
+    }
+
+    /// A table and a condition that links it with a row around it.
+    fn inner_of(&mut self, own: Source, outer: &[Source]) -> (String, String) {
         let link = format!("{} = {}", self.number_of(std::slice::from_ref(&own)), self.number_of(outer));
         let mut all = outer.to_vec();
         all.push(own.clone());
@@ -198,17 +240,55 @@ impl Generator {
         (format!("{} {}", TABLES[own.table].0, own.alias), format!("{link}{more}"))
     }
 
+    /// A source as FROM has it: a table, or its rows with the number of those of the same x.
+    fn written(&mut self, source: &Source) -> String {
+        let (table, alias) = (TABLES[source.table].0, &source.alias);
+        match self.rng.u8(..6) {
+            0 => format!("(SELECT *, COUNT(*) OVER (PARTITION BY x) AS same FROM {table}) {alias}"),
+            _ => format!("{table} {alias}"),
+        }
+    }
+
+    /// An APPLY of rows that need nothing of those to its left, or of what is computed of those that belong to one.
+    fn apply(&mut self, from: &[Source]) -> (String, Source) {
+        let own = self.source();
+        let (name, numbers, texts) = TABLES[own.table];
+        let kind = ["CROSS", "OUTER"][self.rng.usize(..2)];
+        let (columns, condition) = if self.rng.bool() {
+            ("*".to_owned(), self.condition(std::slice::from_ref(&own), 0))
+        } else {
+            let aggregate = |column: &&str| match self.rng.u8(..3) {
+                0 => format!("COUNT({column}) AS {column}"),
+                1 => format!("MAX({column}) + 1 AS {column}"),
+                _ => format!("MIN({column}) AS {column}"),
+            };
+            let mut columns: Vec<String> = numbers.iter().map(aggregate).collect();
+            columns.extend(texts.iter().map(|column| format!("MAX({column}) AS {column}")));
+            (columns.join(", "), self.inner_of(own.clone(), from).1)
+        };
+        let text =
+            format!(" {kind} APPLY (SELECT {columns} FROM {name} {0} WHERE {condition}) {0}", own.alias);
+        (text, own)
+    }
+
     /// FROM and the sources in sight.
     fn from(&mut self) -> (String, Vec<Source>) {
         let first = self.source();
-        let mut text = format!("{} {}", TABLES[first.table].0, first.alias);
+        let mut text = self.written(&first);
         let mut from = vec![first];
         for _ in 0..[0, 1, 1, 2, 2, 3][self.rng.usize(..6)] {
+            if from.len() < 3 && self.rng.u8(..12) == 0 {
+                let (apply, own) = self.apply(&from);
+                text.push_str(&apply);
+                from.push(own);
+                continue;
+            }
             let next = self.source();
             let kind = ["JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
                 [self.rng.usize(..7)];
             let link = format!("{} = {}", self.number_of(std::slice::from_ref(&next)), self.number_of(&from));
-            text.push_str(&format!(" {kind} {} {} ON {link}", TABLES[next.table].0, next.alias));
+            let written = self.written(&next);
+            text.push_str(&format!(" {kind} {written} ON {link}"));
             from.push(next);
             if self.rng.u8(..3) == 0 {
                 let more = self.condition(&from, 0);
@@ -239,6 +319,10 @@ impl Generator {
             2 => {
                 let value = self.number_of(&from);
                 (format!("SELECT COUNT(*), MIN({value}), MAX({value}) FROM {text}"), from, String::new())
+            }
+            3 => {
+                let value = self.value(&from);
+                (format!("SELECT {list}, {value} FROM {text}"), from, String::new())
             }
             _ => (format!("SELECT {list} FROM {text}"), from, String::new()),
         }
