@@ -10,8 +10,11 @@ fn failed(error: disk::DiskError) -> LabError {
     LabError::Request(format!("raw writes: {error}"))
 }
 
+/// What [`same_writes`] calls the writes of a second.
+pub const RATE: &str = "writes a second";
+
 /// Durable writes as many and as large as an engine's log writes were, one after another into space that was written
-/// before; seconds.
+/// before; seconds, and how many a second.
 pub fn same_writes(disk: &dyn Disk, folder: &Path, writes: i64, bytes: i64) -> Result<Vec<Figure>, LabError> {
     let writes = u64::try_from(writes).unwrap_or(0).max(1);
     let path = folder.join("raw.tmp");
@@ -32,5 +35,7 @@ pub fn same_writes(disk: &dyn Disk, folder: &Path, writes: i64, bytes: i64) -> R
     let seconds = run();
     drop(file);
     disk.remove(&path).map_err(failed)?;
-    Ok(Figure::seconds(seconds.map_err(failed)?))
+    let seconds = seconds.map_err(failed)?;
+    let rate = Figure::named(RATE, "writes/s", writes as f64 / seconds.max(1e-9));
+    Ok([Figure::seconds(seconds), vec![rate]].concat())
 }

@@ -91,6 +91,8 @@ pub struct Config {
     pub commit_memory: bool,
     /// Seconds after which a piece of work is stopped, where the target can.
     pub limit_s: u64,
+    /// So many processors for engine and clients together; `None`: all that there are.
+    pub processors: Option<u32>,
 }
 
 /// A piece of work.

@@ -14,12 +14,24 @@ pub enum End {
     Stop,
 }
 
+/// What ends under sessions that commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// The power: of what was written and not synced any part may be there.
+    Power,
+    /// The operating system ends the process, and then writes what the process had written.
+    System,
+}
+
 /// The rows of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadRow {
     /// One on each page, under a clustered index on an identity column.
     Page,
 }
+
+/// Customers of three warehouses: what a trigger holds in memory at once stays the same at all scales.
+pub const SOME: u64 = 90_000;
 
 /// A piece of work in T-SQL.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +40,15 @@ pub enum TsqlWork {
     Customers,
     /// `UPDATE customer SET c_data = upper(c_data)`: the counterpart of the author's update, as much work.
     UpdateBack,
+    /// A trigger after updates of `customer`, which joins the rows before and after and counts those that differ.
+    MakeTrigger,
+    /// The author's update, or its counterpart, of the first [`SOME`] customers at most.
+    UpdateSome {
+        /// The counterpart.
+        back: bool,
+    },
+    /// Checks that the trigger has seen every changed row before and after, and drops it.
+    DropTrigger,
     /// The author's delete in a transaction whose log is then made durable, and which is rolled back: deleting and flushing
     /// are the figure.
     DeleteRolledBack,
@@ -96,6 +117,18 @@ pub enum TsqlWork {
         /// How the process ends.
         end: End,
     },
+    /// Sessions commit one row after the other on a simulated disk, which ends at a random moment: acknowledged rows that are
+    /// missing when the database is opened again, the most of some moments.
+    Outage {
+        /// Sessions.
+        sessions: u32,
+        /// Moments, each with a new instance.
+        moments: u32,
+        /// Window of delayed durability, KB; `None`: commits are durable.
+        window_kb: Option<u32>,
+        /// What ends.
+        outage: Outage,
+    },
     /// A few more rows of that many bytes, each a transaction: how large their log writes are by `sys.fn_dblog` and by
     /// `sys.dm_io_virtual_file_stats`.
     WriteSizes(u32),
@@ -111,6 +144,7 @@ impl TsqlWork {
     pub fn rows(&self, customers: u64) -> Option<u64> {
         Some(match self {
             TsqlWork::UpdateBack | TsqlWork::DeleteRolledBack => customers,
+            TsqlWork::UpdateSome { .. } => customers.min(SOME),
             TsqlWork::InsertRows(_, connections, rows) => crate::target::tsql::loaded(*connections, *rows),
             TsqlWork::Sessions(sessions, each, _) => u64::from(*sessions) * each,
             TsqlWork::HeldRowUpdates(n) => *n,

@@ -146,13 +146,20 @@ fn all_studies_run_and_resume() {
 
 fn check_contents(results: &Value) {
     let vlf = study(results, "vlf-count", "real");
-    for measure in ["insert", "update", "delete", "log backup", "recovery", "mix of short transactions"] {
+    let trigger = "update, trigger that reads inserted and deleted";
+    for measure in
+        ["insert", "update", trigger, "delete", "log backup", "recovery", "mix of short transactions"]
+    {
         assert_eq!(cell(vlf, "VLFs", "16", measure)["ratio_to_baseline"], 1.0);
         for level in ["1000", "1000, remedied"] {
             assert!(cell(vlf, "VLFs", level, measure)["ratio_to_baseline"].as_f64().unwrap() > 0.0);
         }
     }
-    assert_eq!(cell(vlf, "VLFs", "1000", "update")["published"], 1554.0);
+    // His seconds are of other sizes: only their ratio stands beside ours.
+    let update = cell(vlf, "VLFs", "1000", "update");
+    assert!(
+        update["published"].is_null() && (update["published_ratio"].as_f64().unwrap() - 8.93).abs() < 0.01
+    );
     // The steps run in the small VLFs, and the remedy leaves large ones.
     let changes = |level: &str, measure: &str| {
         let cell = cell(vlf, "VLFs", level, &format!("{measure}, VLF changes"));
@@ -176,7 +183,7 @@ fn check_contents(results: &Value) {
         }
     }
     let published = study(results, "data-files", "iscsi-8x15000");
-    let best = cell(published, "Test 2: files on two arrays of four", "8", "load and checkpoint");
+    let best = cell(published, "Test 2: files on two arrays of four", "8", "load");
     assert!((best["published_ratio"].as_f64().unwrap() - 1.0 / 1.06).abs() < 1e-9);
     assert_eq!(published["published_waits"].as_array().unwrap().len(), 6);
     for on_other in [files, study(results, "data-files", "real")] {
@@ -193,6 +200,7 @@ fn check_contents(results: &Value) {
     cell(real, "files, one row a page", "8", "load");
     cell(real, "files added later", "1, then 7 added", "second load");
     cell(real, "files and sessions", "8 files, 64 sessions", "load");
+    cell(real, "files and processors", "8 files, 1 processor", "load");
     let delayed = study(results, "delayed-durability", "real");
     let missing = |level: &str| {
         let cell = cell(delayed, "end of the process", level, "missing of the acknowledged");
@@ -201,6 +209,14 @@ fn check_contents(results: &Value) {
     assert_eq!((missing("clean stop"), missing("kill after sp_flush_log")), (0.0, 0.0));
     // Of 1,500 rows of 104 bytes and more the window holds at most 590.
     assert!((0.0..=590.0).contains(&missing("kill, window 60 KB")));
+    let outage =
+        |level: &str| values(cell(delayed, "outage under 64 sessions", level, "missing of the acknowledged"));
+    for level in ["power failure, durable", "stop of the system, durable"] {
+        assert_eq!(outage(level), [0.0, 0.0], "{level}");
+    }
+    for level in ["power failure, window 60 KB", "stop of the system, window 60 KB"] {
+        assert!(outage(level).iter().all(|missing| *missing <= 590.0), "{level}: {:?}", outage(level));
+    }
     let rate = |device: &str| {
         let study = study(results, "delayed-durability", device);
         let cell = cell(study, "commits on one disk", "per row, durable", "one-row inserts a second");

@@ -14,7 +14,7 @@ use super::steps::{self, Done};
 use super::study::{Arm, Step, Study};
 use crate::LabError;
 use crate::machine::ProcessorTimes;
-use crate::target::{Place, Target};
+use crate::target::{Place, Target, processors};
 use crate::work::{Figure, Work};
 use std::time::Instant;
 
@@ -191,6 +191,8 @@ impl Job<'_> {
         fresh: bool,
     ) -> Result<Vec<Single>, LabError> {
         let mut singles = Vec::new();
+        // Before the engine begins: its threads and processes have the limit then.
+        let _limit = arm.config.processors.map(processors::limit).transpose()?;
         let place = Place { device: self.place.device.part(arm.on.part()), fresh, ..self.place.clone() };
         match self.target.set_up(&place, &arm.config) {
             Ok(settings) => record.settings = settings,

@@ -5,7 +5,7 @@ use super::options::Options;
 use super::progress::duration;
 use super::study::{Arm, Step, Study};
 use crate::device::{Device, REAL, going};
-use crate::target::{self, Target};
+use crate::target::{self, Target, processors};
 use crate::work::{LogBlock, Work};
 use crate::{LabError, machine, studies};
 use std::os::unix::fs::MetadataExt;
@@ -139,7 +139,13 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
     for arm in study.arms.iter().filter(|arm| !speaks && on_device(arm) && in_t_sql(arm)) {
         left_out.push(format!("{}: needs work that is written in T-SQL", arm.config.key));
     }
-    let here = |arm: &Arm| on_device(arm) && (speaks || !in_t_sql(arm));
+    let here = |arm: &Arm| on_device(arm) && (speaks || !in_t_sql(arm)) && !too_many(arm, target);
+    for arm in study.arms.iter().filter(|arm| on_device(arm) && too_many(arm, target)) {
+        left_out.push(match target.is_ours() {
+            true => format!("{}: this machine has {} processors", arm.level, processors::available()),
+            false => format!("{}: the processors of that server are not the lab's to choose", arm.level),
+        });
+    }
     let fits = |arm: &Arm| here(arm) && arm.config.data.arrays <= has && !too_small(arm);
     for arm in study.arms.iter().filter(|arm| here(arm) && too_small(arm)) {
         let sector = device.sector().unwrap_or_default();
@@ -157,6 +163,11 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
     }
     let arms = (0..study.arms.len()).filter(|i| fits(&study.arms[*i])).collect();
     (arms, left_out)
+}
+
+/// Whether an arm needs processors that are not there, or that nobody can take from a server.
+fn too_many(arm: &Arm, target: &dyn Target) -> bool {
+    arm.config.processors.is_some_and(|count| count > processors::available() || !target.is_ours())
 }
 
 fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError> {

@@ -76,6 +76,7 @@ fn config(options: &PeerOptions) -> Config {
         keep: true,
         commit_memory: false,
         limit_s: options.limit,
+        processors: None,
     }
 }
 

@@ -1,17 +1,19 @@
 //! delayed-durability: 50,000 one-row inserts as one transaction, as durable commits and as delayed ones. Beside them the same
-//! log writes without an engine, what many sessions make of durable and delayed commits, what is lost when the process ends, and
-//! the author's single disk as a model: one that keeps its word, and one that answers from its cache.
+//! log writes without an engine, what many sessions make of durable and delayed commits, what is lost when the process ends, when
+//! the power fails or the operating system stops under 64 sessions, and the author's single disk as a model: one that keeps its
+//! word, and one that answers from its cache.
 
 use crate::frame::{
     Arm, Baseline, CellRef, Claim, Compare, Needs, On, Printed, Published, Scale, Step, Study,
 };
 use crate::work::{Config, DataLayout, Durability, Knob, LogBlock, LogLayout, Work};
-use crate::work_tsql::{End, TsqlWork};
+use crate::work_tsql::{End, Outage, TsqlWork};
 
 const FACTOR: &str = "commits";
 const SESSIONS: &str = "sessions";
 const DELAYED_SESSIONS: &str = "delayed sessions";
 const LOSS: &str = "end of the process";
+const OUTAGE: &str = "outage under 64 sessions";
 const DISK: &str = "commits on one disk";
 const ONE: &str = "one transaction";
 const DURABLE: &str = "per row, durable";
@@ -35,13 +37,33 @@ const REVOLUTIONS: f64 = 7_200.0 / 60.0 * 1.02;
 const ROW_BYTES: u32 = 104;
 
 /// How the process ends: level, window in KB, end.
-const ENDS: [(&str, u32, End); 5] = [
+static ENDS: [(&str, u32, End); 5] = [
     ("kill, window 60 KB", 60, End::Kill),
     ("kill, window 240 KB", 240, End::Kill),
     ("kill, window 960 KB", 960, End::Kill),
     ("kill after sp_flush_log", 240, End::FlushThenKill),
     ("clean stop", 240, End::Stop),
 ];
+
+/// What ends under 64 sessions, at random moments: level, window in KB, outage.
+static OUTAGES: [(&str, Option<u32>, Outage); 6] = [
+    ("power failure, durable", None, Outage::Power),
+    ("power failure, window 60 KB", Some(60), Outage::Power),
+    ("power failure, window 240 KB", Some(240), Outage::Power),
+    ("stop of the system, durable", None, Outage::System),
+    ("stop of the system, window 60 KB", Some(60), Outage::System),
+    ("stop of the system, window 240 KB", Some(240), Outage::System),
+];
+
+/// The ends of the process that a scale measures.
+fn ends(scale: Scale) -> impl Iterator<Item = &'static (&'static str, u32, End)> {
+    ENDS.iter().filter(move |e| scale != Scale::Quick || e.1 == 240)
+}
+
+/// The outages that a scale measures.
+fn outages(scale: Scale) -> impl Iterator<Item = &'static (&'static str, Option<u32>, Outage)> {
+    OUTAGES.iter().filter(move |o| scale != Scale::Quick || o.1 != Some(60))
+}
 
 struct Sizes {
     rows: u64,
@@ -51,6 +73,8 @@ struct Sizes {
     delayed_each: u64,
     /// Rows that are acknowledged before the process ends.
     lost_of: u64,
+    /// Random moments of an outage in each run.
+    moments: u32,
     /// Milliseconds of the rates on one disk.
     ms: u64,
     least: f64,
@@ -66,9 +90,14 @@ fn sizes(scale: Scale) -> Sizes {
         Scale::Standard | Scale::Paper => (50_000, 20_000, 2_000, 20_000, 50_000, 3_000),
     };
     let least = if scale == Scale::Tiny { 0.0 } else { super::LEAST };
+    let moments = match scale {
+        Scale::Tiny => 2,
+        Scale::Quick => 3,
+        Scale::Standard | Scale::Paper => 20,
+    };
     // Each database's files stay larger than the rows.
     let (data_kb, log_kb) = if scale == Scale::Tiny { (8 << 10, 16 << 10) } else { (64 << 10, 128 << 10) };
-    Sizes { rows, alone, each, delayed_each, lost_of, ms, least, data_kb, log_kb }
+    Sizes { rows, alone, each, delayed_each, lost_of, moments, ms, least, data_kb, log_kb }
 }
 
 fn key(text: &str) -> String {
@@ -90,6 +119,7 @@ fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
             keep: true,
             commit_memory: false,
             limit_s: 600,
+            processors: None,
         },
         steps: [vec![Step::prepare(Work::MakeOneRow)], steps].concat(),
         on: On::Any,
@@ -98,13 +128,23 @@ fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
 
 /// The processes that end: a table for each.
 fn loss(s: &Sizes, scale: Scale) -> Arm {
-    let ends = ENDS.iter().filter(|e| scale != Scale::Quick || e.1 == 240);
-    let steps = ends.flat_map(|(level, window_kb, end)| {
+    let steps = ends(scale).flat_map(|(level, window_kb, end)| {
         let work = TsqlWork::Loss { rows: s.lost_of, window_kb: *window_kb, end: *end };
         [Step::prepare(Work::MakeOneRow), Step::measure(MISSING, work).at_level(level)]
     });
     let arm = arm(s, LOSS, "loss", steps.collect());
     // Only here the process can be killed.
+    Arm { on: On::Real, ..arm }
+}
+
+/// The power and the operating system, at moments that nobody chose.
+fn outage(s: &Sizes, scale: Scale) -> Arm {
+    let steps = outages(scale).map(|(level, window_kb, outage)| {
+        let (moments, window_kb, outage) = (s.moments, *window_kb, *outage);
+        Step::measure(MISSING, TsqlWork::Outage { sessions: 64, moments, window_kb, outage }).at_level(level)
+    });
+    let arm = arm(s, OUTAGE, "outage", steps.collect());
+    // Its disk is simulated, whatever the device.
     Arm { on: On::Real, ..arm }
 }
 
@@ -148,6 +188,7 @@ fn arms(s: &Sizes, scale: Scale) -> Vec<Arm> {
         arm(s, DELAYED_SESSIONS, "1", vec![delayed(1, 8 * s.delayed_each)]),
         arm(s, DELAYED_SESSIONS, "64", vec![delayed(64, s.delayed_each)]),
         loss(s, scale),
+        outage(s, scale),
     ];
     if scale != Scale::Quick {
         arms.extend([HONEST, CACHED].iter().flat_map(|device| one_disk(s, device)));
@@ -190,11 +231,16 @@ fn claims(scale: Scale) -> Vec<Claim> {
             devices: &[],
         },
     ];
-    for (level, window_kb, end) in ENDS.iter().filter(|e| scale != Scale::Quick || e.1 == 240) {
+    for (level, window_kb, end) in ends(scale) {
         // A kill loses at most what the window holds, the other ends nothing.
         let most = if *end == End::Kill { f64::from(window_kb * 1024 / ROW_BYTES) } else { 0.0 };
         let every = Compare::Every(CellRef::new(LOSS, level, MISSING));
         claims.push(at_most("Rows missing of those that were acknowledged", level, every, most));
+    }
+    for (level, window_kb, _) in outages(scale) {
+        let most = window_kb.map_or(0.0, |kb| f64::from(kb * 1024 / ROW_BYTES));
+        let every = Compare::Every(CellRef::new(OUTAGE, level, MISSING));
+        claims.push(at_most("Rows missing after an outage under 64 sessions", level, every, most));
     }
     if scale != Scale::Quick {
         let rate = |device| {
@@ -210,10 +256,14 @@ fn claims(scale: Scale) -> Vec<Claim> {
     claims
 }
 
-fn published(scale: Scale) -> Vec<Published> {
+fn published(scale: Scale, rows: u64) -> Vec<Published> {
     let seconds = PUBLISHED.iter().map(|(level, value)| Published {
         cell: CellRef::new(FACTOR, level, ROWS),
-        printed: Printed::Figure(*value, "s"),
+        // Seconds of his rows stand beside seconds of as many only.
+        printed: match rows as f64 == PUBLISHED_ROWS {
+            true => Printed::Figure(*value, "s"),
+            false => Printed::Ratio(value / PUBLISHED[0].1),
+        },
         device: None,
     });
     let devices = if scale == Scale::Quick { vec![] } else { vec![HONEST, CACHED] };
@@ -238,17 +288,18 @@ pub fn study(scale: Scale) -> Study {
         source: "Tibor Karaszi, \"Do you want improved performance?\", SQL Server 2014, one spinning disk, 50,000 rows (12 s of durable commits cannot have been durable there: a disk without a cache makes at most one a revolution, 417 s)",
         knob: Knob::Durability,
         sizes: format!(
-            "{} rows; 1 session with {} commits, 64 sessions with {} each; {} rows before a process ends",
-            s.rows, s.alone, s.each, s.lost_of
+            "{} rows; 1 session with {} commits, 64 sessions with {} each; {} rows before a process ends; {} random moments of each outage in a run",
+            s.rows, s.alone, s.each, s.lost_of, s.moments
         ),
         baselines: vec![
             own(FACTOR, ONE),
             own(SESSIONS, "1"),
             own(DELAYED_SESSIONS, "1"),
             own(LOSS, "kill, window 240 KB"),
+            own(OUTAGE, "power failure, window 240 KB"),
             own(DISK, ONE),
         ],
-        published: published(scale),
+        published: published(scale, s.rows),
         published_waits: vec![],
         claims: claims(scale),
         checks: vec![],
@@ -258,8 +309,8 @@ pub fn study(scale: Scale) -> Study {
             memory: 512 << 20,
             seconds_per_run: match scale {
                 Scale::Tiny => 2.0,
-                Scale::Quick => 5.0,
-                Scale::Standard | Scale::Paper => 60.0,
+                Scale::Quick => 10.0,
+                Scale::Standard | Scale::Paper => 120.0,
             },
         },
         arms,

@@ -89,6 +89,7 @@ fn arm(s: &Sizes, step_kb: u64, how: How) -> Arm {
             keep: false,
             commit_memory: false,
             limit_s: 600,
+            processors: None,
         },
         level,
         steps: steps(s, step_kb, how),

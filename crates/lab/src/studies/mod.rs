@@ -41,6 +41,10 @@ mod tests {
             for step in &arm.steps {
                 let Some(measure) = step.measure.filter(|_| !step.only_in_total) else { continue };
                 let level = step.level.map_or_else(|| arm.level.clone(), str::to_owned);
+                if step.work == crate::work::Work::RawWrites {
+                    let rate = format!("{measure}, {}", crate::raw::RATE);
+                    cells.insert((arm.factor, level.clone(), rate));
+                }
                 let counts = step.counts.iter().map(|c| format!("{measure}, {}", c.name()));
                 for name in counts.chain([measure.to_owned()]) {
                     if let Some(table) = &study.normalised

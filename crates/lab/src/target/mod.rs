@@ -13,6 +13,7 @@ mod latency;
 #[cfg(feature = "peers")]
 mod mariadb;
 pub(crate) mod mssql;
+mod outage;
 #[cfg(feature = "peers")]
 pub(crate) mod own_postgres;
 pub(crate) mod own_server;
@@ -20,6 +21,7 @@ pub(crate) mod own_server;
 mod postgres;
 #[cfg(feature = "peers")]
 mod process;
+pub mod processors;
 mod ringwood;
 mod served;
 #[cfg(feature = "peers")]
@@ -86,6 +88,10 @@ pub trait Target {
     /// Whether its files lie on another machine's disks.
     fn has_own_disk(&self) -> bool {
         false
+    }
+    /// Whether it is in this process or was started by it.
+    fn is_ours(&self) -> bool {
+        true
     }
     /// Over how many devices its data can be spread.
     fn arrays(&self, device: &Device) -> u32 {

@@ -1,7 +1,7 @@
 //! Ringwood embedded: an instance per configuration, the work in T-SQL, its files watched.
 
 use super::tsql::{self, DATABASE};
-use super::{Place, Target, kept};
+use super::{Place, Target, kept, outage};
 use crate::LabError;
 use crate::embedded::{Embedded, OpenOptions, page_memory};
 use crate::watch::Watch;
@@ -280,6 +280,9 @@ impl Target for Ringwood {
         match work {
             Work::Recovery(rows) => self.recovery(*rows),
             Work::Tsql(TsqlWork::Loss { rows, window_kb, end }) => self.loss(*rows, *window_kb, *end),
+            Work::Tsql(TsqlWork::Outage { sessions, moments, window_kb, outage }) => {
+                outage::outage(*sessions, *moments, *window_kb, *outage)
+            }
             _ => tsql::run(self.open()?.0.server()?, work),
         }
     }

@@ -28,6 +28,7 @@ pub(super) fn open(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<S
         keep: true,
         commit_memory: false,
         limit_s: options.limit,
+        processors: None,
     };
     let mut server = Postgres::default();
     server.set_up(&place, &config)?;

@@ -1,8 +1,8 @@
 //! The configurations of data-files and what is run on each.
 
 use super::{
-    CHECKPOINT, CONNECTIONS, COUNTS, LATER, LOAD, ONE, PAGE, PUBLISHED, SCATTERED, SECOND, SESSION_COUNTS,
-    SESSIONS, SPINDLES, TEST_1, TEST_2, TWO, WRITE_SCATTERED,
+    CHECKPOINT, CONNECTIONS, COUNTS, LATER, LOAD, ONE, PAGE, PROCESSOR_COUNTS, PROCESSORS, PUBLISHED,
+    SCATTERED, SECOND, SESSION_COUNTS, SESSIONS, SPINDLES, TEST_1, TEST_2, TWO, WRITE_SCATTERED,
 };
 use crate::frame::{Arm, On, Scale, Step};
 use crate::work::{Config, DataLayout, LogBlock, LogLayout, Work};
@@ -52,6 +52,7 @@ fn config(s: &Sizes, key: String, files: u32, arrays: u32) -> Config {
         keep: false,
         commit_memory: false,
         limit_s: 600,
+        processors: None,
     }
 }
 
@@ -95,6 +96,12 @@ fn on_real(arm: Arm) -> Arm {
 /// The level of so many files and sessions.
 pub(super) fn session_level(files: u32, sessions: u32) -> String {
     format!("{files} {}, {sessions} sessions", if files == 1 { "file" } else { "files" })
+}
+
+/// The level of so many files and processors.
+pub(super) fn processor_level(files: u32, processors: u32) -> String {
+    let name = |count: u32, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    format!("{}, {}", name(files, "file"), name(processors, "processor"))
 }
 
 /// A load into a database that had a load before; more files came between the two, or not.
@@ -171,6 +178,16 @@ pub(super) fn arms(scale: Scale) -> Vec<Arm> {
         arms.extend([1, 8].map(|files| {
             let config = config(&s, format!("sessions-{sessions}-{files}"), files, 1);
             on_real(arm(SESSIONS, session_level(files, sessions), config, heap(scale, &s, sessions)))
+        }));
+    }
+    for processors in PROCESSOR_COUNTS {
+        arms.extend([1, 8].map(|files| {
+            let config = Config {
+                processors: Some(processors),
+                ..config(&s, format!("processors-{processors}-{files}"), files, 1)
+            };
+            let level = processor_level(files, processors);
+            on_real(arm(PROCESSORS, level, config, heap(scale, &s, CONNECTIONS)))
         }));
     }
     for part in ["one spindle", "eight spindles"] {

@@ -186,6 +186,10 @@ impl Target for Mssql {
         !self.address.is_local()
     }
 
+    fn is_ours(&self) -> bool {
+        false
+    }
+
     fn arrays(&self, _: &Device) -> u32 {
         1 + u32::from(self.address.folders[1].is_some())
     }

@@ -11,6 +11,7 @@ mod mix;
 mod payload;
 mod setup;
 mod site;
+mod trigger;
 mod vlf;
 
 pub use commits::delayed_commits;
@@ -217,6 +218,9 @@ fn run_tsql(
     match work {
         TsqlWork::Customers => done(customers::customers(client)),
         TsqlWork::UpdateBack => customers::update_back(client),
+        TsqlWork::MakeTrigger => done(trigger::make(client)),
+        TsqlWork::UpdateSome { back } => trigger::update_some(client, *back),
+        TsqlWork::DropTrigger => done(trigger::drop_checked(client)),
         TsqlWork::DeleteRolledBack => customers::delete_rolled_back(server, client),
         TsqlWork::PlaceHead { below_kb, room_kb } => done(vlf::place_head(client, *below_kb, *room_kb)),
         TsqlWork::KeepHead { below_kb, room_kb } => done(vlf::keep_head(client, *below_kb, *room_kb)),
@@ -244,6 +248,9 @@ fn run_tsql(
         TsqlWork::FullBackup => backup::full_backup(client),
         TsqlWork::HeldRowUpdates(updates) => growth::held_row_updates(server, client, *updates),
         TsqlWork::Loss { .. } => Err(LabError::Unsupported("this needs a process that can be killed".into())),
+        TsqlWork::Outage { .. } => {
+            Err(LabError::Unsupported("this needs an engine in this process, on a simulated disk".into()))
+        }
     }
 }
 
