@@ -79,6 +79,8 @@ fn a_script_says_the_same_embedded_and_at_a_server() {
         let args = ["-d", database.as_str(), "--format", format];
         let (one, other) = (embedded(&args, SCRIPT), server.sql(&args, SCRIPT));
         assert_eq!(parts(&one), parts(&other), "{format}");
+        let said = "Msg 50000, Level 16, State 3, Procedure p, Line 1\ninside\n";
+        assert_eq!(text(&one.stderr).matches(said).count(), 2, "{format}");
         assert_eq!(one.status.code(), Some(1));
     }
     let timed = server.sql(&["-t", "1", "-Q", "waitfor delay '0:1:0'"], "");

@@ -109,6 +109,18 @@ fn files_variables_and_where_errors_are() {
              Msg 208, Level 16, State 1, File whole.sql, Line 6\n{text}"
         )
     );
+    // An error in a procedure says its name, and the line there.
+    scene.write(
+        "inside.sql",
+        "create procedure w as\nprint 'in'\nselect 1 / 0\ngo\n\nprint 'before'\nexec w\n",
+    );
+    let divided = "Divide by zero error encountered.\n";
+    let (_, _, err) = scene.run(&["-i", "inside.sql"]);
+    assert_eq!(err, format!("before\nin\nMsg 8134, Level 16, State 1, Procedure w, Line 3\n{divided}"));
+    scene.write("call.sql", "\n\nexec w\n");
+    let (_, _, err) = scene.run(&["-i", "call.sql,call.sql"]);
+    let called = format!("in\nMsg 8134, Level 16, State 1, File call.sql, Procedure w, Line 3\n{divided}");
+    assert_eq!(err, called.repeat(2));
     // Undefined variables, unknown commands and missing files end a script; nothing runs if a file of -i is missing.
     let (code, out, err) = scene.run(&["-Q", "select 1 a\ngo\nselect '$(nowhere)'\ngo\nselect 2"]);
     assert_eq!((code, err.as_str()), (1, "line 3: 'nowhere' scripting variable not defined.\n"));

@@ -111,8 +111,8 @@ fn column(column: &client::Column) -> ColumnInfo {
 
 fn message(message: &client::ServerMessage) -> SqlError {
     let error = SqlError::new(message.number, message.severity, message.state, message.message.as_str());
-    let error = error.at_line(message.line);
-    if message.procedure.is_empty() { error } else { error.in_procedure(&message.procedure) }
+    // In this order: an error whose line is known has its place.
+    error.in_procedure(&message.procedure).at_line(message.line)
 }
 
 /// Gives a sink what a token says. The sink's own error: it wants no more.
