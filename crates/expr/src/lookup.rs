@@ -2,14 +2,13 @@
 //! put in order once, so that the value of a row is looked up in them instead of compared with each.
 //! Guarantee: what [`Lookup::place`] says is what comparing with one constant after another would say; where it cannot tell it says so.
 
-use crate::eval::{compare_values, order_of};
 use crate::key::encode;
 use crate::large::LARGE;
 use crate::{CompareExpr, Expr, Pred};
 use std::cmp::Ordering;
 use std::mem::discriminant;
 use syntax::ast::CompareOp;
-use types::{Collation, Value};
+use types::{Collation, Value, ops};
 
 /// So many constants are looked through sooner than a value is looked up in them.
 const FEW: usize = 8;
@@ -82,7 +81,7 @@ impl Lookup {
                 if !alike {
                     return Place::Unknown;
                 }
-                let at = all.binary_search_by(|(one, _)| order_of(one, value, collation));
+                let at = all.binary_search_by(|(one, _)| order(one, value, collation));
                 at.ok().map(|at| all[at].1)
             }
         };
@@ -101,7 +100,7 @@ impl Keys {
         }
         let (first, _) = *given.first()?;
         let alike = |(value, _): &(&Value, u32)| {
-            let ordered = compare_values(value, value, collation) == Some(Ordering::Equal);
+            let ordered = ops::compare(value, value, collation) == Some(Ordering::Equal);
             ordered && discriminant(*value) == discriminant(first)
         };
         // Values of sql_variant have orders of their own.
@@ -116,8 +115,8 @@ impl Keys {
             return Some(Keys::Texts(all));
         }
         let mut all: Vec<(Value, u32)> = given.iter().map(|(value, at)| ((*value).clone(), *at)).collect();
-        all.sort_by(|a, b| order_of(&a.0, &b.0, collation).then(a.1.cmp(&b.1)));
-        all.dedup_by(|later, one| order_of(&later.0, &one.0, collation).is_eq());
+        all.sort_by(|a, b| order(&a.0, &b.0, collation).then(a.1.cmp(&b.1)));
+        all.dedup_by(|later, one| order(&later.0, &one.0, collation).is_eq());
         Some(Keys::Ordered(all))
     }
 }
@@ -152,6 +151,11 @@ fn constant_of<'p>(when: &'p Pred, first: &CompareExpr) -> Option<&'p Value> {
     c.right.as_const().filter(|_| alike)
 }
 
+/// The order of two values of one kind.
+fn order(a: &Value, b: &Value, collation: Collation) -> Ordering {
+    ops::compare(a, b, collation).unwrap_or(Ordering::Equal)
+}
+
 /// Bytes that are equal where a collation calls texts equal.
 fn text_key(value: &Value, collation: Collation) -> Vec<u8> {
     let mut key = Vec::with_capacity(32);
@@ -166,7 +170,7 @@ mod tests {
 
     /// Where comparing with one constant after another finds a value.
     fn compared(constants: &[Value], value: &Value) -> Place {
-        let equal = |one: &Value| compare_values(value, one, Collation::DEFAULT) == Some(Ordering::Equal);
+        let equal = |one: &Value| ops::compare(value, one, Collation::DEFAULT) == Some(Ordering::Equal);
         constants.iter().position(equal).map_or(Place::Nowhere, Place::At)
     }
 

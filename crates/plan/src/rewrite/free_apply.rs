@@ -2,7 +2,7 @@
 //! instead of running for each left row.
 //!
 //! Left alone: a right side with another value for each left row (NEWID, NEXT VALUE FOR, a user's function), and one of so many rows
-//! that to keep them would take more than to read them again.
+//! that to keep them would take more than to read them again. A hint that allows no loops says nothing of APPLY.
 
 use super::rule::{Pass, Rewrite};
 use super::stable::is_stable;
@@ -23,6 +23,7 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Apply { outer, left, right, args }
             if args.is_empty()
+                && pass.binder.join_methods.loops
                 && estimate::rows(&right) <= MOST_KEPT
                 && is_stable(&right, &pass.binder.subqueries) =>
         {

@@ -8,6 +8,7 @@ use crate::access_path::{MOST_RANGES, can_seek};
 use crate::bind::Binder;
 use crate::input::Input;
 use crate::logical::{Get, JoinKind, Logical};
+use crate::options::JoinMethods;
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
 use syntax::ast::CompareOp;
 use types::Collation;
@@ -21,7 +22,9 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     }
     match with_inputs(logical, &mut |input| node(input, pass)) {
         Logical::Filter { input, mut preds } => {
-            let found = preds.iter().position(|pred| is_joined(pred, &preds, &input));
+            // A hint of how to join is for joins that are written.
+            let free = pass.binder.join_methods == JoinMethods::ALL;
+            let found = preds.iter().position(|pred| free && is_joined(pred, &preds, &input));
             let Some(at) = found else { return Logical::Filter { input, preds } };
             let Pred::InList(list) = preds.remove(at) else { unreachable!("it was a list") };
             pass.changed();

@@ -9,6 +9,7 @@ use crate::bind::Binder;
 use crate::estimate;
 use crate::input::Input;
 use crate::logical::{Get, Logical};
+use crate::options::JoinMethods;
 use expr::{ColId, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr};
 use syntax::ast::CompareOp;
 use types::convert::Mode;
@@ -55,7 +56,9 @@ fn test_of<'p>(
 ) -> Option<&'p QuantifiedExpr> {
     let Pred::Quantified(test) = pred else { return None };
     let Expr::Col(id) = test.operand else { return None };
-    let once = test.op == CompareOp::Equal && !test.all && test.query.cacheable;
+    // A hint of how to join is for joins that are written.
+    let free = binder.join_methods == JoinMethods::ALL;
+    let once = free && test.op == CompareOp::Equal && !test.all && test.query.cacheable;
     let query = binder.subqueries.get(test.query.id).filter(|_| once)?;
     let [column] = query.wanted[..] else { return None };
     let rows = estimate::rows(&query.logical);

@@ -52,7 +52,8 @@ impl Groups {
         outer_rows: f64,
         binder: &mut Binder<'_>,
     ) -> Option<Groups> {
-        if args.is_empty() || outer_rows <= FEW_ROWS {
+        // By loops alone each outer row would be compared with all groups.
+        if args.is_empty() || outer_rows <= FEW_ROWS || !binder.join_methods.hash {
             return None;
         }
         let (exprs, aggregates, inner) = shape(logical)?;
