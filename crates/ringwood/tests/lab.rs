@@ -134,7 +134,8 @@ fn all_studies_run_and_resume() {
     for delayed in study(&results, "delayed-durability", "real")["claims"].as_array().unwrap() {
         // Two runs that keep a fact decide nothing, one that breaks it would.
         if delayed["every"].is_object() {
-            assert_eq!((&delayed["verdict"], &delayed["every"]["runs"]), (&"undecided".into(), &2.into()));
+            assert_eq!(delayed["verdict"], "undecided", "{delayed}");
+            assert_eq!(delayed["every"]["runs"], 2, "{delayed}");
         }
     }
     let html = std::fs::read_to_string(out.join("report.html")).unwrap();
