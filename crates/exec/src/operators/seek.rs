@@ -98,10 +98,16 @@ pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<
     Ok(Some(range))
 }
 
+/// So many ranges are made between two questions for a cancel.
+const BETWEEN: usize = 1024;
+
 /// The ranges of keys for a seek now, in the order of their keys; no key is in two of them.
 pub fn ranges(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<Vec<Range>, SqlError> {
     let mut all = Vec::with_capacity(1 + spec.others.len());
-    for one in spec.ranges() {
+    for (number, one) in spec.ranges().enumerate() {
+        if number % BETWEEN == 0 {
+            rt.check_cancel()?;
+        }
         all.extend(range(one, parts, rt)?);
     }
     all.sort_by(|a, b| by_lower(&a.lower, &b.lower));

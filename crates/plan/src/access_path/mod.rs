@@ -246,7 +246,10 @@ fn choose(
     wishes: &Wishes<'_>,
     chance: &mut Option<Chance>,
 ) -> Result<Chosen, SqlError> {
-    let choices = Choice::all(get, preds);
+    let total = table_rows(&get.table);
+    // A way down the tree for each constant, and more of them than rows: to look each row up in them costs less.
+    let most = if get.hints.access.seek.is_some() { usize::MAX } else { (total as usize).max(MOST_RANGES) };
+    let choices = Choice::all(get, preds, most);
     let conditions = Conditions::of(get, preds, &choices);
     let terms = &conditions.own;
     let mut wanted: Vec<usize> =
@@ -279,7 +282,6 @@ fn choose(
         (union, intersection) = (false, false);
     }
     let input = Logical::Get(Arc::new(get.clone()));
-    let total = table_rows(&get.table);
     let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
     let question = Question { get, preds, input, conditions, wishes, total, rows };
@@ -351,11 +353,13 @@ impl Question<'_> {
     /// The table by one of its structures: of a long list by a range for each value, where that costs less.
     fn candidate(&self, way: &Way<'_>) -> Candidate {
         let few = self.candidate_of(way, MOST_RANGES);
-        if self.conditions.long_choices().next().is_none() {
+        let forced = self.get.hints.access.seek.is_some();
+        let pays = |cases: usize| forced || cases as f64 * RANGE * 0.9 < few.cost;
+        if !self.conditions.long_choices().any(|(_, cases)| pays(cases)) {
             return few;
         }
         let many = self.candidate_of(way, usize::MAX);
-        if many.cost < few.cost { many } else { few }
+        if forced || many.cost < few.cost { many } else { few }
     }
 
     /// The table by one of its structures, where choices of so many cases at most give ranges.
@@ -446,7 +450,7 @@ impl Question<'_> {
         }
         // What they have in common, and the long list of which each is a value: it knows them all.
         let common = |pred: &&&Pred| second.sought.iter().any(|other| std::ptr::eq(**pred, *other));
-        let lists = self.conditions.long_choices().filter_map(|at| self.preds.get(at));
+        let lists = self.conditions.long_choices().filter_map(|(at, _)| self.preds.get(at));
         let sought = first.sought.iter().filter(common).copied().chain(lists);
         estimate::kept(sought, &self.input)
     }

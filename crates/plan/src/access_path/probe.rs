@@ -152,7 +152,7 @@ fn trees<'g>(get: &'g Get, own: &[Pred], compared: &[usize]) -> impl Iterator<It
 /// Whether a table can be read as its hints say under its own conditions alone.
 pub fn is_possible(get: &Get, own: &[Pred]) -> bool {
     let Some(least) = get.hints.access.seek else { return true };
-    let choices = Choice::all(get, own);
+    let choices = Choice::all(get, own, usize::MAX);
     let conditions = Conditions::of(get, own, &choices);
     trees(get, own, &[]).any(|index| conditions.seeks(&get.table.entry_order(index), least))
 }

@@ -85,10 +85,12 @@ pub struct Choice<'p> {
 }
 
 impl<'p> Choice<'p> {
-    /// Those of a conjunction's conditions that may give several ranges: each case says something of a column.
-    pub fn all(get: &Get, preds: &'p [Pred]) -> Vec<Choice<'p>> {
+    /// Those of a conjunction's conditions that may give several ranges: each case says something of a column. `most`: lists of more
+    /// constants than that are no choices.
+    pub fn all(get: &Get, preds: &'p [Pred], most: usize) -> Vec<Choice<'p>> {
         let sought = |cases: &[Cow<'_, [Pred]>]| cases.iter().all(|case| !Terms::of(get, case).is_empty());
-        let of = |(at, pred)| cases(pred).filter(|cases| sought(cases)).map(|cases| Choice { at, cases });
+        let of =
+            |(at, pred)| cases(pred, most).filter(|cases| sought(cases)).map(|cases| Choice { at, cases });
         preds.iter().enumerate().filter_map(of).collect()
     }
 
@@ -103,21 +105,21 @@ impl<'p> Choice<'p> {
     }
 }
 
-fn cases(pred: &Pred) -> Option<Vec<Cow<'_, [Pred]>>> {
+fn cases(pred: &Pred, most: usize) -> Option<Vec<Cow<'_, [Pred]>>> {
     match pred {
         Pred::Or(list) => {
             // An OR or a list within it is so many cases more.
             let mut all = Vec::with_capacity(list.len());
             for pred in list {
                 match pred {
-                    Pred::Or(_) | Pred::InList(_) => all.extend(cases(pred)?),
+                    Pred::Or(_) | Pred::InList(_) => all.extend(cases(pred, most)?),
                     Pred::And(list) => all.push(Cow::Borrowed(&list[..])),
                     one => all.push(Cow::Borrowed(std::slice::from_ref(one))),
                 }
             }
             Some(all)
         }
-        Pred::InList(list) if !list.negated => {
+        Pred::InList(list) if !list.negated && (list.is_compared() || list.list.len() <= most) => {
             let case = |value: &Expr| {
                 let (left, right) = (list.operand.clone(), value.clone());
                 let compare = CompareExpr { op: CompareOp::Equal, left, right, collation: list.collation };
@@ -242,10 +244,10 @@ impl<'p> Conditions<'p> {
         self.ranges(key, usize::MAX).iter().all(|found| columns(found) >= least.max(1))
     }
 
-    /// The choices of more than [`MOST_RANGES`] cases, by their places among the conditions.
-    pub fn long_choices(&self) -> impl Iterator<Item = usize> {
-        let all = self.choices.iter().zip(&self.cases);
-        all.filter(|(_, cases)| cases.len() > MOST_RANGES).map(|(choice, _)| choice.at)
+    /// The choices of more than [`MOST_RANGES`] cases: their places among the conditions, and how many cases.
+    pub fn long_choices(&self) -> impl Iterator<Item = (usize, usize)> {
+        let all = self.choices.iter().zip(&self.cases).map(|(choice, cases)| (choice.at, cases.len()));
+        all.filter(|(_, cases)| *cases > MOST_RANGES)
     }
 
     /// The first of these choices that makes all ranges longer, by its place, and the ranges then.
