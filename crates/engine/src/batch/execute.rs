@@ -28,7 +28,7 @@ use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;
 use plan::bind::function::CalledFunction;
-use plan::bind::resolve::schema_of;
+use plan::bind::module_schema::schema_of;
 use plan::bind::set_options::SessionOptions;
 use plan::rights::{Chain, Rights};
 use std::sync::Arc;

@@ -7,36 +7,16 @@ use catalog::module::AS_OWNER;
 use catalog::security::{Class, DBO, Kind, Permission, Principal, Securable, Security};
 use catalog::{Db, ModuleDef, fold_name};
 use compact_str::CompactString;
-use plan::bind::resolve::looked_up_first;
 use plan::rights::Chain;
 use syntax::ast::ExecuteAs;
 use types::SqlError;
 
 use super::caller::{Acting, Until};
 use super::core::SessionCore;
+use super::running_module::RunningModule;
 
 /// Deepest nesting of EXECUTE AS.
 const MAX_DEPTH: usize = 32;
-
-/// The module whose statements run.
-#[derive(Clone, Debug)]
-pub struct RunningModule {
-    /// What @@PROCID says.
-    pub object_id: i32,
-    /// The schema in which it looks up names first; `None` for dbo.
-    pub schema: Option<CompactString>,
-    /// The database whose names they are.
-    pub names: Arc<Db>,
-}
-
-impl RunningModule {
-    /// A module of a database, called in another or the same one.
-    fn of((db, module): (&Arc<Db>, &ModuleDef), current: &Arc<Db>) -> RunningModule {
-        let schema = looked_up_first(&module.schema);
-        let names = if module.marked_system { current } else { db };
-        RunningModule { object_id: module.object_id, schema, names: names.clone() }
-    }
-}
 
 /// Whose statements were running, before those of a module.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use types::{SqlError, Value};
 use super::activity::Activity;
 use super::app_locks::AppLocks;
 use super::bulk::BulkLoad;
-use super::acting::RunningModule;
+use super::running_module::RunningModule;
 use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
 use super::cursors::{Cursors, SharedCursors};

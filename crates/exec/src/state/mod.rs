@@ -20,6 +20,7 @@ pub mod names;
 pub mod profile;
 pub mod rights;
 pub mod room;
+mod running_module;
 pub mod scans;
 mod snapshots;
 pub mod transactions;

@@ -26,6 +26,7 @@ mod json;
 pub mod literal;
 pub mod mask;
 pub mod module;
+pub mod module_schema;
 pub mod nested_change;
 mod order_by;
 pub mod period;

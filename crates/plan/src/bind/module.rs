@@ -4,7 +4,7 @@
 
 use crate::bind::Binder;
 use crate::bind::period;
-use crate::bind::resolve::looked_up_first;
+use crate::bind::module_schema::looked_up_first;
 use crate::bind::scope::{ScopeColumn, Source};
 use crate::bind::updatable::Origin;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};

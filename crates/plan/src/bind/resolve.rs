@@ -2,11 +2,11 @@
 //! Guarantees: a name means one thing, or is 208 (1087 for a table variable).
 
 use super::Binder;
+use super::module_schema;
 use super::synonym::{base_of, invalid_synonym};
 use crate::view::ViewDef;
 use catalog::other::OtherObject;
 use catalog::{Catalog, Db, ModuleDef, TableDef, errors, fold_name};
-use compact_str::CompactString;
 use std::sync::Arc;
 use syntax::ast;
 use types::SqlError;
@@ -32,9 +32,9 @@ impl Binder<'_> {
         }
     }
 
-    /// As [`schema_of`], in the text that is being bound.
+    /// As [`module_schema::schema_of`], in the text that is being bound.
     pub(super) fn schema_of<'n>(&'n self, catalog: &Catalog, name: &'n ast::ObjectName) -> &'n str {
-        schema_of(self.schema.as_deref(), catalog, name)
+        module_schema::schema_of(self.schema.as_deref(), catalog, name)
     }
 
     /// What an object name means. Error: 208.
@@ -82,22 +82,6 @@ impl Binder<'_> {
         }
         let view = self.env.names.view(schema, &name.name.value);
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
-    }
-}
-
-/// The schema in which a module's text looks names up before `dbo`, if that is another one.
-pub fn looked_up_first(schema: &str) -> Option<CompactString> {
-    let folded = fold_name(schema);
-    (!matches!(folded.as_str(), "" | "dbo" | "sys")).then_some(folded)
-}
-
-/// The schema that a name means: the one that it has; or `own`, that of the module whose text it is, if it has such an object;
-/// or `dbo`.
-pub fn schema_of<'n>(own: Option<&'n str>, catalog: &Catalog, name: &'n ast::ObjectName) -> &'n str {
-    match (&name.schema, own) {
-        (Some(schema), _) => &schema.value,
-        (None, Some(own)) if name.database.is_none() && !catalog.is_free(own, &name.name.value) => own,
-        (None, _) => "dbo",
     }
 }
 
