@@ -1,6 +1,7 @@
-// tedious: the shared list of checks (clients/README.md). A check is an async function; it passes when it returns.
+// tedious: the shared list of checks (clients/README.md).
 'use strict';
 const { Connection, Request, TYPES, ISOLATION_LEVEL } = require('tedious');
+const { equal, runAll } = require('./list');
 
 const env = process.env;
 const config = (options = {}, auth = {}) => ({
@@ -42,11 +43,6 @@ function run(c, text, parameters = [], how = 'execSql', prepare) {
     if (prepare) { prepare(request); }
     c[how](request);
   });
-}
-
-function equal(got, want, what = '') {
-  const text = (v) => JSON.stringify(v, (_k, x) => (typeof x === 'bigint' ? `${x}n` : x));
-  if (text(got) !== text(want)) { throw new Error(`${what}: got ${text(got).slice(0, 300)}, want ${text(want).slice(0, 300)}`); }
 }
 
 async function raises(number, work) {
@@ -277,17 +273,4 @@ const checks = {
   },
 };
 
-(async () => {
-  let failed = 0;
-  for (const [name, check] of Object.entries(checks)) {
-    const late = new Promise((_resolve, reject) => { setTimeout(() => reject(new Error('no end after 120 s')), 120000).unref(); });
-    try {
-      await Promise.race([check(), late]);
-      console.log(`ok tedious: ${name}`);
-    } catch (e) {
-      failed += 1;
-      console.log(`FAILED tedious: ${name}: ${e.message}`);
-    }
-  }
-  process.exit(failed ? 1 : 0);
-})();
+runAll('tedious', checks);
