@@ -1,5 +1,7 @@
 //! What the session and the server say of themselves: @@ variables, identity, the error of CATCH.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
 use exec::state::SessionCore;
@@ -45,6 +47,16 @@ fn identity_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError>
 pub(crate) fn identity_value(id: Option<i64>) -> Value {
     let wide = id.and_then(|id| Decimal::from_i64(id).rescale(38, 0));
     wide.map_or(Value::Null, Value::Decimal)
+}
+
+/// The number of the transaction, by which sys.dm_tran_current_transaction knows it too. Where none runs the statement begins its own.
+fn current_transaction(session: &mut SessionCore) -> Result<Value, SqlError> {
+    let running = |session: &SessionCore| session.shared.lock_owner.load(Relaxed);
+    if running(session) == 0 {
+        let db = session.db().clone();
+        session.txn(&db)?;
+    }
+    Ok(i64::try_from(running(session)).map_or(Value::Null, Value::BigInt))
 }
 
 /// The functions of this theme.
@@ -126,7 +138,17 @@ pub const FUNCTIONS: &[Function] = &[
         let procedure = s.error().map(SqlError::procedure).filter(|name| !name.is_empty());
         procedure.map_or(Value::Null, Value::str)
     }),
-    session!("current_transaction_id", bigint, |_| Value::Null),
+    Function {
+        name: "current_transaction_id",
+        min: 0,
+        max: 0,
+        args: &[],
+        result: bigint,
+        strict: false,
+        stability: Stability::Statement,
+        nullable: true,
+        eval: |_, cx| current_transaction(session(cx)?),
+    },
     Function {
         name: "formatmessage",
         min: 1,
