@@ -18,6 +18,7 @@ pub mod retention;
 #[cfg(test)]
 pub(crate) mod roots_tests;
 pub mod schemabinding;
+pub mod shape;
 pub mod switch;
 pub mod table_types;
 pub mod tables;

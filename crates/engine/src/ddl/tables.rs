@@ -8,18 +8,15 @@ use types::SqlError;
 
 use super::foreign_keys;
 use super::work::{Work, units_of};
-use super::{constraints, indexed_views, modules, temporal};
+use super::{constraints, indexed_views, modules, shape, temporal};
 use catalog::Db;
 use catalog::load::layout_of;
 use catalog::{NewTable, TableDef, TableState};
 use exec::state::SessionCore;
 
-/// Longest row that the declared fixed columns may need.
-const MAX_FIXED_ROW: usize = 8060;
-
 /// Creates a table with its indexes, all empty. The new table is locked until the transaction ends.
 ///
-/// Errors: 2714 the name is taken, 2760 no such schema, 1701 rows too long, what the storage says.
+/// Errors: 2714 the name is taken, 2760 no such schema, 1701 and 1702 too large, what the storage says.
 pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Result<Arc<TableDef>, SqlError> {
     let mut work = Work::begin(core, db)?;
     let schema = work.schema(&new.schema)?;
@@ -34,9 +31,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         columns.push(work.column(&new.name, i as i32 + 1, column)?);
     }
     let layout = layout_of(&columns);
-    if layout.min_row_size() > MAX_FIXED_ROW {
-        return Err(row_too_wide(&new.name, layout.min_row_size()));
-    }
+    shape::check(&new.name, &columns, &layout)?;
     let clustered = new.indexes.iter().position(|index| index.clustered);
     let mut storage = match clustered {
         Some(at) => work.index(&new.name, object_id, 1, &new.indexes[at], filegroup)?,
@@ -163,16 +158,4 @@ pub fn replace(
     let mut work = Work::begin(core, db)?;
     work.lock_current(before)?;
     work.replace(before, after)
-}
-
-fn row_too_wide(table: &str, size: usize) -> SqlError {
-    SqlError::new(
-        1701,
-        16,
-        1,
-        format!(
-            "Creating or altering table '{table}' failed because the minimum row size would be {size}, including 7 \
-             bytes of internal overhead. This exceeds the maximum allowable table row size of {MAX_FIXED_ROW} bytes."
-        ),
-    )
 }

@@ -11,6 +11,7 @@ use txn::locks::What;
 use types::{SqlError, Value};
 
 use super::names::{default_name, key_name};
+use super::shape;
 use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
 use catalog::db::Open;
@@ -295,8 +296,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Replaces a definition: rows, storage that is no longer named, catalog.
+    /// Replaces a definition: rows, storage that is no longer named, catalog. Errors: 1701 and 1702 too large.
     pub fn replace(&mut self, before: &Arc<TableDef>, after: TableDef) -> Result<Arc<TableDef>, SqlError> {
+        shape::check_change(before, &after)?;
         let after = Arc::new(after);
         // By number: a unit that was given another name is the same one.
         let kept = units_of(&after);

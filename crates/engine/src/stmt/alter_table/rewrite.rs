@@ -5,6 +5,7 @@ use std::sync::Arc;
 use types::SqlError;
 
 use crate::ddl::rebuild::copy_rows;
+use crate::ddl::shape::check_change;
 use crate::ddl::work::Work;
 use crate::stmt::table_def;
 use catalog::TableDef;
@@ -19,6 +20,8 @@ pub(in crate::stmt) fn rewrite(
     computed: Option<(usize, String)>,
 ) -> Result<Arc<TableDef>, SqlError> {
     next.layout = layout_of(&next.columns);
+    // Before rows of it are made.
+    check_change(table, &next)?;
     next.storage = Arc::new(work.renewed(&next.storage)?);
     let mut indexes = Vec::with_capacity(next.indexes.len());
     for index in &next.indexes {

@@ -5,10 +5,8 @@ use types::{DataType, SqlError};
 
 use super::key::nullable_key;
 use super::traits::check_one_rowguid;
+use crate::ddl::shape::{MAX_COLUMNS, too_many_columns};
 use catalog::{KeyConstraint, NewIndex, NewTable, fold_name};
-
-/// Most columns of a table, key columns of an index.
-const MAX_COLUMNS: usize = 1024;
 
 /// 8112: two constraints that say CLUSTERED.
 pub(super) fn check_clustered(stmt: &CreateTable) -> Result<(), SqlError> {
@@ -47,12 +45,8 @@ fn two_clustered(table: &str) -> SqlError {
 
 /// 1702: a column too many.
 pub(super) fn check_count(table: &NewTable) -> Result<(), SqlError> {
-    let Some(column) = table.columns.get(MAX_COLUMNS) else { return Ok(()) };
-    let text = format!(
-        "CREATE TABLE failed because column '{}' in table '{}' exceeds the maximum of {MAX_COLUMNS} columns.",
-        column.name, table.name
-    );
-    Err(SqlError::new(1702, 16, 1, text))
+    let too_many = table.columns.get(MAX_COLUMNS);
+    too_many.map_or(Ok(()), |column| Err(too_many_columns(&table.name, &column.name)))
 }
 
 pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {

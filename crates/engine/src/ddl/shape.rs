@@ -1,0 +1,47 @@
+//! How large a table's rows may be: columns, bytes of the fixed ones.
+//! Guarantees: no statement gives a table more than that; one that has more, of an older version, may be changed to anything smaller.
+
+use types::{RowLayout, SqlError};
+
+use catalog::{ColumnDef, TableDef};
+
+/// Most columns of a table.
+pub(crate) const MAX_COLUMNS: usize = 1024;
+
+/// Longest row that the declared fixed columns may need.
+const MAX_FIXED_ROW: usize = 8060;
+
+/// Checks what a table is made of. Errors: 1702 a column too many, 1701 rows too long.
+pub(super) fn check(table: &str, columns: &[ColumnDef], layout: &RowLayout) -> Result<(), SqlError> {
+    if let Some(column) = columns.get(MAX_COLUMNS) {
+        return Err(too_many_columns(table, &column.name));
+    }
+    match layout.min_row_size() {
+        size if size > MAX_FIXED_ROW => Err(row_too_wide(table, size)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks what a table becomes. Errors: those of [`check`].
+pub(crate) fn check_change(before: &TableDef, after: &TableDef) -> Result<(), SqlError> {
+    let grows = after.columns.len() > before.columns.len()
+        || after.layout.min_row_size() > before.layout.min_row_size();
+    if grows { check(&after.name, &after.columns, &after.layout) } else { Ok(()) }
+}
+
+/// 1702; its text says CREATE TABLE for every statement.
+pub(crate) fn too_many_columns(table: &str, column: &str) -> SqlError {
+    let text = format!(
+        "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of {MAX_COLUMNS} columns."
+    );
+    SqlError::new(1702, 16, 1, text)
+}
+
+/// 1701.
+fn row_too_wide(table: &str, size: usize) -> SqlError {
+    let text = format!(
+        "Creating or altering table '{table}' failed because the minimum row size would be {size}, including 7 bytes of internal \
+         overhead. This exceeds the maximum allowable table row size of {MAX_FIXED_ROW} bytes."
+    );
+    SqlError::new(1701, 16, 1, text)
+}
