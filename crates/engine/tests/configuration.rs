@@ -72,7 +72,8 @@ fn backups_follow_their_defaults() {
     let b = Bench::new();
     // (Compressed, HasBackupChecksums) of a backup.
     let header = |file: &str| {
-        let mut out = Text { names: true, ..Text::default() };
+        let mut out = Text::default();
+        out.names = true;
         let restore = format!("RESTORE HEADERONLY FROM DISK = '{file}'");
         b.instance.session().unwrap().execute(&restore, &mut out);
         let (names, row) = out.out.split_once('\n').unwrap();

@@ -237,11 +237,10 @@ fn correlated_exists_and_in_are_semi_joins() {
         let shown = plan(&mut b, &query);
         assert!(shown.contains(join) && !shown.contains("Correlated"), "{query}: {shown}");
     }
-    b.check(&format!("{all}c.town + 1 IN (SELECT o.price FROM orders o WHERE o.c = c.c)"), &{
-        let by_hand =
-            "SELECT COUNT(DISTINCT c.c) FROM customer c JOIN orders o ON o.c = c.c AND o.price = c.town + 1";
-        answer(&mut b, by_hand)
-    });
+    let joined =
+        "SELECT COUNT(DISTINCT c.c) FROM customer c JOIN orders o ON o.c = c.c AND o.price = c.town + 1";
+    let joined = answer(&mut b, joined);
+    b.check(&format!("{all}c.town + 1 IN (SELECT o.price FROM orders o WHERE o.c = c.c)"), &joined);
     let grouped = "JOIN (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d ON d.c = c.c AND d.s > 250";
     let by_hand: i64 = answer(&mut b, &format!("SELECT COUNT(*) FROM customer c {grouped}")).parse().unwrap();
     let condition = "EXISTS (SELECT 1 FROM (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d WHERE d.c = c.c AND d.s > 250)";

@@ -141,7 +141,7 @@ impl CodePage {
 }
 
 /// What stands for a character in a page: itself, the one that is most like it, or nothing.
-fn fitting(c: char, number: u16, encoding: &Encoding) -> Option<char> {
+fn fitting(c: char, number: u16, encoding: &'static Encoding) -> Option<char> {
     let has = |c: &char| !encoding.encode(c.encode_utf8(&mut [0; 4])).2;
     Some(c).filter(has).or_else(|| best_fit(number, c).filter(has))
 }

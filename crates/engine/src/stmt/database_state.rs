@@ -14,7 +14,7 @@ use types::SqlError;
 
 use super::StmtCtx;
 use crate::instance::boot_text::save_settings;
-use crate::instance::{Instance, OfInstance};
+use crate::instance::Instance;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::settings::DbSettings;
 use catalog::{Db, MASTER, errors};

@@ -16,6 +16,7 @@ use types::SqlError;
 
 use super::core::SessionCore;
 use super::counts::Counts;
+use catalog::db::DbUse;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;

@@ -45,7 +45,7 @@ impl Target for Fake {
         self.runs += 1;
         // The same in each process: by the number of the run. From round to round the one is slower
         // and the other faster.
-        let even = (self.runs - 1) / 2 % 2 == 0;
+        let even = ((self.runs - 1) / 2).is_multiple_of(2);
         let noise = if even == (self.arm == "slow") { 1.05 } else { 0.95 };
         let seconds = if self.arm == "slow" { self.slow * noise } else { noise };
         // Short numbers: they are the same after they were read from a journal.

@@ -54,7 +54,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn cycle(arms: usize) -> usize {
-        if arms % 2 == 0 { arms } else { 2 * arms }
+        if arms.is_multiple_of(2) { arms } else { 2 * arms }
     }
 
     #[test]

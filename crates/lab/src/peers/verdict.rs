@@ -69,12 +69,15 @@ enum Standing {
     Alike(String),
 }
 
+/// A ratio to another engine, its interval, and the engine's level.
+type Compared<'r> = (f64, Option<(f64, f64)>, &'r str);
+
 /// Of an engine's cells of a row (it may be there in this process and served) against each other
 /// engine: slower when the interval of a ratio lies below 1 (that engine takes less time), faster
 /// when all lie above, else alike. A lower bound counts by its figure; so does everything while
 /// there are too few rounds for intervals.
 fn standing(own: &[&Cell], row: &[&Cell]) -> Option<Standing> {
-    let mut compared: Vec<(f64, Option<(f64, f64)>, &str)> = Vec::new();
+    let mut compared: Vec<Compared<'_>> = Vec::new();
     for cell in own {
         for other in rivals(cell, row) {
             // Where both of its cells can be compared the first counts.

@@ -44,7 +44,7 @@ impl OwnPostgres {
     }
 
     /// The same with the checkpoints that it is shipped with.
-    pub fn as_shipped(self) -> OwnPostgres {
+    pub fn with_shipped_settings(self) -> OwnPostgres {
         OwnPostgres { shipped: true, ..self }
     }
 

@@ -74,7 +74,7 @@ fn find(name: &str, options: &TpccOptions, scratch: &Path) -> Result<Box<dyn Eng
             use crate::target::own_postgres::OwnPostgres;
             let most = options.connections.iter().max().copied().unwrap_or(1);
             let server = OwnPostgres::new(scratch.join(name), options.memory, most);
-            let server = if name == "postgres" { server } else { server.as_shipped() };
+            let server = if name == "postgres" { server } else { server.with_shipped_settings() };
             Ok(Box::new(postgres::Postgres(server)))
         }
         #[cfg(not(feature = "peers"))]

@@ -127,13 +127,13 @@ impl<'p> Outlet<'p> {
             rt.session().acknowledge_reads()?;
             let values: Result<Vec<Value>, SqlError> =
                 client.exprs.iter().map(|e| e.eval(&slots, rt)).collect();
-            self.to_client(&values?, rt)?;
+            self.send_to_client(&values?, rt)?;
         }
         self.slots = slots;
         Ok(())
     }
 
-    fn to_client(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn send_to_client(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         if !self.holds {
             return self.client.row(row);
         }
