@@ -288,7 +288,7 @@ fn headings_are_spelled_as_in_the_query() {
     headed("select c.[iD] from customer c order by ID", "columns [iD Int base]");
     // A star, a view and a derived table have names of their own.
     headed("select * from customer", "columns [id Int base, Name VarChar(N(20)) base]");
-    headed("select iD, * from seen", "columns [iD Int base, Id Int base, NAME VarChar(N(20)) base]");
+    headed("select iD, * from seen", "columns [iD Int, Id Int, NAME VarChar(N(20))]");
     headed("select X, y from (select id as x, Name as Y from customer) d", "columns [X Int base, y VarChar(N(20)) base]");
     headed("select X from (select id from customer union all select 2) d (x)", "columns [X Int]");
     headed("select ID from customer union all select id from customer", "columns [ID Int]");

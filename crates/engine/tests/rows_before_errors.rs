@@ -203,12 +203,12 @@ fn output_waits_for_the_constraints() {
     // The rows of a statement that stands come as they did, in the order of its changes.
     b.check(
         "insert child (p, c) output inserted.p, inserted.c values (1, 7), (2, 8)",
-        &["columns [p Int null base, c Int null base]", "row 1|7", "row 2|8", "done Insert 2"],
+        &["columns [p Int null, c Int null]", "row 1|7", "row 2|8", "done Insert 2"],
     );
     b.setup(&["delete child where p < 3"]);
     b.check(
         "delete parent output deleted.id where id < 3",
-        &["columns [id Int base]", "row 1", "row 2", "done Delete 2"],
+        &["columns [id Int]", "row 1", "row 2", "done Delete 2"],
     );
     b.check("select count(*) as n from heir", &["columns [n Int null]", "row 0", "done Select 1"]);
     // Many rows wait in files when memory is small; the last one is as the first.

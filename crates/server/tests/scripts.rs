@@ -42,6 +42,8 @@ impl Said {
             true => text.split(|c: char| c.is_ascii_digit()).next().unwrap_or(""),
             false => text,
         };
+        // Severity 10 is class 0 on the wire.
+        let severity = if severity == 10 { 0 } else { severity };
         self.lines.push(format!("{number}, {severity}, line {line}: {text}"));
     }
 }

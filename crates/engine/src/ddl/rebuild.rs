@@ -33,6 +33,9 @@ pub fn copy_rows(
     let mut catalog = Catalog { version: u64::MAX, ..Catalog::default() };
     catalog.schemas.insert_mut("dbo".into(), 1);
     catalog.schema_names.insert_mut(1, "dbo".into());
+    if to.columns.iter().any(|column| column.computed.is_some()) {
+        add_functions(&mut catalog, &work.db.catalog());
+    }
     // Both have the object_id of the table: the map by id is not used to compile.
     catalog.insert(before.clone());
     catalog.insert(after.clone());
@@ -52,6 +55,14 @@ pub fn copy_rows(
         e.message = e.message.replace(&format!("dbo.{NEW}"), &to.full_name());
         duplicate_key(e, to)
     })
+}
+
+/// Computed columns may call functions of the database.
+fn add_functions(to: &mut Catalog, from: &Catalog) {
+    (to.schemas, to.schema_names) = (from.schemas.clone(), from.schema_names.clone());
+    for function in from.modules.values().filter(|module| module.kind.is_function()) {
+        to.insert_module(function.clone());
+    }
 }
 
 /// Runs a DML text against the current catalog: for statements that are partly DML.

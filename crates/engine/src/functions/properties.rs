@@ -122,6 +122,7 @@ pub const FUNCTIONS: &[Function] = &[
             "isreadonly" => flag(db.settings().read_only),
             "isprimaryfile" => flag(file.file_id == 1),
             "islogfile" => flag(file.log),
+            "spaceused" => used_pages(&db, file.file_id, file.log)?,
             _ => Value::Null,
         })
     }),
@@ -130,6 +131,19 @@ pub const FUNCTIONS: &[Function] = &[
         Ok(if property(a, 0) == "isfulltextinstalled" { flag(false) } else { Value::Null })
     }),
 ];
+
+/// The pages of a file that are allocated; of a log, those that hold what is still needed.
+fn used_pages(db: &Arc<Db>, file_id: u16, is_log: bool) -> Result<Value, SqlError> {
+    let storage = db.storage()?;
+    let pages = match is_log {
+        true => storage.log().space().used.div_ceil(8192),
+        false => {
+            let extents = storage.store().allocated_extents(file_id);
+            extents.map_err(|e| catalog::errors::db_error(db, &txn::TxnError::from(e)))?.len() as u64 * 8
+        }
+    };
+    Ok(i32::try_from(pages).map_or(Value::Null, Value::Int))
+}
 
 fn variant(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::SqlVariant)
