@@ -1,24 +1,25 @@
 //! `x IN (SELECT ...)` of a column that an index finds, where the subquery needs nothing of the row around it: its different values are
-//! joined with the table, so that few of them are sought instead of all rows being tested. The search for an order of joins decides how.
+//! joined with the table where seeks of them cost less than a read of it whose rows are looked up among them. The search for an order of
+//! joins decides how.
 
 use super::in_list::{joined, source_table};
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::access_path::{read_cost, seek_cost};
 use crate::bind::Binder;
+use crate::cost::{BUILD, PROBE};
 use crate::estimate;
 use crate::input::Input;
 use crate::logical::{Get, Logical};
 use crate::options::JoinMethods;
+use crate::statistics::table_rows;
 use expr::{ColId, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr};
+use std::sync::Arc;
 use syntax::ast::CompareOp;
 use types::convert::Mode;
 
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "InQuery", apply: node };
-
-/// The share of what a read of the table costs that the seeks may cost: how many values there are is mostly guessed.
-const SHARE: f64 = 0.5;
 
 fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     if pass.is_over() {
@@ -64,11 +65,25 @@ fn test_of<'p>(
     let rows = estimate::rows(&query.logical);
     let values = estimate::groups((&*query.logical, rows), std::iter::once(Some(column)));
     // A row that is locked is read without a join.
-    let sought = |get: &Get| {
-        let one = seek_cost(get, all, &[id]).filter(|_| get.locks.is_none());
-        one.is_some_and(|one| values * one < read_cost(get, all) * SHARE)
-    };
+    let sought = |get: &Get| get.locks.is_none() && is_sought(get, all, id, values);
     source_table(input, id).is_some_and(sought).then_some(test)
+}
+
+/// Whether seeks of so many different values of a column cost less than to read the table under these conditions and to look each row up
+/// among the values: the two ways that the order of joins weighs, with its costs.
+fn is_sought(get: &Get, preds: &[Pred], id: ColId, values: f64) -> bool {
+    let Some(one) = seek_cost(get, preds, &[id]) else { return false };
+    let read = read_cost(get, preds);
+    let is_tested_before = |pred: &&Pred| {
+        let mut used = Vec::new();
+        pred.columns(&mut used);
+        !pred.has_subquery() && used.iter().all(|id| get.position(*id).is_some())
+    };
+    let table = Logical::Get(Arc::new(get.clone()));
+    let share = estimate::kept(preds.iter().filter(is_tested_before), &table);
+    // No row is read for less than a unit.
+    let looked_up = (table_rows(&get.table) * share).min(read);
+    values * one < read + values * BUILD + looked_up * PROBE
 }
 
 /// The rows of the subquery, and their column in the type of the comparison.
