@@ -56,7 +56,7 @@ impl Binder<'_> {
             }
             ExprKind::Exists(query) => {
                 let (sub, _) = self.subquery(query, true)?;
-                self.check_place()?;
+                self.check_condition_place()?;
                 Ok(Pred::Exists(Box::new(sub)))
             }
             ExprKind::ColumnUpdated(column) => self.column_updated(column),
@@ -194,7 +194,7 @@ impl Binder<'_> {
                         introduced with EXISTS.";
             return Err(SqlError::new(116, 16, 1, text));
         };
-        self.check_place()?;
+        self.check_condition_place()?;
         let (_, collation) = expr::bind_ops::collation_of(&operand, column, "equal to")?;
         let ty = expr::bind_ops::comparison_type(operand.ty, column.ty, "equal to")?;
         let operand = expr::bind_ops::to_comparison(operand, ty)?;

@@ -242,4 +242,6 @@ pub struct Scope {
     pub correlated: bool,
     /// Whether OVER is allowed (select list and ORDER BY only).
     pub allow_windows: bool,
+    /// While a call with OVER is bound.
+    pub windowed: bool,
 }

@@ -29,11 +29,7 @@ impl Binder<'_> {
                 Some(column) => Some(column),
                 None => output_column(&item.expr, &bound.columns)?,
             };
-            let Some(column) = column else {
-                let text = "ORDER BY items must appear in the select list if the statement contains a UNION, \
-                            INTERSECT or EXCEPT operator.";
-                return Err(SqlError::new(104, 16, 1, text));
-            };
+            let Some(column) = column else { return Err(self.not_listed(&item.expr, &query.body)) };
             column.ty.check_comparable()?;
             let expr = Expr::Col(column.id);
             keys.push(SortKey { expr, descending: item.descending, collation: column.collation });
@@ -44,6 +40,33 @@ impl Binder<'_> {
         self.offset_fetch(query, bound)
     }
 
+    /// The error of an ORDER BY item that the result has no column for: 207 or 209 where it is a name that none or several columns of
+    /// what the first SELECT reads have, else 104.
+    fn not_listed(&mut self, item: &ast::Expr, body: &QueryBody) -> SqlError {
+        if matches!(&item.kind, ExprKind::Column(column) if column.qualifier.is_none()) {
+            let first = body.first_select();
+            let alone = ast::Select {
+                distinct: false,
+                top: None,
+                items: vec![SelectItem::Expr { expr: item.clone(), alias: None }],
+                into: None,
+                from: first.from.clone(),
+                filter: None,
+                group_by: None,
+                having: None,
+                windows: Vec::new(),
+                span: first.span,
+            };
+            match self.query(&bare(Box::new(alone))) {
+                Err(unknown) if matches!(unknown.number, 207 | 209) => return unknown,
+                _ => {}
+            }
+        }
+        let text = "ORDER BY items must appear in the select list if the statement contains a UNION, \
+                    INTERSECT or EXCEPT operator.";
+        SqlError::new(104, 16, 1, text)
+    }
+
     pub(super) fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
         self.deeper(|b| b.set_parts(body))
     }
@@ -52,17 +75,7 @@ impl Binder<'_> {
         let (op, all, left, right) = match body {
             QueryBody::Select(select) => {
                 check_none(&select.from.iter().collect::<Vec<_>>(), Place::Set)?;
-                let bare = ast::Query {
-                    ctes: Vec::new(),
-                    body: QueryBody::Select(select.clone()),
-                    order_by: Vec::new(),
-                    offset: None,
-                    fetch: None,
-                    for_clause: None,
-                    options: Vec::new(),
-                    span: select.span,
-                };
-                return self.query(&bare);
+                return self.query(&bare(select.clone()));
             }
             QueryBody::Ordered(query) => {
                 self.scopes.push(Scope::default());
@@ -169,6 +182,20 @@ impl Binder<'_> {
     }
 }
 
+/// A query of one SELECT and nothing around it.
+fn bare(select: Box<ast::Select>) -> ast::Query {
+    ast::Query {
+        ctes: Vec::new(),
+        span: select.span,
+        body: QueryBody::Select(select),
+        order_by: Vec::new(),
+        offset: None,
+        fetch: None,
+        for_clause: None,
+        options: Vec::new(),
+    }
+}
+
 /// 5335: a set operation that compares them.
 fn no_operand(ty: DataType) -> SqlError {
     let text = format!(
@@ -200,10 +227,7 @@ fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&
         }
         ExprKind::Column(c) if c.qualifier.is_none() => {
             let name = fold_name(&c.name.value);
-            let column = columns.iter().find(|o| fold_name(&o.name) == name);
-            column
-                .map(Some)
-                .ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", c.name.value)))
+            Ok(columns.iter().find(|o| fold_name(&o.name) == name))
         }
         _ => Ok(None),
     }

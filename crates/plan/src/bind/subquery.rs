@@ -50,6 +50,15 @@ impl Binder<'_> {
         Err(SqlError::new(number, 15, 1, text))
     }
 
+    /// The same of a condition with a subquery, which the argument of an aggregate with OVER may have.
+    ///
+    /// # Errors
+    /// 130 in an aggregate of groups, 144 in GROUP BY.
+    pub(super) fn check_condition_place(&self) -> Result<(), SqlError> {
+        let windowed = self.scopes.last().is_some_and(|scope| scope.windowed);
+        if windowed { Ok(()) } else { self.check_place() }
+    }
+
     /// `(SELECT ...)` as a value.
     pub fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
         let (sub, columns) = self.subquery(query, false)?;

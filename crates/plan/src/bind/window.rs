@@ -45,9 +45,11 @@ impl Binder<'_> {
             return Err(SqlError::new(4108, 15, 1, text));
         }
         let over = self.named_window(over)?;
-        self.scope()?.allow_windows = false;
+        let scope = self.scope()?;
+        (scope.allow_windows, scope.windowed) = (false, true);
         let bound = self.window_parts(name, call, &over);
-        self.scope()?.allow_windows = true;
+        let scope = self.scope()?;
+        (scope.allow_windows, scope.windowed) = (true, false);
         let (call, typed) = bound?;
         self.scope()?.windows.push(call);
         Ok(typed)
