@@ -95,21 +95,33 @@ pub fn trim_heap() {
     }
 }
 
-/// Has the allocator keep little of what is freed: a thread of its own gives back what nobody has
-/// used again within a tenth of a second. By itself jemalloc keeps it for ten seconds, and only
-/// threads that allocate give back. For a program, before it has threads. The system's allocator
-/// stays as it is.
+/// Has the allocator give back what is freed by a thread of its own, after the ten seconds for which
+/// jemalloc keeps it: by itself only threads that allocate give back. For a program, before it has
+/// threads. The system's allocator stays as it is.
+pub fn start_heap() {
+    #[cfg(feature = "jemalloc")]
+    {
+        let mut none: isize = 0;
+        // Those of arenas to come, and of the one that there is.
+        jemalloc::control(c"arenas.muzzy_decay_ms", Some(&mut none));
+        jemalloc::control(c"arena.0.muzzy_decay_ms", Some(&mut none));
+        jemalloc::control(c"background_thread", Some(&mut true));
+    }
+}
+
+/// Has the allocator keep little from now on: what nobody has used again within a tenth of a second
+/// is given back. For a process that may have little memory; a query that allocates megabytes again
+/// and again takes up to a tenth longer. The system's allocator stays as it is.
 pub fn limit_heap() {
     #[cfg(feature = "jemalloc")]
     {
         let mut keep: isize = 100;
-        // Those of arenas to come, and of the one that there is.
         jemalloc::control(c"arenas.dirty_decay_ms", Some(&mut keep));
-        jemalloc::control(c"arena.0.dirty_decay_ms", Some(&mut keep));
-        let mut none: isize = 0;
-        jemalloc::control(c"arenas.muzzy_decay_ms", Some(&mut none));
-        jemalloc::control(c"arena.0.muzzy_decay_ms", Some(&mut none));
-        jemalloc::control(c"background_thread", Some(&mut true));
+        for arena in 0..jemalloc::arenas() {
+            // One that nobody has used yet is refused, and begins with the value of all.
+            let name = std::ffi::CString::new(format!("arena.{arena}.dirty_decay_ms")).unwrap_or_default();
+            jemalloc::control(&name, Some(&mut keep));
+        }
     }
 }
 
@@ -117,6 +129,17 @@ pub fn limit_heap() {
 mod jemalloc {
     use std::ffi::CStr;
     use std::ptr;
+
+    /// How many arenas there may be.
+    pub fn arenas() -> u32 {
+        let (mut count, mut len) = (0_u32, size_of::<u32>());
+        // SAFETY: the name ends with a zero; at most `len` bytes are written to a value of `len` bytes.
+        unsafe {
+            let count = ptr::from_mut(&mut count).cast();
+            tikv_jemalloc_sys::mallctl(c"arenas.narenas".as_ptr(), count, &mut len, ptr::null_mut(), 0);
+        }
+        count
+    }
 
     /// Sets a value of the allocator, or has it do something. What it refuses stays as it was: it is
     /// all about how much memory is kept.
@@ -138,7 +161,7 @@ mod tests {
     #[test]
     #[cfg(feature = "jemalloc")]
     fn the_allocator_takes_its_settings_and_gives_back() {
-        limit_heap();
+        start_heap();
         let read = |name: &std::ffi::CStr| {
             let (mut value, mut len) = (0_isize, size_of::<isize>());
             // SAFETY: a value of `len` bytes is written.
@@ -148,6 +171,9 @@ mod tests {
             };
             (failed, value)
         };
+        assert!(jemalloc::arenas() > 0);
+        assert_eq!(read(c"arenas.dirty_decay_ms"), (0, 10_000));
+        limit_heap();
         assert_eq!(read(c"arenas.dirty_decay_ms"), (0, 100));
         assert_eq!(read(c"arena.0.dirty_decay_ms"), (0, 100));
         assert_eq!(read(c"arenas.muzzy_decay_ms"), (0, 0));

@@ -44,7 +44,9 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use allocator::{CountingAllocator, hand_over, limit_heap, take_over, thread_holds, trim_heap};
+pub use allocator::{
+    CountingAllocator, hand_over, limit_heap, start_heap, take_over, thread_holds, trim_heap,
+};
 pub use buf::AlignedBuf;
 pub use error::{DiskError, Op, who};
 pub use memory::Memory;

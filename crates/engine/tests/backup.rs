@@ -168,7 +168,10 @@ fn points_in_time() {
         run(&instance, "BACKUP DATABASE Sales TO DISK = 'g.bak' WITH INIT");
         let restore = format!("RESTORE DATABASE Sales FROM DISK = 'g.bak' WITH REPLACE, STOPAT = '{early}'");
         let said = fails(&instance, &restore, &[4338, 3013]);
-        assert!(said.contains("The STOPAT clause specifies a point too early to allow this backup set"), "{said}");
+        assert!(
+            said.contains("The STOPAT clause specifies a point too early to allow this backup set"),
+            "{said}"
+        );
         assert_eq!(count(&instance, "Sales"), "30");
     }
     run(&instance, &format!("{full}, STOPAT = '{stop}'"));

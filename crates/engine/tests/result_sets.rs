@@ -289,11 +289,15 @@ fn headings_are_spelled_as_in_the_query() {
     // A star, a view and a derived table have names of their own.
     headed("select * from customer", "columns [id Int base, Name VarChar(N(20)) base]");
     headed("select iD, * from seen", "columns [iD Int, Id Int, NAME VarChar(N(20))]");
-    headed("select X, y from (select id as x, Name as Y from customer) d", "columns [X Int base, y VarChar(N(20)) base]");
+    headed(
+        "select X, y from (select id as x, Name as Y from customer) d",
+        "columns [X Int base, y VarChar(N(20)) base]",
+    );
     headed("select X from (select id from customer union all select 2) d (x)", "columns [X Int]");
     headed("select ID from customer union all select id from customer", "columns [ID Int]");
     let said = b.run("select top 1 \"NAME\", \"COLLATION_NAME\" from \"sys\".\"databases\"");
     assert!(said[0].starts_with("columns [NAME ") && said[0].contains(", COLLATION_NAME "), "{said:?}");
-    let said = b.run("select table_name, Column_Name from information_schema.columns where table_name = 'customer'");
+    let said =
+        b.run("select table_name, Column_Name from information_schema.columns where table_name = 'customer'");
     assert!(said[0].starts_with("columns [table_name ") && said[0].contains(", Column_Name "), "{said:?}");
 }

@@ -212,7 +212,8 @@ fn output_waits_for_the_constraints() {
     );
     b.check("select count(*) as n from heir", &["columns [n Int null]", "row 0", "done Select 1"]);
     // Many rows wait in files when memory is small; the last one is as the first.
-    let said = b.run("insert child (p, c) output inserted.c select 400, value from generate_series(1, 20000)");
+    let said =
+        b.run("insert child (p, c) output inserted.c select 400, value from generate_series(1, 20000)");
     let rows: Vec<&String> = said.iter().filter(|line| line.starts_with("row")).collect();
     assert_eq!((rows.len(), rows[0].as_str(), rows[19_999].as_str()), (20_000, "row 1", "row 20000"));
 }

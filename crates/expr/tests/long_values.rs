@@ -238,9 +238,8 @@ const SHORT: &[(&str, &str)] = &[
 ];
 
 fn takes_long(function: &Function) -> bool {
-    let takes = |rule: &ArgRule| {
-        matches!(rule, ArgRule::Any | ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes)
-    };
+    let takes =
+        |rule: &ArgRule| matches!(rule, ArgRule::Any | ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes);
     function.args.iter().any(takes)
 }
 

@@ -13,6 +13,6 @@ use std::process::ExitCode;
 static ALLOCATOR: disk::CountingAllocator = disk::CountingAllocator;
 
 fn main() -> ExitCode {
-    disk::limit_heap();
+    disk::start_heap();
     cli::run()
 }

@@ -27,8 +27,8 @@ mod published;
 mod users;
 
 pub use property::USER_ACCESS;
-pub use users::{Closed, DbUse, Refused, UserAccess};
 use users::Users;
+pub use users::{Closed, DbUse, Refused, UserAccess};
 
 /// database_id of master.
 pub const MASTER: i32 = 1;

@@ -256,7 +256,9 @@ impl Run<'_> {
         let master = master.filter(|_| name.database.is_none() && name.server.is_none())?;
         let schema = name.schema.as_ref().map_or("dbo", |schema| schema.value.as_str());
         let found = master.catalog().find_module(schema, &name.name.value).cloned();
-        found.filter(|module| module.kind == ModuleKind::Procedure).map(|module| Called::Global(master, module))
+        found
+            .filter(|module| module.kind == ModuleKind::Procedure)
+            .map(|module| Called::Global(master, module))
     }
 
     /// Runs a scalar function with arguments; its value waits for the variable of the call.

@@ -19,6 +19,8 @@ const QUERY_MIN: u64 = 1 << 30;
 /// Least and most bytes that one operator holds before it goes to disk.
 const OPERATOR_MIN: u64 = 16 << 20;
 const OPERATOR_MAX: u64 = 1 << 30;
+/// From here on a process may keep for a while what it has freed.
+const ROOMY: u64 = 512 << 20;
 
 /// The memory of an instance, in bytes.
 pub(super) struct Budget {
@@ -67,6 +69,9 @@ impl Budget {
         let account = Arc::new(MemoryAccount::new(usize::try_from(self.target).unwrap_or(usize::MAX)));
         memory::meter::count_with(disk::thread_holds);
         if own_process {
+            if self.target < ROOMY {
+                disk::limit_heap();
+            }
             account.measure(|| Some(resident()), disk::trim_heap);
         }
         account

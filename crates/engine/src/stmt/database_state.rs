@@ -13,8 +13,8 @@ use syntax::ast::Termination;
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::instance::boot_text::save_settings;
 use crate::instance::Instance;
+use crate::instance::boot_text::save_settings;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::settings::DbSettings;
 use catalog::{Db, MASTER, errors};

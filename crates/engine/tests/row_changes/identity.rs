@@ -30,7 +30,10 @@ fn values_by_hand_are_noted_in_blocks() {
     b.check("CREATE TABLE n (id int IDENTITY PRIMARY KEY, v int); CREATE TABLE d (id int IDENTITY (-1, -1), v int)", "");
     let commits = "SELECT COUNT(*) FROM sys.fn_dblog(NULL, NULL) WHERE Operation = 'LOP_COMMIT_XACT'";
     let before: i64 = b.run(commits).trim().parse().expect("a number");
-    b.check("SET IDENTITY_INSERT n ON; INSERT n (id, v) SELECT value, 0 FROM GENERATE_SERIES(1, 5000)", "(5000)");
+    b.check(
+        "SET IDENTITY_INSERT n ON; INSERT n (id, v) SELECT value, 0 FROM GENERATE_SERIES(1, 5000)",
+        "(5000)",
+    );
     b.check("SET IDENTITY_INSERT n OFF; SET IDENTITY_INSERT d ON; INSERT d (id, v) SELECT -value, 0 FROM GENERATE_SERIES(1, 5000)", "(5000)");
     let after: i64 = b.run(commits).trim().parse().expect("a number");
     assert!(after - before < 40, "{} commits for two statements", after - before);
@@ -38,7 +41,10 @@ fn values_by_hand_are_noted_in_blocks() {
     // A value beyond what was made moves the counter, one below does not, and a clean stop keeps it.
     b.check("SET IDENTITY_INSERT n ON; INSERT n (id, v) VALUES (9000, 2); INSERT n (id, v) VALUES (8000, 2); SET IDENTITY_INSERT n OFF; INSERT n (v) VALUES (3); SELECT MAX(id) FROM n", "(1)\n(1)\n(1)\n9001");
     let mut b = b.restart();
-    b.check("INSERT n (v) VALUES (4); INSERT d (v) VALUES (4); SELECT MAX(id) FROM n; SELECT MIN(id) FROM d", "(1)\n(1)\n9002\n-5002");
+    b.check(
+        "INSERT n (v) VALUES (4); INSERT d (v) VALUES (4); SELECT MAX(id) FROM n; SELECT MIN(id) FROM d",
+        "(1)\n(1)\n9002\n-5002",
+    );
 }
 
 /// After a power failure a value that is made is above every value of a row that is there, given by hand or made.
@@ -55,7 +61,10 @@ fn no_value_is_made_twice_after_a_power_loss() {
                BEGIN TRAN; INSERT n (id, v) SELECT 9000 + value, 2 FROM GENERATE_SERIES(1, 1500); COMMIT;
                SET IDENTITY_INSERT n OFF; INSERT n VALUES (3)";
     power_loss(&disk, open, sql, 40, |instance, _, at| {
-        let said = say(instance, "USE d; DECLARE @most bigint = (SELECT MAX(id) FROM n); INSERT n VALUES (4); SELECT IIF(SCOPE_IDENTITY() > @most, 'above', 'twice')");
+        let said = say(
+            instance,
+            "USE d; DECLARE @most bigint = (SELECT MAX(id) FROM n); INSERT n VALUES (4); SELECT IIF(SCOPE_IDENTITY() > @most, 'above', 'twice')",
+        );
         assert!(said.contains("above"), "at {at}: {said}");
         assert_eq!(say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "", "at {at}");
     });

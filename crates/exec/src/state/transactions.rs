@@ -16,10 +16,10 @@ use types::SqlError;
 
 use super::core::SessionCore;
 use super::counts::Counts;
-use catalog::db::DbUse;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
+use catalog::db::DbUse;
 use catalog::errors::db_error;
 use plan::bind::set_options::Isolation;
 use undoing::{RunningUndo, UndoScope};

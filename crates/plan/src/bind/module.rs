@@ -3,8 +3,8 @@
 //! Guarantees: what stands around a mention of a view is not seen inside it; a view that contains itself is an error.
 
 use crate::bind::Binder;
-use crate::bind::period;
 use crate::bind::module_schema::looked_up_first;
+use crate::bind::period;
 use crate::bind::scope::{ScopeColumn, Source};
 use crate::bind::updatable::Origin;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};

@@ -72,7 +72,10 @@ fn blocks_are_found_with_their_comments() {
     let page = "a\n```sh\nls\n```\n<!-- example: not run: it takes hours -->\n```sql\nselect 1\n\n```\n- x\n  <!-- example: after:\n  create database d\n  -->\n  ```sql\n  use d\n    go\n  ```\n```\nout\n```\n";
     let blocks = blocks_of(page);
     let seen: Vec<_> = blocks.iter().map(|b| (b.line, b.language.as_str(), b.text.as_str())).collect();
-    assert_eq!(seen, [(2, "sh", "ls"), (6, "sql", "select 1\n"), (14, "sql", "use d\n  go"), (18, "", "out")]);
+    assert_eq!(
+        seen,
+        [(2, "sh", "ls"), (6, "sql", "select 1\n"), (14, "sql", "use d\n  go"), (18, "", "out")]
+    );
     let said: Vec<_> = blocks.iter().map(|b| b.directive.as_ref()).collect();
     let after = Directive::After("create database d".to_owned());
     assert_eq!(said, [None, Some(&Directive::NotRun), Some(&after), None]);

@@ -111,7 +111,8 @@ impl Reader {
 
     /// A program that stands in the document as it stands among the examples.
     pub fn program(&self, lines: &str) -> Result<(), String> {
-        let name = examples::name_of(lines).ok_or("no function of tests/documents/examples.rs has these lines")?;
+        let name =
+            examples::name_of(lines).ok_or("no function of tests/documents/examples.rs has these lines")?;
         let this = std::env::current_exe().map_err(|e| e.to_string())?;
         self.run(Command::new(this).args(["--exact", "a_program_of_a_document"]).env(PROGRAM, name))
     }

@@ -96,9 +96,7 @@ impl Parser<'_> {
             let target = Box::new(self.type_name()?);
             let identity = match self.eat_tok(Tok::Comma) {
                 true => self.seed_and_increment()?,
-                false => {
-                    Identity { seed: "1".into(), increment: "1".into(), not_for_replication: false }
-                }
+                false => Identity { seed: "1".into(), increment: "1".into(), not_for_replication: false },
             };
             self.expect_tok(Tok::RParen)?;
             return Ok(self.node(ExprKind::Identity { target, identity: Box::new(identity) }, start));

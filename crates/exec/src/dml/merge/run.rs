@@ -39,7 +39,10 @@ impl MergePlan {
     /// Whether something but triggers comes after the rows of one of its changes.
     fn is_followed(&self) -> bool {
         let inserts = self.inserts.as_ref().map(|rows| &rows.change);
-        [inserts, self.updates.as_ref(), self.deletes.as_ref()].into_iter().flatten().any(ChangePlan::is_followed)
+        [inserts, self.updates.as_ref(), self.deletes.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(ChangePlan::is_followed)
     }
 
     /// Runs the statement; gives how many rows it has changed in all.
