@@ -291,7 +291,7 @@ fn headings_are_spelled_as_in_the_query() {
     headed("select iD, * from seen", "columns [iD Int, Id Int, NAME VarChar(N(20))]");
     headed(
         "select X, y from (select id as x, Name as Y from customer) d",
-        "columns [X Int base, y VarChar(N(20)) base]",
+        "columns [X Int, y VarChar(N(20))]",
     );
     headed("select X from (select id from customer union all select 2) d (x)", "columns [X Int]");
     headed("select ID from customer union all select id from customer", "columns [ID Int]");
