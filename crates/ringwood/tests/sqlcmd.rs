@@ -183,7 +183,7 @@ fn commands_of_scripts() {
     assert!(scene.good(&["-Q", "\\l"]).contains("tempdb"));
     assert!(scene.good(&["-Q", ":help"]).contains(":setvar"));
     for (line, reason) in
-        [(":connect x", "no server"), (":xml on", "XML"), (":ed", "editor"), (":perftrace x", "trace")]
+        [(":connect x", "one run"), (":xml on", "XML"), (":ed", "editor"), (":perftrace x", "trace")]
     {
         let (code, _, err) = scene.run(&["-Q", line]);
         assert!(code == 1 && err.contains(reason), "{err}");
