@@ -16,7 +16,10 @@ pub fn joined(
     (left_rows, asked): (f64, f64),
     pass: &mut Pass<'_, '_>,
 ) -> Logical {
-    let groups = Groups::of_query(&right, &args, asked, pass.binder);
+    let groups = match super::is_full(pass) {
+        true => None,
+        false => Groups::of_query(&right, &args, asked, pass.binder),
+    };
     let fits = |groups: &Groups| {
         let computed = groups.exprs.iter().flatten();
         groups.pay(asked, left_rows)

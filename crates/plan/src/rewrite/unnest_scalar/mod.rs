@@ -26,6 +26,9 @@ const FEW_ROWS: f64 = 10.0;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "UnnestScalar", apply: |logical, pass| node(logical, None, pass) };
 
+/// So many subqueries of a statement become joins. Each makes the plans of those above it larger; the rest run for each row.
+const MOST_JOINED: u64 = 64;
+
 /// For each row that is wanted of a condition so many are taken to be tested.
 const TESTED: f64 = 10.0;
 
@@ -60,6 +63,11 @@ fn node(logical: Logical, goal: Option<f64>, pass: &mut Pass<'_, '_>) -> Logical
     }
 }
 
+/// Whether no more subqueries become joins.
+fn is_full(pass: &Pass<'_, '_>) -> bool {
+    pass.changes() >= MOST_JOINED
+}
+
 /// So many rows are wanted below a TOP, if it says a number of rows.
 fn wanted(top: &TopSpec) -> Option<f64> {
     let number = |e: &Option<Expr>| e.as_ref().and_then(Expr::as_const).and_then(Value::as_i64);
@@ -73,7 +81,11 @@ fn filtered(mut input: Input, preds: Vec<Pred>, goal: Option<f64>, pass: &mut Pa
     let outer_rows = estimate::rows(&input) * estimate::kept(&plain, &input);
     let mut others = Vec::new();
     for pred in with {
-        match strict::unnested(&pred, outer_rows, pass.binder) {
+        let unnested = match is_full(pass) {
+            true => None,
+            false => strict::unnested(&pred, outer_rows, pass.binder),
+        };
+        match unnested {
             Some((right, on, pred)) => {
                 pass.changed();
                 let (left, right) = (input, Input::new(right));

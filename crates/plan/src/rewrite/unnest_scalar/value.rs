@@ -102,7 +102,7 @@ impl<'v, 'p, 'a> Values<'v, 'p, 'a> {
         if let Some(known) = self.known.get(&sub.id) {
             return known.clone();
         }
-        if !always {
+        if !always || super::is_full(self.pass) {
             return None;
         }
         let value = self.join(sub);
