@@ -255,3 +255,15 @@ fn correlated_exists_and_in_are_semi_joins() {
     let deleted = "DELETE line WHERE o IN (SELECT part FROM part WHERE part < 6) SELECT @@ROWCOUNT";
     assert_eq!(answer(&mut b, deleted).lines().last(), Some("10"));
 }
+
+/// What the plan of a statement may grow to is bounded: of many subqueries some become joins, the others run for each row.
+#[test]
+fn no_more_than_64_subqueries_become_joins() {
+    let mut b = shop();
+    let counted = |i: usize| format!("(SELECT COUNT(*) FROM orders o WHERE o.c = c.c AND o.price > {i})");
+    let counts: Vec<String> = (0..100).map(counted).collect();
+    let shown = plan(&mut b, &format!("SELECT {} FROM customer c", counts.join(" + ")));
+    let joins = shown.matches("Outer Join").count();
+    let left = shown.matches("Correlated").count();
+    assert_eq!((joins, left), (64, 36), "{shown}");
+}
