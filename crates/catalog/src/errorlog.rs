@@ -1,8 +1,9 @@
-//! The error log: what an administrator wants to read after something went wrong. Kept in memory (the newest lines), and each
-//! line is added to `log/ERRORLOG` as it is written; the files of previous starts and cycles are kept as `ERRORLOG.1` (the
-//! newest) to `ERRORLOG.6`.
-//! Guarantees: a line outlives the process once [`ErrorLog::write`] returns, and a power failure once [`ErrorLog::save`] does;
-//! a failing log file never fails the server; all files together stay below [`FILE_MOST`] times seven.
+//! The error log: what an administrator wants to read after something went wrong. Kept in memory
+//! (the newest lines), and each line is added to `log/ERRORLOG` as it is written; the files of
+//! previous starts and cycles are kept as `ERRORLOG.1` (the newest) to `ERRORLOG.6`. Guarantees: a
+//! line outlives the process once [`ErrorLog::write`] returns, and a power failure once
+//! [`ErrorLog::save`] does; a failing log file never fails the server; all files together stay
+//! below [`FILE_MOST`] times seven.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -99,7 +100,8 @@ impl ErrorLog {
         state.push(line);
     }
 
-    /// Adds a line to the file. The first one of a run, and of a file that has become long, begins a new one.
+    /// Adds a line to the file. The first one of a run, and of a file that has become long, begins
+    /// a new one.
     fn add(&self, state: &mut State, line: &str) {
         let used = state.file.filter(|used| *used < FILE_MOST);
         if used.is_none() {

@@ -299,15 +299,13 @@ const NO_LOCK_MEMORY: &str = "The instance of the SQL Server Database Engine can
      your statement when there are fewer active users. Ask the database administrator to check the lock and memory \
      configuration for this instance, or to check for long-running transactions.";
 
-fn deadlock(e: &TxnError) -> String {
-    let session = match e {
-        TxnError::Lock(LockError::Deadlock { session, .. }) => *session,
-        _ => 0,
-    };
-    format!(
+/// 1205.
+pub fn deadlock_victim(session: i32) -> SqlError {
+    let text = format!(
         "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as the \
          deadlock victim. Rerun the transaction."
-    )
+    );
+    SqlError::new(1205, 13, 51, text)
 }
 
 /// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage and failed I/O also
@@ -317,7 +315,10 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     let kind = e.kind();
     let error = |severity, state, text: String| SqlError::new(kind.number(), severity, state, text);
     let sql = match kind {
-        ErrorKind::Deadlock => error(13, 51, deadlock(e)),
+        ErrorKind::Deadlock => match e {
+            TxnError::Lock(LockError::Deadlock { session, .. }) => deadlock_victim(*session as i32),
+            _ => deadlock_victim(0),
+        },
         ErrorKind::LockTimeout => error(16, 51, "Lock request time out period exceeded.".into()),
         ErrorKind::NoLockMemory => error(19, 4, NO_LOCK_MEMORY.into()),
         ErrorKind::Cancelled => cancelled(),

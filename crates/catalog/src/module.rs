@@ -175,7 +175,8 @@ pub struct ModuleDef {
     pub disabled: bool,
     /// sp_procoption: it runs when the instance has started.
     pub startup: bool,
-    /// sp_MS_marksystemobject: a procedure of master that takes its names from the database it is called in.
+    /// sp_MS_marksystemobject: a procedure of master that takes its names from the database it is
+    /// called in.
     pub marked_system: bool,
     /// EXECUTE AS: the principal_id of whom it runs as, [`AS_OWNER`], or none for the caller.
     pub run_as: Option<i32>,

@@ -48,7 +48,8 @@ pub struct DbSettings {
     pub local_cursors: bool,
     /// RECURSIVE_TRIGGERS: a trigger fires itself.
     pub recursive_triggers: bool,
-    /// PARAMETERIZATION FORCED, DATE_CORRELATION_OPTIMIZATION, AUTO_UPDATE_STATISTICS_ASYNC: kept and shown.
+    /// PARAMETERIZATION FORCED, DATE_CORRELATION_OPTIMIZATION, AUTO_UPDATE_STATISTICS_ASYNC: kept
+    /// and shown.
     pub forced_parameterization: bool,
     pub date_correlation: bool,
     pub async_stats: bool,
@@ -80,7 +81,8 @@ pub struct DbSettings {
     pub query_store: QueryStoreOptions,
 }
 
-/// SET options as a database has them for sessions whose clients set none: all off unless ALTER DATABASE says so.
+/// SET options as a database has them for sessions whose clients set none: all off unless ALTER
+/// DATABASE says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionDefaults {
     pub ansi_nulls: bool,

@@ -95,9 +95,9 @@ pub fn trim_heap() {
     }
 }
 
-/// Has the allocator give back what is freed by a thread of its own, after the ten seconds for which
-/// jemalloc keeps it: by itself only threads that allocate give back. For a program, before it has
-/// threads. The system's allocator stays as it is.
+/// Has the allocator give back what is freed by a thread of its own, after the ten seconds for
+/// which jemalloc keeps it: by itself only threads that allocate give back. For a program, before
+/// it has threads. The system's allocator stays as it is.
 pub fn start_heap() {
     #[cfg(feature = "jemalloc")]
     {
@@ -133,7 +133,8 @@ mod jemalloc {
     /// How many arenas there may be.
     pub fn arenas() -> u32 {
         let (mut count, mut len) = (0_u32, size_of::<u32>());
-        // SAFETY: the name ends with a zero; at most `len` bytes are written to a value of `len` bytes.
+        // SAFETY: the name ends with a zero; at most `len` bytes are written to a value of `len`
+        // bytes.
         unsafe {
             let count = ptr::from_mut(&mut count).cast();
             tikv_jemalloc_sys::mallctl(c"arenas.narenas".as_ptr(), count, &mut len, ptr::null_mut(), 0);
@@ -141,8 +142,8 @@ mod jemalloc {
         count
     }
 
-    /// Sets a value of the allocator, or has it do something. What it refuses stays as it was: it is
-    /// all about how much memory is kept.
+    /// Sets a value of the allocator, or has it do something. What it refuses stays as it was: it
+    /// is all about how much memory is kept.
     pub fn control<T>(name: &CStr, value: Option<&mut T>) {
         let none = (ptr::null_mut(), 0);
         let (new, len) = value.map_or(none, |value| (ptr::from_mut(value).cast(), size_of::<T>()));

@@ -266,8 +266,9 @@ pub trait Disk: Send + Sync + Debug {
     /// Replaces a small file: after a crash there is the old or the new content, and the new one once this returned.
     /// A real file is accessible to its owner only (permissions 0600).
     fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError>;
-    /// Adds bytes to the end of a file of text, which is made if it is not there (permissions 0600); its folder must be there.
-    /// They outlive the process on return, and a power failure where `durable` is asked for.
+    /// Adds bytes to the end of a file of text, which is made if it is not there (permissions
+    /// 0600); its folder must be there. They outlive the process on return, and a power failure
+    /// where `durable` is asked for.
     fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError>;
     /// Bytes that may still be allocated on the volume that holds `path` (or would hold it).
     fn free_space(&self, path: &Path) -> Result<u64, DiskError>;

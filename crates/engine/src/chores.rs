@@ -141,7 +141,8 @@ fn clean(stop: &Stop, instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlE
     if db.storage_if_open().is_none() || db.check_writable().is_err() || retention::tables(db).is_empty() {
         return Ok(());
     }
-    // The one session that it takes, or the administrators that it is for, are not kept out by a chore.
+    // The one session that it takes, or the administrators that it is for, are not kept out by a
+    // chore.
     if !db.is_open_to_all() {
         return Ok(());
     }

@@ -1,7 +1,9 @@
-//! Checks of answers in sqllogictest's form, `data/slt/*.slt`: scripts/answers has worked most of them out from T-SQL's rules, others
-//! are worked out by hand from the reference; none is what Ringwood prints. All files run plainly; samples of them run with little memory, with each algorithm of joins, with restarts,
-//! and at each isolation level. All files in one of these surroundings: `RINGWOOD_ANSWERS=NAME cargo test --test answers`, with a name
-//! of [`SURROUNDINGS`].
+//! Checks of answers in sqllogictest's form, `data/slt/*.slt`: scripts/answers has worked most of
+//! them out from T-SQL's rules, others are worked out by hand from the reference; none is what
+//! Ringwood prints. All files run plainly; samples of them run with little memory, with each
+//! algorithm of joins, with restarts, and at each isolation level. All files in one of these
+//! surroundings: `RINGWOOD_ANSWERS=NAME cargo test --test answers`, with a name of
+//! [`SURROUNDINGS`].
 //!
 //! A file is paragraphs: `statement ok`, `statement error NUMBER`, or `query TYPES [rowsort]` with the expected rows behind `----`;
 //! cells are separated by `|`, an empty text is `(empty)`, `rowsort` means that the rows come in any order.

@@ -97,7 +97,8 @@ impl Generator {
     }
 
     fn list(&mut self) -> String {
-        // Now and then so many that they are looked up, or are more ranges than one seek has of several lists.
+        // Now and then so many that they are looked up, or are more ranges than one seek has of
+        // several lists.
         let count = if self.rng.u8(..8) == 0 { self.rng.usize(9..60) } else { self.rng.usize(1..5) };
         let values: Vec<String> =
             (0..count).map(|_| if self.rng.u8(..8) == 0 { "NULL".into() } else { self.constant() }).collect();
@@ -249,7 +250,8 @@ impl Generator {
         }
     }
 
-    /// An APPLY of rows that need nothing of those to its left, or of what is computed of those that belong to one.
+    /// An APPLY of rows that need nothing of those to its left, or of what is computed of those
+    /// that belong to one.
     fn apply(&mut self, from: &[Source]) -> (String, Source) {
         let own = self.source();
         let (name, numbers, texts) = TABLES[own.table];

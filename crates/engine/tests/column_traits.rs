@@ -1,4 +1,5 @@
-//! ROWGUIDCOL, SPARSE and NOT FOR REPLICATION: kept, shown, outlive a restart; $ROWGUID and $IDENTITY are columns.
+//! ROWGUIDCOL, SPARSE and NOT FOR REPLICATION: kept, shown, outlive a restart; $ROWGUID and
+//! $IDENTITY are columns.
 
 extern crate ringwood_engine as engine;
 

@@ -192,7 +192,8 @@ fn a_function_is_deterministic_when_all_that_it_computes_is() {
     let mut b = Bench::new();
     b.check("CREATE TABLE a (id int, n int)", "");
     let natures = [
-        // WITH, body: deterministic, precise, verified, reads tables, and what an index over it says.
+        // WITH, body: deterministic, precise, verified, reads tables, and what an index over it
+        // says.
         ("SCHEMABINDING", "RETURN @v + 1", "1|1|1|0", None),
         ("SCHEMABINDING", "SELECT @v = 2, @v *= 3 RETURN @v", "1|1|1|0", None),
         ("SCHEMABINDING", "IF @v > 0 RETURN dbo.one(@v) RETURN 0", "1|1|1|0", None),

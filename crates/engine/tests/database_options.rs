@@ -1,4 +1,5 @@
-//! ALTER DATABASE SET: each option has its effect, is refused, or is kept and shown because it can change no result.
+//! ALTER DATABASE SET: each option has its effect, is refused, or is kept and shown because it can
+//! change no result.
 
 extern crate ringwood_engine as engine;
 
@@ -84,7 +85,8 @@ fn what_would_change_results_is_refused() {
     }
 }
 
-/// The statements that SQL Server's tools write behind CREATE DATABASE for one with the usual options.
+/// The statements that SQL Server's tools write behind CREATE DATABASE for one with the usual
+/// options.
 #[test]
 fn the_usual_values_are_taken() {
     let mut b = Bench::new();

@@ -1,5 +1,6 @@
-//! The limits that docs/t-sql.md gives in numbers: what is just within works, what is just beyond is the error. (Others of that table
-//! are in depth.rs, limits.rs, grouping.rs, budget.rs and data/errors.)
+//! The limits that docs/t-sql.md gives in numbers: what is just within works, what is just beyond
+//! is the error. (Others of that table are in depth.rs, limits.rs, grouping.rs, budget.rs and
+//! data/errors.)
 
 extern crate ringwood_engine as engine;
 

@@ -266,7 +266,8 @@ fn cursors_are_listed_and_described() {
     }
 }
 
-/// A column is headed as the query spells it: programs read columns by their names, and some take the case as it is.
+/// A column is headed as the query spells it: programs read columns by their names, and some take
+/// the case as it is.
 #[test]
 fn headings_are_spelled_as_in_the_query() {
     let mut b = Bench::new();

@@ -1,5 +1,6 @@
-//! Queries that are planned in another form than they are written in: the shape of the plan, what its operators did, and the same rows
-//! as without the rewrite, or as of the form that does it by hand.
+//! Queries that are planned in another form than they are written in: the shape of the plan, what
+//! its operators did, and the same rows as without the rewrite, or as of the form that does it by
+//! hand.
 
 extern crate ringwood_engine as engine;
 
@@ -138,7 +139,8 @@ fn conditions_on_partitions_are_tested_before_the_window() {
         assert_eq!(answer(&mut b, &query), answer(&mut b, &of("d.c = 8")));
     }
     b.check(&of("d.c = 8 AND d.n = 2"), "191|2");
-    // These are not the same for all rows of a partition, or might fail for rows that no other condition lets through.
+    // These are not the same for all rows of a partition, or might fail for rows that no other
+    // condition lets through.
     for condition in ["d.price = 1", "d.c + d.n = 9", "10 / d.c = 1", "d.p > 50 AND d.price = 1"] {
         let found = profile(&mut b, &of(condition));
         let most = found.iter().filter(|counted| counted.operator == "Window Aggregate");
@@ -256,7 +258,8 @@ fn correlated_exists_and_in_are_semi_joins() {
     assert_eq!(answer(&mut b, deleted).lines().last(), Some("10"));
 }
 
-/// What the plan of a statement may grow to is bounded: of many subqueries some become joins, the others run for each row.
+/// What the plan of a statement may grow to is bounded: of many subqueries some become joins, the
+/// others run for each row.
 #[test]
 fn no_more_than_64_subqueries_become_joins() {
     let mut b = shop();

@@ -173,7 +173,8 @@ fn a_change_changes_nothing() {
     );
 }
 
-/// OUTPUT tells a client only of rows that the statement's constraints have let stand: who reads a row believes that it is there.
+/// OUTPUT tells a client only of rows that the statement's constraints have let stand: who reads a
+/// row believes that it is there.
 #[test]
 fn output_waits_for_the_constraints() {
     let mut b = Bench::new();

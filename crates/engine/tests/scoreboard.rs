@@ -1,15 +1,17 @@
-//! How much of T-SQL there is: each line of `data/scoreboard/*.txt` is a part of SQL Server 2022's reference with a statement that uses
-//! it and shows what it does. docs/scoreboard.md is made of the same lines. With the environment's `RINGWOOD_SCOREBOARD=write` the
-//! lines and the page are written instead of compared: look at the difference before you commit it.
+//! How much of T-SQL there is: each line of `data/scoreboard/*.txt` is a part of SQL Server 2022's
+//! reference with a statement that uses it and shows what it does. docs/scoreboard.md is made of
+//! the same lines. With the environment's `RINGWOOD_SCOREBOARD=write` the lines and the page are
+//! written instead of compared: look at the difference before you commit it.
 //!
-//! A line is `name | verdict | statement => answer`. The statement runs in a transaction that is rolled back (with `~` before it: no
-//! transaction is open); ` GO ` ends a batch, `{folder}` is a folder with files to load. The answer is what all of it says, its lines
-//! joined by ` / `, with `*` for any text; `(tested in FILE)` where one session cannot show the effect. Without an answer the statement
-//! must show something: a row with a value, rows that were changed, or a message.
+//! A line is `name | verdict | statement => answer`. The statement runs in a transaction that is
+//! rolled back (with `~` before it: no transaction is open); ` GO ` ends a batch, `{folder}` is a
+//! folder with files to load. The answer is what all of it says, its lines joined by ` / `, with
+//! `*` for any text; `(tested in FILE)` where one session cannot show the effect. Without an answer
+//! the statement must show something: a row with a value, rows that were changed, or a message.
 //!
-//! Verdicts: `works`; `accepted` (without effect, as the list in docs/t-sql.md says); `empty` (no error, and never a value);
-//! `refused N`; `not planned: why`, with a statement that fails or without. A heading with `[administration]` is not counted among what
-//! an application uses.
+//! Verdicts: `works`; `accepted` (without effect, as the list in docs/t-sql.md says); `empty` (no
+//! error, and never a value); `refused N`; `not planned: why`, with a statement that fails or
+//! without. A heading with `[administration]` is not counted among what an application uses.
 
 extern crate ringwood_engine as engine;
 

@@ -216,7 +216,8 @@ fn long_lists_are_ranges_of_one_seek() {
     }
     for count in [33, 500, 800] {
         let list = numbers(count, 9);
-        // A column that no narrow index has: 8,000 small entries of one are read sooner than 500 ways down a tree are gone.
+        // A column that no narrow index has: 8,000 small entries of one are read sooner than 500
+        // ways down a tree are gone.
         let sql = format!("SELECT COUNT(pad), SUM(k) FROM t WHERE id IN ({list}, NULL, 9, 18, -5)");
         ranges(&mut b, count + 4, &sql);
         let sql = format!("SELECT COUNT(*) FROM t WITH (UPDLOCK, HOLDLOCK) WHERE id IN ({list}) AND k > 5");

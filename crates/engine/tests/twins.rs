@@ -1,6 +1,7 @@
-//! Queries in the form in which people write them, each beside its twin that does by hand what the planner is to do: they give the same
-//! rows, and the first does not work more than a few times as much as the second. Work is counted, not timed: rows and starts of
-//! operators, and pages. The values in them are drawn.
+//! Queries in the form in which people write them, each beside its twin that does by hand what the
+//! planner is to do: they give the same rows, and the first does not work more than a few times as
+//! much as the second. Work is counted, not timed: rows and starts of operators, and pages. The
+//! values in them are drawn.
 //!
 //! `RINGWOOD_QUERIES` says how many of each shape (12 without it), `RINGWOOD_SEED` where to begin.
 
@@ -15,7 +16,8 @@ use fastrand::Rng;
 use text::Bench;
 use work::work;
 
-/// The work of a query may be so many times that of its twin, and so much more: what a few rows cost more or less.
+/// The work of a query may be so many times that of its twin, and so much more: what a few rows
+/// cost more or less.
 const TIMES: u64 = 3;
 const MORE: u64 = 60;
 
@@ -23,7 +25,8 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// 200 small rows and 6,000 large ones, with NULLs, duplicates and values without a partner; `k` has no index.
+/// 200 small rows and 6,000 large ones, with NULLs, duplicates and values without a partner; `k`
+/// has no index.
 fn bench() -> Bench {
     let mut b = Bench::new();
     b.run(

@@ -1,5 +1,5 @@
-//! SINGLE_USER, RESTRICTED_USER and MULTI_USER, OFFLINE and READ_ONLY: who may use a database, who is in the way of a change,
-//! and what becomes of those sessions.
+//! SINGLE_USER, RESTRICTED_USER and MULTI_USER, OFFLINE and READ_ONLY: who may use a database, who
+//! is in the way of a change, and what becomes of those sessions.
 
 extern crate ringwood_engine as engine;
 
@@ -279,6 +279,43 @@ fn without_a_clause_the_others_are_waited_for() {
     assert_eq!(access(&b.instance), "SINGLE_USER");
 }
 
+/// Sessions that wait for each other to leave, or for a lock of the one that waits for them to
+/// leave.
+#[test]
+fn waits_in_a_cycle_have_a_victim() {
+    let mut b = bench();
+    let single = "ALTER DATABASE t SET SINGLE_USER";
+    let mut other = session(&b.instance, "t");
+    let victim = |said: &str| said.contains("Msg 1205: ");
+    let thread = std::thread::spawn(move || {
+        let said = tell(&mut other, single);
+        // The victim leaves, so that the other one goes on.
+        if victim(&said) {
+            tell(&mut other, "USE master");
+        }
+        (said, other)
+    });
+    let own = b.run(single);
+    if victim(&own) {
+        b.run("USE master");
+    }
+    let (said, mut other) = thread.join().unwrap_or_else(|_| panic!("{own}"));
+    assert!(victim(&own) != victim(&said), "{own}, {said}");
+    tell(&mut other, "USE master");
+    b.run("USE master ALTER DATABASE t SET MULTI_USER USE t");
+    let get = "DECLARE @r int EXEC @r = sp_getapplock 'x', 'Exclusive', 'Session' SELECT @r";
+    b.check(get, "0");
+    let mut other = session(&b.instance, "t");
+    let spid = other.spid();
+    let thread = std::thread::spawn(move || (tell(&mut other, get), other));
+    wait("the other session", || runs(&b.instance, spid));
+    let own = b.run(single);
+    assert!(victim(&own), "{own}");
+    b.run("EXEC sp_releaseapplock 'x', 'Session'");
+    assert_eq!(thread.join().unwrap().0, "1");
+    assert_eq!(access(&b.instance), "MULTI_USER");
+}
+
 #[test]
 fn changes_of_a_single_user_database_are_those_of_its_user() {
     let mut b = bench();
@@ -349,7 +386,7 @@ fn restricted_user_is_for_owners_and_administrators() {
         let e = of_login(&b.instance, login, Some("t")).err().map_or(0, |e| e.number);
         assert_eq!(e, number, "{login}");
     }
-    // As whom a session acts counts; a session that is in stays in.
+    // The user that a session acts as counts; a session that is in the database stays in.
     b.check("EXECUTE AS LOGIN = 'ann' SELECT a FROM r REVERT", "1");
     b.check(
         "USE master EXECUTE AS LOGIN = 'ann' USE t",

@@ -309,7 +309,8 @@ impl CaseExpr {
         self.otherwise.eval(row, rt)
     }
 
-    /// The number of the first branch that may be taken: those before it compare with other constants.
+    /// The number of the first branch that may be taken: those before it compare with other
+    /// constants.
     fn first(&self, lookup: &BranchLookup, row: &[Value], rt: &mut dyn Env) -> Result<usize, SqlError> {
         let Some((Pred::Compare(c), _)) = self.branches.first() else { return Ok(0) };
         if !matches!(c.left, Expr::Col(_) | Expr::Var(_) | Expr::Param(_)) {

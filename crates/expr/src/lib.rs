@@ -114,7 +114,8 @@ pub struct BinaryExpr {
 pub struct CaseExpr {
     pub branches: Vec<(Pred, Expr)>,
     pub otherwise: Expr,
-    /// The constants of the first branches, where many of these compare one column or variable with constants.
+    /// The constants of the first branches, where many of these compare one column or variable with
+    /// constants.
     lookup: Option<Arc<BranchLookup>>,
 }
 

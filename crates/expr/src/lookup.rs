@@ -1,6 +1,7 @@
-//! Constants that a value is compared with for equality, one after another: IN lists, and CASE with a branch for each value. They are
-//! put in order once, so that the value of a row is looked up in them instead of compared with each.
-//! Guarantee: what [`Lookup::place`] says is what comparing with one constant after another would say; where it cannot tell it says so.
+//! Constants that a value is compared with for equality, one after another: IN lists, and CASE with
+//! a branch for each value. They are put in order once, so that the value of a row is looked up in
+//! them instead of compared with each. Guarantee: what [`Lookup::place`] says is what comparing
+//! with one constant after another would say; where it cannot tell it says so.
 
 use crate::key::encode;
 use crate::large::LARGE;
@@ -21,7 +22,8 @@ pub struct Lookup {
     has_null: bool,
 }
 
-/// The constants that are not NULL, each once and in order, with the number of the first that is so.
+/// The constants that are not NULL, each once and in order, with the number of the first that is
+/// so.
 #[derive(Debug)]
 enum Keys {
     /// Whole numbers, of whatever size.
@@ -44,7 +46,8 @@ pub enum Place {
 }
 
 impl Lookup {
-    /// Of constants that are compared under a collation; `None` where they are few, or not all of one kind that has an order.
+    /// Of constants that are compared under a collation; `None` where they are few, or not all of
+    /// one kind that has an order.
     pub(crate) fn of(constants: &[&Value], collation: Collation) -> Option<Lookup> {
         if constants.len() <= FEW || u32::try_from(constants.len()).is_err() {
             return None;
@@ -60,7 +63,8 @@ impl Lookup {
         self.has_null
     }
 
-    /// Where a value that is not NULL stands among the constants; the collation is that of [`Lookup::of`].
+    /// Where a value that is not NULL stands among the constants; the collation is that of
+    /// [`Lookup::of`].
     pub(crate) fn place(&self, value: &Value, collation: Collation) -> Place {
         let found = match &self.keys {
             Keys::Whole(all) => {

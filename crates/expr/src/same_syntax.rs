@@ -100,7 +100,8 @@ fn date_part(call: &ast::FunctionCall) -> Option<DatePart> {
     DatePart::from_name(&part.name.value).filter(|_| named && part.qualifier.is_none())
 }
 
-/// Whether two expressions are written the same way: spans, the case of names and which name of a date's part it is apart.
+/// Whether two expressions are written the same way: spans, the case of names and which name of a
+/// date's part it is apart.
 pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
     use ExprKind as K;
     let all = |a: &[ast::Expr], b: &[ast::Expr]| {

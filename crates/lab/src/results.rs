@@ -116,7 +116,7 @@ pub struct RoundsResult {
     /// Confidence of each interval. Above 0.95 where there is more than one look: then the
     /// intervals that the looks at one bound could have shown hold together with 0.95.
     pub confidence: f64,
-    /// After how many rounds the databases were made anew. Rounds on the same database are not
+    /// After how many rounds the databases were made again. Rounds on the same database are not
     /// independent: each such group of rounds counts once in an interval.
     #[serde(default = "each_round")]
     pub fresh_every: usize,
@@ -416,7 +416,7 @@ impl StudyResult {
         self.rounds.as_ref().map_or(stats::CONFIDENCE, |r| r.confidence)
     }
 
-    /// After how many rounds its databases were made anew.
+    /// After how many rounds its databases were made again.
     pub fn fresh_every(&self) -> usize {
         self.rounds.as_ref().map_or(1, |r| r.fresh_every.max(1))
     }

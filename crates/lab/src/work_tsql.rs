@@ -30,7 +30,8 @@ pub enum LoadRow {
     Page,
 }
 
-/// Customers of three warehouses: what a trigger holds in memory at once stays the same at all scales.
+/// Customers of three warehouses: what a trigger holds in memory at once stays the same at all
+/// scales.
 pub const SOME: u64 = 90_000;
 
 /// A piece of work in T-SQL.
@@ -40,7 +41,8 @@ pub enum TsqlWork {
     Customers,
     /// `UPDATE customer SET c_data = upper(c_data)`: the counterpart of the author's update, as much work.
     UpdateBack,
-    /// A trigger after updates of `customer`, which joins the rows before and after and counts those that differ.
+    /// A trigger after updates of `customer`, which joins the rows before and after and counts
+    /// those that differ.
     MakeTrigger,
     /// The author's update, or its counterpart, of the first [`SOME`] customers at most.
     UpdateSome {
@@ -117,8 +119,9 @@ pub enum TsqlWork {
         /// How the process ends.
         end: End,
     },
-    /// Sessions commit one row after the other on a simulated disk, which ends at a random moment: acknowledged rows that are
-    /// missing when the database is opened again, the most of some moments.
+    /// Sessions commit one row after the other on a simulated disk, which ends at a random moment:
+    /// acknowledged rows that are missing when the database is opened again, the most of some
+    /// moments.
     Outage {
         /// Sessions.
         sessions: u32,

@@ -1,6 +1,7 @@
-//! Correlated EXISTS and IN as semi and anti joins, where the subquery's outer references stand only in the conditions of its WHERE.
-//! Everything else runs once per row, or once per statement.
-//! Guarantee: what is joined gives the same rows whenever it runs, and depends on no outer row but by the join's conditions.
+//! Correlated EXISTS and IN as semi and anti joins, where the subquery's outer references stand
+//! only in the conditions of its WHERE. Everything else runs once per row, or once per statement.
+//! Guarantee: what is joined gives the same rows whenever it runs, and depends on no outer row but
+//! by the join's conditions.
 
 use super::logical::{JoinKind, Logical, TopSpec};
 use crate::access_path::seek_cost;
@@ -24,7 +25,8 @@ const MOST_NODES: usize = 1_000;
 /// What is joined, and on what.
 type Joined = (Logical, Vec<Pred>);
 
-/// The join that a condition of WHERE is, or the condition back. `outer_rows`: the rows that it is asked of.
+/// The join that a condition of WHERE is, or the condition back. `outer_rows`: the rows that it is
+/// asked of.
 pub fn semi_join(
     pred: Pred,
     outer_rows: &dyn Fn() -> f64,
@@ -91,7 +93,8 @@ impl Known<'_> {
         self.subqueries.get(sub.id).filter(|_| correlated)
     }
 
-    /// A source with those of its conditions that are of it alone, joined on the others and on one more.
+    /// A source with those of its conditions that are of it alone, joined on the others and on one
+    /// more.
     fn joined(&self, sub: &SubRef, source: &Source<'_>, more: Option<Pred>) -> Option<Joined> {
         let slots: Vec<usize> = sub.args.iter().map(|(slot, _)| *slot).collect();
         if mentions(source.input, &slots, self.subqueries) {
@@ -124,8 +127,8 @@ impl Known<'_> {
         Some((source.input.clone().filtered(inside), on))
     }
 
-    /// Whether a source that is more than a read of tables is better computed once than for each outer row, where an index may find the
-    /// rows that are of use.
+    /// Whether a source that is more than a read of tables is better computed once than for each
+    /// outer row, where an index may find the rows that are of use.
     fn is_joined_well(&self, input: &Logical, on: &[Pred]) -> bool {
         if !is_stable(input, self.subqueries) {
             return false;

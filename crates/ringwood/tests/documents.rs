@@ -1,14 +1,16 @@
-//! README and the documents are run as a reader would run them: the examples of a document in their order, in a folder of its own,
-//! with the `ringwood` of this build.
+//! README and the documents are run as a reader would run them: the examples of a document in their
+//! order, in a folder of its own, with the `ringwood` of this build.
 //!
-//! - ```` ```sh ```` is given to a shell; `cargo run --release --` and `sqlcmd` stand for this `ringwood`, whose server listens on
-//!   another port than the document says.
+//! - ```` ```sh ```` is given to a shell; `cargo run --release --` and `sqlcmd` stand for this
+//!   `ringwood`, whose server listens on another port than the document says.
 //! - ```` ```sql ```` is a script for `ringwood sql --data ./data`.
-//! - ```` ```rust ```` must be, line for line, a function of [`examples`], which is run in the folder.
+//! - ```` ```rust ```` must be, line for line, a function of [`examples`], which is run in the
+//!   folder.
 //! - Others (`text`, `toml`, ...) are read by people and by other programs.
 //!
-//! A comment in front of a block says what it needs: `<!-- example: after: ... -->` runs these lines of the same language first,
-//! `<!-- example: not run: WHY -->` leaves it alone. A block without a language is refused: nobody could say whether it can run.
+//! A comment in front of a block says what it needs: `<!-- example: after: ... -->` runs these
+//! lines of the same language first, `<!-- example: not run: WHY -->` leaves it alone. A block
+//! without a language is refused: nobody could say whether it can run.
 
 #[path = "documents/blocks.rs"]
 mod blocks;

@@ -60,7 +60,8 @@ fn numbers(list: &Value) -> Vec<f64> {
     list.as_array().into_iter().flatten().map(|v| v.as_f64().unwrap()).collect()
 }
 
-/// The figures of all runs, also of those that measured a late machine instead of the modelled device.
+/// The figures of all runs, also of those that measured a late machine instead of the modelled
+/// device.
 fn values(cell: &Value) -> Vec<f64> {
     [numbers(&cell["runs"]), numbers(&cell["late"])].concat()
 }
@@ -72,8 +73,8 @@ fn middle(cell: &Value) -> f64 {
     values[values.len() / 2]
 }
 
-/// Every figure is a number above zero (but for counts), there is one for each run, and the median is that of the runs that
-/// measured the device.
+/// Every figure is a number above zero (but for counts), there is one for each run, and the median
+/// is that of the runs that measured the device.
 fn check_cells(study: &Value, runs: usize) {
     let cells = study["cells"].as_array().unwrap();
     assert!(!cells.is_empty(), "{} has no cells: {}", study["study"], study["missing"]);
@@ -130,7 +131,7 @@ fn all_studies_run_and_resume() {
     let seed = results["origin"]["seed"].as_u64().unwrap();
     let setup = study(&results, "vlf-count", "real")["setup"].to_string();
     assert!(setup.contains(&format!("balanced over the rounds, seed {seed}")), "{setup}");
-    assert!(setup.contains("databases made anew for each run"), "{setup}");
+    assert!(setup.contains("databases made again for each run"), "{setup}");
     for delayed in study(&results, "delayed-durability", "real")["claims"].as_array().unwrap() {
         // Two runs that keep a fact decide nothing, one that breaks it would.
         if delayed["every"].is_object() {

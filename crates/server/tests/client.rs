@@ -84,7 +84,8 @@ fn procedures_give_results_outputs_and_a_status() {
     assert_eq!(client.call(&call(1, None)).unwrap().status, Some(2));
 }
 
-/// Half of a character in a parameter, a batch's text, a table, a key and an output is there and back.
+/// Half of a character in a parameter, a batch's text, a table, a key and an output is there and
+/// back.
 #[test]
 fn halves_of_characters_go_there_and_back() {
     let server = TestServer::start();

@@ -1,5 +1,5 @@
-//! ALTER DATABASE ... WITH ROLLBACK IMMEDIATE and clients: whose session is ended is disconnected, and what it had begun is
-//! taken back before the statement returns.
+//! ALTER DATABASE ... WITH ROLLBACK IMMEDIATE and clients: whose session is ended is disconnected,
+//! and what it had begun is taken back before the statement returns.
 
 mod support;
 

@@ -319,7 +319,8 @@ impl World {
         self.change_names(Op::Write, path, NameChange::Small(path.to_path_buf(), bytes.to_vec()))
     }
 
-    /// Durable at once, and no operation of the plan: what is added so is text for people, which nothing depends on.
+    /// Durable at once, and no operation of the plan: what is added so is text for people, which
+    /// nothing depends on.
     pub fn append(&mut self, path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
         self.alive()?;
         if self.occupied() + bytes.len() as u64 > self.config.capacity {

@@ -1,6 +1,7 @@
-//! Text on the wire: UTF-16LE, and char/varchar in the code page of their collation. Guarantees: any bytes decode (in a code page what
-//! is no character becomes U+FFFD), any text encodes ('?' for what a code page lacks). Texts are as `types::units` holds them: every
-//! unit of UTF-16 comes and goes as it is.
+//! Text on the wire: UTF-16LE, and char/varchar in the code page of their collation. Guarantees:
+//! any bytes decode (in a code page what is no character becomes U+FFFD), any text encodes ('?' for
+//! what a code page lacks). Texts are as `types::units` holds them: every unit of UTF-16 comes and
+//! goes as it is.
 
 use std::fmt;
 

@@ -1,7 +1,9 @@
-//! Code pages, in which char and varchar are stored: 1252, which is the default's and has functions of its own, UTF-8, and the other
-//! Windows pages. Guarantees: every byte of code page 1252 decodes to a character and that character encodes to the same byte; any bytes
-//! decode (what is no character becomes U+FFFD). A character that a page lacks becomes the one that Windows takes for it, or a '?' for
-//! each of its units; a lone half of one is U+FFFD in UTF-8, which has no other way for it.
+//! Code pages, in which char and varchar are stored: 1252, which is the default's and has functions
+//! of its own, UTF-8, and the other Windows pages. Guarantees: every byte of code page 1252 decodes
+//! to a character and that character encodes to the same byte; any bytes decode (what is no
+//! character becomes U+FFFD). A character that a page lacks becomes the one that Windows takes for
+//! it, or a '?' for each of its units; a lone half of one is U+FFFD in UTF-8, which has no other
+//! way for it.
 
 mod bestfit;
 
@@ -171,7 +173,8 @@ pub fn encode_char(c: char) -> Option<u8> {
     }
 }
 
-/// The byte that stands for a character in code page 1252: its own, or that of the one most like it.
+/// The byte that stands for a character in code page 1252: its own, or that of the one most like
+/// it.
 #[inline]
 pub(crate) fn fitting_byte(c: char) -> Option<u8> {
     encode_char(c).or_else(|| best_fit(1252, c).and_then(encode_char))

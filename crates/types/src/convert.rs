@@ -100,7 +100,8 @@ pub struct ConvertOptions<'l> {
     pub page: CodePage,
     /// What long values ask whether they are to go on.
     pub look: Look<'l>,
-    /// A text that is too long is not cut inside of a character, as the collation counts characters.
+    /// A text that is too long is not cut inside of a character, as the collation counts
+    /// characters.
     pub whole_characters: bool,
 }
 

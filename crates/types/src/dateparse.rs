@@ -60,7 +60,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A separator of a date's parts, with the blanks around it; nothing is consumed where there is none.
+    /// A separator of a date's parts, with the blanks around it; nothing is consumed where there is
+    /// none.
     fn separator(&mut self) -> Option<u8> {
         let start = self.at;
         self.skip_blanks();

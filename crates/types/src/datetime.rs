@@ -156,7 +156,8 @@ impl Moment {
         }
     }
 
-    /// The same, but cut where it would leave the last day: the end of time stays the end in every precision.
+    /// The same, but cut where it would leave the last day: the end of time stays the end in every
+    /// precision.
     fn rounded_within(self, unit: u64) -> Moment {
         let rounded = self.rounded(unit);
         if rounded.days <= MAX_DAY { rounded } else { Moment { ticks: self.ticks / unit * unit, ..self } }

@@ -1,5 +1,6 @@
-//! Values as a result set shows them. Guarantees: every value has a text, which is UTF-8 as everyone reads it (half of a character is
-//! U+FFFD); numbers keep their scale, dates their fraction, and a float's text reads back as the same float.
+//! Values as a result set shows them. Guarantees: every value has a text, which is UTF-8 as
+//! everyone reads it (half of a character is U+FFFD); numbers keep their scale, dates their
+//! fraction, and a float's text reads back as the same float.
 
 use crate::codepage::utf16_len;
 use crate::datatype::DataType;

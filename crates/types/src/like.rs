@@ -1,8 +1,8 @@
 //! LIKE: patterns with %, _, [a-z], [^a-z] and ESCAPE. Guarantees: matching takes at most text
 //! length x pattern length steps, whatever the pattern; characters compare by the collation; a
-//! character of two units is two, unless the collation counts characters. A text of ASCII is matched
-//! byte by byte where the pattern is of ASCII too and has no sets, and what follows a % is looked for
-//! by `memchr`.
+//! character of two units is two, unless the collation counts characters. A text of ASCII is
+//! matched byte by byte where the pattern is of ASCII too and has no sets, and what follows a % is
+//! looked for by `memchr`.
 
 use std::convert::Infallible;
 

@@ -14,8 +14,8 @@ pub const GO_ON: Look<'static> = &|| Ok(());
 /// Bytes between two looks.
 const PIECE: usize = 64 << 10;
 
-/// The parts of a text, with a look before each but the first. A character that is held as its halves
-/// is in one of them.
+/// The parts of a text, with a look before each but the first. A character that is held as its
+/// halves is in one of them.
 pub fn pieces<'t>(text: &'t str, look: Look<'t>) -> impl Iterator<Item = Result<&'t str, SqlError>> {
     let mut rest = text;
     let mut first = true;

@@ -3,11 +3,11 @@
 //! A text is held as UTF-8. Half of a surrogate pair by itself, which UTF-8 cannot have, is held as
 //! one of the last 2,048 code points: the unit U+D800 + x is the character U+10F800 + x. The
 //! characters of these code points (a private use area) are held as their two units, each in that
-//! form. A text is always *joined*: two halves that make another character never stand side by side,
-//! the character stands there.
+//! form. A text is always *joined*: two halves that make another character never stand side by
+//! side, the character stands there.
 //!
-//! Guarantees: joined texts and sequences of units correspond one to one; a text without lone halves is
-//! plain UTF-8, and to find that out of ASCII costs one look at its bytes.
+//! Guarantees: joined texts and sequences of units correspond one to one; a text without lone
+//! halves is plain UTF-8, and to find that out of ASCII costs one look at its bytes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -163,8 +163,8 @@ pub fn text_of(units: impl Iterator<Item = u16>) -> CompactString {
     chars_of(units).collect()
 }
 
-/// Appends the text of units in UTF-16LE to a string, which cannot fail. It goes in blocks, which is
-/// several times faster than character by character.
+/// Appends the text of units in UTF-16LE to a string, which cannot fail. It goes in blocks, which
+/// is several times faster than character by character.
 pub fn push_le(units: &[[u8; 2]], text: &mut impl fmt::Write) {
     /// ASCII units of a block; any character in UTF-8 must have room behind them.
     const BLOCK: usize = 32;
@@ -196,7 +196,8 @@ pub fn push_le(units: &[[u8; 2]], text: &mut impl fmt::Write) {
     put(&block[..used]);
 }
 
-/// The character that the end of one text and the beginning of another make, if they are its halves.
+/// The character that the end of one text and the beginning of another make, if they are its
+/// halves.
 #[inline]
 pub fn seam(left: &str, right: &str) -> Option<char> {
     if right.as_bytes().first() != Some(&LEAD) {
@@ -349,7 +350,8 @@ pub fn has_halves(text: &str) -> bool {
     memchr::memchr_iter(LEAD, bytes).any(|at| matches!(bytes.get(at + 1..at + 3), Some([0x8F, 0xA0..=0xBF])))
 }
 
-/// Where the first half begins of a character whose other half, each held by itself, is behind a byte.
+/// Where the first half begins of a character whose other half, each held by itself, is behind a
+/// byte.
 #[inline]
 pub fn half_before(text: &str, byte: usize) -> Option<usize> {
     let (before, behind) = text.split_at(byte);

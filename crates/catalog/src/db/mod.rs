@@ -209,7 +209,8 @@ impl Db {
         self.settings.read().recursive_triggers
     }
 
-    /// READ_COMMITTED_SNAPSHOT OFF: reads in READ COMMITTED wait for who is changing what they read.
+    /// READ_COMMITTED_SNAPSHOT OFF: reads in READ COMMITTED wait for who is changing what they
+    /// read.
     pub fn reads_by_locks(&self) -> bool {
         !self.settings.read().read_committed_snapshot
     }

@@ -1,8 +1,8 @@
 //! Which sessions use a database, and who may: MULTI_USER, SINGLE_USER, RESTRICTED_USER.
 //!
-//! Guarantees: a session is counted from before it uses the database until it has left; in SINGLE_USER
-//! nobody comes in beside the session that is there; who may come in changes in the same moment in which
-//! it is found out who is there.
+//! Guarantees: a session is counted from before it uses the database until it has left; in
+//! SINGLE_USER nobody comes in beside the session that is there; who may come in changes in the
+//! same moment in which it is found out who is there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -170,8 +170,8 @@ impl Db {
         self.users.inside.lock().access
     }
 
-    /// A session comes in, and has left when what this returns is gone. `qualified`: whether it is one of those whom
-    /// RESTRICTED_USER lets in, as far as that is known.
+    /// A session comes in, and has left when what this returns is gone. `qualified`: whether it is
+    /// one of those that RESTRICTED_USER lets in, as far as that is known.
     ///
     /// # Errors
     /// 924 another session is in it alone; 923; [`Refused::Unknown`].
@@ -207,8 +207,9 @@ impl Db {
         inside.access == UserAccess::Single && inside.sessions.keys().any(|one| *one != session)
     }
 
-    /// Sets who may come in from now on, if all that are in it are among `stay`; else nothing changes, and those that are not
-    /// are returned. What is kept of it in the settings is the caller's.
+    /// Sets who may come in from now on, if all that are in it are among `stay`; else nothing
+    /// changes, and those that are not are returned. What is kept of it in the settings is the
+    /// caller's.
     pub fn claim(&self, access: UserAccess, stay: &[i32]) -> Vec<i32> {
         let mut inside = self.users.inside.lock();
         let in_the_way: Vec<i32> =
@@ -230,7 +231,8 @@ impl Db {
         self.users.set(&mut self.users.inside.lock(), access);
     }
 
-    /// A session that was ended and that runs nothing counts no longer, although nobody has let go of it yet.
+    /// A session that was ended and that runs nothing counts no longer, although nobody has let go
+    /// of it yet.
     pub fn evict(&self, session: i32) {
         self.users.inside.lock().sessions.remove(&session);
     }

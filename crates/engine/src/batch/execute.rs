@@ -289,7 +289,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs a procedure of a database with arguments; `system`: everyone may, and its statements are everyone's.
+    /// Runs a procedure of a database with arguments; `system`: everyone may, and its statements
+    /// are everyone's.
     fn run_procedure(
         &mut self,
         home: &Arc<Db>,
@@ -557,7 +558,8 @@ pub(super) enum Called {
     /// sp_executesql and its kin.
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
-    /// A procedure of master that every database has: its names are those of master, the current database stays.
+    /// A procedure of master that every database has: its names are those of master, the current
+    /// database stays.
     Global(Arc<Db>, Arc<ModuleDef>),
     /// A scalar function, whose value is the result.
     Function(Arc<ModuleDef>),

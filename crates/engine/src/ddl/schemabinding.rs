@@ -127,8 +127,8 @@ pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// The name of the module with SCHEMABINDING, of the security policy, of the table whose computed column, or of the constraint that
-/// names an object.
+/// The name of the module with SCHEMABINDING, of the security policy, of the table whose computed
+/// column, or of the constraint that names an object.
 pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactString> {
     let (schema, name) = (fold_name(schema), fold_name(name));
     let schema = if schema.is_empty() { "dbo".into() } else { schema };
@@ -151,7 +151,8 @@ pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactSt
     module.or_else(policy).or_else(|| table_bound_to(catalog, &schema, &name))
 }
 
-/// The table whose computed column calls a function, or the constraint that does: rows keep what it gave.
+/// The table whose computed column calls a function, or the constraint that does: rows keep what it
+/// gave.
 fn table_bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactString> {
     catalog.find_module(schema, name).filter(|module| module.kind.is_function())?;
     let calls = |text: &str| Words::of(text).mentions(schema, name);

@@ -1,5 +1,6 @@
-//! How large a table's rows may be: columns, bytes of the fixed ones.
-//! Guarantees: no statement gives a table more than that; one that has more, of an older version, may be changed to anything smaller.
+//! How large a table's rows may be: columns, bytes of the fixed ones. Guarantees: no statement
+//! gives a table more than that; one that has more, of an older version, may be changed to anything
+//! smaller.
 
 use types::{RowLayout, SqlError};
 

@@ -16,7 +16,8 @@ use exec::state::SessionCore;
 
 /// Creates a table with its indexes, all empty. The new table is locked until the transaction ends.
 ///
-/// Errors: 2714 the name is taken, 2760 no such schema, 1701 and 1702 too large, what the storage says.
+/// Errors: 2714 the name is taken, 2760 no such schema, 1701 and 1702 too large, what the storage
+/// says.
 pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Result<Arc<TableDef>, SqlError> {
     let mut work = Work::begin(core, db)?;
     let schema = work.schema(&new.schema)?;

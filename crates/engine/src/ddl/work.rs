@@ -296,7 +296,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Replaces a definition: rows, storage that is no longer named, catalog. Errors: 1701 and 1702 too large.
+    /// Replaces a definition: rows, storage that is no longer named, catalog. Errors: 1701 and 1702
+    /// too large.
     pub fn replace(&mut self, before: &Arc<TableDef>, after: TableDef) -> Result<Arc<TableDef>, SqlError> {
         shape::check_change(before, &after)?;
         let after = Arc::new(after);

@@ -49,7 +49,8 @@ pub(crate) fn identity_value(id: Option<i64>) -> Value {
     wide.map_or(Value::Null, Value::Decimal)
 }
 
-/// The number of the transaction, by which sys.dm_tran_current_transaction knows it too. Where none runs the statement begins its own.
+/// The number of the transaction, by which sys.dm_tran_current_transaction knows it too. Where none
+/// runs the statement begins its own.
 fn current_transaction(session: &mut SessionCore) -> Result<Value, SqlError> {
     let running = |session: &SessionCore| session.shared.lock_owner.load(Relaxed);
     if running(session) == 0 {

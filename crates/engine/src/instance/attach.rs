@@ -25,7 +25,8 @@ use catalog::settings::DbSettings;
 #[derive(Debug)]
 pub(crate) struct Attach<'a> {
     pub name: &'a str,
-    /// As they were written: the primary file first, others whose place is not the one that they had; the log may be among them.
+    /// As they were written: the primary file first, others whose place is not the one that they
+    /// had; the log may be among them.
     pub files: Vec<CompactString>,
     /// The log, where it is named as such.
     pub log: Option<CompactString>,

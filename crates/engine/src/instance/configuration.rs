@@ -1,7 +1,8 @@
 //! The configuration options of the instance, as sp_configure and sys.configurations have them.
 //!
-//! Guarantees: what is set outlives a restart, and is in use once RECONFIGURE has run; an option whose other values would change
-//! what statements do, without our doing it, keeps its usual one (40510); what is given to the program when it starts is shown.
+//! Guarantees: what is set outlives a restart, and is in use once RECONFIGURE has run; an option
+//! whose other values would change what statements do, without our doing it, keeps its usual one
+//! (40510); what is given to the program when it starts is shown.
 
 use std::sync::atomic::Ordering;
 

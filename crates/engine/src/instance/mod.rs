@@ -25,6 +25,7 @@ mod own_files;
 pub(crate) mod permit;
 pub mod repair;
 pub mod restore;
+pub(crate) mod session_waits;
 pub(crate) mod sessions;
 mod shutdown;
 mod start;
@@ -107,6 +108,8 @@ pub struct Instance {
     trace_flags: RwLock<BTreeSet<i32>>,
     /// Held while the list of databases changes.
     pub(crate) changing: Mutex<()>,
+    /// Changes of databases that wait for sessions.
+    pub(crate) session_waits: session_waits::SessionWaits,
     /// Files that are being made or removed, as the registry has them.
     pending: Mutex<Vec<registry::Pending>>,
     sessions: Mutex<BTreeMap<i32, Weak<SessionShared>>>,
@@ -233,6 +236,7 @@ impl Instance {
             pool_bytes: memory.bytes,
             trace_flags: RwLock::default(),
             changing: Mutex::new(()),
+            session_waits: session_waits::SessionWaits::default(),
             pending: Mutex::default(),
             sessions: Mutex::default(),
             next_spid: AtomicI32::new(sessions::FIRST_SPID),

@@ -311,7 +311,8 @@ impl Instance {
         }
     }
 
-    /// RECOVERY: rolls forward, undoes what is open, and brings the database up; `restricted`: in RESTRICTED_USER.
+    /// RECOVERY: rolls forward, undoes what is open, and brings the database up; `restricted`: in
+    /// RESTRICTED_USER.
     pub(crate) fn end_restore(&self, db: &Arc<Db>, restricted: bool) -> Result<(), SqlError> {
         let entry = db.entry();
         match self.open_files(&entry) {

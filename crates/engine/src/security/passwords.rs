@@ -116,7 +116,8 @@ impl Passwords {
         }
     }
 
-    /// Notes that the password is right for this hash: the next login with it is not hashed in full.
+    /// Notes that the password is right for this hash: the next login with it is not hashed in
+    /// full.
     pub fn remember(&self, password: &str, hash: &str) {
         if let Some(short) = self.short(password, hash) {
             let mut right = self.right.lock();

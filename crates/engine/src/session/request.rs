@@ -55,8 +55,9 @@ impl Session {
         self.core.transaction
     }
 
-    /// The SET options of a client that is no ODBC or OLE DB driver: those of its database, off unless ALTER DATABASE says else, but
-    /// for ANSI_WARNINGS and ANSI_PADDING, which are always on here. Of a new session they are on.
+    /// The SET options of a client that is no ODBC or OLE DB driver: those of its database, off
+    /// unless ALTER DATABASE says else, but for ANSI_WARNINGS and ANSI_PADDING, which are always on
+    /// here. Of a new session they are on.
     pub fn without_ansi_defaults(&mut self) {
         let defaults = self.core.db().settings().session_defaults;
         let options = &mut self.core.options;
@@ -90,7 +91,8 @@ impl Session {
     /// prepared statements and application locks go, database and SET options, the isolation level too, are those of the login.
     ///
     /// # Errors
-    /// 911, 945, 923, 924 and their kin: the login's database is gone, or closed to it. Then the session is in master.
+    /// 911, 945, 923, 924 and their kin: the login's database is gone, or closed to it. Then the
+    /// session is in master.
     pub fn reset(&mut self, sink: &mut dyn Sink) -> Result<(), SqlError> {
         let core = &mut self.core;
         core.rollback_all();

@@ -128,7 +128,8 @@ fn named(columns: &[NewColumn]) -> Vec<NamedColumn> {
 /// A computed column beside the columns of its table, of which the computed ones are known to be such.
 ///
 /// # Errors
-/// Those of binding; 424, 435, 1046, 1759, 4934, 4936; 8183-like: constraints that only a persisted column can have.
+/// Those of binding; 424, 435, 1046, 1759, 4934, 4936; 8183-like: constraints that only a persisted
+/// column can have.
 pub fn new_computed(
     column: &ColumnDef,
     (statement, table): (&str, &str),

@@ -1,9 +1,12 @@
-//! Changes of a database's state that sessions can be in the way of: SINGLE_USER, RESTRICTED_USER, OFFLINE, READ_ONLY; and what
-//! becomes of those sessions (WITH NO_WAIT, ROLLBACK AFTER, ROLLBACK IMMEDIATE; without a clause they are waited for).
+//! Changes of a database's state that sessions can be in the way of: SINGLE_USER, RESTRICTED_USER,
+//! OFFLINE, READ_ONLY; and what becomes of those sessions (WITH NO_WAIT, ROLLBACK AFTER, ROLLBACK
+//! IMMEDIATE; without a clause they are waited for).
 //!
-//! Guarantees: the state changes in the moment in which nobody is in the way; a wait holds nothing that other sessions need,
-//! and ends when the statement is cancelled; a change that fails leaves who may use the database as it was.
+//! Guarantees: the state changes in the moment in which nobody is in the way; a wait holds nothing
+//! that other sessions need, and ends when the statement is cancelled, or when one of those that it
+//! waits for waits for it (1205); a change that fails leaves who may use the database as it was.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -23,8 +26,10 @@ use exec::state::uses::qualifies;
 
 /// How often a statement that waits looks who is still there.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long it waits for sessions of the program itself that were ended with a transaction open: only the program can roll
-/// it back, by letting go of the session.
+/// How often it looks whether they wait for it.
+const SEARCH: Duration = Duration::from_secs(1);
+/// How long it waits for sessions of the program itself that were ended with a transaction open:
+/// only the program can roll it back, by letting go of the session.
 const ABANDONED: Duration = Duration::from_secs(2);
 /// ROLLBACK AFTER waits no longer than this, a century.
 const LONGEST: u64 = 100 * 366 * 24 * 3600;
@@ -44,7 +49,8 @@ enum Way {
 }
 
 impl Way {
-    /// Makes the change hold for all who come from now on, if nobody is in its way; else gives who is.
+    /// Makes the change hold for all who come from now on, if nobody is in its way; else gives who
+    /// is.
     fn claim(self, instance: &Instance, db: &Arc<Db>, own: i32) -> Result<Vec<i32>, SqlError> {
         match self {
             Way::Access(UserAccess::Restricted) => {
@@ -118,8 +124,9 @@ impl Waiting {
         Waiting { ends_them, gives_up, ending: None, idle: Vec::new() }
     }
 
-    /// Ends the sessions that are in the way. One that was ended and that runs nothing, and has no transaction, has left: whoever
-    /// has it finds that out when it is used next. True: none of the others will go unless the program lets go of it.
+    /// Ends the sessions that are in the way. One that was ended and that runs nothing, and has no
+    /// transaction, has left: whoever has it finds that out when it is used next. True: none of the
+    /// others will go unless the program lets go of it.
     fn end(&mut self, instance: &Instance, db: &Db, in_the_way: &[i32]) -> bool {
         let writers: Vec<u32> = match db.storage_if_open() {
             Some(storage) => storage.txns().active().iter().map(|txn| txn.session).collect(),
@@ -142,7 +149,8 @@ impl Waiting {
             {
                 stuck &= session.watcher().is_none();
             } else if self.idle.contains(spid) {
-                // Found twice, a while apart: a request that began before it was ended would have been seen.
+                // Found twice, a while apart: a request that began before it was ended would have
+                // been seen.
                 db.evict(*spid);
                 stuck = false;
             } else {
@@ -178,7 +186,8 @@ impl StmtCtx<'_> {
         save_settings(db, &settings).inspect_err(|_| db.set_user_access(before))
     }
 
-    /// Changes of a database that takes one session are those of the session that is in it; ROLLBACK ends that one.
+    /// Changes of a database that takes one session are those of the session that is in it;
+    /// ROLLBACK ends that one.
     ///
     /// # Errors
     /// 5064 another session is in it.
@@ -256,10 +265,12 @@ impl StmtCtx<'_> {
         save_settings(db, &settings).inspect_err(|_| db.set_settings(before))
     }
 
-    /// Waits until nobody is in the way, or ends who is; then the change holds for all who come, and the turn is had.
+    /// Waits until nobody is in the way, or ends who is; then the change holds for all who come,
+    /// and the turn is had.
     ///
     /// # Errors
-    /// 5070 somebody is and the statement does not wait; 1222; 3617; 5061 sessions that were ended do not go.
+    /// 5070 somebody is and the statement does not wait; 1205; 1222; 3617; 5061 sessions that were
+    /// ended do not go.
     fn clear_way<'i>(
         &mut self,
         instance: &'i Arc<Instance>,
@@ -289,6 +300,8 @@ impl StmtCtx<'_> {
         waiting: &mut Waiting,
         turn: &mut Turn<'i>,
     ) -> Result<(), SqlError> {
+        let own_wait = instance.session_waits.begin(self.core.spid());
+        let mut search = Instant::now();
         loop {
             if turn.is_none() {
                 *turn = Some(instance.changing.lock());
@@ -320,6 +333,12 @@ impl StmtCtx<'_> {
                     return Err(cannot_lock(db));
                 }
             }
+            if waiting.ending.is_none() && now >= search {
+                search = now + SEARCH;
+                if own_wait.is_in_a_cycle(&in_the_way, &blocked_sessions(instance)) {
+                    return Err(errors::deadlock_victim(self.core.spid()));
+                }
+            }
             self.core.shared.pause_until(now + LOOK);
             self.core.check_cancel()?;
         }
@@ -331,6 +350,12 @@ impl StmtCtx<'_> {
         );
         self.inform(5060, 10, text)
     }
+}
+
+/// The sessions whose requests for locks are blocked, each with the one that blocks it.
+fn blocked_sessions(instance: &Instance) -> HashMap<i32, i32> {
+    let waits = instance.locks().waiting();
+    waits.iter().filter_map(|w| Some((w.who.session as i32, w.blocker?.session as i32))).collect()
 }
 
 /// 5011.

@@ -1,6 +1,7 @@
-//! What a user's function depends on besides its arguments, found in its text each time it is asked for.
-//! Guarantee: one that depends on its arguments alone ([`FunctionNature::is_of_arguments`]) has one value for them in every session and
-//! at all times. All that such a one computes has been bound; a query is not, so that a function with one is never vouched for.
+//! What a user's function depends on besides its arguments, found in its text each time it is asked
+//! for. Guarantee: one that depends on its arguments alone ([`FunctionNature::is_of_arguments`])
+//! has one value for them in every session and at all times. All that such a one computes has been
+//! bound; a query is not, so that a function with one is never vouched for.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! sp_recompile, sp_refreshview, sp_refreshsqlmodule, sp_settriggerorder, sp_procoption, sp_MS_marksystemobject.
+//! sp_recompile, sp_refreshview, sp_refreshsqlmodule, sp_settriggerorder, sp_procoption,
+//! sp_MS_marksystemobject.
 
 use std::sync::Arc;
 
@@ -117,8 +118,8 @@ pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// sp_MS_marksystemobject object: a procedure of master whose name begins with sp_ takes the names in its text from the database
-/// that it is called in.
+/// sp_MS_marksystemobject object: a procedure of master whose name begins with sp_ takes the names
+/// in its text from the database that it is called in.
 pub fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@objname", OBJECT)];
     let given = call.given("sp_MS_marksystemobject", 1, PARAMS)?;

@@ -1,4 +1,5 @@
-//! Where a session is in what it runs: the statement of its batch, or of the procedure or trigger that runs inside it.
+//! Where a session is in what it runs: the statement of its batch, or of the procedure or trigger
+//! that runs inside it.
 
 use types::{SqlError, Value};
 

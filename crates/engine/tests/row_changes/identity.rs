@@ -23,7 +23,8 @@ fn rows_get_numbers() {
     b.check("INSERT s VALUES (-1); SELECT id FROM s WHERE a = -1; INSERT t VALUES ('f'); SELECT id FROM t WHERE k = 'f'", "(1)\n308\n(1)\n35");
 }
 
-/// Values that are given by hand are noted on disk in blocks, as those that are made: not one by one.
+/// Values that are given by hand are noted on disk in blocks, as those that are made: not one by
+/// one.
 #[test]
 fn values_by_hand_are_noted_in_blocks() {
     let mut b = Bench::new();
@@ -38,7 +39,8 @@ fn values_by_hand_are_noted_in_blocks() {
     let after: i64 = b.run(commits).trim().parse().expect("a number");
     assert!(after - before < 40, "{} commits for two statements", after - before);
     b.check("SET IDENTITY_INSERT d OFF; INSERT n (v) VALUES (1); INSERT d (v) VALUES (1); SELECT MAX(id) FROM n; SELECT MIN(id) FROM d", "(1)\n(1)\n5001\n-5001");
-    // A value beyond what was made moves the counter, one below does not, and a clean stop keeps it.
+    // A value beyond what was made moves the counter, one below does not, and a clean stop keeps
+    // it.
     b.check("SET IDENTITY_INSERT n ON; INSERT n (id, v) VALUES (9000, 2); INSERT n (id, v) VALUES (8000, 2); SET IDENTITY_INSERT n OFF; INSERT n (v) VALUES (3); SELECT MAX(id) FROM n", "(1)\n(1)\n(1)\n9001");
     let mut b = b.restart();
     b.check(
@@ -47,7 +49,8 @@ fn values_by_hand_are_noted_in_blocks() {
     );
 }
 
-/// After a power failure a value that is made is above every value of a row that is there, given by hand or made.
+/// After a power failure a value that is made is above every value of a row that is there, given by
+/// hand or made.
 #[test]
 fn no_value_is_made_twice_after_a_power_loss() {
     let disk = SimDisk::new(23);

@@ -1,4 +1,5 @@
-//! What a query does, in counts: rows that its operators give, how often they are started, pages that are read. Not times.
+//! What a query does, in counts: rows that its operators give, how often they are started, pages
+//! that are read. Not times.
 
 #![allow(dead_code)] // each test file uses its part
 
@@ -33,7 +34,8 @@ fn counted(said: &str) -> Vec<Counted> {
     said.lines().filter(|line| line.contains("|PLAN_ROW|")).map(line).collect()
 }
 
-/// The rows that a query gives, in order of their texts, and its work: rows and starts of all operators and pages that are read.
+/// The rows that a query gives, in order of their texts, and its work: rows and starts of all
+/// operators and pages that are read.
 pub fn work(b: &mut Bench, sql: &str) -> (Vec<String>, u64) {
     let said = b.run(sql);
     assert!(!said.contains("Msg "), "{sql}\n{said}");

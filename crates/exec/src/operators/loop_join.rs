@@ -1,5 +1,6 @@
-//! Loop join: each left row against all right rows, which are kept. For conditions without equality and small inputs.
-//! Guarantee: the right side runs once, and only if there is a left row or its rows are wanted without one.
+//! Loop join: each left row against all right rows, which are kept. For conditions without equality
+//! and small inputs. Guarantee: the right side runs once, and only if there is a left row or its
+//! rows are wanted without one.
 
 use super::memory::row_bytes;
 use super::outer::{self, Pairs};

@@ -174,7 +174,8 @@ impl SessionCore {
         self.module.as_ref().and_then(|module| module.schema.clone())
     }
 
-    /// The database whose names the statements that run mean: the current one, but in a procedure of master that runs in another.
+    /// The database whose names the statements that run mean: the current one, but in a procedure
+    /// of master that runs in another.
     pub fn names_db(&self) -> &Arc<Db> {
         self.module.as_ref().map_or(self.db(), |module| &module.names)
     }

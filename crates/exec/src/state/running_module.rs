@@ -1,5 +1,5 @@
-//! The module whose statements a session runs. Guarantee: the names in its text are looked up in one database and one schema from its
-//! beginning to its end.
+//! The module whose statements a session runs. Guarantee: the names in its text are looked up in
+//! one database and one schema from its beginning to its end.
 
 use std::sync::Arc;
 

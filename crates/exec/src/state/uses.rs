@@ -1,7 +1,9 @@
-//! Which databases a session uses: the current one, those that it goes back to, those of its open transactions.
+//! Which databases a session uses: the current one, those that it goes back to, those of its open
+//! transactions.
 //!
-//! Guarantees: a session reads and changes rows of a user's database only while it is counted among the sessions that use
-//! it; it is let into one that is not open to all before that, and stays counted until the last of its uses ends.
+//! Guarantees: a session reads and changes rows of a user's database only while it is counted among
+//! the sessions that use it; it is let into one that is not open to all before that, and stays
+//! counted until the last of its uses ends.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,7 +40,8 @@ impl SessionCore {
         self.ask(db, Db::enter)
     }
 
-    /// Asks a database; whether the caller is one of those whom RESTRICTED_USER lets in is found out when it matters.
+    /// Asks a database; whether the caller is one of those that RESTRICTED_USER lets in is found
+    /// out when it matters.
     fn ask<T>(
         &mut self,
         db: &Arc<Db>,
@@ -65,8 +68,8 @@ impl SessionCore {
             })
     }
 
-    /// USE: the database is the current one until another is. Inside of a scope that goes back at its end the one before
-    /// is used on.
+    /// USE: the database is the current one until another is. Inside of a scope that goes back at
+    /// its end the one before is used on.
     ///
     /// # Errors
     /// As for [`SessionCore::check_admitted`].

@@ -1,4 +1,5 @@
-//! How many significant digits of a float a format shows: .NET has the usual ones of its type, and all where more are wanted.
+//! How many significant digits of a float a format shows: .NET has the usual ones of its type, and
+//! all where more are wanted.
 
 /// Significant digits of a type of floats.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +16,8 @@ pub const FLOAT_DIGITS: FloatDigits = FloatDigits { usual: 15, all: 17 };
 pub const REAL_DIGITS: FloatDigits = FloatDigits { usual: 7, all: 9 };
 
 impl FloatDigits {
-    /// All digits are shown where `G` or `E` wants more than the usual ones, or `R` would not give the value back by those.
+    /// All digits are shown where `G` or `E` wants more than the usual ones, or `R` would not give
+    /// the value back by those.
     pub(super) fn shown(self, x: f64, format: &str) -> usize {
         let mut rest = format.chars();
         let letter = rest.next().map(|letter| letter.to_ascii_uppercase());

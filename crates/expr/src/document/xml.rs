@@ -197,7 +197,8 @@ pub(super) fn value_text(value: &Value, ty: DataType, look: Look<'_>) -> Result<
     })
 }
 
-/// Appends text with what XML needs escaped, or does not have, as references; more of it in attributes.
+/// Appends text with what XML needs escaped, or does not have, as references; more of it in
+/// attributes.
 pub fn escaped(text: &str, attribute: bool, out: &mut String) {
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {

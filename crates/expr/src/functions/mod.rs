@@ -229,8 +229,8 @@ pub fn find(name: &str) -> Option<&'static Function> {
     table.get(name).copied()
 }
 
-/// The type of a call's result under a collation: where that counts characters, one of them may be two
-/// units, or several bytes of UTF-8.
+/// The type of a call's result under a collation: where that counts characters, one of them may be
+/// two units, or several bytes of UTF-8.
 ///
 /// # Errors
 /// Those of the function's rule.

@@ -1,6 +1,7 @@
-//! String functions. Positions and lengths count UTF-16 code units in every one of them, as SQL Server does under a collation without
-//! supplementary characters: a character beyond the basic plane counts two, and may be cut in half. Under a collation with them
-//! (_SC, _UTF8) they count characters.
+//! String functions. Positions and lengths count UTF-16 code units in every one of them, as SQL
+//! Server does under a collation without supplementary characters: a character beyond the basic
+//! plane counts two, and may be cut in half. Under a collation with them (_SC, _UTF8) they count
+//! characters.
 
 use super::string_codes::{ascii, char_of, nchar_of, unicode};
 use super::string_parts::{

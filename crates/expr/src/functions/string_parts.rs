@@ -1,6 +1,7 @@
-//! Parts of texts: LEFT, RIGHT, SUBSTRING, STUFF, and how characters are counted.
-//! Guarantees: positions and lengths count UTF-16 code units, so that a part may begin or end with half of a character; under a collation
-//! with supplementary characters they count characters. Halves that meet in a result are their character again.
+//! Parts of texts: LEFT, RIGHT, SUBSTRING, STUFF, and how characters are counted. Guarantees:
+//! positions and lengths count UTF-16 code units, so that a part may begin or end with half of a
+//! character; under a collation with supplementary characters they count characters. Halves that
+//! meet in a result are their character again.
 
 use super::{CallCx, int_arg, longest, same_length, text_arg};
 use crate::Expr;

@@ -1,5 +1,5 @@
-//! What is in a text: CHARINDEX, PATINDEX, REPLACE.
-//! Guarantees: characters are compared as the collation does; halves of characters are found where units are counted.
+//! What is in a text: CHARINDEX, PATINDEX, REPLACE. Guarantees: characters are compared as the
+//! collation does; halves of characters are found where units are counted.
 
 use super::string_parts::{byte_of_unit, counted, fitted, rejoined, units, width};
 use super::{CallCx, int_arg, text_arg};

@@ -1,6 +1,6 @@
-//! The text that a quoted string of JSON stands for.
-//! Guarantees: the reference of half of a character is that half, beside the other one they are the character; a reference that
-//! is none becomes U+FFFD.
+//! The text that a quoted string of JSON stands for. Guarantees: the reference of half of a
+//! character is that half, beside the other one they are the character; a reference that is none
+//! becomes U+FFFD.
 
 use std::borrow::Cow;
 

@@ -31,7 +31,7 @@ pub struct About {
     pub seed: u64,
     /// How many rounds there were to be.
     pub rounds: Rounds,
-    /// After how many rounds databases that are kept are made anew.
+    /// After how many rounds databases that are kept are made again.
     pub fresh_every: usize,
     /// Percent by which a test made the measured steps slower.
     pub slow_down: f64,
@@ -98,8 +98,8 @@ fn conduct(study: &Study, about: &About) -> Vec<String> {
     let mut said = vec![format!("order of runs balanced over the rounds, seed {}", about.seed)];
     if study.arms.iter().any(|a| a.config.keep) {
         said.push(match about.fresh_every {
-            0 | 1 => "databases made anew for each run".into(),
-            n => format!("databases made anew every {n} rounds, which count once in an interval"),
+            0 | 1 => "databases made again for each run".into(),
+            n => format!("databases made again every {n} rounds, which count once in an interval"),
         });
     }
     if about.slow_down > 0.0 {
@@ -111,7 +111,7 @@ fn conduct(study: &Study, about: &About) -> Vec<String> {
     said
 }
 
-/// After how many rounds the databases of a study are made anew: those that are not kept are each
+/// After how many rounds the databases of a study are made again: those that are not kept are each
 /// time.
 fn fresh_every(study: &Study, about: &About) -> usize {
     if study.arms.iter().any(|a| a.config.keep) { about.fresh_every.max(1) } else { 1 }

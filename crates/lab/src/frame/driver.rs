@@ -36,7 +36,7 @@ pub struct Job<'a> {
     pub decided: Box<dyn Fn(&Journal) -> bool + 'a>,
     /// Seed of the order.
     pub seed: u64,
-    /// After how many rounds databases that are kept are made anew.
+    /// After how many rounds databases that are kept are made again.
     pub fresh_every: usize,
     /// By how many percent each measured step is made slower: a test's slowdown, else 0.
     pub slow_down: f64,

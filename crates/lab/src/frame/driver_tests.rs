@@ -19,7 +19,7 @@ struct Fake {
     runs: usize,
     /// Runs after which it fails.
     lasts: usize,
-    /// Each set-up: which arm, and whether it had to be made anew.
+    /// Each set-up: which arm, and whether it had to be made again.
     set_ups: Vec<(String, bool)>,
 }
 

@@ -32,7 +32,7 @@ pub struct Request {
     pub devices: Vec<String>,
     /// Seed of the order of runs.
     pub seed: u64,
-    /// After how many rounds databases that are kept are made anew; 0 in journals of before, which
+    /// After how many rounds databases that are kept are made again; 0 in journals of before, which
     /// never did.
     #[serde(default)]
     pub fresh_every: usize,

@@ -34,7 +34,7 @@ pub struct Options {
     /// Seed of the order of runs; drawn from the clock unless given, of a resumed run the one that
     /// it was begun with.
     pub seed: Option<u64>,
-    /// After how many rounds databases that are kept are made anew, at least 1.
+    /// After how many rounds databases that are kept are made again, at least 1.
     pub fresh_every: usize,
     /// Folder of an earlier run whose numbers of repeats are taken instead of a calibration
     /// round's.

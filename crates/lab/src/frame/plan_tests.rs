@@ -59,8 +59,8 @@ fn two_arrays_need_two_devices() {
     let target = target::find("ringwood", None).unwrap();
     let real = Device::named(REAL, &BTreeMap::new()).unwrap();
     let (arms, left_out) = choose_arms(&study, target.as_ref(), &real);
-    // Of those that run anywhere five have one array; thirteen are for the disk that is there alone, and two for each number of
-    // processors that this machine has.
+    // Of those that run anywhere five have one array; thirteen are for the disk that is there
+    // alone, and two for each number of processors that this machine has.
     let processors = |fits: fn(u32, u32) -> bool| {
         let needed = study.arms.iter().filter_map(|arm| arm.config.processors);
         needed.filter(|count| fits(*count, processors::available())).count()

@@ -281,7 +281,8 @@ pub enum Compare {
     ToBest(CellRef, Vec<CellRef>),
     /// The cell's median itself.
     Value(CellRef),
-    /// A fact that must be true of every run: one run that breaks the bound fails it, whatever the others are.
+    /// A fact that must be true of every run: one run that breaks the bound fails it, whatever the
+    /// others are.
     Every(CellRef),
 }
 

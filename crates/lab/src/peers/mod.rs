@@ -1,6 +1,7 @@
-//! `lab peers`: the same work on Ringwood and its peers at equal durability, in one interleaved run. Each engine runs alone: it
-//! is started for its turn of a round and stopped after it; the raw floor of the disk has a turn too, and so have the kinds of work
-//! within a turn. Results are written after each round; an engine that fails is left out from there on, its error is in the
+//! `lab peers`: the same work on Ringwood and its peers at equal durability, in one interleaved
+//! run. Each engine runs alone: it is started for its turn of a round and stopped after it; the raw
+//! floor of the disk has a turn too, and so have the kinds of work within a turn. Results are
+//! written after each round; an engine that fails is left out from there on, its error is in the
 //! results, and the others go on.
 
 mod tasks;
@@ -46,7 +47,7 @@ pub struct PeerOptions {
     pub limit: u64,
     /// Seed of the order of engines, and of the kinds of work.
     pub seed: u64,
-    /// After how many rounds databases are made anew, at least 1.
+    /// After how many rounds databases are made again, at least 1.
     pub fresh_every: usize,
     /// The ringwood command, for the one that is served.
     pub program: Option<PathBuf>,
@@ -198,7 +199,7 @@ fn empty(options: &PeerOptions) -> StudyResult {
             .into(),
         setup: vec![format!(
             "{} customer rows, {} rounds; in each the engines and the raw writes one after the other, and on each engine the kinds of \
-             work, in orders that are balanced over the rounds (seed {}), all others stopped; databases made anew every {} rounds; commits for \
+             work, in orders that are balanced over the rounds (seed {}), all others stopped; databases made again every {} rounds; commits for \
              {} s each; {} rows by {CONNECTIONS} connections; {} updates of an 8,000-byte row in one transaction",
             options.rows,
             options.runs,

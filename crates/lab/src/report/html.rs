@@ -64,7 +64,8 @@ fn figures(out: &mut String, study: &StudyResult) {
     out.push_str("</table></div>");
 }
 
-/// What the runs of a cell are, beside their number: repeats, the cold ones that are left out, and runs that are.
+/// What the runs of a cell are, beside their number: repeats, the cold ones that are left out, and
+/// runs that are.
 fn runs_text(cell: &Cell) -> String {
     let mut said = Vec::new();
     if let (Some(least), Some(most)) = (cell.repeats.iter().min(), cell.repeats.iter().max()) {

@@ -1,6 +1,7 @@
-//! delayed-durability: 50,000 one-row inserts as one transaction, as durable commits and as delayed ones. Beside them the same
-//! log writes without an engine, what many sessions make of durable and delayed commits, what is lost when the process ends, when
-//! the power fails or the operating system stops under 64 sessions, and the author's single disk as a model: one that keeps its
+//! delayed-durability: 50,000 one-row inserts as one transaction, as durable commits and as delayed
+//! ones. Beside them the same log writes without an engine, what many sessions make of durable and
+//! delayed commits, what is lost when the process ends, when the power fails or the operating
+//! system stops under 64 sessions, and the author's single disk as a model: one that keeps its
 //! word, and one that answers from its cache.
 
 use crate::frame::{

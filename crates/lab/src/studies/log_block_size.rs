@@ -82,8 +82,8 @@ const HIDES: &str = "ssd-4k-hidden";
 const HONEST_512: [&str; 2] = ["ssd-512n", "hdd-7200"];
 const WITH_4096: [&str; 2] = [REPORTS, HIDES];
 const WHOLE_SECTORS: [&str; 3] = ["real", REPORTS, HIDES];
-/// A session that commits one row after the other makes at least this part of the log writes that its device can make one after the
-/// other without an engine. Each row is one write.
+/// A session that commits one row after the other makes at least this part of the log writes that
+/// its device can make one after the other without an engine. Each row is one write.
 const LEAST_OF_RAW: f64 = 0.5;
 
 struct Sizes {
@@ -204,8 +204,8 @@ fn of_the_default() -> Vec<Claim> {
     claims
 }
 
-/// 512 against 4,096. On a model of such sectors the bound is one of the model, which was made to have the author's ratio, and not of
-/// the engine: it says that the model still has it.
+/// 512 against 4,096. On a model of such sectors the bound is one of the model, which was made to
+/// have the author's ratio, and not of the engine: it says that the model still has it.
 fn of_the_model() -> Vec<Claim> {
     let forced =
         "Rows with blocks of 512 bytes against 4,096, on a model of 4,096-byte sectors (a test of the model)";
@@ -219,8 +219,9 @@ fn of_the_model() -> Vec<Claim> {
     CLASSES.iter().map(claim).collect()
 }
 
-/// His decline over the payloads, beside ours: less of it means that more of a commit's time does not depend on its size. It is
-/// bounded by what the same device does with the same writes and no engine, whatever that device is.
+/// His decline over the payloads, beside ours: less of it means that more of a commit's time does
+/// not depend on its size. It is bounded by what the same device does with the same writes and no
+/// engine, whatever that device is.
 fn of_the_decline() -> Vec<Claim> {
     let mut claims = Vec::new();
     for class in &CLASSES[1..] {

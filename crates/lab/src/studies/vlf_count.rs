@@ -14,7 +14,8 @@ use crate::work_tsql::TsqlWork;
 const FACTOR: &str = "VLFs";
 const FEW: &str = "16";
 const MIX: &str = "mix of short transactions";
-/// The post names triggers beside log backups: those of its time read the rows before a change out of the log.
+/// The post names triggers beside log backups: those of its time read the rows before a change out
+/// of the log.
 const TRIGGER: &str = "update, trigger that reads inserted and deleted";
 /// Sessions of the mix.
 const SESSIONS: u32 = 4;

@@ -1,9 +1,9 @@
-//! Engines under test. A target makes a configuration and carries out a study's work on it, and says which of its own
-//! settings the study's factor is. What it cannot do it refuses as unsupported, with the reason. Ringwood is one in this process,
-//! and one as a server of the lab's own.
-//! A server that speaks TDS is somebody's, under its address; SQL Server is one.
-//! Peers (feature `peers`) are the servers that are installed, started on a scratch folder and reachable from this machine only,
-//! through their client libraries, and SQLite in this process.
+//! Engines under test. A target makes a configuration and carries out a study's work on it, and
+//! says which of its own settings the study's factor is. What it cannot do it refuses as
+//! unsupported, with the reason. Ringwood is one in this process, and one as a server of the lab's
+//! own. A server that speaks TDS is somebody's, under its address; SQL Server is one. Peers
+//! (feature `peers`) are the servers that are installed, started on a scratch folder and reachable
+//! from this machine only, through their client libraries, and SQLite in this process.
 
 mod at_once;
 #[cfg(feature = "peers")]
@@ -55,7 +55,7 @@ pub struct Place {
     pub customers: Option<PathBuf>,
     /// The ringwood command, for the run that kills a process.
     pub program: Option<PathBuf>,
-    /// A configuration that is kept is made anew all the same.
+    /// A configuration that is kept is made again all the same.
     pub fresh: bool,
 }
 
@@ -67,7 +67,8 @@ pub trait Target {
     fn title(&self) -> &'static str;
     /// Which setting of this engine a factor is; `Err` says why it has none.
     fn knob(&self, knob: Knob) -> Result<&'static str, &'static str>;
-    /// Makes the database of a configuration (or opens a kept one, unless it is to be fresh); settings and sizes in words.
+    /// Makes the database of a configuration (or opens a kept one, unless it is to be fresh);
+    /// settings and sizes in words.
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError>;
     /// Tries settings that no study turns and keeps the best, as its friends would; what was found, in words.
     fn tune(&mut self) -> Result<Vec<String>, LabError> {
@@ -103,12 +104,14 @@ pub trait Target {
     }
 }
 
-/// The column of [`VARIANTS`]' second: it shows what a protection costs, and is no engine to be compared with.
+/// The column of [`VARIANTS`]' second: it shows what a protection costs, and is no engine to be
+/// compared with.
 pub const TORN: &str = "PostgreSQL, full_page_writes off";
 
 /// Names of the targets that are compared unless others are named, the default first.
 pub const NAMES: [&str; 5] = ["ringwood", "served", "postgres", "mariadb", "sqlite"];
-/// More of them: one of the above with other settings. Beside all of these there is a server's address.
+/// More of them: one of the above with other settings. Beside all of these there is a server's
+/// address.
 pub const VARIANTS: [&str; 2] = ["postgres-shipped", "postgres-torn"];
 
 /// Whether it is the address of a server instead of a name.

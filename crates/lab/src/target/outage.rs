@@ -1,8 +1,8 @@
 //! What a power failure, or a stop of the operating system, takes from sessions that commit one row
-//! after the other: an embedded instance on a simulated disk, which ends at a random operation, in the
-//! middle of whatever the engine does. What was acknowledged is noted by the sessions' threads, outside
-//! of the engine. Guarantees: of each session the rows that are there afterwards are the first ones it
-//! committed, or it is an error; so is a row that nobody committed.
+//! after the other: an embedded instance on a simulated disk, which ends at a random operation, in
+//! the middle of whatever the engine does. What was acknowledged is noted by the sessions' threads,
+//! outside of the engine. Guarantees: of each session the rows that are there afterwards are the
+//! first ones it committed, or it is an error; so is a row that nobody committed.
 
 use super::tsql::{self, Connection, Server};
 use crate::LabError;
@@ -108,7 +108,8 @@ fn make(server: &Embedded, window_kb: Option<u32>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Commits rows 0, 1, 2, ... until one is refused; `done` is how many were acknowledged. What refused.
+/// Commits rows 0, 1, 2, ... until one is refused; `done` is how many were acknowledged. What
+/// refused.
 fn until_refused(mut client: Box<dyn Connection>, session: usize, done: &AtomicI32) -> Option<LabError> {
     let prepared = client.prepare(&format!("insert commits values ({session}, @a, 'x')"));
     let mut insert = match prepared {

@@ -1,5 +1,6 @@
-//! A PostgreSQL server of the lab's own with TCP on loopback, for comparisons over the wire: durable commits and a buffer pool as
-//! large as Ringwood's. Either no checkpoint comes while something is measured, or checkpoints come as its defaults make them.
+//! A PostgreSQL server of the lab's own with TCP on loopback, for comparisons over the wire:
+//! durable commits and a buffer pool as large as Ringwood's. Either no checkpoint comes while
+//! something is measured, or checkpoints come as its defaults make them.
 
 use super::process::{Server, Socket, command, find, give_to_postgres, run_tool};
 use crate::LabError;

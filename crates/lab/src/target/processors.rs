@@ -1,5 +1,5 @@
-//! How many processors the lab, an embedded engine and the servers that it starts may use: a limit for a while, taken back at its
-//! end. Threads and processes that begin meanwhile have it too.
+//! How many processors the lab, an embedded engine and the servers that it starts may use: a limit
+//! for a while, taken back at its end. Threads and processes that begin meanwhile have it too.
 
 use crate::LabError;
 use rustix::process::Pid;
@@ -33,7 +33,8 @@ pub fn limit(count: u32) -> Result<Limit, LabError> {
     Ok(limit)
 }
 
-/// Sets every thread of the process. A thread that begins meanwhile has the set of the one that began it: so twice.
+/// Sets every thread of the process. A thread that begins meanwhile has the set of the one that
+/// began it: so twice.
 fn set_all(set: &CpuSet) -> Result<(), LabError> {
     for _ in 0..2 {
         for entry in std::fs::read_dir("/proc/self/task")? {

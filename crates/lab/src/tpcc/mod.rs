@@ -42,8 +42,8 @@ pub struct TpccOptions {
     /// Seconds of each run that count, and before them.
     pub seconds: f64,
     pub ramp: f64,
-    /// Engines: `ringwood` (a server of the lab's own), `postgres`, `postgres-shipped` (with the checkpoints of its defaults), the
-    /// address of a server; empty = ringwood.
+    /// Engines: `ringwood` (a server of the lab's own), `postgres`, `postgres-shipped` (with the
+    /// checkpoints of its defaults), the address of a server; empty = ringwood.
     pub targets: Vec<String>,
     /// The command that ends and starts that server.
     pub restart_with: Option<String>,

@@ -1,9 +1,10 @@
 //! Units, extents and IAM pages are freed.
 //!
-//! Guarantees: one system record frees extents of one PFS interval, or one IAM page with its extent; the IAM page that is the
-//! unit's name goes last, so a crash leaves what the next call needs to go on. One thread frees units
-//! at a time. A unit stays on the list of units to be freed until it has been freed, so an allocation
-//! waits for its extents and does not grow a file meanwhile.
+//! Guarantees: one system record frees extents of one PFS interval, or one IAM page with its
+//! extent; the IAM page that is the unit's name goes last, so a crash leaves what the next call
+//! needs to go on. One thread frees units at a time. A unit stays on the list of units to be freed
+//! until it has been freed, so an allocation waits for its extents and does not grow a file
+//! meanwhile.
 
 use super::unit::Iam;
 use super::{PFS_ALLOCATED, PFS_IAM, Run};

@@ -247,7 +247,8 @@ fn choose(
     chance: &mut Option<Chance>,
 ) -> Result<Chosen, SqlError> {
     let total = table_rows(&get.table);
-    // A way down the tree for each constant, and more of them than rows: to look each row up in them costs less.
+    // A way down the tree for each constant, and more of them than rows: to look each row up in
+    // them costs less.
     let most = if get.hints.access.seek.is_some() { usize::MAX } else { (total as usize).max(MOST_RANGES) };
     let choices = Choice::all(get, preds, most);
     let conditions = Conditions::of(get, preds, &choices);
@@ -350,7 +351,8 @@ impl Candidate {
 }
 
 impl Question<'_> {
-    /// The table by one of its structures: of a long list by a range for each value, where that costs less.
+    /// The table by one of its structures: of a long list by a range for each value, where that
+    /// costs less.
     fn candidate(&self, way: &Way<'_>) -> Candidate {
         let few = self.candidate_of(way, MOST_RANGES);
         let forced = self.get.hints.access.seek.is_some();
@@ -408,8 +410,8 @@ impl Question<'_> {
         choice
     }
 
-    /// What it costs to compare a row with the elements of long lists, one after another, that are not among the conditions of
-    /// these places.
+    /// What it costs to compare a row with the elements of long lists, one after another, that are
+    /// not among the conditions of these places.
     fn compared(&self, used: &[usize]) -> f64 {
         let elements = |(at, pred): (usize, &Pred)| match pred {
             Pred::InList(list) if list.is_compared() && !used.contains(&at) => list.list.len(),

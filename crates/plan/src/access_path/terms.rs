@@ -10,8 +10,9 @@ use std::borrow::Cow;
 use syntax::ast::CompareOp;
 use types::{Collation, DataType, Value};
 
-/// Cases of an OR or a list up to which every seek that they make longer is one by their ranges, and most ranges of several of them
-/// together. A longer one by itself gives as many ranges as it has cases, where these cost less than to read what they leave out.
+/// Cases of an OR or a list up to which every seek that they make longer is one by their ranges,
+/// and most ranges of several of them together. A longer one by itself gives as many ranges as it
+/// has cases, where these cost less than to read what they leave out.
 pub const MOST_RANGES: usize = 32;
 
 /// A key column, equal to something.
@@ -85,8 +86,8 @@ pub struct Choice<'p> {
 }
 
 impl<'p> Choice<'p> {
-    /// Those of a conjunction's conditions that may give several ranges: each case says something of a column. `most`: lists of more
-    /// constants than that are no choices.
+    /// Those of a conjunction's conditions that may give several ranges: each case says something
+    /// of a column. `most`: lists of more constants than that are no choices.
     pub fn all(get: &Get, preds: &'p [Pred], most: usize) -> Vec<Choice<'p>> {
         let sought = |cases: &[Cow<'_, [Pred]>]| cases.iter().all(|case| !Terms::of(get, case).is_empty());
         let of =
@@ -214,8 +215,9 @@ impl<'p> Conditions<'p> {
         Conditions { own: Terms::of(get, preds), choices, cases: cases.collect() }
     }
 
-    /// The ranges of an index: one, or several of which each is longer by every choice that was made use of; only choices of so
-    /// many cases at most are. Conditions that they stand for exactly, choices among them, are in the first one's `used`.
+    /// The ranges of an index: one, or several of which each is longer by every choice that was
+    /// made use of; only choices of so many cases at most are. Conditions that they stand for
+    /// exactly, choices among them, are in the first one's `used`.
     pub fn ranges(&self, key: &[(usize, bool)], most: usize) -> Vec<Found<'p>> {
         let mut all = vec![(vec![&self.own], found(key, &[&self.own]))];
         let mut left: Vec<usize> =
@@ -244,7 +246,8 @@ impl<'p> Conditions<'p> {
         self.ranges(key, usize::MAX).iter().all(|found| columns(found) >= least.max(1))
     }
 
-    /// The choices of more than [`MOST_RANGES`] cases: their places among the conditions, and how many cases.
+    /// The choices of more than [`MOST_RANGES`] cases: their places among the conditions, and how
+    /// many cases.
     pub fn long_choices(&self) -> impl Iterator<Item = (usize, usize)> {
         let all = self.choices.iter().zip(&self.cases).map(|(choice, cases)| (choice.at, cases.len()));
         all.filter(|(_, cases)| *cases > MOST_RANGES)

@@ -110,8 +110,8 @@ impl Binder<'_> {
         named.flat_map(columns).collect()
     }
 
-    /// What a column is called in a result that gives it no other name: as the query spells it; `$IDENTITY` and `$ROWGUID` are
-    /// called as the column is.
+    /// What a column is called in a result that gives it no other name: as the query spells it;
+    /// `$IDENTITY` and `$ROWGUID` are called as the column is.
     pub(super) fn heading(&mut self, column: &ast::ColumnRef) -> CompactString {
         if Pseudo::of_name(&column.name).is_some() {
             for depth in (0..self.scopes.len()).rev() {

@@ -179,7 +179,8 @@ impl Binder<'_> {
         Ok(Computed { ty, nullable: typed.nullable, collation: typed.collation, nature })
     }
 
-    /// What the value of an expression of variables depends on besides them, as a variable of a type takes it.
+    /// What the value of an expression of variables depends on besides them, as a variable of a
+    /// type takes it.
     ///
     /// # Errors
     /// Those of binding.

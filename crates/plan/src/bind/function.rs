@@ -74,8 +74,8 @@ impl InlineCall {
         self.block.is_some_and(|block| block + 1 == blocks)
     }
 
-    /// Whether it has to be called after all: some value would be computed more often than it is written, or another than
-    /// in a scope of its own.
+    /// Whether it has to be called after all: some value would be computed more often than it is
+    /// written, or another than in a scope of its own.
     fn must_be_called(&self) -> bool {
         self.asks_scope || self.variables.iter().any(|v| v.uses > 1 && !is_cheap(&v.value.expr))
     }
@@ -111,7 +111,8 @@ impl Binder<'_> {
         let below = block.is_some_and(|block| block + 1 < self.scopes.len());
         variable.uses += if below { 2 } else { 1 };
         if block.is_some() && variable.uses > 1 && !is_cheap(&value.expr) {
-            // It will be a call ([`InlineCall::must_be_called`]): no value is copied for what is thrown away.
+            // It will be a call ([`InlineCall::must_be_called`]): no value is copied for what is
+            // thrown away.
             return Ok(Typed { expr: Expr::Var(usize::MAX), ..value });
         }
         self.count_copy(&value)?;

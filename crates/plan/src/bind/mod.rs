@@ -115,7 +115,8 @@ pub struct Binder<'a> {
     /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
     pub db: Arc<Db>,
     pub catalog: Arc<Catalog>,
-    /// The schema in which names without one are looked up before `dbo`; inside a view that of the view.
+    /// The schema in which names without one are looked up before `dbo`; inside a view that of the
+    /// view.
     schema: Option<compact_str::CompactString>,
     /// What `inserted` and `deleted` mean here.
     pub changes: Option<module::ChangedTable>,

@@ -1,5 +1,5 @@
-//! The schema in which the names of a module's text are looked up. Guarantee: a name that says its schema means that one; one that
-//! does not means the module's own schema before dbo.
+//! The schema in which the names of a module's text are looked up. Guarantee: a name that says its
+//! schema means that one; one that does not means the module's own schema before dbo.
 
 use catalog::{Catalog, fold_name};
 use compact_str::CompactString;
@@ -11,8 +11,8 @@ pub fn looked_up_first(schema: &str) -> Option<CompactString> {
     (!matches!(folded.as_str(), "" | "dbo" | "sys")).then_some(folded)
 }
 
-/// The schema that a name means: the one that it has; or `own`, that of the module whose text it is, if it has such an object;
-/// or `dbo`.
+/// The schema that a name means: the one that it has; or `own`, that of the module whose text it
+/// is, if it has such an object; or `dbo`.
 pub fn schema_of<'n>(own: Option<&'n str>, catalog: &Catalog, name: &'n ast::ObjectName) -> &'n str {
     match (&name.schema, own) {
         (Some(schema), _) => &schema.value,

@@ -101,8 +101,8 @@ impl Binder<'_> {
         Ok((Logical::Aggregate { input, keys, aggregates, scalar, totals: Vec::new() }, columns))
     }
 
-    /// The visible columns of the block that are not among these, by what they are and by their names: two columns of a query may
-    /// be one column of a table.
+    /// The visible columns of the block that are not among these, by what they are and by their
+    /// names: two columns of a query may be one column of a table.
     fn other_columns(
         &mut self,
         used: &[ColId],

@@ -25,8 +25,9 @@ impl Binder<'_> {
         bound
     }
 
-    /// Binds the query of a derived table, subquery or common table expression in the block that is on top of the stack: it has
-    /// an order only to say which rows TOP or OFFSET mean (1033). Behind a UNION a TOP in one of its parts will do.
+    /// Binds the query of a derived table, subquery or common table expression in the block that is
+    /// on top of the stack: it has an order only to say which rows TOP or OFFSET mean (1033).
+    /// Behind a UNION a TOP in one of its parts will do.
     pub fn inner_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let orders = !query.order_by.is_empty() && query.offset.is_none() && query.for_clause.is_none();
         if orders && !has_top(&query.body) {

@@ -1,5 +1,6 @@
 //! The list of SELECT: expressions, stars, values for variables, IDENTITY() of SELECT INTO.
-//! Guarantees: a list gives columns or values of variables, never both (141); a column is headed as the query spells its name.
+//! Guarantees: a list gives columns or values of variables, never both (141); a column is headed as
+//! the query spells its name.
 
 use super::Binder;
 use super::scope::Source;

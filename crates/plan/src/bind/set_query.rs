@@ -40,8 +40,8 @@ impl Binder<'_> {
         self.offset_fetch(query, bound)
     }
 
-    /// The error of an ORDER BY item that the result has no column for: 207 or 209 where it is a name that none or several columns of
-    /// what the first SELECT reads have, else 104.
+    /// The error of an ORDER BY item that the result has no column for: 207 or 209 where it is a
+    /// name that none or several columns of what the first SELECT reads have, else 104.
     fn not_listed(&mut self, item: &ast::Expr, body: &QueryBody) -> SqlError {
         if matches!(&item.kind, ExprKind::Column(column) if column.qualifier.is_none()) {
             let first = body.first_select();

@@ -50,7 +50,8 @@ impl Binder<'_> {
         Err(SqlError::new(number, 15, 1, text))
     }
 
-    /// The same of a condition with a subquery, which the argument of an aggregate with OVER may have.
+    /// The same of a condition with a subquery, which the argument of an aggregate with OVER may
+    /// have.
     ///
     /// # Errors
     /// 130 in an aggregate of groups, 144 in GROUP BY.

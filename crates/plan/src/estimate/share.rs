@@ -23,7 +23,8 @@ const NOT_NULL: f64 = 0.9;
 /// So many conditions of a conjunction, or branches of an OR, say what the whole says: each is
 /// looked up among the inputs.
 const MOST_LOOKED_AT: usize = 128;
-/// So many elements of a list are looked at one by one, and so many where the column's values are known.
+/// So many elements of a list are looked at one by one, and so many where the column's values are
+/// known.
 const FEW_LISTED: usize = 100;
 const MOST_LISTED: usize = 10_000;
 /// Steps of a histogram that tell how many texts a pattern matches.

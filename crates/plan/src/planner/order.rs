@@ -1,6 +1,6 @@
-//! What depends on the order of rows: ORDER BY, TOP, windows.
-//! Guarantees: rows are sorted only where they do not come in the order that is wanted; a condition goes below a window only where it keeps
-//! all rows of each partition or none.
+//! What depends on the order of rows: ORDER BY, TOP, windows. Guarantees: rows are sorted only
+//! where they do not come in the order that is wanted; a condition goes below a window only where
+//! it keeps all rows of each partition or none.
 
 use super::same_keys::{is_of_keys, never_fails};
 use super::{Context, Planner};
@@ -21,7 +21,8 @@ impl Planner<'_, '_> {
         cx: &Context,
     ) -> Result<Plan, SqlError> {
         let keys = partition_keys(&calls);
-        // Asked of more rows than come out of the windows and the conditions before it, it must not fail.
+        // Asked of more rows than come out of the windows and the conditions before it, it must not
+        // fail.
         let (below, preds): (Vec<Pred>, Vec<Pred>) =
             preds.into_iter().partition(|pred| never_fails(pred) && is_of_keys(pred, &keys, &input));
         let cx = cx.with(&preds);

@@ -1,6 +1,7 @@
-//! Conditions that are the same for all rows of a group or of a window's partition, so that they may be tested before the groups are made:
-//! on the keys alone, and on no more of a key than its equality says. Keys that are equal may differ: in the case of letters and blanks at
-//! the end, by zeros behind bytes, in the offset of a point in time.
+//! Conditions that are the same for all rows of a group or of a window's partition, so that they
+//! may be tested before the groups are made: on the keys alone, and on no more of a key than its
+//! equality says. Keys that are equal may differ: in the case of letters and blanks at the end, by
+//! zeros behind bytes, in the offset of a point in time.
 
 use crate::access_path::keeps_order;
 use crate::estimate;
@@ -87,7 +88,8 @@ fn is_key(e: &Expr, collation: Collation, keys: &Keys) -> bool {
     key_of(e).is_some_and(|id| keys.iter().any(|(key, of)| *key == id && *of == collation))
 }
 
-/// Whether a key, whose type is not known, is compared with a constant that is no text: a collation is of no importance then.
+/// Whether a key, whose type is not known, is compared with a constant that is no text: a collation
+/// is of no importance then.
 fn is_compared_value(e: &Expr, c: &CompareExpr, keys: &Keys) -> bool {
     let plain =
         |e: &Expr| e.as_const().is_some_and(|value| !matches!(value, Value::Str(_) | Value::Variant(_)));
@@ -95,7 +97,8 @@ fn is_compared_value(e: &Expr, c: &CompareExpr, keys: &Keys) -> bool {
     key && (plain(&c.left) || plain(&c.right))
 }
 
-/// Whether no row makes the condition fail with an error: it may be asked of rows that would not have come to it.
+/// Whether no row makes the condition fail with an error: it may be asked of rows that would not
+/// have come to it.
 pub fn never_fails(pred: &Pred) -> bool {
     let value = value_never_fails;
     match pred {

@@ -1,6 +1,6 @@
-//! `x = 1 OR x = 2 OR ...` of many constants is `x IN (1, 2, ...)`, and `x <> 1 AND x <> 2 AND ...` is `x NOT IN (1, 2, ...)`, in
-//! three-valued logic too: programs write such lists term by term. A row's value is then looked up in the constants instead of compared
-//! with one after another.
+//! `x = 1 OR x = 2 OR ...` of many constants is `x IN (1, 2, ...)`, and `x <> 1 AND x <> 2 AND ...`
+//! is `x NOT IN (1, 2, ...)`, in three-valued logic too: programs write such lists term by term. A
+//! row's value is then looked up in the constants instead of compared with one after another.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -53,7 +53,8 @@ fn single(mut list: Vec<Pred>, of: fn(Vec<Pred>) -> Pred) -> Pred {
     }
 }
 
-/// Many comparisons of one column with constants by an operator as one list, in the place of the first of them.
+/// Many comparisons of one column with constants by an operator as one list, in the place of the
+/// first of them.
 fn with_lists(preds: Vec<Pred>, op: CompareOp, pass: &mut Pass<'_, '_>) -> Vec<Pred> {
     if preds.len() <= MOST_RANGES {
         return preds;

@@ -1,8 +1,9 @@
-//! APPLY whose right side needs nothing of the left rows is a join without a condition: the right side runs once and its rows are kept,
-//! instead of running for each left row.
+//! APPLY whose right side needs nothing of the left rows is a join without a condition: the right
+//! side runs once and its rows are kept, instead of running for each left row.
 //!
-//! Left alone: a right side with another value for each left row (NEWID, NEXT VALUE FOR, a user's function), and one of so many rows
-//! that to keep them would take more than to read them again. A hint that allows no loops says nothing of APPLY.
+//! Left alone: a right side with another value for each left row (NEWID, NEXT VALUE FOR, a user's
+//! function), and one of so many rows that to keep them would take more than to read them again. A
+//! hint that allows no loops says nothing of APPLY.
 
 use super::rule::{Pass, Rewrite};
 use super::stable::is_stable;

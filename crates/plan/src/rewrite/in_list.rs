@@ -1,6 +1,8 @@
-//! `x IN (@a, @b, ...)` of many variables and expressions and a column that no index finds: the list becomes a relation of different
-//! values that is joined with the table, so that a row is looked up in a hash table instead of compared with one after another. A list of
-//! constants is looked up anyhow (`expr::InListExpr`), and one that an index finds is ranges of a seek (`access_path`).
+//! `x IN (@a, @b, ...)` of many variables and expressions and a column that no index finds: the
+//! list becomes a relation of different values that is joined with the table, so that a row is
+//! looked up in a hash table instead of compared with one after another. A list of constants is
+//! looked up anyhow (`expr::InListExpr`), and one that an index finds is ranges of a seek
+//! (`access_path`).
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;

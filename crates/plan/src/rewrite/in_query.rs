@@ -1,6 +1,6 @@
-//! `x IN (SELECT ...)` of a column that an index finds, where the subquery needs nothing of the row around it: its different values are
-//! joined with the table where seeks of them cost less than a read of it whose rows are looked up among them. The search for an order of
-//! joins decides how.
+//! `x IN (SELECT ...)` of a column that an index finds, where the subquery needs nothing of the row
+//! around it: its different values are joined with the table where seeks of them cost less than a
+//! read of it whose rows are looked up among them. The search for an order of joins decides how.
 
 use super::in_list::{joined, source_table};
 use super::rule::{Pass, Rewrite};
@@ -48,7 +48,8 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     }
 }
 
-/// The test that a condition, one of these on the rows of the input, is, when its column is better sought.
+/// The test that a condition, one of these on the rows of the input, is, when its column is better
+/// sought.
 fn test_of<'p>(
     pred: &'p Pred,
     all: &[Pred],
@@ -69,8 +70,9 @@ fn test_of<'p>(
     source_table(input, id).is_some_and(sought).then_some(test)
 }
 
-/// Whether seeks of so many different values of a column cost less than to read the table under these conditions and to look each row up
-/// among the values: the two ways that the order of joins weighs, with its costs.
+/// Whether seeks of so many different values of a column cost less than to read the table under
+/// these conditions and to look each row up among the values: the two ways that the order of joins
+/// weighs, with its costs.
 fn is_sought(get: &Get, preds: &[Pred], id: ColId, values: f64) -> bool {
     let Some(one) = seek_cost(get, preds, &[id]) else { return false };
     let read = read_cost(get, preds);

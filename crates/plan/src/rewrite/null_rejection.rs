@@ -1,6 +1,6 @@
-//! Whether a condition cannot be true of a row in which some columns are all NULL, as an outer join makes them.
-//! Guarantee: what is said holds whatever the other columns, variables and parameters are. Only what is NULL for certain counts: not
-//! CASE, COALESCE, ISNULL, nor a subquery.
+//! Whether a condition cannot be true of a row in which some columns are all NULL, as an outer join
+//! makes them. Guarantee: what is said holds whatever the other columns, variables and parameters
+//! are. Only what is NULL for certain counts: not CASE, COALESCE, ISNULL, nor a subquery.
 
 use crate::columns::ColumnSet;
 use expr::{CompareExpr, Expr, Pred};

@@ -1,8 +1,10 @@
-//! Outer joins whose rows without a partner are all rejected further up: a LEFT JOIN or an OUTER APPLY is an inner one then, a FULL JOIN
-//! a LEFT JOIN, or an inner one. An inner join may be ordered with others, and may begin with either side.
+//! Outer joins whose rows without a partner are all rejected further up: a LEFT JOIN or an OUTER
+//! APPLY is an inner one then, a FULL JOIN a LEFT JOIN, or an inner one. An inner join may be
+//! ordered with others, and may begin with either side.
 //!
-//! On the way down go the conditions that every row of use satisfies: those of WHERE, and of inner and semi joins. They pass nodes that give
-//! rows of their input as they are, and become conditions on the input's columns where a node gives them other names.
+//! On the way down go the conditions that every row of use satisfies: those of WHERE, and of inner
+//! and semi joins. They pass nodes that give rows of their input as they are, and become conditions
+//! on the input's columns where a node gives them other names.
 
 use super::null_rejection::is_never_true;
 use super::rule::{Pass, Rewrite};
@@ -42,7 +44,8 @@ impl<'a> Above<'a> {
         self.all().any(|pred| !matches!(pred, Pred::Const(_)) && is_never_true(pred, nulls))
     }
 
-    /// The conditions on a node's input, where the node makes columns of expressions over it; `None` where they are the same.
+    /// The conditions on a node's input, where the node makes columns of expressions over it;
+    /// `None` where they are the same.
     fn below(&self, made: &dyn Fn(ColId) -> Option<Expr>) -> Option<Vec<Pred>> {
         let mut changed = false;
         let mut preds = Vec::new();

@@ -1,6 +1,6 @@
-//! Whether a part of a plan gives the same rows whenever it runs in one run of its statement: it may then run once.
-//! Guarantee: nothing in it has a value of its own for each row or an effect, in its subqueries neither. A user's function counts as
-//! something that may have.
+//! Whether a part of a plan gives the same rows whenever it runs in one run of its statement: it
+//! may then run once. Guarantee: nothing in it has a value of its own for each row or an effect, in
+//! its subqueries neither. A user's function counts as something that may have.
 
 use super::visit::{Part, inputs, own_parts};
 use crate::logical::Logical;

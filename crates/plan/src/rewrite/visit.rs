@@ -151,7 +151,8 @@ fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
     });
 }
 
-/// Whether one of these parameters is used somewhere in a plan, or in a subquery of it; `subqueries`: those of its statement.
+/// Whether one of these parameters is used somewhere in a plan, or in a subquery of it;
+/// `subqueries`: those of its statement.
 pub fn mentions(logical: &Logical, slots: &[usize], subqueries: &[Subquery]) -> bool {
     stack::with_room(|| {
         let mut found = false;

@@ -91,9 +91,9 @@ struct InstanceArgs {
     /// Folder of a drive letter in T-SQL file names, e.g. --volume E=/mnt/data
     #[arg(long = "volume", value_name = "E=DIR", value_parser = parse_volume)]
     volumes: Vec<(char, PathBuf)>,
-    /// Trace flag at start: 1800 forces 4,096-byte log blocks in databases that follow the device (LOG_ALIGNMENT = DEVICE),
-    /// 3505 keeps checkpoints from beginning by themselves, 1222 and 1204 write deadlocks to the error log, 4022 keeps
-    /// procedures of the start from running
+    /// Trace flag at start: 1800 forces 4,096-byte log blocks in databases that follow the device
+    /// (LOG_ALIGNMENT = DEVICE), 3505 keeps checkpoints from beginning by themselves, 1222 and 1204
+    /// write deadlocks to the error log, 4022 keeps procedures of the start from running
     #[arg(short = 'T', value_name = "FLAG")]
     trace_flags: Vec<i32>,
     /// Run on a modelled device: a built-in name such as hdd-raid10-8x15000, or a device file

@@ -22,8 +22,8 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// An error as sqlcmd prints it, with the file that it is in where several take part. The line of an error in a procedure, function
-/// or trigger is counted there.
+/// An error as sqlcmd prints it, with the file that it is in where several take part. The line of
+/// an error in a procedure, function or trigger is counted there.
 pub fn error_text(error: &SqlError, place: &SourceLine) -> String {
     let (number, severity, state, message) = (error.number, error.severity, error.state, &error.message);
     let file = place.file.as_ref().map_or(String::new(), |file| format!("File {file}, "));

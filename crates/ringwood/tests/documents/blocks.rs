@@ -1,5 +1,5 @@
-//! The fenced blocks of a page with the comments that say how they run. Guarantee: each block that begins is one of the list,
-//! also inside of a list's item.
+//! The fenced blocks of a page with the comments that say how they run. Guarantee: each block that
+//! begins is one of the list, also inside of a list's item.
 
 /// What a comment in front of a block says.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! The Rust of the documents, line for line between the marks, in functions that run in the reader's folder.
+//! The Rust of the documents, line for line between the marks, in functions that run in the
+//! reader's folder.
 
 use std::error::Error;
 

@@ -1,5 +1,5 @@
-//! Somebody who reads a document and does what it says, in a folder of their own. Guarantee: a server that an example starts ends
-//! with its reader.
+//! Somebody who reads a document and does what it says, in a folder of their own. Guarantee: a
+//! server that an example starts ends with its reader.
 
 use super::examples;
 use std::fmt::Write as _;
@@ -12,8 +12,8 @@ pub const PROGRAM: &str = "RINGWOOD_DOCUMENT_PROGRAM";
 /// What stands for a password that a document leaves out.
 const PASSWORD: &str = "'a Good one 4 you'";
 
-/// `ringwood` as the documents call it: servers run in the background, on the reader's own port, and the command ends when the
-/// server answers; who calls a server without a port means this one.
+/// `ringwood` as the documents call it: servers run in the background, on the reader's own port,
+/// and the command ends when the server answers; who calls a server without a port means this one.
 const RINGWOOD: &str = r#"#!/bin/sh
 for word do
   shift
@@ -99,7 +99,8 @@ impl Reader {
         self.run(Command::new("sh").args(["-e", "-c", &format!("{before}\n{lines}\n")]))
     }
 
-    /// A script for the prompt, with what it takes for granted in front of it, as batches of their own.
+    /// A script for the prompt, with what it takes for granted in front of it, as batches of their
+    /// own.
     pub fn script(&self, before: &str, lines: &str) -> Result<(), String> {
         let mut script = String::new();
         let _ = writeln!(script, "{before}\ngo\n{lines}");

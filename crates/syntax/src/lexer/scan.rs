@@ -15,8 +15,8 @@ fn continues_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '#' | '$') || (!c.is_ascii() && c.is_alphanumeric())
 }
 
-/// Currency signs other than `$` that begin a money constant: those of the reference's page on money. Text that is converted
-/// to money knows the same ones (`types::numtext`).
+/// Currency signs other than `$` that begin a money constant: those of the reference's page on
+/// money. Text that is converted to money knows the same ones (`types::numtext`).
 fn is_currency(c: char) -> bool {
     matches!(
         c,

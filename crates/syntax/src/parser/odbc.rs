@@ -1,6 +1,7 @@
-//! ODBC escapes: `{d '...'}` and its kin, `{fn f(x)}`, `{escape 'c'}` behind LIKE. A function that T-SQL has under another name becomes
-//! a call of that one, one that it has not an expression of others, as ODBC's reference on scalar functions describes it.
-//! Guarantees: an argument stands once in what it becomes; what is wrapped around it is counted in the height of the tree.
+//! ODBC escapes: `{d '...'}` and its kin, `{fn f(x)}`, `{escape 'c'}` behind LIKE. A function that
+//! T-SQL has under another name becomes a call of that one, one that it has not an expression of
+//! others, as ODBC's reference on scalar functions describes it. Guarantees: an argument stands
+//! once in what it becomes; what is wrapped around it is counted in the height of the tree.
 
 use super::function::{call_of, column_of};
 use super::types::literal_expr;
@@ -266,8 +267,8 @@ impl Parser<'_> {
         let of = self.peek_at(1);
         let to = Some(of).filter(|of| self.at_tok(Tok::Comma) && of.kind == Tok::Word);
         let Some(to) = to.and_then(|of| type_called(self.text_of(of))) else {
-            // A type stands first: a few tokens were taken for a value and are read again. What is no type fails there at once,
-            // so that reading twice cannot multiply with the depth.
+            // A type stands first: a few tokens were taken for a value and are read again. What is
+            // no type fails there at once, so that reading twice cannot multiply with the depth.
             self.pos = before;
             return self.operand(false);
         };
@@ -277,7 +278,8 @@ impl Parser<'_> {
         Ok(self.odbc_converted(&to, Vec::new(), value, None, start))
     }
 
-    /// The date as text `yyyy-mm-dd`, the time as text `hh:mi:ss.fff` or with so many digits as it says; both as a moment.
+    /// The date as text `yyyy-mm-dd`, the time as text `hh:mi:ss.fff` or with so many digits as it
+    /// says; both as a moment.
     fn odbc_clock(&mut self, word: &str, start: Span) -> P<Expr> {
         self.bump();
         let mut digits = 3;

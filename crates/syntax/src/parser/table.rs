@@ -92,7 +92,8 @@ impl Parser<'_> {
         Ok(column)
     }
 
-    /// A column that is called timestamp needs no type: the next column begins, the list ends, or NULL or NOT NULL stands there.
+    /// A column that is called timestamp needs no type: the next column begins, the list ends, or
+    /// NULL or NOT NULL stands there.
     fn at_end_of_type(&self) -> bool {
         matches!(self.kind(), Tok::Comma | Tok::RParen) || self.at("NULL") || self.at("NOT")
     }

@@ -1,8 +1,8 @@
 //! Which character of a Windows code page stands for one that the page lacks: what
 //! WideCharToMultiByte takes where nothing else is asked for ("best fit"). Facts of
 //! unicode.org/Public/MAPPINGS/VENDORS/MICSFT/WindowsBestFit; private use areas are left out.
-//! Guarantee: the answer is a character of another code point; that the page has it is for the caller
-//! to see, as the encodings of the web lack a few that Windows has.
+//! Guarantee: the answer is a character of another code point; that the page has it is for the
+//! caller to see, as the encodings of the web lack a few that Windows has.
 
 /// Stretches of neighbouring characters: the number of the first one, and what stands for each of
 /// them; '?' where nothing does.

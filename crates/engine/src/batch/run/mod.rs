@@ -438,7 +438,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What RETURN gives back: the value as a whole number, 0 for NULL. Errors: those of the conversion.
+/// What RETURN gives back: the value as a whole number, 0 for NULL. Errors: those of the
+/// conversion.
 fn status_of((value, of): (&Value, DataType)) -> Result<i32, SqlError> {
     if let Value::Int(status) = value {
         return Ok(*status);

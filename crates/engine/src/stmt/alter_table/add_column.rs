@@ -92,7 +92,8 @@ pub(super) fn add_column(
     Ok(after)
 }
 
-/// Errors: 2705 the table has a column of this name, 2744 an identity column, 8196 a ROWGUIDCOL, 2738 a row version.
+/// Errors: 2705 the table has a column of this name, 2744 an identity column, 8196 a ROWGUIDCOL,
+/// 2738 a row version.
 fn check_new(table: &TableDef, new: &NewColumn) -> Result<(), SqlError> {
     if table.column(&new.name).is_some() {
         let text = format!(

@@ -19,8 +19,8 @@ use catalog::names::quote;
 use catalog::temporal::Generated;
 use catalog::{ColumnTraits, ComputedDef, Db, IndexDef, NewColumn, TableDef};
 
-/// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column. HIDDEN, ROWGUIDCOL, SPARSE,
-/// NOT FOR REPLICATION: what is said of it.
+/// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column.
+/// HIDDEN, ROWGUIDCOL, SPARSE, NOT FOR REPLICATION: what is said of it.
 ///
 /// # Errors
 /// 4924, 4936, 4934, 4925, 4926, 2761, 1731; 40510 another property.
@@ -156,7 +156,8 @@ fn alter_column(
     rewrite(work, table, next, Some((at, converted))).map(drop)
 }
 
-/// What stays said of a column, and what ALTER COLUMN says: what its new type and nullability allow.
+/// What stays said of a column, and what ALTER COLUMN says: what its new type and nullability
+/// allow.
 fn kept_traits(old: ColumnTraits, new: &NewColumn) -> ColumnTraits {
     ColumnTraits {
         rowguid: new.traits.rowguid || (old.rowguid && new.ty == DataType::UniqueIdentifier),

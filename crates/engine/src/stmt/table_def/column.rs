@@ -104,8 +104,8 @@ fn check_said_once(column: &ColumnDef, table: &str) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Whether a key that is written after a column is one of it: without a list it is, and a list may leave it out, as where the
-/// comma before a key of the table is forgotten.
+/// Whether a key that is written after a column is one of it: without a list it is, and a list may
+/// leave it out, as where the comma before a key of the table is forgotten.
 fn is_in_key(columns: &[IndexColumn], column: &str) -> bool {
     columns.is_empty() || columns.iter().any(|key| fold_name(&key.name.value) == fold_name(column))
 }

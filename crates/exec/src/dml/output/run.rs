@@ -1,6 +1,6 @@
-//! OUTPUT while its statement runs: rows go to the client at once, or when the statement's constraints have held, if something is
-//! still to be tested behind the rows; those for a table when the statement has done its own work if it reads or changes that
-//! table.
+//! OUTPUT while its statement runs: rows go to the client at once, or when the statement's
+//! constraints have held, if something is still to be tested behind the rows; those for a table
+//! when the statement has done its own work if it reads or changes that table.
 
 use super::{IntoPlan, OutputPlan};
 use crate::dml::loader::Loader;
@@ -147,7 +147,8 @@ impl<'p> Outlet<'p> {
         held.push(&packed)
     }
 
-    /// All rows were given: those for a table are in it after this. What waits goes to the client when the change has ended.
+    /// All rows were given: those for a table are in it after this. What waits goes to the client
+    /// when the change has ended.
     ///
     /// # Errors
     /// Those of the table.

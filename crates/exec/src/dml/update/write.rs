@@ -1,5 +1,6 @@
 //! `column.WRITE(expression, offset, length)` of UPDATE: a part of a large value is replaced.
-//! Guarantee: what it counts are the units of strings, also those that are half of a character, and bytes of binaries, from 0.
+//! Guarantee: what it counts are the units of strings, also those that are half of a character, and
+//! bytes of binaries, from 0.
 
 use expr::functions::{ArgRule, CallCx, Function, Stability};
 use expr::{CallExpr, Expr, Typed, bind_ops};

@@ -193,8 +193,8 @@ impl Call {
     }
 }
 
-/// What a call that passes over NULL knows of its partition. Frames only move forward, so each row is looked at once; but for LAG and
-/// LEAD by more than one row, which count from each row.
+/// What a call that passes over NULL knows of its partition. Frames only move forward, so each row
+/// is looked at once; but for LAG and LEAD by more than one row, which count from each row.
 #[derive(Default)]
 struct Seen {
     cursor: Cursor,

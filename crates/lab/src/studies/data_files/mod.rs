@@ -28,7 +28,8 @@ const COUNTS: [u32; 5] = [1, 2, 4, 8, 16];
 const CONNECTIONS: u32 = 16;
 /// Sessions of which the number is varied.
 const SESSION_COUNTS: [u32; 4] = [1, 4, 16, 64];
-/// Processors of which the number is varied, as far as the machine has them: the author ties the number of files to it.
+/// Processors of which the number is varied, as far as the machine has them: the author ties the
+/// number of files to it.
 const PROCESSOR_COUNTS: [u32; 4] = [1, 2, 4, 8];
 const LOAD: &str = "load";
 const CHECKPOINT: &str = "checkpoint";
@@ -72,8 +73,8 @@ fn speed(group: &'static str, what: &str, slow: CellRef, fast: CellRef, at_least
     }
 }
 
-/// The two ends of the author's curve: eight files are his best, sixteen are worse again. What he timed is the load, with the
-/// checkpoints that fell into it.
+/// The two ends of the author's curve: eight files are his best, sixteen are worse again. What he
+/// timed is the load, with the checkpoints that fell into it.
 fn curve(group: &'static str, factor: &'static str, devices: &'static [&'static str]) -> [Claim; 2] {
     let load = |files| count(factor, files, LOAD);
     let claim = |above, below: u32, most| {
@@ -111,7 +112,8 @@ fn claims(scale: Scale) -> Vec<Claim> {
         let claim = speed(group, measure, count(ONE, 8, measure), count(TWO, 8, measure), at_least);
         claims.push(claim.on(&[DOUBLED]));
     }
-    // His figure is the time of the test; ours with the checkpoint of all that is left to be written stands beside it.
+    // His figure is the time of the test; ours with the checkpoint of all that is left to be
+    // written stands beside it.
     let group = "Speed of eight files on two arrays (Test 2) against one file on one (Test 1)";
     let best = |measure| speed(group, measure, count(TEST_1, 1, measure), count(TEST_2, 8, measure), None);
     claims.push(best(LOAD).published(1.06).on(&[PUBLISHED]));

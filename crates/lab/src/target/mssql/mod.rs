@@ -137,7 +137,8 @@ impl Mssql {
         tsql::next_vlf(wire)
     }
 
-    /// Makes the database of a configuration, or takes a kept one; in words, without those of the server.
+    /// Makes the database of a configuration, or takes a kept one; in words, without those of the
+    /// server.
     pub(super) fn set_up_database(
         &mut self,
         place: &Place,

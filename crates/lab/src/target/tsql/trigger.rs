@@ -1,5 +1,5 @@
-//! An AFTER trigger that reads the rows of an update before and after it. On servers up to SQL Server 2000 these rows came out of
-//! the log, so that a log of many pieces was felt there.
+//! An AFTER trigger that reads the rows of an update before and after it. On servers up to SQL
+//! Server 2000 these rows came out of the log, so that a log of many pieces was felt there.
 
 use super::{Connection, number, timed};
 use crate::LabError;
@@ -7,7 +7,8 @@ use crate::work::Figure;
 
 /// Warehouses whose customers are updated: 30,000 each, [`crate::work_tsql::SOME`] together.
 const WAREHOUSES: u32 = 3;
-/// What is there of a trigger and its table goes. Not by `IF EXISTS`, which came with SQL Server 2016.
+/// What is there of a trigger and its table goes. Not by `IF EXISTS`, which came with SQL Server
+/// 2016.
 const DROP: &str = "if object_id('customer_changed') is not null drop trigger customer_changed; \
                     if object_id('changed') is not null drop table changed";
 /// A batch of its own, as the statement must be.
@@ -37,7 +38,8 @@ pub(super) fn update_some(client: &mut dyn Connection, back: bool) -> Result<Vec
     }
 }
 
-/// Every update must have shown the trigger each of its rows, before and after, and all of them differ.
+/// Every update must have shown the trigger each of its rows, before and after, and all of them
+/// differ.
 pub(super) fn drop_checked(client: &mut dyn Connection) -> Result<(), LabError> {
     let rows = number(client, &format!("select count_big(*) from customer where c_w_id <= {WAREHOUSES}"))?;
     let wrong = format!("select count(*) from changed where seen <> {rows:.0} or differ <> {rows:.0}");

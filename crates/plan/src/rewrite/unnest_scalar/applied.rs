@@ -1,5 +1,5 @@
-//! APPLY of aggregates over the rows that belong to a left row: it gives each left row one row, so that the groups are joined by a left
-//! join, whichever kind of APPLY it is.
+//! APPLY of aggregates over the rows that belong to a left row: it gives each left row one row, so
+//! that the groups are joined by a left join, whichever kind of APPLY it is.
 
 use super::groups::{Groups, put_outer};
 use crate::input::Input;

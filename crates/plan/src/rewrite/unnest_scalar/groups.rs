@@ -1,5 +1,6 @@
-//! A query with aggregates that depends on an outer row, taken apart: the groups of which each outer row wants one, and how it finds it.
-//! Guarantee: nothing of it depends on the outer row but the equalities that find the group.
+//! A query with aggregates that depends on an outer row, taken apart: the groups of which each
+//! outer row wants one, and how it finds it. Guarantee: nothing of it depends on the outer row but
+//! the equalities that find the group.
 
 use super::super::visit::mentions;
 use super::{FEW_ROWS, condition_may_fail, may_fail};
@@ -36,8 +37,8 @@ pub struct Groups {
 pub type Args = [(usize, Expr)];
 
 impl Groups {
-    /// Of a correlated subquery that is better computed for all outer rows, which are so many, at once; and the column that is its
-    /// value.
+    /// Of a correlated subquery that is better computed for all outer rows, which are so many, at
+    /// once; and the column that is its value.
     pub fn of(sub: &SubRef, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Groups, ColId)> {
         let known = binder.subqueries.get(sub.id).filter(|_| !sub.cacheable)?;
         let [column] = known.wanted[..] else { return None };
@@ -86,8 +87,8 @@ impl Groups {
         fits.then_some(groups)
     }
 
-    /// Whether to compute all groups is worth it for so many of the outer rows, all of which meet their groups before the first one
-    /// goes on.
+    /// Whether to compute all groups is worth it for so many of the outer rows, all of which meet
+    /// their groups before the first one goes on.
     pub fn pay(&self, asked: f64, outer_rows: f64) -> bool {
         asked * self.read > outer_rows * PROBE + self.read * (1.0 + GROUPED)
     }
@@ -99,8 +100,8 @@ impl Groups {
         computed.any(may_fail) || self.inside.iter().any(condition_may_fail)
     }
 
-    /// Gives the aggregates columns of their own, so that the query may stand in more places than one; for each old one its value for an
-    /// outer row: NULL without a group, 0 for COUNT.
+    /// Gives the aggregates columns of their own, so that the query may stand in more places than
+    /// one; for each old one its value for an outer row: NULL without a group, 0 for COUNT.
     pub fn rename(&mut self, binder: &mut Binder<'_>) -> Vec<(ColId, Expr)> {
         let renamed = self.aggregates.iter_mut().map(|aggregate| {
             let new = binder.new_col();
@@ -130,8 +131,8 @@ impl Groups {
     }
 }
 
-/// The parts of a subquery that computes aggregates over all of its rows: the expressions over them, if any, the
-/// aggregates, and what they read.
+/// The parts of a subquery that computes aggregates over all of its rows: the expressions over
+/// them, if any, the aggregates, and what they read.
 type Shape<'l> = (Option<&'l [(ColId, Expr)]>, &'l [Aggregate], &'l Logical);
 
 fn shape(logical: &Logical) -> Option<Shape<'_>> {
@@ -147,7 +148,8 @@ fn shape(logical: &Logical) -> Option<Shape<'_>> {
     })
 }
 
-/// The two sides of an equality between the subquery's own columns and outer values, the own side first.
+/// The two sides of an equality between the subquery's own columns and outer values, the own side
+/// first.
 fn correlated(pred: &Pred, args: &Args, slots: &[usize]) -> Option<(Expr, Expr, Collation)> {
     let Pred::Compare(c) = pred else { return None };
     if c.op != CompareOp::Equal || pred.has_subquery() {

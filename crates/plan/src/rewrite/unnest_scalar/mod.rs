@@ -1,10 +1,13 @@
-//! Correlated subqueries with an aggregate as joins: `x < (SELECT AVG(y) FROM t WHERE t.k = outer.k)` computes the
-//! average of every `k` once and joins it, instead of running the subquery for each row.
+//! Correlated subqueries with an aggregate as joins: `x < (SELECT AVG(y) FROM t WHERE t.k =
+//! outer.k)` computes the average of every `k` once and joins it, instead of running the subquery
+//! for each row.
 //!
-//! Where a comparison is unknown when the subquery gives NULL, an inner join may drop the rows without a partner ([`strict`]).
-//! Elsewhere, and for COUNT, which gives 0 of no rows, a left join keeps them ([`value`]); so it does for APPLY ([`applied`]).
+//! Where a comparison is unknown when the subquery gives NULL, an inner join may drop the rows
+//! without a partner ([`strict`]). Elsewhere, and for COUNT, which gives 0 of no rows, a left join
+//! keeps them ([`value`]); so it does for APPLY ([`applied`]).
 //!
-//! Left alone is what costs less row by row: few outer rows, or an inner table with an index on the correlated column.
+//! Left alone is what costs less row by row: few outer rows, or an inner table with an index on the
+//! correlated column.
 
 mod applied;
 mod groups;
@@ -26,7 +29,8 @@ const FEW_ROWS: f64 = 10.0;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "UnnestScalar", apply: |logical, pass| node(logical, None, pass) };
 
-/// So many subqueries of a statement become joins. Each makes the plans of those above it larger; the rest run for each row.
+/// So many subqueries of a statement become joins. Each makes the plans of those above it larger;
+/// the rest run for each row.
 const MOST_JOINED: u64 = 64;
 
 /// For each row that is wanted of a condition so many are taken to be tested.
@@ -114,8 +118,8 @@ fn filter(input: Input, preds: Vec<Pred>) -> Logical {
     }
 }
 
-/// Whether an expression divides, reads a text as something else, or calls what may do so: computed of all rows it may fail where it does
-/// not fail of the rows that are asked for.
+/// Whether an expression divides, reads a text as something else, or calls what may do so: computed
+/// of all rows it may fail where it does not fail of the rows that are asked for.
 fn may_fail(e: &Expr) -> bool {
     use types::ops::BinaryOp::{Div, Mod};
     match e {

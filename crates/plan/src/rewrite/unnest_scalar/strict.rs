@@ -1,5 +1,5 @@
-//! A comparison that is unknown when its subquery gives NULL: rows without a group are dropped, so that an inner join does, which may be
-//! ordered with others.
+//! A comparison that is unknown when its subquery gives NULL: rows without a group are dropped, so
+//! that an inner join does, which may be ordered with others.
 
 use super::groups::Groups;
 use crate::bind::Binder;

@@ -1,7 +1,8 @@
-//! The value of a correlated subquery wherever it stands: the groups are joined by a left join, and the value is computed of the group's
-//! aggregates, NULL where the outer row has no group, 0 for COUNT.
-//! Guarantee: a subquery that a CASE or COALESCE may not come to stays where it is, unless the same one is joined already; so does one
-//! that computes what may fail for rows that nobody asks for.
+//! The value of a correlated subquery wherever it stands: the groups are joined by a left join, and
+//! the value is computed of the group's aggregates, NULL where the outer row has no group, 0 for
+//! COUNT. Guarantee: a subquery that a CASE or COALESCE may not come to stays where it is, unless
+//! the same one is joined already; so does one that computes what may fail for rows that nobody
+//! asks for.
 
 use super::groups::{Groups, put_outer};
 use crate::input::Input;

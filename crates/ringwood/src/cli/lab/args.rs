@@ -68,8 +68,10 @@ pub(super) struct RunArgs {
     /// Go on until every bound is decided, at most MAX rounds; intervals are corrected for looking more than once
     #[arg(long, value_name = "MAX", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) until_decided: Option<u32>,
-    /// Engines: ringwood (default), served (ringwood serve, by a client), postgres, mariadb, sqlite, or a server that speaks TDS:
-    /// mssql://user@host:port/?data=DIR&data2=DIR&log=DIR&backup=DIR (its password in SQLCMDPASSWORD)
+    /// Engines: ringwood (default), served (ringwood serve, by a client), postgres, mariadb,
+    /// sqlite, or a server that speaks TDS:
+    /// mssql://user@host:port/?data=DIR&data2=DIR&log=DIR&backup=DIR (its password in
+    /// SQLCMDPASSWORD)
     #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_or_address)]
     pub(super) targets: Vec<String>,
     /// The command that ends and starts that server, run by sh with $1 = kill, stop or start; without it recovery is left out
@@ -87,7 +89,8 @@ pub(super) struct RunArgs {
     /// Seed of the order of runs; drawn from the clock unless given, and in the report
     #[arg(long)]
     pub(super) seed: Option<u64>,
-    /// Make databases that are kept from round to round anew every N rounds; N rounds on the same databases count once
+    /// Make databases that are kept from round to round again every N rounds; N rounds on the same
+    /// databases count once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) fresh_every: u32,
     /// Take the numbers of repeats from the run in that folder, without a calibration round
@@ -156,7 +159,8 @@ pub(super) struct PeersArgs {
     /// Rounds: every engine runs once a round, alone; fewer than 6 have no intervals
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) runs: u32,
-    /// Only these engines; besides postgres there are postgres-shipped (its own settings) and postgres-torn (full_page_writes off)
+    /// Only these engines; besides postgres there are postgres-shipped (its own settings) and
+    /// postgres-torn (full_page_writes off)
     #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
     pub(super) targets: Vec<String>,
     /// One-row inserts of the loop in one transaction; 0 leaves this work out, as for the four below
@@ -180,10 +184,11 @@ pub(super) struct PeersArgs {
     /// Seconds after which one piece of work is stopped
     #[arg(long, default_value_t = 60)]
     pub(super) limit: u64,
-    /// Seed of the order of engines and of the kinds of work; drawn from the clock unless given, and in the report
+    /// Seed of the order of engines and of the kinds of work; drawn from the clock unless given,
+    /// and in the report
     #[arg(long)]
     pub(super) seed: Option<u64>,
-    /// Make the databases anew every N rounds; N rounds on the same databases count once
+    /// Make the databases again every N rounds; N rounds on the same databases count once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) fresh_every: u32,
     /// Folder for results
@@ -210,7 +215,8 @@ pub(super) struct CompareArgs {
     /// Disk: `real`, or the name of a model
     #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
     pub(super) devices: Vec<String>,
-    /// Seed of the coin that says which build is first in a round; drawn from the clock unless given
+    /// Seed of the coin that says which build is first in a round; drawn from the clock unless
+    /// given
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Go on with an interleaved comparison that was interrupted

@@ -5,8 +5,9 @@
 use engine::{ColumnInfo, DataType, Value};
 use std::fmt::Write;
 
-/// Appends the text of a value that is not NULL. Text is as it is, with U+FFFD for half of a character; bit 0 or 1, binary `0x` and
-/// capital hexadecimal digits, dates as `2024-02-29 13:14:15.123 +02:00` as far as the type goes.
+/// Appends the text of a value that is not NULL. Text is as it is, with U+FFFD for half of a
+/// character; bit 0 or 1, binary `0x` and capital hexadecimal digits, dates as `2024-02-29
+/// 13:14:15.123 +02:00` as far as the type goes.
 pub fn push_exact(value: &Value, ty: DataType, out: &mut String) {
     match value {
         Value::Str(text) => out.push_str(&types::units::plain(text)),
