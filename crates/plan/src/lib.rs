@@ -8,6 +8,7 @@ pub mod access_path;
 pub mod applied;
 #[cfg(debug_assertions)]
 pub mod asks;
+mod assignments;
 pub mod bind;
 mod chance;
 pub mod columns;
@@ -180,12 +181,14 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     binder.whole = true;
     let mut bound = binder.query(q)?;
     binder.mask_result(&mut bound);
-    let (wanted, mut assignments) = wanted(&bound);
-    let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;
-    for (_, e) in &mut assignments {
-        physical::slots(e, &plan.cols)?;
-    }
-    let columns = columns_of(&bound.columns);
+    let logical::BoundQuery { logical, columns, assignments } = bound;
+    let (plan, assignments) = if assignments.is_empty() {
+        let wanted: Vec<expr::ColId> = columns.iter().map(|c| c.id).collect();
+        (physical::plan_query(&mut binder, logical, &wanted, None)?, assignments)
+    } else {
+        assignments::plan(&mut binder, logical, assignments)?
+    };
+    let columns = columns_of(&columns);
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
     // One assignment at most: where it fails, operators begin anew, and no variable may have another value by then.
     let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
@@ -209,15 +212,6 @@ fn columns_of(columns: &[logical::OutColumn]) -> Vec<ColumnInfo> {
         ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable)
     });
     columns.collect()
-}
-
-fn wanted(bound: &logical::BoundQuery) -> (Vec<expr::ColId>, Vec<(usize, Expr)>) {
-    if bound.assignments.is_empty() {
-        return (bound.columns.iter().map(|c| c.id).collect(), Vec::new());
-    }
-    let mut ids = Vec::new();
-    bound.assignments.iter().for_each(|(_, e)| e.columns(&mut ids));
-    (ids, bound.assignments.clone())
 }
 
 impl QueryPlan {
