@@ -176,8 +176,12 @@ impl Counted<'_> {
 pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
     let began = Instant::now();
     let mut binder = Binder::new(env);
-    let assigns = q.body.first_select().items.iter().any(ast::SelectItem::assigns);
+    let list = &q.body.first_select().items;
+    let assigns = list.iter().any(ast::SelectItem::assigns);
     apply_options(&mut binder, &q.options, assigns)?;
+    if assigns {
+        binder.sets = Some(set_by(list, env));
+    }
     binder.whole = true;
     let mut bound = binder.query(q)?;
     binder.mask_result(&mut bound);
@@ -199,6 +203,15 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
     Ok(Arc::new(query))
+}
+
+/// The variables that a list gives values. One that is not declared is refused when it is bound.
+fn set_by(list: &[ast::SelectItem], env: &CompileEnv<'_>) -> Vec<usize> {
+    let slot = |item: &ast::SelectItem| match item {
+        ast::SelectItem::Assign { variable, .. } => env.vars.find(variable).ok().map(|(slot, _)| slot),
+        _ => None,
+    };
+    list.iter().filter_map(slot).collect()
 }
 
 /// The columns of a query's result.
