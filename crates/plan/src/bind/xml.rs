@@ -14,7 +14,7 @@ use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem};
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, NameContext, SqlError, Value};
 use xml::{Change, External, Query, QueryError};
 
 /// The name by which a change of a value asks for its method: no text can have it.
@@ -201,6 +201,41 @@ impl Binder<'_> {
             values.push(self.expr(arg)?);
         }
         apply(function, values)
+    }
+
+    /// `type::Method(args)`, or `type::Property`.
+    ///
+    /// # Errors
+    /// 243 no such type, 258 one without methods, 6506 no such method, 6592 no such property.
+    pub(super) fn static_member(
+        &mut self,
+        of_type: &ast::ObjectName,
+        member: &ast::Ident,
+        args: Option<&[ast::Expr]>,
+    ) -> Result<Typed, SqlError> {
+        let unknown = || {
+            let mut error = SqlError::unknown_type(&of_type.to_string());
+            error.state = 4;
+            error
+        };
+        let of_system = of_type.schema.as_ref().is_none_or(|schema| schema.is("sys"));
+        let named = DataType::from_name_in(&of_type.name.value, &[], NameContext::Cast);
+        let ty = named.ok().filter(|_| of_system).ok_or_else(unknown)?;
+        if ty != DataType::HierarchyId {
+            return Err(SqlError::new(258, 15, 1, format!("Cannot call methods on {}.", ty.base_name())));
+        }
+        match args {
+            Some(args) => self.hierarchy_method("::", member, args, None),
+            None if member.value == "Null" => Ok(Typed::new(Expr::Const(Value::Null), ty, true)),
+            None => {
+                let text = format!(
+                    "Could not find property or field '{}' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \
+                     'Microsoft.SqlServer.Types'.",
+                    member.value
+                );
+                Err(SqlError::new(6592, 16, 3, text))
+            }
+        }
     }
 
     /// Whether a column cannot be found.
