@@ -173,6 +173,20 @@ fn parse_on_small_stack(sql: String) -> Result<usize, u32> {
 }
 
 #[test]
+fn chains_are_of_a_thousand_operators() {
+    for chain in [" + 1", " COLLATE x"] {
+        let parsed = |n: usize| parse_on_small_stack(format!("SELECT 1{}", chain.repeat(n)));
+        assert_eq!(parsed(1_000), Ok(1), "{chain}");
+        assert_eq!(parsed(1_025), Err(191), "{chain}");
+    }
+    // Rules take one or two levels each.
+    let blocks =
+        |n: usize| parse_on_small_stack(format!("{}SELECT 1{}", "BEGIN ".repeat(n), " END".repeat(n)));
+    assert_eq!(blocks(90), Ok(1));
+    assert_eq!(blocks(201), Err(191));
+}
+
+#[test]
 fn nesting_is_bounded() {
     let deep = |open: &str, inner: &str, close: &str, n: usize| {
         parse_on_small_stack(format!("{}{inner}{}", open.repeat(n), close.repeat(n)))
