@@ -1,5 +1,5 @@
-//! Extended properties: named values that applications hang on a database, its schemas, objects, columns, parameters, indexes, types
-//! and principals (MS_Description is what tools show as a comment).
+//! Extended properties: named values that applications hang on a database, its filegroups and files, schemas, objects, columns,
+//! parameters, indexes, types and principals (MS_Description is what tools show as a comment).
 //! They are read where they are kept: no copy in memory. Guarantee: `read` of what `row_of` wrote gives the same properties.
 
 use access::ReadMode;
@@ -26,12 +26,15 @@ pub enum PropertyClass {
     Principal = 4,
     Type = 6,
     Index = 7,
+    /// A filegroup.
+    Dataspace = 20,
+    DatabaseFile = 22,
     /// How sensitive a column is: ADD SENSITIVITY CLASSIFICATION. No class of sys.extended_properties.
     Sensitivity = 200,
 }
 
 impl PropertyClass {
-    const ALL: [PropertyClass; 8] = [
+    const ALL: [PropertyClass; 10] = [
         PropertyClass::Database,
         PropertyClass::Object,
         PropertyClass::Parameter,
@@ -39,6 +42,8 @@ impl PropertyClass {
         PropertyClass::Principal,
         PropertyClass::Type,
         PropertyClass::Index,
+        PropertyClass::Dataspace,
+        PropertyClass::DatabaseFile,
         PropertyClass::Sensitivity,
     ];
 
@@ -52,6 +57,8 @@ impl PropertyClass {
             PropertyClass::Principal => "DATABASE_PRINCIPAL",
             PropertyClass::Type => "TYPE",
             PropertyClass::Index => "INDEX",
+            PropertyClass::Dataspace => "DATASPACE",
+            PropertyClass::DatabaseFile => "DATABASE_FILE",
             PropertyClass::Sensitivity => "OBJECT_OR_COLUMN",
         }
     }
@@ -66,7 +73,7 @@ impl PropertyClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Holder {
     pub class: PropertyClass,
-    /// 0 for a database, else the id of the object, schema, principal or type.
+    /// 0 for a database, else the id of the object, schema, principal, type, filegroup or file.
     pub major: i32,
     /// column_id, parameter_id or index_id, else 0.
     pub minor: i32,

@@ -99,6 +99,68 @@ fn everything_that_can_have_properties() {
 }
 
 #[test]
+fn filegroups_and_their_files() {
+    let (_disk, instance) = instance();
+    run(
+        &instance,
+        "alter database d add filegroup g; alter database d add file (name = part) to filegroup g",
+    );
+    run(
+        &instance,
+        "use d
+        exec sp_addextendedproperty 'P', 'first', 'filegroup', [primary]
+        exec sp_addextendedproperty 'P', 'group', 'FILEGROUP', g
+        exec sp_addextendedproperty 'P', 'file', 'FILEGROUP', G, 'LOGICAL FILE NAME', PART
+        exec sp_addextendedproperty 'P', 'data', 'filegroup', 'primary', 'logical file name', d",
+    );
+    let all = "use d; select class, class_desc, major_id, minor_id, value from sys.extended_properties order by class, major_id";
+    assert_eq!(
+        say(&instance, all),
+        "20|DATASPACE|1|0|first\n20|DATASPACE|2|0|group\n22|DATABASE_FILE|1|0|data\n22|DATABASE_FILE|3|0|file"
+    );
+    let list = |levels: &str| {
+        say(
+            &instance,
+            &format!("use d; select * from fn_listextendedproperty(null, {levels}, null, null) order by 2"),
+        )
+    };
+    assert_eq!(list("'filegroup', null, null, null"), "FILEGROUP|g|P|group\nFILEGROUP|PRIMARY|P|first");
+    assert_eq!(list("'filegroup', 'g', 'logical file name', null"), "LOGICAL FILE NAME|part|P|file");
+    assert_eq!(list("'filegroup', 'g', 'logical file name', 'd'"), "");
+    run(
+        &instance,
+        "use d; exec sp_updateextendedproperty 'P', 'other', 'filegroup', g; exec sp_dropextendedproperty 'P', 'filegroup', 'primary'",
+    );
+    assert_eq!(list("'filegroup', null, null, null"), "FILEGROUP|g|P|other");
+    // The log is in no filegroup, and a file is in its own one.
+    for levels in [
+        "'primary', 'logical file name', 'd_log'",
+        "'primary', 'logical file name', 'part'",
+        "'g', 'table', 't'",
+    ] {
+        let said =
+            say(&instance, &format!("use d; exec sp_addextendedproperty 'P', 1, 'filegroup', {levels}"));
+        assert!(said.starts_with("Msg 15135:"), "{levels}: {said}");
+    }
+    run(&instance, "use d; create user u without login");
+    let said =
+        say(&instance, "use d; execute as user = 'u'; exec sp_addextendedproperty 'Q', 1, 'filegroup', g");
+    assert!(said.starts_with("Msg 15135:"), "{said}");
+    run(
+        &instance,
+        "use d; grant alter to u; execute as user = 'u'; exec sp_addextendedproperty 'Q', 1, 'filegroup', g",
+    );
+    // What is gone has none, and neither has what takes its number.
+    run(&instance, "alter database d remove file part; alter database d remove filegroup g");
+    assert_eq!(say(&instance, all), "22|DATABASE_FILE|1|0|data");
+    run(
+        &instance,
+        "alter database d add filegroup h; alter database d add file (name = again) to filegroup h",
+    );
+    assert_eq!(say(&instance, all), "22|DATABASE_FILE|1|0|data");
+}
+
+#[test]
 fn changes_and_their_errors() {
     let (_disk, instance) = instance();
     run(&instance, "use d; create table t (id int, v int)");
@@ -129,7 +191,11 @@ fn changes_and_their_errors() {
         invalid,
         "Msg 15135: Object is invalid. Extended properties are not permitted on 'dbo.nowhere', or the object does not exist."
     );
-    assert!(call("sp_addextendedproperty 'a', 'b', 'filegroup', 'PRIMARY'").starts_with("Msg 15135:"));
+    assert!(call("sp_addextendedproperty 'a', 'b', 'filegroup', 'nowhere'").starts_with("Msg 15135:"));
+    assert!(
+        call("sp_addextendedproperty 'a', 'b', 'filegroup', 'PRIMARY', 'table', 't'")
+            .starts_with("Msg 15135:")
+    );
     assert!(call("sp_addextendedproperty 'a', 'b', 'schema'").starts_with("Msg 15600:"));
     assert!(call("sp_addextendedproperty 'a', 'b', null, null, 'table', t").starts_with("Msg 15600:"));
     assert!(call("sp_addextendedproperty").starts_with("Msg 201:"));

@@ -221,7 +221,12 @@ fn authenticate(hub: &Hub, connection: &Connection, login: &Login7) -> Result<Lo
     };
     // Both tell the error log why.
     let refused = |error| Refusal { errors: vec![error], delay: hub.throttle.failed(connection.peer.ip()) };
-    let token = hub.instance.authenticate(&login.user, &login.password.0, &client).map_err(refused)?;
+    let (user, password) = (&login.user, &login.password.0);
+    let token = match login.new_password {
+        None => hub.instance.authenticate(user, password, &client),
+        Some(_) => hub.instance.authenticate_to_change(user, password, &client),
+    };
+    let token = token.map_err(refused)?;
     if connection.dedicated {
         return hub.instance.for_dedicated_connection(token).map_err(refused);
     }

@@ -224,6 +224,14 @@ fn a_password_is_changed_at_login() {
     assert_eq!(as_ann("Some-l0ng-one", Some("An0ther-'long]-one")), Ok(Value::str("ann")));
     assert_eq!(as_ann("Some-l0ng-one", None), Err(vec![18456]));
     assert_eq!(as_ann("An0ther-'long]-one", None), Ok(Value::str("ann")));
+    // One that must be changed opens a session only for the client that changes it.
+    server.client().run("alter login ann with password = 'Must-be-0ther' must_change, check_expiration = on");
+    assert_eq!(as_ann("Must-be-0ther", None), Err(vec![18488]));
+    let refused = as_ann("Must-be-0ther", Some("x")).unwrap_err();
+    assert!(refused.len() > 1 && refused.last() == Some(&18456), "{refused:?}");
+    assert_eq!(as_ann("Must-be-0ther", None), Err(vec![18488]));
+    assert_eq!(as_ann("Must-be-0ther", Some("L0ng-and-new")), Ok(Value::str("ann")));
+    assert_eq!(as_ann("L0ng-and-new", None), Ok(Value::str("ann")));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! permissions, owners.
 //! Guarantees: what is published is immutable and committed; a later state has a greater version, in the whole process.
 
+pub mod password_age;
 pub mod permission;
 pub mod store;
 
@@ -13,6 +14,7 @@ use compact_str::CompactString;
 use types::Value;
 
 use crate::fold_name;
+pub use password_age::PasswordAge;
 pub use permission::{Class, Permission};
 
 /// principal_id of `sa`.
@@ -142,6 +144,8 @@ pub struct Principal {
     pub disabled: bool,
     /// CHECK_POLICY of a login.
     pub check_policy: bool,
+    /// How long the password of a login is good.
+    pub password_age: PasswordAge,
     /// A user that belongs to no login.
     pub without_login: bool,
     pub sid: Arc<[u8]>,
@@ -167,6 +171,7 @@ impl Principal {
             kind,
             disabled: false,
             check_policy: true,
+            password_age: PasswordAge::default(),
             without_login: false,
             sid: sid.into(),
             owner: if kind == Kind::Role { 1 } else { 0 },

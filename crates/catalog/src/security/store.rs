@@ -5,14 +5,17 @@ use access::ReadMode;
 use compact_str::CompactString;
 use types::Value;
 
-use super::{Class, Grant, GrantState, Kind, Permission, Principal, Principals, Scope, Securable, Security};
+use super::{
+    Class, Grant, GrantState, Kind, PasswordAge, Permission, Principal, Principals, Scope, Securable,
+    Security,
+};
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
 
 const DISABLED: i64 = 1;
 const NO_POLICY: i64 = 2;
 const WITHOUT_LOGIN: i64 = 4;
-/// Bits of the language, as its number.
+/// Bits of the language, as its number. Others are those of [`PasswordAge`].
 const LANGUAGE: u32 = 8;
 const ROLE: &str = "R";
 const USER: &str = "S";
@@ -84,6 +87,7 @@ fn principal_of(row: &[Value]) -> Option<(Scope, Principal)> {
         kind,
         disabled: flags & DISABLED != 0,
         check_policy: flags & NO_POLICY == 0,
+        password_age: PasswordAge::of_bits(flags),
         without_login: flags & WITHOUT_LOGIN != 0,
         sid: sid[..].into(),
         owner: int(row, 6)?,
@@ -113,6 +117,7 @@ pub fn principal_row(scope: Scope, principal: &Principal) -> Vec<Value> {
     let flags = flag(principal.disabled, DISABLED)
         + flag(!principal.check_policy, NO_POLICY)
         + flag(principal.without_login, WITHOUT_LOGIN)
+        + principal.password_age.bits()
         + (i64::from(principal.language) << LANGUAGE);
     let text = |text: &Option<CompactString>| text.as_ref().map_or(Value::Null, Value::str);
     vec![

@@ -98,6 +98,35 @@ pub(crate) fn forget(
     forget_if(core, db, class, major, |_| true)
 }
 
+/// A filegroup or file gets this id, which an earlier one may have had: its properties stay, unseen, as the files of a database
+/// belong to no transaction. Not within a statement of a transaction.
+pub(crate) fn begin_without(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    class: PropertyClass,
+    id: i32,
+) -> Result<(), SqlError> {
+    let holder = Holder { class, major: id, minor: 0 };
+    if db.storage_if_open().is_none() || of(db, holder)?.is_empty() {
+        return Ok(());
+    }
+    core.begin_statement(true)?;
+    let done = lock(core, db).and_then(|()| forget(core, db, class, id));
+    core.end_statement(done)
+}
+
+/// Whether the filegroup or file that has properties is there.
+pub(crate) fn is_there(db: &Db, holder: Holder) -> bool {
+    let entry = db.entry();
+    match holder.class {
+        PropertyClass::Dataspace => {
+            usize::try_from(holder.major).is_ok_and(|id| id <= entry.filegroups.len())
+        }
+        PropertyClass::DatabaseFile => entry.files.iter().any(|file| i32::from(file.file_id) == holder.major),
+        _ => true,
+    }
+}
+
 /// A module was dropped.
 pub(crate) fn forget_module(core: &mut SessionCore, db: &Arc<Db>, object_id: i32) -> Result<(), SqlError> {
     forget(core, db, PropertyClass::Object, object_id)?;

@@ -101,6 +101,9 @@ pub(crate) fn find(
         });
         return Ok(found.collect());
     }
+    if top.is("FILEGROUP") && part.kind.is_none() {
+        return Ok(in_filegroups(db, top, object));
+    }
     // USER with something below it is how scripts of SQL Server 2000 name a schema.
     if !top.is("SCHEMA") && !top.is("USER") {
         return Ok(Vec::new());
@@ -122,6 +125,26 @@ pub(crate) fn find(
         found[before..].iter_mut().for_each(|target| target.schema = id);
     }
     Ok(found)
+}
+
+/// Filegroups, or the files in them.
+fn in_filegroups(db: &Db, group: Level<'_>, file: Level<'_>) -> Vec<Target> {
+    let entry = db.entry();
+    let mut found = Vec::new();
+    for (at, name) in entry.filegroups.iter().enumerate().filter(|(_, name)| group.means(name)) {
+        let id = at as i32 + 1;
+        if file.kind.is_none() {
+            found.push(target(PropertyClass::Dataspace, id, 0, "FILEGROUP", name));
+        } else if file.is("LOGICAL FILE NAME") {
+            let files =
+                entry.files.iter().filter(|f| i32::from(f.filegroup) == id && !f.log && file.means(&f.name));
+            let class = PropertyClass::DatabaseFile;
+            found.extend(files.map(|f| target(class, f.file_id.into(), 0, "LOGICAL FILE NAME", &f.name)));
+        }
+    }
+    // They are the database's.
+    found.iter_mut().for_each(|target| target.on = Securable::DATABASE);
+    found
 }
 
 /// The objects and types of a schema, or what the last level means within them.

@@ -81,6 +81,20 @@ fn login_failed(login: &str) -> SqlError {
     SqlError::new(18_456, 14, 1, format!("Login failed for user '{login}'."))
 }
 
+/// Why a login whose password is right is refused; `changes`: the password is changed now.
+fn barred(login: &Principal, changes: bool) -> Option<(i32, &'static str)> {
+    let age = login.password_age;
+    if login.disabled {
+        Some((18_470, "The account is disabled."))
+    } else if age.must_change && !changes {
+        Some((18_488, "The password of the account must be changed."))
+    } else if age.has_expired(catalog::clock::now_parts().0) && !changes {
+        Some((18_487, "The password of the account has expired."))
+    } else {
+        None
+    }
+}
+
 /// Why an attempt failed, for the error log.
 struct Reason {
     /// State of 18456 that the error log shows.
@@ -109,12 +123,37 @@ impl Instance {
     /// time since the start, and waits while many others are being checked.
     ///
     /// # Errors
-    /// 18456 unknown login, wrong password, or too many failures before; 18470 the login is disabled.
+    /// 18456 unknown login, wrong password, or too many failures before; 18470 the login is disabled; 18487 and 18488 the
+    /// password has expired or must be changed.
     pub fn authenticate(
         &self,
         login: &str,
         password: &str,
         client: &ClientInfo,
+    ) -> Result<LoginToken, SqlError> {
+        self.authenticate_with(login, password, client, false)
+    }
+
+    /// The same for a client that has a new password with it: the old one may have expired. The caller gives it no session unless the
+    /// password has been changed.
+    ///
+    /// # Errors
+    /// As for [`Instance::authenticate`], but for 18487 and 18488.
+    pub fn authenticate_to_change(
+        &self,
+        login: &str,
+        password: &str,
+        client: &ClientInfo,
+    ) -> Result<LoginToken, SqlError> {
+        self.authenticate_with(login, password, client, true)
+    }
+
+    fn authenticate_with(
+        &self,
+        login: &str,
+        password: &str,
+        client: &ClientInfo,
+        changes: bool,
     ) -> Result<LoginToken, SqlError> {
         let refuse = |reason: &Reason| {
             let now = Instant::now();
@@ -149,10 +188,10 @@ impl Instance {
             }
         }
         let Some(found) = found else { return refuse(&UNKNOWN) };
-        if found.disabled {
-            self.audit_failure(login, 18_470, 1, "The account is disabled.", client);
-            let text = format!("Login failed for user '{login}'. Reason: The account is disabled.");
-            return Err(SqlError::new(18_470, 14, 1, text));
+        if let Some((number, reason)) = barred(found, changes) {
+            self.audit_failure(login, number, 1, reason, client);
+            let text = format!("Login failed for user '{login}'. Reason: {reason}");
+            return Err(SqlError::new(number, 14, 1, text));
         }
         self.authentication.throttle.succeeded(login, &client.address);
         if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Successful as u8 != 0 {
@@ -242,9 +281,10 @@ impl Instance {
                 let sa = change.security().server.get(SA).cloned();
                 let sa = sa.ok_or_else(|| SqlError::internal("there is no sa"))?;
                 let modified = catalog::clock::now();
+                let password_age = sa.password_age.set(catalog::clock::now_parts().0, false);
                 change.put_principal(
                     Scope::Server,
-                    &Principal { hash: Some(hash), modified, ..Principal::clone(&sa) },
+                    &Principal { hash: Some(hash), modified, password_age, ..Principal::clone(&sa) },
                 )?;
                 change.finish()
             });

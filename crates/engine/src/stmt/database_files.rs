@@ -15,9 +15,11 @@ use crate::instance::file_specs::NewFile;
 use crate::instance::files::data_growth;
 use crate::instance::permit::Reach;
 use crate::instance::restore::in_use;
+use crate::properties;
 use catalog::Growth;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
+use catalog::properties::PropertyClass;
 use catalog::registry::{DbEntry, FileEntry};
 use catalog::{Db, MASTER};
 
@@ -181,7 +183,11 @@ impl StmtCtx<'_> {
             files.push(file);
         }
         let reach = Reach::of(self.core);
-        files.iter().try_for_each(|file| instance.add_data_file(reach, db, file))
+        files.iter().try_for_each(|file| {
+            let id = db.storage()?.store().next_file_id();
+            properties::begin_without(self.core, db, PropertyClass::DatabaseFile, id.into())?;
+            instance.add_data_file(reach, db, file)
+        })
     }
 
     /// REMOVE FILE. Errors: 5009 no such file, 5020 the primary file or the log, 5042 it is not empty.
@@ -216,6 +222,8 @@ impl StmtCtx<'_> {
             let text = format!("The filegroup '{name}' has already been specified.");
             return Err(SqlError::new(1826, 16, 1, text));
         }
+        let id = db.entry().filegroups.len() as i32 + 1;
+        properties::begin_without(self.core, db, PropertyClass::Dataspace, id)?;
         db.change_entry(|entry| entry.filegroups.push(name.into()));
         instance.save_registry()
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use catalog::security::{
-    Class, FIRST_LOGIN, Kind, Permission, Principal, SYSADMIN, Scope, Securable, Security,
+    Class, FIRST_LOGIN, Kind, PasswordAge, Permission, Principal, SYSADMIN, Scope, Securable, Security,
 };
 use catalog::{Db, clock, errors};
 use compact_str::CompactString;
@@ -45,6 +45,44 @@ struct LoginOptions {
     name: Option<CompactString>,
     sid: Option<Vec<u8>>,
     check_policy: Option<bool>,
+    check_expiration: Option<bool>,
+    must_change: bool,
+}
+
+impl LoginOptions {
+    /// How long the password is good then. `before`: CHECK_POLICY so far, and the last day on which the
+    /// password can have been set; `check_policy`: from now on.
+    ///
+    /// # Errors
+    /// 15099, 15122, 15128: options that do not go together.
+    fn password_age(
+        &self,
+        age: PasswordAge,
+        before: (bool, i32),
+        check_policy: bool,
+    ) -> Result<PasswordAge, SqlError> {
+        let refused = |number, text: &str| Err(SqlError::new(number, 16, 1, text));
+        // Expiration comes and goes with the policy, unless the statement says otherwise.
+        let implied = if before.0 == check_policy { age.expires } else { check_policy };
+        let expires = self.check_expiration.unwrap_or(implied);
+        if expires && !check_policy {
+            let text = "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.";
+            return refused(15_122, text);
+        }
+        if self.must_change && !expires {
+            return refused(15_099, "The MUST_CHANGE option cannot be used when CHECK_EXPIRATION is OFF.");
+        }
+        let age = match self.password {
+            Some(_) => age.set(clock::now_parts().0, self.must_change),
+            None => age,
+        };
+        if age.must_change && !expires {
+            let text =
+                "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.";
+            return refused(15_128, text);
+        }
+        Ok(age.expiring(expires, before.1))
+    }
 }
 
 impl StmtCtx<'_> {
@@ -62,8 +100,10 @@ impl StmtCtx<'_> {
         may_alter_logins(self.core)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.login_options("CREATE LOGIN", &stmt.options)?;
-        let Some(password) = options.password else { return Err(errors::syntax_near(&name)) };
         let check_policy = options.check_policy.unwrap_or(true);
+        let made = (check_policy, clock::now_parts().0);
+        let password_age = options.password_age(PasswordAge::default(), made, check_policy)?;
+        let Some(password) = options.password else { return Err(errors::syntax_near(&name)) };
         check_password(&name, &password, check_policy)?;
         let hash = self.core.instance().authentication.passwords.hash(&password)?;
         let master = self.core.host().database("master")?;
@@ -83,6 +123,7 @@ impl StmtCtx<'_> {
             kind: Kind::User,
             disabled: false,
             check_policy,
+            password_age,
             without_login: false,
             sid: sid.into(),
             owner: 0,
@@ -105,6 +146,9 @@ impl StmtCtx<'_> {
         let before = find_login(&self.core.security(&master), "alter", &stmt.name.value)?;
         may_alter_login(self.core, &before, &stmt.source, &stmt.options)?;
         let mut login = Principal::clone(&before);
+        login.check_policy = options.check_policy.unwrap_or(before.check_policy);
+        let so_far = (before.check_policy, last_change(&before));
+        login.password_age = options.password_age(before.password_age, so_far, login.check_policy)?;
         match &stmt.source {
             PrincipalSource::Enable => login.disabled = false,
             PrincipalSource::Disable => login.disabled = true,
@@ -114,7 +158,6 @@ impl StmtCtx<'_> {
         if let Some(name) = options.name {
             login.name = valid_name(&name)?;
         }
-        login.check_policy = options.check_policy.unwrap_or(login.check_policy);
         login.default_name = options.default_database.or(login.default_name);
         login.language = options.default_language.unwrap_or(login.language);
         if let Some(old) = &options.old_password {
@@ -201,6 +244,7 @@ impl StmtCtx<'_> {
                     for word in &option.nested {
                         match word.name.as_str() {
                             "OLD_PASSWORD" => out.old_password = Some(text_of(word)?),
+                            "MUST_CHANGE" => out.must_change = true,
                             word => {
                                 let text = format!("{statement} WITH PASSWORD ... {word}");
                                 return Err(errors::not_supported(&text));
@@ -240,13 +284,7 @@ impl StmtCtx<'_> {
                     }
                 }
                 "CHECK_POLICY" => out.check_policy = Some(switch(option)?),
-                "CHECK_EXPIRATION" => {
-                    if switch(option)? {
-                        return Err(errors::not_supported(&format!(
-                            "{statement} WITH CHECK_EXPIRATION = ON"
-                        )));
-                    }
-                }
+                "CHECK_EXPIRATION" => out.check_expiration = Some(switch(option)?),
                 "CREDENTIAL" | "NO CREDENTIAL" | "NO" | "UNLOCK" => {
                     return Err(errors::not_supported(&format!("{statement} WITH {}", option.name)));
                 }
@@ -254,6 +292,14 @@ impl StmtCtx<'_> {
             }
         }
         Ok(out)
+    }
+}
+
+/// The day of the last change of a login, in days since 1900-01-01: its password is no newer.
+fn last_change(login: &Principal) -> i32 {
+    match login.modified {
+        types::Value::DateTime { days, .. } => days,
+        _ => clock::now_parts().0,
     }
 }
 

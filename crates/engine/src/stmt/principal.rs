@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use catalog::security::{Class, Kind, Principal, Scope, Security};
+use catalog::security::{Class, Kind, PasswordAge, Principal, Scope, Security};
 use catalog::{clock, errors};
 use compact_str::CompactString;
 use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
@@ -91,6 +91,7 @@ pub(super) fn new_role(id: i32, name: CompactString, owner: i32) -> Principal {
         kind: Kind::Role,
         disabled: false,
         check_policy: true,
+        password_age: PasswordAge::default(),
         without_login: false,
         sid: new_sid().into(),
         owner,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use catalog::properties::PropertyClass;
 use catalog::security::{
-    Class, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable, Security, is_fixed_role,
+    Class, FIRST_USER, Kind, PUBLIC, PasswordAge, Permission, Principal, Scope, Securable, Security,
+    is_fixed_role,
 };
 use catalog::{Db, clock, errors, fold_name};
 use compact_str::CompactString;
@@ -70,6 +71,7 @@ impl StmtCtx<'_> {
             kind: Kind::User,
             disabled: false,
             check_policy: true,
+            password_age: PasswordAge::default(),
             without_login,
             sid,
             owner: 0,

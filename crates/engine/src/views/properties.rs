@@ -8,8 +8,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::rights::sees;
 use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
-use crate::properties::RANKS;
 use crate::properties::targets::{Level, find};
+use crate::properties::{RANKS, is_there};
 use exec::state::SessionCore;
 
 use DataType::{Int, SqlVariant, TinyInt};
@@ -31,6 +31,7 @@ fn rows(session: &mut SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Result<
     let prefix: Vec<Value> = class.into_iter().chain(major).collect();
     let mut found = seen(session, db, &prefix)?;
     found.retain(|(holder, _)| holder.class != PropertyClass::Sensitivity);
+    found.retain(|(holder, _)| is_there(db, *holder));
     found.retain(|(holder, _)| !holder.class.is_of_object() || sees(session, db, holder.major));
     let row = |(holder, property): (Holder, Property)| {
         wanted.part(vec![

@@ -79,7 +79,7 @@ pub static SQL_LOGINS: View = View::sys("sql_logins", LOGIN_COLUMNS, |session, _
     let security = server(session);
     let rows = security.server.iter().filter(|p| p.kind == Kind::User).map(|p| {
         let mut row = login_row(p);
-        row.extend([Value::Bit(p.check_policy), Value::Bit(false), Value::Null]);
+        row.extend([Value::Bit(p.check_policy), Value::Bit(p.password_age.expires), Value::Null]);
         row
     });
     Ok(rows.collect())

@@ -56,6 +56,7 @@ fn element(step: &Step) -> &'static str {
         "Sort" => "Sort",
         "Top" => "Top",
         "Concatenation" => "Concat",
+        "Sequence" => "Sequence",
         "Constant Scan" => "ConstantScan",
         "Table-valued function" => "TableValuedFunction",
         "Table Spool" => "Spool",

@@ -3,6 +3,7 @@
 //! Guarantee: an estimate is finite and at least 1.
 
 mod filtered;
+mod having;
 mod share;
 
 use crate::input::Input;

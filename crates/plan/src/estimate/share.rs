@@ -10,7 +10,7 @@ use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
 use types::{Value, encode_key_part};
 
-use super::{filtered, source};
+use super::{filtered, having, source};
 use crate::logical::{Get, Logical};
 use crate::statistics;
 
@@ -203,7 +203,7 @@ impl Known<'_> {
 }
 
 /// The column itself, or in a wider type.
-fn column_of(e: &Expr) -> Option<ColId> {
+pub(super) fn column_of(e: &Expr) -> Option<ColId> {
     match e {
         Expr::Col(id) => Some(*id),
         Expr::Convert(c) => match &c.operand {
@@ -280,7 +280,7 @@ fn compared(pred: &Pred, c: &CompareExpr, input: &Logical) -> f64 {
     match op {
         CompareOp::Equal => equal(column, other, input),
         CompareOp::NotEqual => 1.0 - equal(column, other, input),
-        _ => RANGE,
+        op => having::share(column, op, other, input).unwrap_or(RANGE),
     }
 }
 

@@ -5,6 +5,7 @@ use super::same_keys::is_of_keys;
 use super::{Context, Planner};
 use crate::columns::ColumnSet;
 use crate::estimate;
+use crate::input::Input;
 use crate::logical::{GroupCol, Logical};
 use crate::nodes::{AggregatePlan, Node, Plan};
 use crate::physical::{self, slots};
@@ -38,6 +39,24 @@ impl Planner<'_, '_> {
         input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
     }
 
+    /// The conditions that go below a grouping, as they are there, and those that stay above it.
+    fn around_groups(
+        &mut self,
+        preds: Vec<Pred>,
+        sources: &HashMap<ColId, (ColId, Collation)>,
+        input: &Logical,
+    ) -> Result<(Vec<Pred>, Vec<Pred>), SqlError> {
+        let (mut below, mut above) = (Vec::new(), Vec::new());
+        for pred in preds {
+            self.binder.check_cancel()?;
+            match on_sources(&pred, sources, input) {
+                Some(pred) => below.push(pred),
+                None => above.push(pred),
+            }
+        }
+        Ok((below, above))
+    }
+
     pub(super) fn aggregate(
         &mut self,
         input: Logical,
@@ -46,17 +65,16 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
-        let mut below = Vec::new();
-        let mut above = Vec::new();
         let parts = !scalar && totals.is_empty();
         let sources = if parts { key_sources(&keys) } else { HashMap::new() };
-        for pred in preds {
-            self.binder.check_cancel()?;
-            match on_sources(&pred, &sources, &input) {
-                Some(pred) => below.push(pred),
-                None => above.push(pred),
-            }
-        }
+        let (below, above) = self.around_groups(preds, &sources, &input)?;
+        // What HAVING keeps is told of the groups as a node.
+        let node = Logical::Aggregate { input: Input::new(input), keys, aggregates, scalar, totals };
+        let share = if above.is_empty() { 1.0 } else { estimate::kept(&above, &node) };
+        let Logical::Aggregate { input, keys, aggregates, totals, .. } = node else {
+            return Err(SqlError::internal("groups are groups"));
+        };
+        let input = input.into_inner();
         let cx = cx.with(&above);
         let needed = ColumnSet::of_ids(&cx.needed);
         let aggregates: Vec<_> = aggregates.into_iter().filter(|a| needed.contains(a.output)).collect();
@@ -96,7 +114,7 @@ impl Planner<'_, '_> {
             }
         }
         let node = Node::Aggregate { input: Nested::new(plan), plan: Box::new(own) };
-        self.above(Plan { node, cols, rows, ordered: false }, above)
+        self.keeping(share, Plan { node, cols, rows, ordered: false }, above)
     }
 }
 

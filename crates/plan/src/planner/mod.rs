@@ -27,6 +27,9 @@ use sources::kept;
 
 pub(super) use order::sort_slots;
 
+/// The share of rows that conditions keep of which nothing more is known.
+const KEPT: f64 = 0.3;
+
 /// So many ids are looked through faster than a table of them is made.
 const FEW_IDS: usize = 16;
 
@@ -170,10 +173,15 @@ impl Planner<'_, '_> {
 
     /// A filter operator for what could not go further down.
     pub(super) fn above(&mut self, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
+        self.keeping(KEPT, plan, preds)
+    }
+
+    /// As [`Planner::above`], with the share of the rows that the conditions keep.
+    pub(super) fn keeping(&mut self, share: f64, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
         let Some(mut pred) = Pred::from_conjuncts(preds) else { return Ok(plan) };
         pred_slots(&mut pred, &plan.cols)?;
         let (cols, ordered) = (plan.cols.clone(), plan.ordered);
-        let rows = (plan.rows * 0.3).max(1.0);
+        let rows = (plan.rows * share).max(1.0);
         Ok(Plan { node: Node::Filter { input: Nested::new(plan), pred }, cols, rows, ordered })
     }
 
