@@ -103,12 +103,12 @@ fn the_variables_are_read_once_and_the_answers_are_those_of_comparing() {
     let whole: Vec<Value> = (0..50).map(|n| Value::Int(n * 3)).collect();
     let mut with_null = whole.clone();
     with_null[7] = Value::Null;
-    let texts: Vec<Value> = (0..50).map(|n| Value::str(&format!("Text {} ", n * 3))).collect();
+    let texts: Vec<Value> = (0..50).map(|n| Value::str(format!("Text {} ", n * 3))).collect();
     // One is of another kind: it is compared.
     let mut mixed = whole.clone();
     mixed[9] = Value::Float(27.0);
     let numbers: Vec<Value> = (0..200).map(Value::Int).chain([Value::Null]).collect();
-    let words: Vec<Value> = (0..200).map(|n| Value::str(&format!("tEXT {n}"))).chain([Value::Null]).collect();
+    let words: Vec<Value> = (0..200).map(|n| Value::str(format!("tEXT {n}"))).chain([Value::Null]).collect();
     for (variables, rows, is_kept) in [
         (whole, &numbers, true),
         (with_null, &numbers, true),
