@@ -6,6 +6,7 @@
 use super::checks;
 use super::claims::larger_is_better;
 use super::journal::{Calibration, Journal, Measured, RunRecord, Single, StepRecord};
+use super::late::is_marked;
 use super::order::{balanced, seed_of};
 use super::progress::Progress;
 use super::repeats::{Repeats, Times, is_repeated, level_of};
@@ -16,6 +17,7 @@ use crate::LabError;
 use crate::machine::ProcessorTimes;
 use crate::target::{Place, Target, processors};
 use crate::work::{Figure, Work};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// One study on one target and device.
@@ -66,7 +68,19 @@ impl Job<'_> {
         // Rounds beyond a look were begun because that look did not decide.
         let next = (0..most).find(|round| self.left_in(*round, journal) > 0).unwrap_or(most);
         let begun = next < most && self.left_in(next, journal) < self.arms.len();
-        if next < most && looks.contains(&next) && !begun && (self.decided)(journal) { next } else { most }
+        if next < most && looks.contains(&next) && !begun && (self.decided)(journal) {
+            return next;
+        }
+        most + self.made_up(most, journal)
+    }
+
+    /// Rounds beyond the last one, for those with a run that measured this machine: without them so
+    /// few could be left that nothing is decided. Half as many at most. What decides is how late
+    /// requests were and not what was measured, so that intervals stay as sure as they are.
+    fn made_up(&self, most: usize, journal: &Journal) -> usize {
+        let records = journal.of(self.study.name, self.target.name(), &self.device);
+        let spoilt: BTreeSet<usize> = records.filter(|r| is_marked(r)).map(|r| r.round).collect();
+        spoilt.len().min(most.div_ceil(2))
     }
 
     /// The arms of a round in their order.
