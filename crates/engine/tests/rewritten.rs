@@ -215,6 +215,47 @@ fn subqueries_with_aggregates_are_computed_once() {
     }
 }
 
+/// A batch that declares variables, sets them by a query with these options, and shows them.
+fn set_by(query: &str, options: &str) -> String {
+    format!("DECLARE @n int, @m int = 85, @s varchar(8000) = '' {query} {options} SELECT @n, @m, @s")
+}
+
+#[test]
+fn subqueries_in_what_variables_are_given_are_computed_once() {
+    let mut b = shop();
+    b.run("INSERT orders VALUES (5001, NULL, 7)");
+    let count = "(SELECT COUNT(*) FROM orders o WHERE o.c = c.c)";
+    let text = format!("@s = @s + CAST({count} AS varchar(9)) + ';'");
+    for query in [
+        "SELECT @n = (SELECT MAX(price) FROM orders o WHERE o.c = c.c) FROM customer c ORDER BY c.c DESC".to_owned(),
+        "SELECT @n = (SELECT MAX(price) FROM orders o WHERE o.c = c.c AND o.price < @m) FROM customer c ORDER BY c.c DESC".into(),
+        format!("SELECT @n = ISNULL(@n, 0) + {count} FROM customer c"),
+        format!("SELECT @n = CASE WHEN {count} > 5 THEN c.c ELSE @n END FROM customer c ORDER BY c.town, c.c"),
+        format!("SELECT {text}, @n = c.c FROM customer c WHERE c.c > 150 ORDER BY c.town, c.c DESC"),
+        format!("SELECT TOP (100) {text} FROM customer c ORDER BY c.town DESC, c.c"),
+        format!("SELECT {text} FROM customer c ORDER BY c.town, c.c OFFSET 20 ROWS FETCH NEXT 90 ROWS ONLY"),
+    ] {
+        let shown = plan(&mut b, &set_by(&query, ""));
+        assert!(shown.contains("Outer Join") && !shown.contains("Correlated"), "{query}: {shown}");
+        let set = answer(&mut b, &set_by(&query, ""));
+        let each = answer(&mut b, &set_by(&query, "OPTION (QUERYRULEOFF UnnestScalar)"));
+        assert_eq!(set, each, "{query}");
+        assert!(!set.contains("Msg ") && set != "NULL|85|", "{query}: {set}");
+    }
+    b.check(&set_by(&format!("SELECT @n = ISNULL(@n, 0) + {count} FROM customer c"), ""), "1000|85|");
+    // It sees what the row before it has set; it may fail for rows that nobody asks for.
+    for query in [
+        "SELECT @n = (SELECT COUNT(*) FROM orders o WHERE o.c = c.c AND o.price > ISNULL(@n, 0)) FROM customer c ORDER BY c.c",
+        "SELECT @n = (SELECT MAX(price) + ISNULL(@n, 0) FROM orders o WHERE o.c = c.c) FROM customer c ORDER BY c.c DESC",
+        "SELECT @n = (SELECT SUM(10 / price) FROM orders o WHERE o.c = c.c AND o.price > 0) FROM customer c ORDER BY c.c DESC",
+    ] {
+        let shown = plan(&mut b, &set_by(query, ""));
+        assert!(shown.contains("Correlated Subquery"), "{query}: {shown}");
+        let each = answer(&mut b, &set_by(query, "OPTION (QUERYRULEOFF UnnestScalar)"));
+        assert_eq!(answer(&mut b, &set_by(query, "")), each, "{query}");
+    }
+}
+
 #[test]
 fn correlated_exists_and_in_are_semi_joins() {
     let mut b = shop();

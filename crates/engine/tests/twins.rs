@@ -165,6 +165,12 @@ fn values(rng: &mut Rng) -> Vec<Twins> {
         ),
         (
             format!(
+                "DECLARE @n int = 0 SELECT @n = @n + (SELECT COUNT(*) {of_row}) FROM small s WHERE s.id <= {most} SELECT @n"
+            ),
+            format!("DECLARE @n int SELECT @n = SUM(ISNULL(g.n, 0)) {with_groups} SELECT @n"),
+        ),
+        (
+            format!(
                 "SELECT COUNT(*), SUM(a.n), SUM(a.m) FROM small s OUTER APPLY (SELECT COUNT(*) AS n, MAX(v) + s.id AS m {of_row}) a \
                  WHERE s.id <= {most}"
             ),

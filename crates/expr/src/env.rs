@@ -7,7 +7,7 @@ use types::{Dialect, SqlError, Value};
 
 use crate::parsed::Parsed;
 use crate::random::Random;
-use crate::{QuantifiedExpr, Routine, SubRef};
+use crate::{KeptList, QuantifiedExpr, Routine, SubRef};
 
 /// What evaluation needs of the run around it. A statement's run implements it; it is handed in at each call, and nothing
 /// keeps it.
@@ -81,6 +81,12 @@ pub trait Env {
     /// Keeps a document for the next call, in the place of the one before, if there is room for it.
     fn keep_document(&mut self, parsed: &Arc<Parsed>) {
         let _ = parsed;
+    }
+
+    /// What the run knows of an IN list, by the list's number; nothing where no list is kept.
+    fn list(&mut self, number: usize) -> Option<&mut KeptList> {
+        let _ = number;
+        None
     }
 
     /// The session, for functions of the crate that defines it; none for a constant.

@@ -36,6 +36,7 @@ use types::ops::BinaryOp as ArithOp;
 use types::{CodePage, Collation, DataType, Value};
 
 pub use env::{Constant, Env};
+pub use lookup::KeptList;
 pub use parsed::Parsed;
 pub use pred::{CompareExpr, InListExpr, LikeExpr, Pred, QuantifiedExpr, mirrored};
 pub use typed::{Label, Manner, Typed};

@@ -1,7 +1,8 @@
 //! Constants that a value is compared with for equality, one after another: IN lists, and CASE with
 //! a branch for each value. They are put in order once, so that the value of a row is looked up in
-//! them instead of compared with each. Guarantee: what [`Lookup::place`] says is what comparing
-//! with one constant after another would say; where it cannot tell it says so.
+//! them instead of compared with each; a list with variables once in each run ([`KeptList`]).
+//! Guarantee: what [`Lookup::place`] says is what comparing with one constant after another would
+//! say; where it cannot tell it says so.
 
 use crate::key::encode;
 use crate::large::LARGE;
@@ -12,7 +13,7 @@ use syntax::ast::CompareOp;
 use types::{Collation, Value, ops};
 
 /// So many constants are looked through sooner than a value is looked up in them.
-const FEW: usize = 8;
+pub(crate) const FEW: usize = 8;
 
 /// Constants of one kind.
 #[derive(Debug)]
@@ -43,6 +44,20 @@ pub enum Place {
     Nowhere,
     /// It has to be compared: it is of another kind, or large.
     Unknown,
+}
+
+/// What a run knows of the values of an IN list that are the same for all of it.
+#[derive(Debug, Default)]
+pub enum KeptList {
+    /// Nothing: no value was looked for in it.
+    #[default]
+    New,
+    /// One value was: for one alone it is not worth it to put the list in order.
+    Asked,
+    /// The values, in order.
+    Ordered(Lookup),
+    /// They are compared with one after another: they are not of one kind, or one has no value.
+    Compared,
 }
 
 impl Lookup {

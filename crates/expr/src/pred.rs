@@ -1,7 +1,8 @@
 //! Conditions: what is true, false or unknown of a row, and the walks over their parts.
 
-use crate::lookup::Lookup;
+use crate::lookup::{FEW, Lookup};
 use crate::{ColId, Expr, SubRef};
+use std::fmt;
 use std::sync::Arc;
 use syntax::ast::CompareOp;
 use types::Collation;
@@ -61,6 +62,20 @@ pub struct InListExpr {
     pub collation: Collation,
     /// The list, where it is of many constants.
     pub(crate) lookup: Option<Arc<Lookup>>,
+    /// Of many values with variables among them, which stay the same for a whole run.
+    pub(crate) kept: Option<ListNumber>,
+}
+
+/// The number under which a run keeps the values of a list ([`crate::KeptList`]), unique in its
+/// statement.
+#[derive(Clone, Copy)]
+pub(crate) struct ListNumber(pub(crate) usize);
+
+/// Lists that are written alike are alike.
+impl fmt::Debug for ListNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("kept")
+    }
 }
 
 impl InListExpr {
@@ -68,12 +83,45 @@ impl InListExpr {
     pub fn new(operand: Expr, list: Vec<Expr>, negated: bool, collation: Collation) -> InListExpr {
         let constants: Option<Vec<_>> = list.iter().map(Expr::as_const).collect();
         let lookup = constants.and_then(|constants| Lookup::of(&constants, collation)).map(Arc::new);
-        InListExpr { operand, list, negated, collation, lookup }
+        InListExpr { operand, list, negated, collation, lookup, kept: None }
     }
 
-    /// Whether a value is compared with one element after another: they are few, or no constants.
+    /// Whether the elements are few, or no constants: what a value is looked for in is not known
+    /// before the list is run.
     pub fn is_compared(&self) -> bool {
         self.lookup.is_none()
+    }
+
+    /// Whether the list is long, is made of variables, constants and what is computed of them, and
+    /// has the same values for a whole run, as these variables have. `stays`: whether a variable
+    /// does.
+    pub fn can_be_kept(&self, stays: &dyn Fn(usize) -> bool) -> bool {
+        if self.lookup.is_some() || self.list.len() <= FEW {
+            return false;
+        }
+        let (mut same, mut variables) = (true, false);
+        for e in &self.list {
+            e.leaves(&mut |leaf| match leaf {
+                Expr::Const(_) => {}
+                Expr::Var(slot) => {
+                    variables = true;
+                    same = same && stays(*slot);
+                }
+                _ => same = false,
+            });
+            same = same && !e.has_subquery() && !e.is_volatile();
+        }
+        same && variables
+    }
+
+    /// The run keeps the values under this number, which no other list of the statement has.
+    pub fn keep_as(&mut self, number: usize) {
+        self.kept = Some(ListNumber(number));
+    }
+
+    /// Whether the run keeps the values: a value is looked up in them.
+    pub fn is_kept(&self) -> bool {
+        self.kept.is_some()
     }
 }
 

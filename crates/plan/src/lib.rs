@@ -8,6 +8,7 @@ pub mod access_path;
 pub mod applied;
 #[cfg(debug_assertions)]
 pub mod asks;
+mod assignments;
 pub mod bind;
 mod chance;
 pub mod columns;
@@ -175,17 +176,23 @@ impl Counted<'_> {
 pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, SqlError> {
     let began = Instant::now();
     let mut binder = Binder::new(env);
-    let assigns = q.body.first_select().items.iter().any(ast::SelectItem::assigns);
+    let list = &q.body.first_select().items;
+    let assigns = list.iter().any(ast::SelectItem::assigns);
     apply_options(&mut binder, &q.options, assigns)?;
+    if assigns {
+        binder.sets = Some(set_by(list, env));
+    }
     binder.whole = true;
     let mut bound = binder.query(q)?;
     binder.mask_result(&mut bound);
-    let (wanted, mut assignments) = wanted(&bound);
-    let plan = physical::plan_query(&mut binder, bound.logical, &wanted, None)?;
-    for (_, e) in &mut assignments {
-        physical::slots(e, &plan.cols)?;
-    }
-    let columns = columns_of(&bound.columns);
+    let logical::BoundQuery { logical, columns, assignments } = bound;
+    let (plan, assignments) = if assignments.is_empty() {
+        let wanted: Vec<expr::ColId> = columns.iter().map(|c| c.id).collect();
+        (physical::plan_query(&mut binder, logical, &wanted, None)?, assignments)
+    } else {
+        assignments::plan(&mut binder, logical, assignments)?
+    };
+    let columns = columns_of(&columns);
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
     // One assignment at most: where it fails, operators begin anew, and no variable may have another value by then.
     let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
@@ -196,6 +203,15 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
     Ok(Arc::new(query))
+}
+
+/// The variables that a list gives values. One that is not declared is refused when it is bound.
+fn set_by(list: &[ast::SelectItem], env: &CompileEnv<'_>) -> Vec<usize> {
+    let slot = |item: &ast::SelectItem| match item {
+        ast::SelectItem::Assign { variable, .. } => env.vars.find(variable).ok().map(|(slot, _)| slot),
+        _ => None,
+    };
+    list.iter().filter_map(slot).collect()
 }
 
 /// The columns of a query's result.
@@ -209,15 +225,6 @@ fn columns_of(columns: &[logical::OutColumn]) -> Vec<ColumnInfo> {
         ..ColumnInfo::new(c.name.clone(), c.ty, c.nullable)
     });
     columns.collect()
-}
-
-fn wanted(bound: &logical::BoundQuery) -> (Vec<expr::ColId>, Vec<(usize, Expr)>) {
-    if bound.assignments.is_empty() {
-        return (bound.columns.iter().map(|c| c.id).collect(), Vec::new());
-    }
-    let mut ids = Vec::new();
-    bound.assignments.iter().for_each(|(_, e)| e.columns(&mut ids));
-    (ids, bound.assignments.clone())
 }
 
 impl QueryPlan {

@@ -22,6 +22,16 @@ pub fn plan_query(
     goal: Option<u64>,
 ) -> Result<Plan, SqlError> {
     let logical = rewrite(logical, binder)?;
+    plan_rewritten(binder, logical, wanted, goal)
+}
+
+/// As [`plan_query`], of what the rewrites have been over.
+pub(crate) fn plan_rewritten(
+    binder: &mut Binder<'_>,
+    logical: Logical,
+    wanted: &[ColId],
+    goal: Option<u64>,
+) -> Result<Plan, SqlError> {
     let plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
     DeepPlan::root(exactly(plan, wanted)?)
 }

@@ -24,7 +24,12 @@ pub fn query(plan: &QueryPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
     shown.kind = "SELECT";
     shown.set_subqueries(&plan.needs().subqueries);
     shown.missing = Uses::of_query(plan).missing;
-    add(plan.plan(), None, 1.0, shown).map(drop)
+    let root = shown.steps.len();
+    add(plan.plan(), None, 1.0, shown)?;
+    // What variables are given is computed of the rows that the plan gives.
+    let mut subqueries = Vec::new();
+    plan.assignments.iter().for_each(|(_, e)| in_expr(e, &mut subqueries));
+    add_subqueries(&subqueries, root, shown)
 }
 
 /// Adds the operators of a change.

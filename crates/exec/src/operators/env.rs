@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use expr::random::Random;
-use expr::{Env, Parsed, QuantifiedExpr, Routine, SubRef};
+use expr::{Env, KeptList, Parsed, QuantifiedExpr, Routine, SubRef};
 use types::{Dialect, SqlError, Value};
 
 use super::rt::Rt;
@@ -78,6 +78,10 @@ impl Env for Rt<'_, '_> {
 
     fn keep_document(&mut self, parsed: &Arc<Parsed>) {
         self.ctx.session.keep_document(parsed);
+    }
+
+    fn list(&mut self, number: usize) -> Option<&mut KeptList> {
+        Some(self.kept_list(number))
     }
 
     fn host(&mut self) -> Option<&mut dyn Any> {

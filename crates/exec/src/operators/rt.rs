@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use expr::KeptList;
 use expr::key::ValueKey;
 use types::{SqlError, Value};
 
@@ -66,6 +67,8 @@ pub struct RunState {
 struct Rare {
     /// The last round of each recursive query.
     rounds: Vec<Option<Arc<KeptRows>>>,
+    /// The values of IN lists with variables, by their numbers.
+    lists: Vec<KeptList>,
     /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other statements take new
     /// ones meanwhile.
     snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
@@ -161,6 +164,15 @@ impl<'r, 's> Rt<'r, 's> {
             }
         };
         rows.ok_or_else(|| SqlError::internal("the statement keeps no such rows"))
+    }
+
+    /// What the run knows of an IN list.
+    pub(super) fn kept_list(&mut self, number: usize) -> &mut KeptList {
+        let lists = &mut self.state.rare.get_or_insert_default().lists;
+        if lists.len() <= number {
+            lists.resize_with(number + 1, KeptList::default);
+        }
+        &mut lists[number]
     }
 
     /// A round of a recursive query has ended with these rows.

@@ -1,5 +1,6 @@
 //! LIKE and IN over one row.
-//! Guarantee: a search in a long text asks whether the statement is to go on.
+//! Guarantees: a search in a long text, and a long list that is put in order, ask whether the
+//! statement is to go on; a value is looked up in a list where that says what comparing it would.
 
 use std::cmp::Ordering;
 
@@ -9,8 +10,13 @@ use types::{SqlError, Value};
 use super::ordered;
 use crate::functions::string_search::check_search_length;
 use crate::large::{LARGE, Steps};
-use crate::lookup::Place;
+use crate::lookup::{KeptList, Lookup, Place};
 use crate::{Env, InListExpr, LikeExpr};
+
+/// Elements that are computed between two questions whether the statement is to go on.
+const BETWEEN_QUESTIONS: usize = 1024;
+/// What an element takes in a list that is kept, without its text.
+const ELEMENT_BYTES: usize = 64;
 
 impl LikeExpr {
     pub(super) fn test(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<bool>, SqlError> {
@@ -56,13 +62,13 @@ impl InListExpr {
         if operand.is_null() {
             return Ok(None);
         }
-        if let Some(lookup) = &self.lookup {
-            match lookup.place(operand, self.collation) {
-                Place::At(_) => return Ok(Some(!self.negated)),
-                Place::Nowhere if lookup.has_null() => return Ok(None),
-                Place::Nowhere => return Ok(Some(self.negated)),
-                Place::Unknown => {}
-            }
+        let looked_up = match (&self.lookup, self.kept) {
+            (Some(lookup), _) => self.look_up(operand, lookup),
+            (None, Some(number)) => self.look_up_kept(operand, number.0, row, rt)?,
+            (None, None) => None,
+        };
+        if let Some(answer) = looked_up {
+            return Ok(answer);
         }
         let mut found = Some(false);
         for e in &self.list {
@@ -75,5 +81,61 @@ impl InListExpr {
             }
         }
         Ok(found.map(|truth| truth != self.negated))
+    }
+
+    /// What the list says of a value; nothing where it has to be compared.
+    #[inline]
+    fn look_up(&self, operand: &Value, lookup: &Lookup) -> Option<Option<bool>> {
+        match lookup.place(operand, self.collation) {
+            Place::At(_) => Some(Some(!self.negated)),
+            Place::Nowhere if lookup.has_null() => Some(None),
+            Place::Nowhere => Some(Some(self.negated)),
+            Place::Unknown => None,
+        }
+    }
+
+    /// As [`InListExpr::look_up`], in the values that the run keeps, from the second time on.
+    fn look_up_kept(
+        &self,
+        operand: &Value,
+        number: usize,
+        row: &[Value],
+        rt: &mut dyn Env,
+    ) -> Result<Option<Option<bool>>, SqlError> {
+        let Some(known) = rt.list(number) else { return Ok(None) };
+        match known {
+            KeptList::Ordered(lookup) => return Ok(self.look_up(operand, lookup)),
+            KeptList::Compared => return Ok(None),
+            KeptList::New => {
+                *known = KeptList::Asked;
+                return Ok(None);
+            }
+            KeptList::Asked => {}
+        }
+        let lookup = self.in_order(row, rt)?;
+        let answer = lookup.as_ref().and_then(|lookup| self.look_up(operand, lookup));
+        if let Some(known) = rt.list(number) {
+            *known = lookup.map_or(KeptList::Compared, KeptList::Ordered);
+        }
+        Ok(answer)
+    }
+
+    /// The values of the list in order; nothing where they are to be compared.
+    ///
+    /// # Errors
+    /// 701; the statement was told to stop.
+    #[cold]
+    fn in_order(&self, row: &[Value], rt: &mut dyn Env) -> Result<Option<Lookup>, SqlError> {
+        let mut values = Vec::with_capacity(self.list.len());
+        for (at, e) in self.list.iter().enumerate() {
+            if at % BETWEEN_QUESTIONS == 0 {
+                rt.check_cancel()?;
+            }
+            // An error is that of the row whose value comes to this element.
+            let Ok(value) = e.eval(row, rt) else { return Ok(None) };
+            rt.reserve(ELEMENT_BYTES + 2 * value.heap_bytes())?;
+            values.push(value);
+        }
+        Ok(Lookup::of(&values.iter().collect::<Vec<_>>(), self.collation))
     }
 }

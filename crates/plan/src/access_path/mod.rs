@@ -414,7 +414,9 @@ impl Question<'_> {
     /// not among the conditions of these places.
     fn compared(&self, used: &[usize]) -> f64 {
         let elements = |(at, pred): (usize, &Pred)| match pred {
-            Pred::InList(list) if list.is_compared() && !used.contains(&at) => list.list.len(),
+            Pred::InList(list) if list.is_compared() && !list.is_kept() && !used.contains(&at) => {
+                list.list.len()
+            }
             _ => 0,
         };
         let all: usize = self.preds.iter().enumerate().map(elements).filter(|n| *n > MOST_RANGES).sum();

@@ -145,7 +145,9 @@ impl Binder<'_> {
             .into_iter()
             .map(|e| expr::bind_ops::to_comparison(e, ty))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Pred::InList(Box::new(InListExpr::new(operand, list, negated, collation))))
+        let mut list = InListExpr::new(operand, list, negated, collation);
+        self.keep_list(&mut list);
+        Ok(Pred::InList(Box::new(list)))
     }
 
     pub(super) fn like(

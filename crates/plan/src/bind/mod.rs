@@ -71,7 +71,7 @@ use catalog::other::SequenceDef;
 use catalog::statistics::threshold;
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use env::CompileEnv;
-use expr::ColId;
+use expr::{ColId, InListExpr};
 use scope::{Clause, Scope};
 use std::sync::Arc;
 use syntax::ast::{self};
@@ -92,6 +92,9 @@ pub struct Binder<'a> {
     next_col: ColId,
     next_param: usize,
     next_once: i32,
+    next_list: usize,
+    /// The variables that the statement gives values while it reads rows; none where it may be any.
+    pub sets: Option<Vec<usize>>,
     /// OPTION (FORCE ORDER): joins stay in the order in which they are written.
     pub force_order: bool,
     /// OPTION (LOOP JOIN, ...): the operators that joins may be made with.
@@ -198,6 +201,8 @@ impl<'a> Binder<'a> {
             next_col: 0,
             next_param: 0,
             next_once: 0,
+            next_list: 0,
+            sets: Some(Vec::new()),
             force_order: false,
             join_methods: JoinMethods::ALL,
             any_plan: None,
@@ -256,6 +261,7 @@ impl<'a> Binder<'a> {
         self.values = crate::options::values(options, self.env)?;
         self.one_run = crate::options::is_for_one_run(options);
         self.folds = self.one_run && !assigns && !self.env.values.is_empty();
+        self.sets = (!assigns).then(Vec::new);
         self.force_order = crate::options::forces_order(options);
         self.join_methods = crate::options::join_methods(options);
         self.table_hints = table_hints::of(options);
@@ -320,6 +326,15 @@ impl<'a> Binder<'a> {
     pub fn new_once(&mut self) -> i32 {
         self.next_once += 1;
         self.next_once - 1
+    }
+
+    /// A list with variables that keep their values is kept by the run once it has computed it.
+    pub fn keep_list(&mut self, list: &mut InListExpr) {
+        let stays = |set: &Vec<usize>| list.can_be_kept(&|slot| !set.contains(&slot));
+        if self.sets.as_ref().is_some_and(stays) {
+            list.keep_as(self.next_list);
+            self.next_list += 1;
+        }
     }
 
     /// The block being bound.

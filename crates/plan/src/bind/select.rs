@@ -14,7 +14,7 @@ use expr::bind_ops;
 use expr::{ColId, Expr, Pred, Typed};
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem};
-use types::{DataType, SqlError};
+use types::{Collation, DataType, SqlError};
 
 impl Binder<'_> {
     /// Binds a whole query as a block of its own.
@@ -175,7 +175,7 @@ impl Binder<'_> {
         list: SelectList,
         keys: Vec<(SortKey, Option<usize>)>,
     ) -> Result<BoundQuery, SqlError> {
-        let SelectList { items, assignments } = list;
+        let SelectList { items, mut assignments } = list;
         let mut columns = Vec::with_capacity(items.len());
         let mut exprs = Vec::new();
         for (at, item) in items.into_iter().enumerate() {
@@ -186,6 +186,13 @@ impl Binder<'_> {
                 return Err(not_distinct(column.ty));
             }
             columns.push(column);
+        }
+        let mut different: Vec<(ColId, Collation)> = Vec::new();
+        if select.distinct {
+            different.extend(columns.iter().map(|c: &OutColumn| (c.id, c.collation)));
+            for (slot, e) in &mut assignments {
+                different.push(self.different_value(*slot, e, &mut exprs)?);
+            }
         }
         // A key that is an item sorts by the item's column: it is computed once.
         let mut sort = Vec::with_capacity(keys.len());
@@ -203,8 +210,7 @@ impl Binder<'_> {
             logical = Logical::Project { input: Input::new(logical), exprs };
         }
         if select.distinct {
-            let cols = columns.iter().map(|c| (c.id, c.collation)).collect();
-            logical = Logical::Distinct { input: Input::new(logical), cols };
+            logical = Logical::Distinct { input: Input::new(logical), cols: different };
         }
         let ties = sort.clone();
         if !sort.is_empty() {
@@ -215,6 +221,22 @@ impl Binder<'_> {
             logical = Logical::Top { input: Input::new(logical), top: spec };
         }
         self.offset_fetch(query, BoundQuery { logical, columns, assignments })
+    }
+
+    /// What a variable is given by SELECT DISTINCT, as a column among `exprs`.
+    fn different_value(
+        &mut self,
+        slot: usize,
+        e: &mut Expr,
+        exprs: &mut Vec<(ColId, Expr)>,
+    ) -> Result<(ColId, Collation), SqlError> {
+        let ty = self.env.vars.get(slot).map_or(DataType::SqlVariant, |(_, ty)| ty);
+        if ty.check_comparable().is_err() {
+            return Err(not_distinct(ty));
+        }
+        let id = self.new_col();
+        exprs.push((id, std::mem::replace(e, Expr::Col(id))));
+        Ok((id, self.collation()))
     }
 
     /// An item as a column of the result; what must be computed for it joins `exprs`.

@@ -154,17 +154,41 @@ fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
 /// Whether one of these parameters is used somewhere in a plan, or in a subquery of it;
 /// `subqueries`: those of its statement.
 pub fn mentions(logical: &Logical, slots: &[usize], subqueries: &[Subquery]) -> bool {
-    stack::with_room(|| {
-        let mut found = false;
-        own_parts(logical, &mut |part| found = found || part_mentions(&part, slots, subqueries));
-        found || inputs(logical).into_iter().any(|input| mentions(input, slots, subqueries))
-    })
+    has_leaf(logical, &is_one_of(slots), subqueries)
 }
 
 /// As [`mentions`], of something that a node computes.
 pub fn part_mentions(part: &Part<'_>, slots: &[usize], subqueries: &[Subquery]) -> bool {
+    part_has_leaf(part, &is_one_of(slots), subqueries)
+}
+
+/// Whether a leaf is one of these parameters.
+fn is_one_of(slots: &[usize]) -> impl Fn(&Expr) -> bool {
+    move |leaf: &Expr| matches!(leaf, Expr::Param(slot) if slots.contains(slot))
+}
+
+/// Whether a subquery of an expression reads one of these variables; `subqueries`: those of its
+/// statement.
+pub fn subqueries_read(e: &Expr, variables: &[usize], subqueries: &[Subquery]) -> bool {
+    let is_read = |leaf: &Expr| matches!(leaf, Expr::Var(slot) if variables.contains(slot));
+    let mut inside = Vec::new();
+    subqueries_of(e, &mut inside);
+    any_has_leaf(&inside, &is_read, subqueries)
+}
+
+/// Whether a leaf of this kind is somewhere in a plan, or in a subquery of it.
+fn has_leaf(logical: &Logical, is: &dyn Fn(&Expr) -> bool, subqueries: &[Subquery]) -> bool {
+    stack::with_room(|| {
+        let mut found = false;
+        own_parts(logical, &mut |part| found = found || part_has_leaf(&part, is, subqueries));
+        found || inputs(logical).into_iter().any(|input| has_leaf(input, is, subqueries))
+    })
+}
+
+/// As [`has_leaf`], of something that a node computes.
+fn part_has_leaf(part: &Part<'_>, is: &dyn Fn(&Expr) -> bool, subqueries: &[Subquery]) -> bool {
     let mut found = false;
-    let mut look = |leaf: &Expr| found |= matches!(leaf, Expr::Param(slot) if slots.contains(slot));
+    let mut look = |leaf: &Expr| found = found || is(leaf);
     let mut inside = Vec::new();
     match part {
         Part::Expr(e) => {
@@ -176,8 +200,13 @@ pub fn part_mentions(part: &Part<'_>, slots: &[usize], subqueries: &[Subquery]) 
             subqueries_in(pred, &mut inside);
         }
     }
-    let inside = inside.into_iter().filter_map(|id| subqueries.get(id));
-    found || inside.into_iter().any(|query| mentions(&query.logical, slots, subqueries))
+    found || any_has_leaf(&inside, is, subqueries)
+}
+
+/// As [`has_leaf`], of the subqueries with these numbers.
+fn any_has_leaf(numbers: &[usize], is: &dyn Fn(&Expr) -> bool, subqueries: &[Subquery]) -> bool {
+    let mut queries = numbers.iter().filter_map(|id| subqueries.get(*id));
+    queries.any(|query| has_leaf(&query.logical, is, subqueries))
 }
 
 /// Adds the numbers of the subqueries in an expression.
