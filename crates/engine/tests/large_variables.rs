@@ -69,7 +69,11 @@ fn sessions_that_wait_keep_more_than_memory_holds() {
     run(&mut holder, "rollback");
     for (i, session) in sessions.into_iter().enumerate() {
         let said = session.join().expect("an answer");
-        assert_eq!(said, format!("1\n4000005|{i:02}{i:02}|{i:02}end{i:02}"), "session {i}");
+        assert_eq!(
+            said,
+            format!("Changed database context to 'd'.\n1\n4000005|{i:02}{i:02}|{i:02}end{i:02}"),
+            "session {i}"
+        );
     }
     assert_eq!(run_files(&disk), 0, "the files have gone with their values");
     assert_eq!(instance.memory().held(Clerk::QueryExecution), 0);
