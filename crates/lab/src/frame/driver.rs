@@ -134,13 +134,16 @@ impl Job<'_> {
         }
         let found = journal.calibrations_of(self.study.name, self.target.name(), &self.device);
         let repeats = Repeats::of(&self.arms, found);
-        let mut round = 0;
+        let (mut round, mut planned) = (0, self.end(journal));
         while round < self.end(journal) {
             for (order, index) in self.order(round).into_iter().enumerate() {
                 self.run_one(round, order, self.arms[index], &repeats, journal, progress)?;
             }
             self.check(round, journal)?;
             round += 1;
+            let more = self.end(journal).saturating_sub(planned);
+            progress.more(&self.kind(), more * self.arms.len());
+            planned += more;
         }
         Ok(())
     }
