@@ -416,7 +416,7 @@ fn log_full(db: &Db, e: &TxnError) -> String {
 }
 
 /// Whether an error that no CATCH takes ends the batch and its transaction, XACT_ABORT or not: SQL Server's failed
-/// conversions, deadlocks, snapshot conflicts, a full log.
+/// conversions, deadlocks, snapshot conflicts, a full log, texts and changes that are no XML.
 pub fn ends_batch(error: &SqlError) -> bool {
     error.severity >= 20
         || matches!(
@@ -443,10 +443,16 @@ pub fn ends_batch(error: &SqlError) -> bool {
                 | 3960
                 | 3961
                 | 3964
+                | 5302
+                | 6307
+                | 6308
+                | 6320
+                | 6325
                 | 8114
                 | 8169
                 | 9001
                 | 9002
+                | 9400..=9480
         )
 }
 
@@ -463,5 +469,6 @@ pub fn block_below_sector(file: &str, block: u16, sector: u32) -> SqlError {
 pub fn syntax_error(e: syntax::SyntaxError) -> SqlError {
     let mut error = SqlError::new(i32::try_from(e.number).unwrap_or(102), e.severity, e.state, e.message);
     error.line = e.line;
+    error.after = e.after.into_iter().map(syntax_error).collect();
     error
 }

@@ -160,7 +160,7 @@ fn the_rules_of_urls_are_kept() {
     for (with, number) in [
         ("INIT", 3291),
         ("FILE_SNAPSHOT", 3073),
-        ("MAXTRANSFERSIZE = 4194304", 3250),
+        ("MAXTRANSFERSIZE = 5242879", 3250),
         ("MAXTRANSFERSIZE = 20971521", 3250),
         ("BACKUP_OPTIONS = '{\"s3\":'", 3217),
         ("BACKUP_OPTIONS = '{\"s3\": {\"http\": true}}'", 3217),
@@ -170,6 +170,10 @@ fn the_rules_of_urls_are_kept() {
     }
     fails(&instance, &format!("BACKUP DATABASE Sales TO {one}, DISK = 'x.bak'"), &[3011, 3013]);
     fails(&instance, &format!("RESTORE DATABASE Copy FROM {one} WITH FILE = 1"), &[3291, 3013]);
+    run(&instance, &format!("BACKUP LOG Sales TO {one} WITH FORMAT, MAXTRANSFERSIZE = 20971520"));
+    let long = |n: usize| format!("s3://h:9/b/{}", "x".repeat(n - "s3://h:9/b/".len()));
+    run(&instance, &format!("BACKUP LOG Sales TO URL = '{}'", long(259)));
+    fails(&instance, &format!("BACKUP LOG Sales TO URL = '{}'", long(260)), &[3057, 3013]);
     fails(&instance, "BACKUP DATABASE Sales TO URL = 's3://h:9'", &[3297, 3013]);
     fails(&instance, "BACKUP DATABASE Sales TO URL = 'https://x.blob/y'", &[40510]);
     run(

@@ -44,6 +44,77 @@ fn methods() {
 }
 
 #[test]
+fn static_members() {
+    let mut b = Bench::new();
+    b.check(
+        "select hierarchyid::GetRoot().ToString(), [hierarchyid]::GetRoot().ToString(), sys.hierarchyid::Parse('/1/').ToString(),
+             [sys].[hierarchyid] :: Parse ( '/2/' ) . ToString(), HierarchyID::GetRoot().GetDescendant(null, null).ToString(),
+             hierarchyid::[Null]",
+        "/|/|/1/|/2/|/1/|NULL",
+    );
+    b.check(
+        "create table h (id int, node hierarchyid default hierarchyid::GetRoot(), check (node.IsDescendantOf(hierarchyid::GetRoot()) = 1))",
+        "",
+    );
+    b.check("insert h (id) values (1) insert h values (2, hierarchyid::Parse('/1/'))", "(1)\n(1)");
+    b.check(
+        "create view hv with schemabinding as select id from dbo.h where node = hierarchyid::GetRoot()",
+        "",
+    );
+    b.check("select id from hv", "1");
+    b.check(
+        "select top (hierarchyid::GetRoot().GetLevel() + 2) case when node <> hierarchyid::GetRoot() then 'below' end from h
+         order by iif(node = hierarchyid::GetRoot(), 1, 2)",
+        "NULL\nbelow",
+    );
+    b.check(
+        "declare @h hierarchyid = hierarchyid::GetRoot() set @h = @h.GetDescendant(hierarchyid::Parse('/4/'), null) select @h.ToString()",
+        "/5/",
+    );
+    for (sql, said) in [
+        ("select geometry::Point(1, 2, 0)", "Msg 243: Type geometry is not a defined system type."),
+        ("select geography::[Null]", "Msg 243: Type geography is not a defined system type."),
+        ("select dbo.hierarchyid::GetRoot()", "Msg 243: Type dbo.hierarchyid is not a defined system type."),
+        ("select id::Parse('1') from h", "Msg 243: Type id is not a defined system type."),
+        ("select int::Parse('1')", "Msg 258: Cannot call methods on int."),
+        (
+            "select hierarchyid::GetRoot",
+            "Msg 6592: Could not find property or field 'GetRoot' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \
+             'Microsoft.SqlServer.Types'.",
+        ),
+        (
+            "select hierarchyid::getroot()",
+            "Msg 6506: Could not find method 'getroot' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \
+             'Microsoft.SqlServer.Types'",
+        ),
+    ] {
+        b.check(sql, said);
+    }
+    b.fails("select hierarchyid::GetRoot(1)", 174);
+    b.fails("select hierarchyid.GetRoot()", 4121);
+}
+
+#[test]
+fn aggregates_inside_methods_and_time_zones() {
+    let mut b = Bench::new();
+    b.check(
+        "create table h (id int, node hierarchyid) insert h values (1, '/'), (2, '/1/'), (3, '/1/2/')",
+        "(3)",
+    );
+    b.check("select max(node).ToString(), min(node).GetLevel(), hierarchyid::Parse(max(node.ToString())).GetLevel() from h", "/1/2/|0|2");
+    b.check(
+        "select node.GetLevel(), max(node).ToString() from h group by node.GetLevel() order by 1",
+        "0|/\n1|/1/\n2|/1/2/",
+    );
+    b.check(
+        "create table m (d datetime2(0)) insert m values ('2024-01-01'), ('2024-07-01') select max(d) at time zone 'UTC' from m",
+        "(2)\n2024-07-01 00:00:00 +00:00",
+    );
+    b.check("create function dbo.max (@n int) returns int as begin return @n + 1 end", "");
+    b.check("select dbo.max(id) from h order by id", "2\n3\n4");
+}
+
+#[test]
 fn conversions() {
     let b = &mut Bench::new();
     b.check(

@@ -193,6 +193,17 @@ fn order_top_distinct() {
 }
 
 #[test]
+fn a_with_inside_of_a_query_is_three_errors() {
+    let mut b = people();
+    let said = "Msg 156: Incorrect syntax near the keyword 'WITH'.
+        Msg 319: Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an xmlnamespaces clause or a \
+                change tracking context clause, the previous statement must be terminated with a semicolon.
+        Msg 102: Incorrect syntax near ')'.";
+    b.check("SELECT * FROM (WITH p AS (SELECT id FROM person) SELECT id FROM p) q", said);
+    b.check("EXEC ('SELECT * FROM (WITH p AS (SELECT id FROM person) SELECT id FROM p) q')", said);
+}
+
+#[test]
 fn assignments_and_variables() {
     let mut b = people();
     b.check(

@@ -246,6 +246,128 @@ fn modify() {
 }
 
 #[test]
+fn modify_inserts_nodes_of_every_kind() {
+    let mut b = bench();
+    b.check(
+        "DECLARE @x xml = '<r><l id=\"10\"><s/></l></r>', @h float = .2;
+         SET @x.modify('insert attribute LaborHours {\".5\"} into (/r/l[@id=10])[1]');
+         SET @x.modify('insert (attribute a {sql:variable(\"@h\")}, attribute b {1}) into (/r/l)[1]');
+         SET @x.modify('insert <!-- c --> after (/r/l/s)[1]'); SET @x.modify('insert <?p \"i.exe\"?> before (/r)[1]');
+         SET @x.modify('insert text {\"t\"} as first into (/r)[1]'); SET @x.modify('insert element e {\"new\"} as last into (/r)[1]');
+         SELECT @x",
+        "<?p \"i.exe\"?><r>t<l id=\"10\" a=\"0.2\" LaborHours=\".5\" b=\"1\"><s/><!-- c --></l><e>new</e></r>",
+    );
+    b.check(
+        "DECLARE @x xml = '<a><b/></a>', @new xml = N'<c>1</c><d/>';
+         SET @x.modify('insert sql:variable(\"@new\") as first into (/a)[1]'); SELECT @x",
+        "<a><c>1</c><d/><b/></a>",
+    );
+    b.check(
+        "UPDATE d SET x.modify('insert sql:column(\"i.y\") into (/o)[1]') FROM d JOIN (SELECT 2 AS id, CAST('<k/>' AS xml) AS y) i
+           ON i.id = d.id; SELECT x FROM d WHERE id = 2",
+        "(1)\n<o n=\"8\"><k/></o>",
+    );
+    let i = b.instance.clone();
+    let refused = |sql: &str, number: i32, part: &str| {
+        let said = fails(&i, &format!("USE t; {sql}"), &[number]);
+        assert!(said.contains(part), "{sql}\n{said}");
+    };
+    let alone =
+        "XQuery [modify()]: An XML instance is only supported as the direct source of an insert using";
+    refused(
+        "DECLARE @y xml = '<a/>'; UPDATE d SET x.modify('insert <b>{sql:variable(\"@y\")}</b> into (/o)[1]')",
+        9342,
+        alone,
+    );
+    refused(
+        "DECLARE @y xml = '<a/>'; SELECT x.query('sql:variable(\"@y\")') FROM d",
+        9342,
+        "XQuery [query()]: ",
+    );
+    refused(
+        "DECLARE @v sql_variant = 1; SELECT x.value('sql:variable(\"@v\")', 'int') FROM d",
+        9344,
+        "XQuery [value()]: The SQL type 'sql_variant' is not supported with sql:column() and sql:variable().",
+    );
+    refused(
+        "UPDATE d SET x.modify('/o')",
+        6305,
+        "XQuery data manipulation expression required in XML data type method.",
+    );
+    refused("SELECT x.query('  ') FROM d", 6306, "Invalid XQuery expression passed to XML data type method.");
+    refused(
+        "UPDATE d SET x.modify('insert attribute n {1} into (/o)[1]') WHERE id = 1",
+        6308,
+        "XML well-formedness check: Duplicate attribute 'n'. Rewrite your XQuery so it returns well-formed XML.",
+    );
+    refused(
+        "SELECT x.query('()[1]') FROM d",
+        2377,
+        "XQuery [query()]: Result of '[]' expression is statically 'empty'",
+    );
+}
+
+#[test]
+fn bytes_are_base64_in_documents() {
+    let mut b = bench();
+    b.check(
+        "DECLARE @source varbinary(max) = CAST('TestData' AS varbinary(max)), @encoded varchar(max), @decoded varbinary(max);
+         SET @encoded = CAST(N'' AS xml).value('xs:base64Binary(sql:variable(\"@source\"))', 'varchar(max)');
+         SET @decoded = CAST(N'' AS xml).value('xs:base64Binary(sql:variable(\"@encoded\"))', 'varbinary(max)');
+         SELECT @encoded, CAST(@decoded AS varchar(20))",
+        "VGVzdERhdGE=|TestData",
+    );
+    b.check(
+        "SELECT CAST(N'' AS xml).value('xs:base64Binary(xs:hexBinary(sql:column(\"bin\")))', 'varchar(20)')
+         FROM (SELECT CAST('TestData' AS varbinary(20)) AS bin) AS s",
+        "VGVzdERhdGE=",
+    );
+    b.check(
+        "SELECT CAST(CAST('c3RyaW5n' AS xml).value('.', 'varbinary(max)') AS varchar(20)), CAST('<a>Cg==</a>' AS xml).value('(/a)[1]', 'binary(3)'),
+                CAST('<a>C</a>' AS xml).value('(/a)[1]', 'varbinary(9)'), CAST('<a x=\"Cv8=\"/>' AS xml).value('/a[1]/@x', 'varbinary(1)')",
+        "string|0x0A0000|NULL|0x0A",
+    );
+    b.check(
+        "DECLARE @x xml = (SELECT 0x0AFF AS b FOR XML PATH ('r'), BINARY BASE64, TYPE); SELECT @x, @x.value('(/r/b)[1]', 'varbinary(9)')",
+        "<r><b>Cv8=</b></r>|0x0AFF",
+    );
+    b.check(
+        "DECLARE @b varbinary(9) = 0x0AFF; SELECT CAST('' AS xml).query('<a b=\"{sql:variable(\"@b\")}\"/>')",
+        "<a b=\"Cv8=\"/>",
+    );
+    b.check("SELECT CAST('' AS xml).value('xs:hexBinary(\"0aff\")', 'varbinary(9)'), CAST('' AS xml).value('xs:hexBinary(\"0aff\")', 'varchar(9)')", "0x0AFF|0AFF");
+}
+
+#[test]
+fn texts_that_are_no_xml_end_the_transaction() {
+    let b = bench();
+    for (sql, number) in [
+        ("SELECT CAST('<a>' AS xml)", 9400),
+        ("INSERT d VALUES (9, '<a x=1/>', NULL)", 9413),
+        ("DECLARE @x xml = '<a x=\"1\"/>'; SET @x.modify('insert attribute x {2} into (/a)[1]')", 6308),
+        ("DECLARE @x xml = '<a x=\"1\"/>'; SET @x.modify('replace value of (/a/@x)[1] with ()')", 6320),
+        ("DECLARE @x xml = '<a>t</a>'; SET @x.modify('replace value of (/a/text())[1] with (/b)[1]')", 6325),
+        ("DECLARE @x xml = '<a x=\"1\"/>'; SELECT @x.query('<e><f/>{/a/@x}</e>')", 6307),
+        ("DECLARE @x xml; SET @x.modify('delete /a')", 5302),
+    ] {
+        let mut session = b.instance.session().unwrap();
+        let mut said = |sql: &str| {
+            let mut out = text::Text::default();
+            session.execute(sql, &mut out);
+            out.out
+        };
+        let first = said(&format!("USE t; BEGIN TRAN; UPDATE d SET t = 'lost'; {sql}; SELECT 'and on'"));
+        assert!(first.contains(&format!("Msg {number}: ")) && !first.contains("and on"), "{sql}\n{first}");
+        assert_eq!(said("SELECT @@TRANCOUNT, COUNT(*) FROM d WHERE t = 'lost'").trim(), "0|0", "{sql}");
+        let caught = said(&format!(
+            "BEGIN TRAN; BEGIN TRY {sql} END TRY BEGIN CATCH SELECT ERROR_NUMBER(), XACT_STATE(); ROLLBACK END CATCH"
+        ));
+        assert!(caught.contains(&format!("{number}|-1")), "{sql}\n{caught}");
+    }
+    assert_eq!(say(&b.instance, "SELECT TRY_CAST('<a>' AS xml)"), "NULL");
+}
+
+#[test]
 fn documents_of_queries() {
     let mut b = bench();
     b.check(

@@ -204,5 +204,6 @@ mod tests {
             assert!(check_length(&Value::str("x".repeat(1000)), ty, page).is_ok());
         }
         assert_eq!((too_long().number, xml_too_long().number), (7119, 6365));
+        assert_eq!((LONGEST, GrowingText::default().most), (2_147_483_647, 1_073_741_823));
     }
 }

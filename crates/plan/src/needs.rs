@@ -66,6 +66,21 @@ impl Needs {
             && self.rights.is_empty()
     }
 
+    /// Of a statement that runs as several: all that each of them needs, but for the subqueries, which are each one's own.
+    pub fn together<'n>(parts: impl Iterator<Item = &'n Needs>) -> Needs {
+        let mut all = Needs::default();
+        for part in parts {
+            all.tables.extend_from_slice(&part.tables);
+            all.modules.extend_from_slice(&part.modules);
+            all.sequences.extend_from_slice(&part.sequences);
+            all.rights.extend_from_slice(&part.rights);
+            all.watched.extend_from_slice(&part.watched);
+            all.masked.extend_from_slice(&part.masked);
+            all.one_run |= part.one_run;
+        }
+        all
+    }
+
     /// Whether it reads tables or views: then it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
     #[inline]
     pub fn reads_data(&self) -> bool {

@@ -15,6 +15,8 @@ pub struct SyntaxError {
     pub line: u32,
     /// The full text.
     pub message: String,
+    /// What SQL Server reports behind it, in this order; of most errors nothing.
+    pub after: Vec<SyntaxError>,
 }
 
 /// Why there are no statements.
@@ -52,7 +54,7 @@ fn cut(text: &str) -> &str {
 
 impl SyntaxError {
     pub(crate) fn new(number: u32, line: u32, message: String) -> Self {
-        Self { number, severity: 15, state: 1, line, message }
+        Self { number, severity: 15, state: 1, line, message, after: Vec::new() }
     }
 
     /// Takes the place of the error of a text that is not read to its end.
@@ -68,13 +70,12 @@ impl SyntaxError {
         Self::new(156, line, format!("Incorrect syntax near the keyword '{text}'."))
     }
 
-    pub(crate) fn with_after_statement(line: u32, text: &str) -> Self {
-        let message = format!(
-            "Incorrect syntax near the keyword '{text}'. If this statement is a common table expression, an \
-             xmlnamespaces clause or a change tracking context clause, the previous statement must be \
-             terminated with a semicolon."
-        );
-        Self::new(319, line, message)
+    /// WITH begins a statement, and nothing has ended the one before.
+    pub(crate) fn with_after_statement(line: u32) -> Self {
+        let message = "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an \
+                       xmlnamespaces clause or a change tracking context clause, the previous statement must be \
+                       terminated with a semicolon.";
+        Self::new(319, line, message.to_owned())
     }
 
     pub(crate) fn unclosed_quote(line: u32, text: &str) -> Self {

@@ -14,6 +14,49 @@ fn check(sql: &str, number: u32, line: u32, near: &str) {
     }
 }
 
+/// The batch must fail with these errors: numbers, lines, and what the messages quote.
+fn check_all(sql: &str, wanted: &[(u32, u32, &str)]) {
+    let error = parse(sql).expect_err(sql);
+    let all: Vec<_> = std::iter::once(&error).chain(&error.after).collect();
+    let found: Vec<(u32, u32)> = all.iter().map(|e| (e.number, e.line)).collect();
+    let numbers: Vec<(u32, u32)> = wanted.iter().map(|(number, line, _)| (*number, *line)).collect();
+    assert_eq!(found, numbers, "{sql:?} gives {all:?}");
+    for (error, (.., near)) in all.iter().zip(wanted) {
+        assert!(error.message.contains(&format!("near {near}.")), "{sql:?} gives {error}");
+    }
+}
+
+#[test]
+fn a_query_inside_of_another_has_no_with() {
+    let (keyword, with) = ("the keyword 'WITH'", "the keyword 'with'");
+    for sql in [
+        "SELECT * FROM (WITH x AS (SELECT 1 a) SELECT * FROM x) q WHERE a = 1",
+        "WITH a AS (WITH b AS (SELECT 1 x) SELECT * FROM b) SELECT * FROM a",
+        "SELECT (WITH x AS (SELECT 1 a) SELECT a FROM x)",
+        "SELECT 1 WHERE 1 IN (WITH x AS (SELECT 1 a) SELECT a FROM x)",
+        "SELECT 1 FROM t CROSS APPLY (WITH x (a) AS (SELECT 1) SELECT a FROM x) y",
+        "CREATE VIEW v AS SELECT * FROM (WITH x AS (SELECT 1 a) SELECT * FROM x) q",
+    ] {
+        check_all(sql, &[(156, 1, keyword), (319, 1, with), (102, 1, "')'")]);
+    }
+    check_all(
+        "IF EXISTS (\nwith x AS (SELECT 1 a)\nSELECT a FROM x\n) SELECT 1",
+        &[(156, 2, with), (319, 2, with), (102, 4, "')'")],
+    );
+    // It has an error of its own, or none: nothing stands behind it.
+    check_all(
+        "SELECT (WITH x AS (SELECT 1 a) SELECT a FROM WHERE)",
+        &[(156, 1, keyword), (319, 1, with), (156, 1, "the keyword 'WHERE'")],
+    );
+    check_all(
+        "SELECT 1 a UNION ALL WITH x AS (SELECT 1 a) SELECT a FROM x",
+        &[(156, 1, keyword), (319, 1, with)],
+    );
+    check_all("SELECT * FROM WITH (NOLOCK)", &[(156, 1, keyword), (319, 1, with)]);
+    // Where a statement has ended it begins the next one.
+    check_all("SELECT 1 a WITH x AS (SELECT 1 a) SELECT a FROM x", &[(319, 1, with)]);
+}
+
 #[test]
 fn incorrect_syntax_near_a_token() {
     check("SELCT * FROM t", 102, 1, "Incorrect syntax near '*'.");
@@ -62,7 +105,7 @@ fn incorrect_syntax_near_a_keyword() {
 
 #[test]
 fn with_needs_a_semicolon_before() {
-    check("SELECT 1 a\nWITH c AS (SELECT 1 x) SELECT * FROM c", 319, 2, "keyword 'WITH'. If this statement");
+    check("SELECT 1 a\nWITH c AS (SELECT 1 x) SELECT * FROM c", 319, 2, "keyword 'with'. If this statement");
     check("BEGIN PRINT 'x' WITH c AS (SELECT 1 x) SELECT * FROM c END", 319, 1, "semicolon");
     assert!(parse("BEGIN WITH c AS (SELECT 1 x) SELECT * FROM c END").is_ok());
 }
@@ -119,7 +162,7 @@ fn rules_of_single_statements() {
     check("MERGE t USING u ON 1 = 1 WHEN MATCHED THEN DELETE", 10713, 1, "semi-colon");
     check("SELECT 1 UNION (SELECT 2 ORDER BY 1)", 156, 1, "'ORDER'");
     check("CREATE TABLE t (a int) ON DELETE", 156, 1, "'DELETE'");
-    check("SELECT * FROM t WITH NOLOCK", 319, 1, "'WITH'");
+    check("SELECT * FROM t WITH NOLOCK", 319, 1, "'with'");
 }
 
 /// Runs `parse` on a thread with the smallest stack that a session may have.
@@ -127,6 +170,20 @@ fn parse_on_small_stack(sql: String) -> Result<usize, u32> {
     let builder = std::thread::Builder::new().stack_size(2 << 20);
     let thread = builder.spawn(move || parse(&sql).map(|list| list.len()).map_err(|error| error.number));
     thread.expect("a thread can be made").join().expect("the parser neither panics nor overflows")
+}
+
+#[test]
+fn chains_are_of_a_thousand_operators() {
+    for chain in [" + 1", " COLLATE x"] {
+        let parsed = |n: usize| parse_on_small_stack(format!("SELECT 1{}", chain.repeat(n)));
+        assert_eq!(parsed(1_000), Ok(1), "{chain}");
+        assert_eq!(parsed(1_025), Err(191), "{chain}");
+    }
+    // Rules take one or two levels each.
+    let blocks =
+        |n: usize| parse_on_small_stack(format!("{}SELECT 1{}", "BEGIN ".repeat(n), " END".repeat(n)));
+    assert_eq!(blocks(90), Ok(1));
+    assert_eq!(blocks(201), Err(191));
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub struct Raised {
     pub line: u32,
     /// The procedure or trigger that it was raised in; empty outside of one.
     procedure: CompactString,
+    /// Errors that a client is told behind this one: further ones of a text that is not T-SQL.
+    pub after: Vec<SqlError>,
 }
 
 impl Deref for SqlError {
@@ -71,6 +73,7 @@ impl SqlError {
             message,
             line: 0,
             procedure: CompactString::default(),
+            after: Vec::new(),
         }))
     }
 

@@ -27,11 +27,19 @@ impl From<Stopped> for BuildError {
 const MOST: usize = u32::MAX as usize >> 3;
 const MOST_TEXT: usize = u32::MAX as usize;
 
+/// An element that is open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    id: u32,
+    /// More than text stands in it.
+    has_nodes: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct Builder {
     document: Document,
     /// The elements that are open, the root first.
-    open: Vec<u32>,
+    open: Vec<Open>,
     /// The numbers of names, once there are many.
     numbers: HashMap<Name, u32>,
 }
@@ -42,7 +50,7 @@ fn number(count: usize) -> Result<u32, BuildError> {
 
 impl Default for Builder {
     fn default() -> Builder {
-        Builder { document: Document::default(), open: vec![0], numbers: HashMap::new() }
+        Builder { document: Document::default(), open: vec![Open::default()], numbers: HashMap::new() }
     }
 }
 
@@ -57,11 +65,30 @@ impl Builder {
     }
 
     fn parent(&self) -> u32 {
-        self.open.last().copied().unwrap_or(0)
+        self.open.last().map_or(0, |open| open.id)
+    }
+
+    /// Notes that a node is added to the element that was opened last.
+    fn note(&mut self, kind: Kind) {
+        if let Some(open) = self.open.last_mut() {
+            open.has_nodes |= kind != Kind::Text;
+        }
+    }
+
+    /// Whether more than text stands in the element that was opened last.
+    pub fn has_nodes(&self) -> bool {
+        self.open.last().is_some_and(|open| open.has_nodes)
+    }
+
+    /// The names of the attributes of the element that was opened last.
+    pub fn attribute_names(&self) -> impl ExactSizeIterator<Item = &Name> {
+        let own = self.document.attributes(self.parent());
+        own.iter().map(|attribute| self.document.name_of(attribute.name))
     }
 
     fn add(&mut self, kind: Kind, name: u32, span: Span) -> Result<u32, BuildError> {
         let id = number(self.document.nodes.len())?;
+        self.note(kind);
         self.document.nodes.push(Node::new(self.parent(), kind, name, span).with_end(id + 1));
         Ok(id)
     }
@@ -135,7 +162,7 @@ impl Builder {
     pub fn open(&mut self) -> Result<(), BuildError> {
         let span = Span { at: number(self.document.attributes.len())?, len: 0 };
         let id = self.add(Kind::Element, 0, span)?;
-        self.open.push(id);
+        self.open.push(Open { id, has_nodes: false });
         Ok(())
     }
 
@@ -176,7 +203,7 @@ impl Builder {
     /// The element that was opened last ends.
     pub fn close(&mut self) {
         if self.open.len() > 1
-            && let Some(id) = self.open.pop()
+            && let Some(Open { id, .. }) = self.open.pop()
         {
             self.document.nodes[id as usize].end = self.document.nodes.len() as u32;
         }
@@ -186,6 +213,19 @@ impl Builder {
     pub fn leaf(&mut self, kind: Kind, name: u32, mark: usize) -> Result<(), BuildError> {
         let span = self.since(mark);
         self.add(kind, name, span).map(drop)
+    }
+
+    pub fn comment(&mut self, text: &str, pace: &Pace<'_>) -> Result<(), BuildError> {
+        let mark = self.text_mark();
+        self.put_all(text, pace)?;
+        self.leaf(Kind::Comment, 0, mark)
+    }
+
+    pub fn instruction(&mut self, target: &str, text: &str, pace: &Pace<'_>) -> Result<(), BuildError> {
+        let name = self.named(Name { local: target.into(), ..Name::default() })?;
+        let mark = self.text_mark();
+        self.put_all(text, pace)?;
+        self.leaf(Kind::Instruction, name, mark)
     }
 
     /// A text, which is one with a text right before it.
@@ -219,6 +259,10 @@ impl Builder {
 
     /// A copy of a node of another document, and of all that stands in it.
     pub fn copy(&mut self, from: &Document, node: u32, pace: &Pace<'_>) -> Result<(), BuildError> {
+        if from.is_empty_text(node) {
+            return Ok(());
+        }
+        self.note(from.node(node).kind());
         let mut names: HashMap<u32, u32> = HashMap::new();
         let base = number(self.document.nodes.len())?;
         let top = self.parent();

@@ -5,8 +5,8 @@ use crate::eval::Run;
 use crate::item::{Atom, Item};
 use crate::pace::Pace;
 use crate::path::Expr;
-use crate::query::{External, Parser};
-use crate::tree::{Document, Kind, NodeRef};
+use crate::query::{External, Parser, checked};
+use crate::tree::{Document, Kind, Name, NodeRef};
 use crate::write::{Edits, InsertPosition, Inserted};
 
 /// Where new nodes go.
@@ -31,42 +31,40 @@ pub struct Change {
     action: Action,
     externals: Vec<External>,
     variables: usize,
+    inserted: usize,
 }
 
 impl Change {
     /// Compiles a text.
     ///
     /// # Errors
-    /// 2209 and its kin; 2226 the target of an insert may be several nodes, 2337 that of a replace.
+    /// 2209 and its kin; 2226 the target of an insert may be several nodes, 2337 that of a
+    /// replace; 6305 a query that changes nothing.
     pub fn parse(text: &str) -> Result<Change, QueryError> {
-        let mut parser = Parser::new(text);
+        let text = checked(text)?;
+        let mut parser = Parser::new(&text);
         parser.prolog()?;
         let action = if parser.scan.eat_word("insert") {
-            let what = parser.single()?;
-            let place = place(&mut parser)?;
-            let target = parser.single()?;
-            if target.is_many() {
-                let text = "The target of 'insert' must be a single node, found 'element(*,xdt:untyped) *'";
-                return Err(QueryError::new(2226, text));
-            }
-            Action::Insert { what, place, target }
+            insertion(&mut parser)?
         } else if parser.scan.eat_word("delete") {
             Action::Delete(parser.sequence()?)
         } else if parser.scan.eat_words(&["replace", "value", "of"]) {
-            let target = parser.single()?;
-            if target.is_many() {
-                let text = "The target of 'replace' must be at most one node, found 'node *'";
-                return Err(QueryError::new(2337, text));
-            }
-            parser.scan.expect_word("with")?;
-            Action::Replace { target, value: parser.single()? }
+            replacement(&mut parser)?
         } else {
-            return Err(parser.scan.syntax());
+            parser.sequence()?;
+            parser.end()?;
+            let text = "XQuery data manipulation expression required in XML data type method.";
+            return Err(QueryError::new(6305, text));
         };
-        if !parser.scan.is_end() {
-            return Err(parser.scan.syntax());
-        }
-        Ok(Change { action, externals: parser.externals, variables: parser.variables })
+        parser.end()?;
+        let Parser { externals, variables, inserted, .. } = parser;
+        Ok(Change { action, externals, variables, inserted })
+    }
+
+    /// How many of [`Change::externals`], from the first on, are all that it inserts: they may be
+    /// documents.
+    pub fn documents(&self) -> usize {
+        self.inserted
     }
 
     /// As [`crate::Query::externals`].
@@ -77,7 +75,8 @@ impl Change {
     /// Changes a document and gives its new text.
     ///
     /// # Errors
-    /// 2356 the target has no value of its own; 40517.
+    /// 2240, 2249 nothing can be put there, 2258 an attribute beside a node, 2356 the target has no
+    /// value of its own, 6307, 6308 an attribute that nothing can have, 6320, 6325 no new value; 40517.
     pub fn apply(
         &self,
         document: &Document,
@@ -100,23 +99,7 @@ impl Change {
                     }
                 }
             }
-            Action::Replace { target, value } => {
-                let target = run.eval(target)?;
-                let value = run.eval(value)?;
-                let value = run.joined_texts(&value)?;
-                if let Some(node) = target.first().and_then(own) {
-                    check_replace(document, node)?;
-                    // A text of nothing is no text.
-                    if value.is_empty()
-                        && node.attribute == 0
-                        && document.node(node.node).kind() == Kind::Text
-                    {
-                        edits.gone.insert(node);
-                    } else {
-                        edits.replaced = Some((node, value));
-                    }
-                }
-            }
+            Action::Replace { target, value } => replace(&mut edits, &mut run, target, value)?,
             Action::Insert { what, place, target } => {
                 let target = run.eval(target)?;
                 let new = run.eval(what)?;
@@ -127,6 +110,44 @@ impl Change {
         }
         Ok(document.edited(&edits, pace)?)
     }
+}
+
+/// What stands behind `insert`.
+fn insertion(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
+    parser.cdata = true;
+    let what = parser.single()?;
+    parser.cdata = false;
+    let external = |e: &Expr| matches!(e, Expr::External(_));
+    let only_externals = match &what {
+        Expr::Sequence(list) => list.iter().all(external),
+        e => external(e),
+    };
+    if only_externals {
+        parser.inserted = parser.externals.len();
+    }
+    let place = place(parser)?;
+    let target = parser.single()?;
+    if target.is_many() {
+        let text = "The target of 'insert' must be a single node, found 'element(*,xdt:untyped) *'";
+        return Err(QueryError::new(2226, text));
+    }
+    Ok(Action::Insert { what, place, target })
+}
+
+/// What stands behind `replace value of`.
+fn replacement(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
+    let target = parser.single()?;
+    if target.is_many() {
+        let text = "The target of 'replace' must be at most one node, found 'node *'";
+        return Err(QueryError::new(2337, text));
+    }
+    parser.scan.wanted("with")?;
+    let value = parser.single()?;
+    if value.is_constructor() {
+        let text = "The 'with' clause of 'replace value of' cannot contain constructed XML.";
+        return Err(QueryError::new(9310, text));
+    }
+    Ok(Action::Replace { target, value })
 }
 
 /// A node of the document itself; what the query has made is nothing to change.
@@ -148,7 +169,9 @@ fn place(parser: &mut Parser<'_>) -> Result<Place, QueryError> {
     } else if scan.eat_word("after") {
         Place::After
     } else {
-        return Err(scan.syntax());
+        let near = scan.near();
+        let text = format!("Syntax error near '{near}', expected 'as', 'into', 'before' or 'after'.");
+        return Err(QueryError::new(2248, text));
     };
     Ok(place)
 }
@@ -163,7 +186,87 @@ fn check_replace(document: &Document, node: NodeRef) -> Result<(), QueryError> {
     Err(QueryError::new(2356, text))
 }
 
-/// Puts items in at a place.
+/// Gives a node another value.
+fn replace(edits: &mut Edits<'_>, run: &mut Run<'_>, target: &Expr, value: &Expr) -> Result<(), QueryError> {
+    let target = run.eval(target)?;
+    let items = run.eval(value)?;
+    let Some(node) = target.first().and_then(own) else { return Ok(()) };
+    check_replace(run.document, node)?;
+    if items.is_empty() && node.attribute > 0 {
+        let text = "XQuery: Only nillable elements or text nodes can be updated with empty sequence";
+        return Err(QueryError::new(6320, text));
+    }
+    if items.is_empty() && !value.is_empty() {
+        let text = "XQuery: Replacing the value of a node with an empty sequence is allowed only if '()' is used as the new value \
+                    expression. The new value expression evaluated to an empty sequence but it is not '()'.";
+        return Err(QueryError::new(6325, text));
+    }
+    let value = run.joined_texts(&items)?;
+    // A text of nothing is no text.
+    let is_text = node.attribute == 0 && run.document.node(node.node).kind() == Kind::Text;
+    if value.is_empty() && is_text {
+        edits.gone.insert(node);
+    } else {
+        edits.replaced = Some((node, value));
+    }
+    Ok(())
+}
+
+/// 2240, 2249: what nothing can be put into, or beside.
+fn check_insert(document: &Document, target: NodeRef, beside: bool) -> Result<(), QueryError> {
+    let found = match (target.attribute, document.node(target.node).kind()) {
+        (1.., _) => {
+            let name = document.name(target).map(|name| name.written()).unwrap_or_default();
+            format!("attribute({name},xdt:untypedAtomic) ?")
+        }
+        (0, Kind::Root) if beside => {
+            "document { (element(*,xdt:untyped) ? & text ? & comment ? & processing-instruction ?) * }"
+                .to_owned()
+        }
+        (0, Kind::Text) if !beside => "text ?".to_owned(),
+        (0, Kind::Comment) if !beside => "comment ?".to_owned(),
+        (0, Kind::Instruction) if !beside => "processing-instruction ?".to_owned(),
+        _ => return Ok(()),
+    };
+    let (number, wanted) = match beside {
+        true => (2249, "'insert before/after' must be an element/PI/comment/text node"),
+        false => (2240, "'insert into' must be an element/document node"),
+    };
+    Err(QueryError::new(number, format!("The target of {wanted}, found '{found}'")))
+}
+
+/// 2258, 6307, 6308: attributes that an element cannot have.
+fn check_attributes(
+    document: &Document,
+    parent: u32,
+    beside: bool,
+    attributes: &[(&Document, NodeRef)],
+    pace: &Pace<'_>,
+) -> Result<(), QueryError> {
+    let own = document.attributes(parent).iter().map(|attribute| document.name_of(attribute.name));
+    let mut known: Vec<&Name> = own.collect();
+    for (from, at) in attributes {
+        let Some(name) = from.name(*at) else { continue };
+        if beside {
+            let text = format!(
+                "The position may not be specified when inserting an attribute node, found 'attribute({},xdt:untypedAtomic)'",
+                name.written()
+            );
+            return Err(QueryError::new(2258, text));
+        }
+        if !document.is_element(parent) {
+            return Err(QueryError::attribute_outside());
+        }
+        pace.step(16 * (known.len() + 1))?;
+        if known.iter().any(|other| other.is(name)) {
+            return Err(QueryError::duplicate_attribute(name));
+        }
+        known.push(name);
+    }
+    Ok(())
+}
+
+/// Puts items in at a place: nodes as they are, values as text with a blank between two of them.
 fn insert<'r>(
     edits: &mut Edits<'r>,
     run: &'r Run<'_>,
@@ -173,35 +276,37 @@ fn insert<'r>(
 ) -> Result<(), QueryError> {
     let document = run.document;
     let beside = matches!(place, Place::Before | Place::After);
-    if target.attribute > 0 || (beside && target.node == 0) {
-        return Err(QueryError::new(2249, "The node is either not an element or it is a document node"));
-    }
-    let parent = if beside { document.node(target.node).parent } else { target.node };
-    if !matches!(document.node(parent).kind(), Kind::Element | Kind::Root) {
-        return Err(QueryError::new(2249, "The node is either not an element or it is a document node"));
-    }
-    let spot = match place {
-        Place::First => InsertPosition::First(target.node),
-        Place::Last => InsertPosition::Last(target.node),
-        Place::Before => InsertPosition::Before(target.node),
-        Place::After => InsertPosition::After(target.node),
-    };
     let (mut list, mut attributes) = (Vec::new(), Vec::new());
+    let mut after_atom = false;
     for item in items {
         run.pace.step(64)?;
         match item {
             Item::Node(node) if node.attribute > 0 => attributes.push((run.doc(*node), *node)),
             Item::Node(node) => match node.node {
                 0 => list.extend(run.doc(*node).children(0).map(|id| Inserted::Node(run.doc(*node), id))),
+                id if run.doc(*node).is_empty_text(id) => {}
                 id => list.push(Inserted::Node(run.doc(*node), id)),
             },
-            Item::Atom(atom) => list.push(Inserted::Text(atom.text().into_owned())),
+            Item::Atom(atom) => {
+                let blank = if after_atom { " " } else { "" };
+                let text = format!("{blank}{}", atom.text());
+                if !text.is_empty() {
+                    list.push(Inserted::Text(text));
+                }
+            }
         }
+        after_atom = matches!(item, Item::Atom(_));
     }
+    check_insert(document, target, beside)?;
+    let parent = if beside { document.node(target.node).parent } else { target.node };
+    check_attributes(document, parent, beside, &attributes, run.pace)?;
+    let spot = match place {
+        Place::First => InsertPosition::First(target.node),
+        Place::Last => InsertPosition::Last(target.node),
+        Place::Before => InsertPosition::Before(target.node),
+        Place::After => InsertPosition::After(target.node),
+    };
     edits.inserted = Some((spot, list));
-    // The root has none.
-    if document.is_element(parent) {
-        edits.attributes = Some((parent, attributes));
-    }
+    edits.attributes = Some((parent, attributes));
     Ok(())
 }

@@ -1,9 +1,11 @@
-//! Elements that a query writes out: `<a x="{...}">text {...}</a>`.
+//! Nodes that a query writes out: `<a x="{...}">text {...}</a>`, comments and instructions, and
+//! those by words: `element a {...}`, `attribute x {...}`, `text {...}`.
 
 use compact_str::CompactString;
 
 use crate::error::QueryError;
-use crate::path::Expr;
+use crate::item::Atom;
+use crate::path::{Expr, Leaf};
 use crate::query::Parser;
 use crate::read::is_space;
 use crate::tree::Name;
@@ -14,6 +16,8 @@ pub(crate) enum Content {
     Text(String),
     Value(Expr),
     Element(Constructor),
+    Comment(String),
+    Instruction(CompactString, String),
 }
 
 #[derive(Clone, Debug)]
@@ -27,7 +31,130 @@ pub(crate) struct Constructor {
 impl Parser<'_> {
     /// From `<` on.
     pub(crate) fn constructor(&mut self) -> Result<Expr, QueryError> {
-        Ok(Expr::Element(Box::new(self.element()?)))
+        let rest = self.scan.rest();
+        let leaf = if rest.starts_with("<!--") {
+            Leaf::Comment(self.comment()?)
+        } else if rest.starts_with("<?") {
+            let (target, text) = self.instruction()?;
+            Leaf::Instruction(target, text)
+        } else if rest.starts_with("<![CDATA[") && self.cdata {
+            Leaf::Text(Expr::Literal(Atom::Text(self.character_data()?)))
+        } else if rest.starts_with("<!") {
+            return Err(QueryError::syntax("<!"));
+        } else {
+            return Ok(Expr::Element(Box::new(self.element()?)));
+        };
+        Ok(Expr::Leaf(Box::new(leaf)))
+    }
+
+    /// `<!-- ... -->`: what stands between. Errors: 2340, 9322.
+    fn comment(&mut self) -> Result<String, QueryError> {
+        let inner = self.scan.rest().strip_prefix("<!--").unwrap_or_default();
+        let Some(end) = inner.find("--") else {
+            let text = format!("Comment started on line {} has no end", self.scan.line());
+            return Err(QueryError::new(2340, text));
+        };
+        if !inner[end..].starts_with("-->") {
+            let text = "Two consecutive '-' can only appear in a comment constructor if they are used to close the comment \
+                        ('-->').";
+            return Err(QueryError::new(9322, text));
+        }
+        self.scan.at += "<!--".len() + end + "-->".len();
+        Ok(inner[..end].to_owned())
+    }
+
+    /// `<?target text?>`. Errors: 2272, 2278, 2294.
+    fn instruction(&mut self) -> Result<(CompactString, String), QueryError> {
+        self.scan.at += "<?".len();
+        let Some(target) = self.scan.bare_name() else {
+            let text = match self.scan.peek() {
+                Some(c) => format!("A tag name may not start with the character '{c}'"),
+                None => return Err(self.scan.syntax()),
+            };
+            return Err(QueryError::new(2278, text));
+        };
+        if target.eq_ignore_ascii_case("xml") {
+            return Err(QueryError::new(2294, "'xml' is not allowed as a processing instruction target."));
+        }
+        let rest = self.scan.rest();
+        let Some(end) = rest.find("?>") else { return Err(QueryError::new(2272, "'?>' expected")) };
+        let text = rest[..end].trim_start_matches(is_space);
+        if text.len() == end && end > 0 {
+            return Err(self.scan.syntax());
+        }
+        self.scan.at += end + "?>".len();
+        Ok((target.into(), text.to_owned()))
+    }
+
+    /// `<![CDATA[ ... ]]>`: what stands between. Error: 2273.
+    fn character_data(&mut self) -> Result<String, QueryError> {
+        let inner = self.scan.rest().strip_prefix("<![CDATA[").unwrap_or_default();
+        let Some(end) = inner.find("]]>") else {
+            return Err(QueryError::new(2273, "Unterminated CDATA section"));
+        };
+        self.scan.at += "<![CDATA[".len() + end + "]]>".len();
+        Ok(inner[..end].to_owned())
+    }
+
+    /// Whether a constructor by words comes: a name or a brace stands behind its word.
+    pub(crate) fn is_computed(&mut self) -> bool {
+        let start = self.scan.at;
+        let found = match self.scan.name() {
+            Some(("", "element" | "attribute" | "processing-instruction")) => {
+                self.scan.at("{") || (self.scan.name().is_some() && self.scan.at("{"))
+            }
+            Some(("", "text" | "comment")) => self.scan.at("{"),
+            _ => false,
+        };
+        self.scan.at = start;
+        found
+    }
+
+    /// A constructor by words.
+    ///
+    /// # Errors
+    /// 2205, 9315 a computed name, 9316 `xmlns` as an attribute, 9325 and 9326 instructions and
+    /// comments.
+    pub(crate) fn computed(&mut self) -> Result<Expr, QueryError> {
+        let word = self.scan.name().map_or("", |(_, word)| word);
+        match word {
+            "comment" => {
+                return Err(QueryError::new(9326, "Computed comment constructors are not supported."));
+            }
+            "processing-instruction" => {
+                let text = "Computed processing instruction constructors are not supported.";
+                return Err(QueryError::new(9325, text));
+            }
+            "text" => {
+                self.scan.wanted("{")?;
+                let value = self.nested(Self::single)?;
+                self.scan.wanted("}")?;
+                return Ok(Expr::Leaf(Box::new(Leaf::Text(value))));
+            }
+            _ => {}
+        }
+        let Some((prefix, local)) = self.scan.name() else {
+            let text = "Only constant expressions are supported for the name expression of computed element and attribute \
+                        constructors.";
+            return Err(QueryError::new(9315, text));
+        };
+        self.scan.wanted("{")?;
+        let empty = self.scan.at("}");
+        let value = if empty { Expr::Sequence(Vec::new()) } else { self.nested(Self::sequence)? };
+        self.scan.wanted("}")?;
+        if word == "element" {
+            let name = Name { prefix: prefix.into(), local: local.into(), uri: self.space(prefix)? };
+            let content = vec![Content::Value(value)];
+            let constructor = Constructor { name, spaces: Vec::new(), attributes: Vec::new(), content };
+            return Ok(Expr::Element(Box::new(constructor)));
+        }
+        if matches!((prefix, local), ("", "xmlns") | ("xmlns", _)) {
+            let text = "Cannot use 'xmlns' in the name expression of computed attribute constructor.";
+            return Err(QueryError::new(9316, text));
+        }
+        let uri = if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
+        let name = Name { prefix: prefix.into(), local: local.into(), uri };
+        Ok(Expr::Leaf(Box::new(Leaf::Attribute(name, value))))
     }
 
     fn element(&mut self) -> Result<Constructor, QueryError> {
@@ -60,10 +187,8 @@ impl Parser<'_> {
             let uri = if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
             let name = Name { prefix: prefix.into(), local: local.into(), uri };
             if attributes.iter().any(|(known, _)| known.is(&name)) {
-                return Err(QueryError::new(
-                    2382,
-                    format!("The attribute '{local}' is specified more than once"),
-                ));
+                let number = if prefix.is_empty() { 2271 } else { 2270 };
+                return Err(QueryError::new(number, format!("Duplicate attribute '{}'", name.written())));
             }
             attributes.push((name, value));
         }
@@ -98,6 +223,7 @@ impl Parser<'_> {
                     self.scan.bump();
                     text.push(quote);
                 }
+                Some('\n') => text.push(' '),
                 Some(c) => self.piece(c, &mut text, &mut parts)?,
             }
         }
@@ -144,13 +270,13 @@ impl Parser<'_> {
             if rest.starts_with("</") {
                 self.scan.at += 2;
                 return Ok(parts);
-            } else if let Some(comment) = rest.strip_prefix("<!--") {
-                let Some(end) = comment.find("-->") else { return Err(self.scan.syntax()) };
-                self.scan.at += 4 + end + 3;
-            } else if let Some(data) = rest.strip_prefix("<![CDATA[") {
-                let Some(end) = data.find("]]>") else { return Err(self.scan.syntax()) };
-                parts.push(Content::Text(data[..end].to_owned()));
-                self.scan.at += 9 + end + 3;
+            } else if rest.starts_with("<!--") {
+                parts.push(Content::Comment(self.comment()?));
+            } else if rest.starts_with("<?") {
+                let (target, text) = self.instruction()?;
+                parts.push(Content::Instruction(target, text));
+            } else if rest.starts_with("<![CDATA[") {
+                parts.push(Content::Text(self.character_data()?));
             } else if tag {
                 self.nested_element(&mut parts)?;
             } else {

@@ -2,6 +2,7 @@
 
 use crate::build::BuildError;
 use crate::pace::Stopped;
+use crate::tree::Name;
 
 /// The number of the error of work that was told to stop. [`crate::watched`] gives the reason in
 /// its place.
@@ -60,6 +61,27 @@ impl QueryError {
         QueryError::new(2209, format!("Syntax error near '{near}'"))
     }
 
+    /// 6307: an attribute by itself, or behind what stands in its element.
+    pub(crate) fn attribute_outside() -> QueryError {
+        let text = "XML well-formedness check: Attribute cannot appear outside of element declaration. Rewrite your XQuery so it \
+                    returns well-formed XML.";
+        QueryError::new(6307, text)
+    }
+
+    /// 6308: an element has an attribute of this name already.
+    pub(crate) fn duplicate_attribute(name: &Name) -> QueryError {
+        let text = format!(
+            "XML well-formedness check: Duplicate attribute '{}'. Rewrite your XQuery so it returns well-formed XML.",
+            name.written()
+        );
+        QueryError::new(6308, text)
+    }
+
+    /// 9335: a part of XQuery that SQL Server does not have either.
+    pub(crate) fn not_spoken(syntax: &str) -> QueryError {
+        QueryError::new(9335, format!("The XQuery syntax '{syntax}' is not supported."))
+    }
+
     /// What SQL Server may have and this does not.
     pub(crate) fn unsupported(what: &str) -> QueryError {
         QueryError::new(40_517, format!("{what} is not supported in this version of Ringwood."))
@@ -69,6 +91,12 @@ impl QueryError {
 impl From<Stopped> for ReadError {
     fn from(_: Stopped) -> ReadError {
         ReadError::stopped()
+    }
+}
+
+impl From<ReadError> for QueryError {
+    fn from(error: ReadError) -> QueryError {
+        QueryError { number: error.number, text: error.text }
     }
 }
 

@@ -15,7 +15,8 @@ use crate::query::Query;
 use crate::tree::{Document, Name, NodeRef};
 
 use axes::in_order;
-use values::{cast_to, compared, is_number, satisfies};
+pub(crate) use values::cast_to;
+use values::{compared, is_number, satisfies};
 
 type Items = Vec<Item>;
 
@@ -91,14 +92,18 @@ impl Answer<'_> {
     /// All items as XML: nodes as they are, values as text with a blank between two of them.
     ///
     /// # Errors
-    /// 2396 an attribute by itself.
+    /// 2396 attributes by themselves, 6307 one beside other items.
     pub fn text(&self) -> Result<String, QueryError> {
         let mut out = String::new();
         let mut after_atom = false;
         for item in &self.items {
             match item {
                 Item::Node(node) if node.attribute > 0 => {
-                    return Err(QueryError::new(2396, "Attribute may not appear outside of an element"));
+                    let alone = |item: &Item| matches!(item, Item::Node(node) if node.attribute > 0);
+                    return Err(match self.items.iter().all(alone) {
+                        true => QueryError::new(2396, "Attribute may not appear outside of an element"),
+                        false => QueryError::attribute_outside(),
+                    });
                 }
                 Item::Node(node) => {
                     self.run.doc(*node).write(node.node, &mut out, self.run.pace)?;
@@ -283,11 +288,7 @@ impl<'d> Run<'d> {
                 Ok(value.map(Item::from).into_iter().collect())
             }
             Expr::Variable(number) => self.copied(self.variables.get(*number).map_or(&[], Vec::as_slice)),
-            Expr::External(number) => {
-                let value = self.externals.get(*number).and_then(Option::as_ref);
-                self.pace.step(value.map_or(0, Atom::bytes))?;
-                Ok(value.cloned().map(Item::from).into_iter().collect())
-            }
+            Expr::External(number) => self.external(*number),
             Expr::Flwor { .. } => self.flwor(expr),
             Expr::Quantified { every, variable, of, test } => {
                 for item in self.eval(of)? {
@@ -303,6 +304,7 @@ impl<'d> Run<'d> {
                 let made = self.made_of(constructor)?;
                 Ok(vec![Item::Node(NodeRef { made, node: 1, attribute: 0 })])
             }
+            Expr::Leaf(leaf) => self.made_leaf(leaf),
         }
     }
 

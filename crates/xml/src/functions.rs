@@ -103,8 +103,14 @@ pub(crate) fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|f| f.name == name)
 }
 
-/// 2395.
+/// SQL Server's functions over values whose types an XML schema gives: there are no schemas here.
+const OF_SCHEMAS: &[&str] = &["id", "expanded-QName", "local-name-from-QName", "namespace-uri-from-QName"];
+
+/// 2395; 40517 for [`OF_SCHEMAS`].
 pub(crate) fn unknown(prefix: &str, local: &str, parser: &Parser<'_>) -> QueryError {
+    if matches!(prefix, "" | "fn") && OF_SCHEMAS.contains(&local) {
+        return QueryError::unsupported(&format!("The XQuery function {local}()"));
+    }
     match parser.space(if prefix.is_empty() { "fn" } else { prefix }) {
         Ok(uri) => QueryError::new(2395, format!("There is no function '{{{uri}}}:{local}()'")),
         Err(error) => error,

@@ -4,6 +4,7 @@
 //! Guarantees: a tree that was read is well-formed; no text makes anything here panic, nor takes
 //! more than [`MAX_DEPTH`] nested calls; work on a long text asks its [`Pace`] whether to go on.
 
+mod binary;
 mod build;
 mod change;
 mod constructor;
@@ -20,13 +21,14 @@ mod spaces;
 mod tree;
 mod write;
 
+pub use binary::Encoding;
 pub use change::Change;
 pub use error::{QueryError, ReadError};
 pub use eval::Answer;
 pub use item::Atom;
 pub use pace::{Pace, watched};
 pub use query::{External, Query};
-pub use read::{Source, Whitespace, read};
+pub use read::{Source, Whitespace, is_xml, read};
 pub use tree::{Document, NodeRef};
 
 /// Most elements in one another, and most nested parts of a query.

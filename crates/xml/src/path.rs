@@ -1,5 +1,8 @@
 //! Expressions of queries as trees, and what can be said of them before they run.
 
+use compact_str::CompactString;
+
+use crate::binary::Encoding;
 use crate::item::Atom;
 use crate::tree::Name;
 
@@ -23,7 +26,8 @@ pub(crate) enum Test {
     Any,
     Text,
     Comment,
-    Instruction,
+    /// `processing-instruction()`: any target, or one.
+    Instruction(Option<String>),
     /// `element()`: any name, elements only.
     Element,
     Name(Name),
@@ -71,9 +75,21 @@ pub(crate) enum Arithmetic {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cast {
     Text,
+    Untyped,
     Number,
-    Whole,
+    Whole { least: i128, most: i128 },
     Bool,
+    Binary(Encoding),
+}
+
+/// A node that a query makes and that is no element.
+#[derive(Clone, Debug)]
+pub(crate) enum Leaf {
+    Attribute(Name, Expr),
+    Text(Expr),
+    Comment(String),
+    /// Its target, and what stands behind it.
+    Instruction(CompactString, String),
 }
 
 #[derive(Clone, Debug)]
@@ -117,9 +133,20 @@ pub(crate) enum Expr {
         test: Box<Expr>,
     },
     Element(Box<crate::constructor::Constructor>),
+    Leaf(Box<Leaf>),
 }
 
 impl Expr {
+    /// Whether it is written as `()`.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Expr::Sequence(list) if list.is_empty())
+    }
+
+    /// Whether it is written as a node that the query makes.
+    pub(crate) fn is_constructor(&self) -> bool {
+        matches!(self, Expr::Element(_) | Expr::Leaf(_))
+    }
+
     /// Whether it may give more than one item, as far as can be told before it runs.
     pub(crate) fn is_many(&self) -> bool {
         match self {

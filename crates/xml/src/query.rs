@@ -2,7 +2,11 @@
 //! Guarantees: names are in their namespaces (2229 for prefixes that nobody declared); functions exist and have the arguments they
 //! take; nesting is bounded.
 
+mod clauses;
 mod steps;
+mod types;
+
+use std::borrow::Cow;
 
 use compact_str::CompactString;
 
@@ -10,8 +14,11 @@ use crate::MAX_DEPTH;
 use crate::error::QueryError;
 use crate::functions;
 use crate::item::Atom;
-use crate::path::{Arithmetic, Axis, Cast, Clause, Compare, Expr, Step, Test};
+use crate::path::{Arithmetic, Axis, Compare, Expr, Step, Test};
+use crate::read::is_xml;
 use crate::scan::Scan;
+
+use types::{cast_of, casted};
 
 /// What a query asks of its surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +41,13 @@ impl Query {
     /// Compiles a text.
     ///
     /// # Errors
-    /// 2209 and its kin.
+    /// 2209 and its kin; 6306 there is no query.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        let mut parser = Parser::new(text);
+        let text = checked(text)?;
+        let mut parser = Parser::new(&text);
         parser.prolog()?;
         let expr = parser.sequence()?;
-        if !parser.scan.is_end() {
-            return Err(parser.scan.syntax());
-        }
+        parser.end()?;
         Ok(Query { expr, externals: parser.externals, variables: parser.variables })
     }
 
@@ -56,15 +62,35 @@ impl Query {
     }
 }
 
+/// A query's text with ends of lines as XML has them.
+///
+/// # Errors
+/// 2333 a character that no document has.
+pub(crate) fn checked(text: &str) -> Result<Cow<'_, str>, QueryError> {
+    if let Some(c) = text.chars().find(|c| !is_xml(*c)) {
+        return Err(QueryError::new(2333, format!("Invalid source character 0x{:02x}", u32::from(c))));
+    }
+    if !text.contains('\r') {
+        return Ok(text.into());
+    }
+    Ok(text.replace("\r\n", "\n").replace('\r', "\n").into())
+}
+
 pub(crate) struct Parser<'t> {
     pub scan: Scan<'t>,
     /// Prefix, URI; the innermost last.
     pub spaces: Vec<(CompactString, CompactString)>,
     pub externals: Vec<External>,
+    /// The first so many of them are what a change inserts, and stand for nothing else.
+    pub inserted: usize,
+    /// A section of character data may stand for a text, as in what a change inserts.
+    pub cdata: bool,
     /// Variables in sight and their numbers.
     names: Vec<(String, usize)>,
     pub variables: usize,
     depth: usize,
+    /// Predicates around what is read.
+    predicates: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -81,13 +107,21 @@ impl<'t> Parser<'t> {
             scan: Scan::new(text),
             spaces: known.iter().map(|(prefix, uri)| ((*prefix).into(), (*uri).into())).collect(),
             externals: Vec::new(),
+            inserted: 0,
+            cdata: false,
             names: Vec::new(),
             variables: 0,
             depth: 0,
+            predicates: 0,
         }
     }
 
-    /// Declarations of namespaces.
+    /// The end of the text. Error: 2209.
+    pub fn end(&mut self) -> Result<(), QueryError> {
+        if self.scan.is_end() { Ok(()) } else { Err(self.scan.syntax()) }
+    }
+
+    /// Declarations of namespaces. Error: 6306 nothing stands behind them.
     pub fn prolog(&mut self) -> Result<(), QueryError> {
         loop {
             if self.scan.eat_words(&["declare", "namespace"]) {
@@ -98,6 +132,9 @@ impl<'t> Parser<'t> {
             } else if self.scan.eat_words(&["declare", "default", "element", "namespace"]) {
                 let uri = self.literal()?;
                 self.spaces.push((CompactString::default(), uri.into()));
+            } else if self.scan.is_end() {
+                let text = "Invalid XQuery expression passed to XML data type method.";
+                return Err(QueryError::new(6306, text));
             } else {
                 return Ok(());
             }
@@ -160,110 +197,13 @@ impl<'t> Parser<'t> {
                 (Some("for" | "let"), Some('$')) => p.flwor(),
                 (Some(word @ ("some" | "every")), Some('$')) => p.quantified(word == "every"),
                 (Some("if"), Some('(')) => p.conditional(),
+                (Some("typeswitch"), Some('(')) => Err(QueryError::not_spoken("typeswitch")),
+                (Some(word @ ("validate" | "ordered" | "unordered")), Some('{')) => {
+                    Err(QueryError::not_spoken(word))
+                }
                 _ => p.or(),
             }
         })
-    }
-
-    fn bind(&mut self) -> Result<usize, QueryError> {
-        self.scan.expect("$")?;
-        let Some((_, name)) = self.scan.name() else { return Err(self.scan.syntax()) };
-        let number = self.variables;
-        self.variables += 1;
-        self.names.push((name.to_owned(), number));
-        Ok(number)
-    }
-
-    /// FLWOR: each clause runs inside of the one before, so it counts as a level.
-    fn flwor(&mut self) -> Result<Expr, QueryError> {
-        let depth = self.depth;
-        let parsed = self.clauses();
-        self.depth = depth;
-        parsed
-    }
-
-    fn clauses(&mut self) -> Result<Expr, QueryError> {
-        let known = self.names.len();
-        let mut clauses = Vec::new();
-        loop {
-            if self.scan.eat_word("for") {
-                loop {
-                    // The variable is in sight behind what it runs over.
-                    let before = self.names.len();
-                    let variable = self.bind()?;
-                    let place = if self.scan.eat_word("at") { Some(self.bind()?) } else { None };
-                    let own = self.names.split_off(before);
-                    self.scan.expect_word("in")?;
-                    let of = self.single()?;
-                    self.names.extend(own);
-                    clauses.push(Clause::For { variable, place, of });
-                    self.deepen()?;
-                    if !self.scan.eat(",") {
-                        break;
-                    }
-                }
-            } else if self.scan.eat_word("let") {
-                loop {
-                    let before = self.names.len();
-                    let variable = self.bind()?;
-                    let own = self.names.split_off(before);
-                    self.scan.expect(":=")?;
-                    let value = self.single()?;
-                    self.names.extend(own);
-                    clauses.push(Clause::Let { variable, value });
-                    self.deepen()?;
-                    if !self.scan.eat(",") {
-                        break;
-                    }
-                }
-            } else {
-                break;
-            }
-        }
-        let filter = if self.scan.eat_word("where") { Some(Box::new(self.single()?)) } else { None };
-        let mut order = Vec::new();
-        if self.scan.eat_words(&["order", "by"]) || self.scan.eat_words(&["stable", "order", "by"]) {
-            loop {
-                let key = self.single()?;
-                let descending = self.scan.eat_word("descending");
-                if !descending {
-                    self.scan.eat_word("ascending");
-                }
-                order.push((key, descending));
-                if !self.scan.eat(",") {
-                    break;
-                }
-            }
-        }
-        self.scan.expect_word("return")?;
-        let value = Box::new(self.single()?);
-        self.names.truncate(known);
-        Ok(Expr::Flwor { clauses, filter, order, value })
-    }
-
-    fn quantified(&mut self, every: bool) -> Result<Expr, QueryError> {
-        self.scan.name();
-        let variable = self.bind()?;
-        let own = self.names.pop();
-        self.scan.expect_word("in")?;
-        let of = Box::new(self.single()?);
-        let known = self.names.len();
-        self.names.extend(own);
-        self.scan.expect_word("satisfies")?;
-        let test = Box::new(self.single()?);
-        self.names.truncate(known);
-        Ok(Expr::Quantified { every, variable, of, test })
-    }
-
-    fn conditional(&mut self) -> Result<Expr, QueryError> {
-        self.scan.expect_word("if")?;
-        self.scan.expect("(")?;
-        let test = self.sequence()?;
-        self.scan.expect(")")?;
-        self.scan.expect_word("then")?;
-        let then = self.single()?;
-        self.scan.expect_word("else")?;
-        Ok(Expr::If(Box::new([test, then, self.single()?])))
     }
 
     fn or(&mut self) -> Result<Expr, QueryError> {
@@ -285,6 +225,9 @@ impl<'t> Parser<'t> {
     fn comparison(&mut self) -> Result<Expr, QueryError> {
         use Compare as C;
         let left = self.additive()?;
+        if self.scan.at_word("to") {
+            return Err(QueryError::not_spoken("to"));
+        }
         let signs = [
             ("!=", C::NotEqual),
             ("<<", C::Before),
@@ -366,11 +309,22 @@ impl<'t> Parser<'t> {
             let Some((prefix, local)) = self.scan.name() else { return Err(self.scan.syntax()) };
             self.scan.eat("?");
             return match cast_of(prefix, local) {
-                Some(cast) => Ok(Expr::Cast(cast, Box::new(left))),
+                Some(cast) => casted(cast, left),
                 None => Err(QueryError::unsupported("This type in XQuery's cast")),
             };
         }
-        Ok(left)
+        let others: [(&[&str], &str); 5] = [
+            (&["castable", "as"], "castable as"),
+            (&["treat", "as"], "treat as"),
+            (&["intersect"], "intersect"),
+            (&["except"], "except"),
+            (&["instance", "of"], "instance of"),
+        ];
+        match others.iter().find(|(words, _)| self.scan.eat_words(words)) {
+            Some((_, "instance of")) => Err(QueryError::unsupported("XQuery's instance of")),
+            Some((_, syntax)) => Err(QueryError::not_spoken(syntax)),
+            None => Ok(left),
+        }
     }
 
     fn unary(&mut self) -> Result<Expr, QueryError> {
@@ -395,10 +349,9 @@ impl<'t> Parser<'t> {
             let Some((_, name)) = self.scan.name() else { return Err(self.scan.syntax()) };
             let found = self.names.iter().rev().find(|(known, _)| known == name);
             let missing = || {
-                QueryError::new(
-                    2377,
-                    format!("The variable '{name}' was not found in the scope in which it was referenced."),
-                )
+                let text =
+                    format!("The variable '${name}' was not found in the scope in which it was referenced.");
+                QueryError::new(2227, text)
             };
             return found.map(|(_, number)| Expr::Variable(*number)).ok_or_else(missing);
         }
@@ -413,6 +366,9 @@ impl<'t> Parser<'t> {
         }
         if self.scan.at("<") {
             return self.nested(|p| p.constructor());
+        }
+        if self.is_computed() {
+            return self.computed();
         }
         let Some((prefix, local)) = self.scan.name() else { return Err(self.scan.syntax()) };
         if !self.scan.at("(") {
@@ -431,8 +387,8 @@ impl<'t> Parser<'t> {
                 "column" => External::Column(name),
                 _ => return Err(functions::unknown(prefix, local, self)),
             };
-            let known = self.externals.iter().position(|known| *known == external);
-            let number = known.unwrap_or_else(|| {
+            let known = self.externals.iter().skip(self.inserted).position(|known| *known == external);
+            let number = known.map(|at| at + self.inserted).unwrap_or_else(|| {
                 self.externals.push(external);
                 self.externals.len() - 1
             });
@@ -451,13 +407,21 @@ impl<'t> Parser<'t> {
             return Err(QueryError::new(2217, "',' or ')' expected"));
         }
         if let ("xs" | "xdt", Some(cast), [_]) = (prefix, cast_of(prefix, local), &args[..]) {
-            return Ok(Expr::Cast(cast, Box::new(args.remove(0))));
+            return casted(cast, args.remove(0));
         }
         let function = functions::find(local).filter(|_| matches!(prefix, "" | "fn"));
         let Some(function) = function else { return Err(functions::unknown(prefix, local, self)) };
-        if !function.takes.contains(&args.len()) {
-            let text = format!("Function call arguments are not those that '{local}()' takes");
+        if args.len() < *function.takes.start() {
+            let text =
+                format!("There are not enough actual arguments in the call to function \"{local}()\".");
             return Err(QueryError::new(2236, text));
+        }
+        if args.len() > *function.takes.end() {
+            return Err(QueryError::new(2238, format!("Too many arguments in call to function '{local}()'")));
+        }
+        if matches!(local, "position" | "last") && self.predicates == 0 {
+            let text = format!("'{local}()' can only be used within a predicate or XPath selector");
+            return Err(QueryError::new(2371, text));
         }
         Ok(Expr::Call(function, args))
     }
@@ -465,21 +429,4 @@ impl<'t> Parser<'t> {
 
 fn anywhere() -> Step {
     Step::Axis { axis: Axis::DescendantOrSelf, test: Test::Any, predicates: Vec::new() }
-}
-
-fn cast_of(prefix: &str, local: &str) -> Option<Cast> {
-    Some(match (prefix, local) {
-        ("xs", "string" | "date" | "time" | "dateTime" | "anyURI" | "token" | "normalizedString") => {
-            Cast::Text
-        }
-        ("xdt", "untypedAtomic") => Cast::Text,
-        ("xs", "double" | "float" | "decimal") => Cast::Number,
-        (
-            "xs",
-            "integer" | "int" | "long" | "short" | "byte" | "unsignedInt" | "unsignedByte" | "unsignedShort"
-            | "unsignedLong" | "nonNegativeInteger" | "positiveInteger",
-        ) => Cast::Whole,
-        ("xs", "boolean") => Cast::Bool,
-        _ => return None,
-    })
 }

@@ -465,7 +465,7 @@ pub(crate) fn is_space(c: char) -> bool {
 }
 
 /// A character that a document may have.
-fn is_xml(c: char) -> bool {
+pub fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 

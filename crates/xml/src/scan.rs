@@ -1,7 +1,7 @@
 //! The text of a query, read piece by piece: words, signs, names, literals; comments `(: :)` count as white space.
 
 use crate::error::QueryError;
-use crate::read::{is_name_part, is_name_start, is_space};
+use crate::read::{is_name_part, is_name_start, is_space, is_xml};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Scan<'t> {
@@ -110,17 +110,33 @@ impl<'t> Scan<'t> {
         if self.eat_word(word) { Ok(()) } else { Err(self.syntax()) }
     }
 
-    /// 2209 with what comes next.
-    pub fn syntax(&mut self) -> QueryError {
+    /// What comes next, as errors of syntax name it.
+    pub fn near(&mut self) -> String {
         self.space();
         let rest = self.rest();
         let word: String = rest.chars().take_while(|c| is_name_part(*c)).collect();
-        let near = match (word.is_empty(), rest.chars().next()) {
+        match (word.is_empty(), rest.chars().next()) {
             (false, _) => word,
             (true, Some(c)) => c.to_string(),
             (true, None) => "<eof>".to_owned(),
-        };
+        }
+    }
+
+    /// 2209 with what comes next.
+    pub fn syntax(&mut self) -> QueryError {
+        let near = self.near();
         QueryError::syntax(&near)
+    }
+
+    /// A sign or word that must come, else 2205.
+    pub fn wanted(&mut self, word: &str) -> Result<(), QueryError> {
+        let found = if word.starts_with(is_name_start) { self.eat_word(word) } else { self.eat(word) };
+        if found { Ok(()) } else { Err(QueryError::new(2205, format!("\"{word}\" was expected."))) }
+    }
+
+    /// The line that is being read, from 1.
+    pub fn line(&self) -> usize {
+        self.text.get(..self.at).unwrap_or_default().matches('\n').count() + 1
     }
 
     /// A name without a colon, without white space before it.
@@ -169,23 +185,38 @@ impl<'t> Scan<'t> {
     }
 
     /// What stands behind `&`.
+    ///
+    /// # Errors
+    /// 2282 no such entity, 2283 a character that is no part of one, 2285 no such number.
     pub fn reference(&mut self) -> Result<char, QueryError> {
         let rest = self.rest();
-        let Some(end) = rest.find(';') else { return Err(QueryError::syntax("&")) };
-        let name = &rest[..end];
-        let c = match name {
-            "lt" => Some('<'),
-            "gt" => Some('>'),
-            "amp" => Some('&'),
-            "quot" => Some('"'),
-            "apos" => Some('\''),
-            _ => match name.strip_prefix("#x") {
-                Some(hex) => u32::from_str_radix(hex, 16).ok().and_then(char::from_u32),
-                None => name.strip_prefix('#').and_then(|n| n.parse().ok()).and_then(char::from_u32),
-            },
+        let end = rest.find(|c: char| !is_name_part(c) && c != '#').unwrap_or(rest.len());
+        let (name, behind) = rest.split_at(end);
+        let none = || QueryError::new(2282, "Invalid entity reference");
+        match behind.chars().next() {
+            Some(';') if !name.is_empty() => self.at += end + 1,
+            Some(c) if !name.is_empty() => {
+                let text = format!("The character '{c}' may not be part of an entity reference");
+                return Err(QueryError::new(2283, text));
+            }
+            _ => return Err(none()),
+        }
+        let Some(digits) = name.strip_prefix('#') else {
+            return match name {
+                "lt" => Ok('<'),
+                "gt" => Ok('>'),
+                "amp" => Ok('&'),
+                "quot" => Ok('"'),
+                "apos" => Ok('\''),
+                _ => Err(none()),
+            };
         };
-        self.at += end + 1;
-        c.ok_or_else(|| QueryError::syntax("&"))
+        let number = match digits.strip_prefix('x') {
+            Some(hex) => u32::from_str_radix(hex, 16).ok(),
+            None => digits.parse().ok(),
+        };
+        let c = number.and_then(char::from_u32).filter(|c| is_xml(*c));
+        c.ok_or_else(|| QueryError::new(2285, "Invalid numeric entity reference"))
     }
 
     /// A number without a sign.

@@ -24,6 +24,15 @@ impl Name {
     pub fn is(&self, other: &Name) -> bool {
         self.local == other.local && self.uri == other.uri
     }
+
+    /// With its prefix.
+    pub(crate) fn written(&self) -> String {
+        if self.prefix.is_empty() {
+            self.local.to_string()
+        } else {
+            format!("{}:{}", self.prefix, self.local)
+        }
+    }
 }
 
 /// What a node is.
@@ -163,6 +172,12 @@ impl Document {
     #[inline]
     pub(crate) fn is_element(&self, id: u32) -> bool {
         self.node(id).kind() == Kind::Element
+    }
+
+    /// A text of nothing.
+    pub(crate) fn is_empty_text(&self, id: u32) -> bool {
+        let node = self.node(id);
+        node.kind() == Kind::Text && node.span.len == 0
     }
 
     /// The nodes that stand in a node itself.

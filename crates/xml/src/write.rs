@@ -87,7 +87,8 @@ pub(crate) struct Edits<'e> {
     /// The value of a node or attribute.
     pub replaced: Option<(NodeRef, String)>,
     pub inserted: Option<(InsertPosition, Vec<Inserted<'e>>)>,
-    /// Attributes for an element.
+    /// Attributes for an element: the first comes behind its first one, its namespaces counted, the
+    /// second behind its second one, and so on.
     pub attributes: Option<(u32, Vec<(&'e Document, NodeRef)>)>,
 }
 
@@ -179,12 +180,16 @@ impl<'p> Writer<'p> {
                 self.need(name)?;
             }
         }
-        for (at, attribute) in own() {
+        let mut new = (1..).zip(added()).peekable();
+        for (before, (at, attribute)) in (document.declared_by(id).len()..).zip(own()) {
+            while let Some((_, (from, new))) = new.next_if(|(place, _)| *place <= before) {
+                self.attribute(from.name_of(new.name), from.part(new.value))?;
+            }
             let value = edits.value(id, at, document.part(attribute.value));
             self.attribute(document.name_of(attribute.name), value)?;
         }
-        for (from, attribute) in added() {
-            self.attribute(from.name_of(attribute.name), from.part(attribute.value))?;
+        for (_, (from, new)) in new {
+            self.attribute(from.name_of(new.name), from.part(new.value))?;
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Queries, changes, reading and writing.
 
-use ringwood_xml::{Atom, Change, Document, NodeRef, Pace, Query, Source, Whitespace, read, watched};
+use ringwood_xml::{
+    Atom, Change, Document, Encoding, External, NodeRef, Pace, Query, Source, Whitespace, read, watched,
+};
 
 /// Work that nobody stops.
 fn free() -> Pace<'static> {
@@ -112,7 +114,34 @@ fn queries_that_are_none() {
     assert_eq!(number("/shop)"), 2209);
     assert_eq!(number("q:a"), 2229);
     assert_eq!(number("starts-with(\"a\", \"b\")"), 2395);
-    assert_eq!(number("$x"), 2377);
+    assert_eq!(number("id(\"a\")"), 40_517);
+    assert_eq!(number("$x"), 2227);
+    assert_eq!(number("some $a in $b, $b in 1 satisfies 1"), 2227);
+    assert_eq!(number("contains(\"a\")"), 2236);
+    assert_eq!(number("count(1, 2)"), 2238);
+    assert_eq!(number("position()"), 2371);
+    assert_eq!(number("for $b in /shop/book return last()"), 2371);
+    assert_eq!(number(""), 6306);
+    assert_eq!(number(" (: none :) "), 6306);
+    assert_eq!(number("()[1]"), 2377);
+    assert_eq!(number("(())[1]"), 2377);
+    assert_eq!(number("()/a"), 2377);
+    assert_eq!(number("if (1 = 1) then 1"), 2355);
+    for other in
+        ["1 to 3", "//a intersect //b", "//a except //b", "1 castable as xs:int", "1 treat as xs:int"]
+    {
+        assert_eq!(number(other), 9335, "{other}");
+    }
+    assert_eq!(number("typeswitch (1) default return 1"), 9335);
+    assert_eq!(number("\"a\u{1}\""), 2333);
+    assert_eq!(number("\"&nope;\""), 2282);
+    assert_eq!(number("\"a & b\""), 2282);
+    assert_eq!(number("\"&lt \""), 2283);
+    assert_eq!(number("\"&#1;\""), 2285);
+    assert_eq!(number("xs:int(\"x\")"), 9319);
+    assert_eq!(number("xs:byte(\"128\")"), 9319);
+    assert_eq!(number("xs:base64Binary(\"A\")"), 9319);
+    assert_eq!(number("xs:QName(\"a\")"), 2395);
     assert_eq!(number("declare namespace a=b; 1"), 2225);
     assert_eq!(number("concat(\"a\" \"b\")"), 2217);
     assert_eq!(number(&"(".repeat(100_000)), 40_517);
@@ -126,6 +155,116 @@ fn queries_that_are_none() {
     {
         assert!(!Query::parse(one).unwrap().is_many(), "{one}");
     }
+}
+
+#[test]
+fn sequences_and_predicates_behind_anything() {
+    assert_eq!(ask("()"), "");
+    assert_eq!(ask("(1, 2, 3)[2]"), "2");
+    assert_eq!(ask("(1, (), (2, 3))[. > 1]"), "2 3");
+    assert_eq!(ask("(/shop/book, /shop/note)[@id = \"2\"]/title/text()"), "C");
+    assert_eq!(ask("data(/shop/book/@id)[2]"), "2");
+    assert_eq!(ask("(for $b in /shop/book return string($b/title[1]))[2]"), "C");
+    assert_eq!(ask("(1, 2, 3)[position() = last()]"), "3");
+    assert_eq!(ask("count(())"), "0");
+    assert_eq!(ask("some $b in /shop/book, $t in $b/title satisfies $t = \"C\" and $b/@id = \"2\""), "true");
+    assert_eq!(ask("every $a in (1, 2), $b in (2, 3) satisfies $a < $b"), "false");
+    assert_eq!(ask("every $a in (1, 2), $b in (3, 4) satisfies $a < $b"), "true");
+    assert_eq!(ask("some $a in (), $b in (1, 2) satisfies 1 = 1"), "false");
+    assert_eq!(ask("(/shop/book)[1] is (//book)[1]"), "true");
+    assert_eq!(ask("(/shop/book)[1] << (/shop/book)[2]"), "true");
+    assert_eq!(ask("(/shop/book)[1] >> (/shop/book)[2]"), "false");
+    assert_eq!(ask("(1 eq 1, 1 ne 1, 1 lt 2, 2 le 1, 2 gt 1, 1 ge 2)"), "true false true false true false");
+    let document = doc("<a><?x one?><?y two?><b>t</b></a>");
+    let instructions = |text: &str| {
+        let (query, pace) = (Query::parse(text).unwrap(), free());
+        query.run(&document, NodeRef::ROOT, &[], &pace).unwrap().text().unwrap()
+    };
+    assert_eq!(instructions("/a/processing-instruction()"), "<?x one?><?y two?>");
+    assert_eq!(instructions("/a/processing-instruction(\"y\")"), "<?y two?>");
+    assert_eq!(instructions("/a/processing-instruction(x)"), "<?x one?>");
+}
+
+#[test]
+fn types_and_bytes() {
+    assert_eq!(ask("xs:base64Binary(xs:hexBinary(\"5465737444617461\"))"), "VGVzdERhdGE=");
+    assert_eq!(ask("xs:string(xs:hexBinary(xs:base64Binary(\"Cv8=\")))"), "0AFF");
+    assert_eq!(ask("xs:hexBinary(\"0a\") = xs:base64Binary(\"Cg==\")"), "true");
+    assert_eq!(ask("xs:hexBinary(string(/shop/book[1]/title[1]))"), "");
+    assert_eq!(
+        ask("(xs:byte(127), xs:byte(128), xs:unsignedInt(-1), xs:positiveInteger(0), xs:integer(1.7))"),
+        "127 1"
+    );
+    assert_eq!(
+        ask("(xs:dateTime(\"2000-01-01T00:00:00Z\"), xs:gYear(\"2000\"), xs:NCName(\"n\"))"),
+        "2000-01-01T00:00:00Z 2000 n"
+    );
+    assert_eq!(ask("xdt:untypedAtomic(\"10\") > 9"), "true");
+    let given = |text: &str, atom: Atom| {
+        let (document, pace) = (doc("<a/>"), free());
+        let query = Query::parse(text).unwrap();
+        let given = [Some(atom)];
+        query.run(&document, NodeRef::ROOT, &given, &pace).unwrap().value().unwrap()
+    };
+    let bytes = || Atom::Binary(vec![10, 255], Encoding::Base64);
+    let variable = given("sql:variable(\"@b\")", bytes()).unwrap();
+    assert_eq!((&*variable.text(), variable.clone().into_bytes()), ("Cv8=", Some(vec![10, 255])));
+    assert_eq!(given("xs:hexBinary(sql:variable(\"@b\"))", bytes()).unwrap().text(), "0AFF");
+    assert_eq!(given("xs:base64Binary(sql:variable(\"@b\"))", Atom::Text("Cv8=".into())), Some(bytes()));
+    assert_eq!(given("xs:base64Binary(sql:variable(\"@b\"))", Atom::Text("Cv8".into())), None);
+    assert_eq!(Atom::Untyped("Cv8=".into()).into_bytes(), Some(vec![10, 255]));
+    assert_eq!(Atom::Text("what".into()).into_bytes(), Some(vec![0xC2, 0x16, 0xAD]));
+    assert_eq!(Atom::Number(1.0).into_bytes(), None);
+}
+
+#[test]
+fn constructors_by_words_and_other_nodes() {
+    assert_eq!(
+        ask("element r {attribute x {1, 2}, text {\"a\"}, text {\"b\"}, element s {}}"),
+        "<r x=\"1 2\">ab<s/></r>"
+    );
+    assert_eq!(ask("<a>{attribute x {()}}</a>"), "<a x=\"\"/>");
+    assert_eq!(ask("<a>{attribute x {}, attribute y {/shop/book/@id}}</a>"), "<a x=\"\" y=\"1 2\"/>");
+    assert_eq!(ask("<a>x{attribute b {2}}</a>"), "<a b=\"2\">x</a>");
+    assert_eq!(
+        ask("declare namespace q=\"urn:q\"; element q:e {attribute q:z {1}}"),
+        "<q:e xmlns:q=\"urn:q\" q:z=\"1\"/>"
+    );
+    assert_eq!(ask("text {/shop/book/title}"), "A&amp;B C");
+    assert_eq!(ask("(text {()}, <a>{text {\"\"}}</a>)"), "<a/>");
+    assert_eq!(ask("<!-- {1} -->, <?go  to it ?>, <a/>"), "<!-- {1} --><?go to it ?><a/>");
+    assert_eq!(ask("<a> <!--c--> {1} <?p?> </a>"), "<a><!--c-->1<?p?></a>");
+    assert_eq!(ask("<a>x<![CDATA[<y>]]>z</a>"), "<a>x&lt;y&gt;z</a>");
+    assert_eq!(ask("<a b=\"1\r\n2\n3\">\r\nx\r</a>"), "<a b=\"1 2 3\">\nx\n</a>");
+    assert_eq!(ask("for $element in /shop/book return $element/title/text()"), "A&amp;BC");
+    let runs = |text: &str| {
+        let (document, pace) = (doc(BOOKS), free());
+        let query = Query::parse(text).unwrap();
+        query.run(&document, NodeRef::ROOT, &[], &pace).and_then(|a| a.text()).unwrap_err().number
+    };
+    assert_eq!(runs("attribute x {1}"), 2396);
+    assert_eq!(runs("(/shop/book[1]/@id, <a/>)"), 6307);
+    assert_eq!(runs("<e>{/shop/book[1]/title}{/shop/book[1]/@id}</e>"), 6307);
+    assert_eq!(runs("<e><!--c-->{attribute z {1}}</e>"), 6307);
+    assert_eq!(runs("<e id=\"9\">{/shop/book[1]/@id}</e>"), 6308);
+    assert_eq!(runs("element e {attribute z {1}, attribute z {2}}"), 6308);
+    assert_eq!(number("text {1, 2}"), 2205);
+    assert_eq!(number("text {}"), 2209);
+    assert_eq!(number("element {\"a\"} {1}"), 9315);
+    assert_eq!(number("attribute xmlns {1}"), 9316);
+    assert_eq!(number("attribute q:a {1}"), 2229);
+    assert_eq!(number("comment {1}"), 9326);
+    assert_eq!(number("processing-instruction a {1}"), 9325);
+    assert_eq!(number("<!--a--->"), 9322);
+    assert_eq!(number("<!--a"), 2340);
+    assert_eq!(number("<?XML a?>"), 2294);
+    assert_eq!(number("<? p?>"), 2278);
+    assert_eq!(number("<?p "), 2272);
+    assert_eq!(number("<![CDATA[x]]>"), 2209);
+    assert_eq!(number("<a><![CDATA[x</a>"), 2273);
+    assert_eq!(number("<a x=\"1\" x=\"2\"/>"), 2271);
+    assert_eq!(number("<a xmlns:p=\"u\" p:x=\"1\" p:x=\"2\"/>"), 2270);
+    assert_eq!(number(&"element a {".repeat(100_000)), 40_517);
 }
 
 fn changed(document: &str, text: &str) -> String {
@@ -155,7 +294,92 @@ fn changes() {
     assert_eq!(changed("<a/>", "delete <d><e/><f/></d>/f"), "<a/>");
     assert_eq!(Change::parse("insert <c/> into /a/b").unwrap_err().number, 2226);
     assert_eq!(Change::parse("replace value of /a/b with 1").unwrap_err().number, 2337);
-    assert_eq!(Change::parse("drop /a").unwrap_err().number, 2209);
+    assert_eq!(Change::parse("drop /a").unwrap_err().number, 6305);
+    assert_eq!(Change::parse("drop the a").unwrap_err().number, 2209);
+    assert_eq!(Change::parse(" ").unwrap_err().number, 6306);
+    assert_eq!(Change::parse("insert <b/> at (/a)[1]").unwrap_err().number, 2248);
+    assert_eq!(Change::parse("replace value of (/a)[1] by 1").unwrap_err().number, 2205);
+    assert_eq!(Change::parse("replace value of (/a/@b)[1] with <b/>").unwrap_err().number, 9310);
+}
+
+#[test]
+fn changes_insert_nodes_of_every_kind() {
+    assert_eq!(changed("<a/>", "insert attribute x {\".5\"} into (/a)[1]"), "<a x=\".5\"/>");
+    assert_eq!(changed("<a/>", "insert attribute x {1} as first into (/a)[1]"), "<a x=\"1\"/>");
+    let two = "insert (attribute z {9}, attribute y {8}) into (/a)[1]";
+    assert_eq!(changed("<a/>", two), "<a z=\"9\" y=\"8\"/>");
+    assert_eq!(changed("<a m=\"1\" n=\"2\" o=\"3\"/>", two), "<a m=\"1\" z=\"9\" n=\"2\" y=\"8\" o=\"3\"/>");
+    assert_eq!(
+        changed("<a xmlns:p=\"u\" m=\"1\" n=\"2\"/>", two),
+        "<a xmlns:p=\"u\" z=\"9\" m=\"1\" y=\"8\" n=\"2\"/>"
+    );
+    assert_eq!(changed("<a><b/></a>", "insert <!-- c --> after (/a/b)[1]"), "<a><b/><!-- c --></a>");
+    assert_eq!(
+        changed("<a/>", "insert <?Program = \"x.exe\" ?> before (/a)[1]"),
+        "<?Program = \"x.exe\" ?><a/>"
+    );
+    assert_eq!(changed("<a/>", "insert <![CDATA[ <x> & y ]]> into (/a)[1]"), "<a> &lt;x&gt; &amp; y </a>");
+    assert_eq!(changed("<a><b/></a>", "insert text {\"t\"} as first into (/a)[1]"), "<a>t<b/></a>");
+    assert_eq!(changed("<a/>", "insert text {\"\"} into (/a)[1]"), "<a/>");
+    assert_eq!(changed("<a/>", "insert (1, \"two\") into (/a)[1]"), "<a>1 two</a>");
+    assert_eq!(
+        changed(
+            "<a><b/></a>",
+            "insert if (count(/a/b) <= 2) then element b {\"new\"} else () as last into (/a)[1]"
+        ),
+        "<a><b/><b>new</b></a>"
+    );
+    assert_eq!(changed("<a/>", "insert if (/a/b) then attribute x {1} else () into (/a)[1]"), "<a/>");
+    assert_eq!(changed("<r b=\"1\"><c/></r>", "insert /r/@b into (/r/c)[1]"), "<r b=\"1\"><c b=\"1\"/></r>");
+    assert_eq!(changed("<a x=\"1\"/>", "insert attribute x {2} into (/a)[1]"), "6308");
+    assert_eq!(changed("<a/>", "insert (attribute x {1}, attribute x {2}) into (/a)[1]"), "6308");
+    assert_eq!(changed("<a><b/></a>", "insert attribute x {1} before (/a/b)[1]"), "2258");
+    assert_eq!(changed("<a/>", "insert attribute x {1} into /"), "6307");
+    assert_eq!(changed("<a>t</a>", "insert <b/> into (/a/text())[1]"), "2240");
+    assert_eq!(changed("<a x=\"1\"/>", "insert <b/> into (/a/@x)[1]"), "2240");
+    assert_eq!(changed("<a x=\"1\"/>", "insert <b/> after (/a/@x)[1]"), "2249");
+    assert_eq!(changed("<a/>", "insert <b/> before /"), "2249");
+    assert_eq!(changed("<a>t<!--c--></a>", "insert <b/> before (/a/comment())[1]"), "<a>t<b/><!--c--></a>");
+}
+
+#[test]
+fn values_are_replaced_by_nothing_only_where_that_is_said() {
+    assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with ()"), "<a><b/></a>");
+    assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with (/a/c)[1]"), "6325");
+    assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with ()"), "6320");
+    assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with (/a/@y)[1]"), "6320");
+    assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@y)[1] with ()"), "<a x=\"1\"/>");
+}
+
+#[test]
+fn documents_are_inserted_by_themselves_only() {
+    let insert = |text: &str, given: &[Option<Atom>]| {
+        let change = Change::parse(text).unwrap();
+        change.apply(&doc("<a><b/></a>"), given, &free()).unwrap_or_else(|e| e.number.to_string())
+    };
+    let document = Some(Atom::Document("<c x=\"1\"/>text<!--d--><p:e xmlns:p=\"u\"/>".into()));
+    let text = "insert sql:variable(\"@v\") as first into (/a)[1]";
+    assert_eq!(
+        insert(text, std::slice::from_ref(&document)),
+        "<a><c x=\"1\"/>text<!--d--><p:e xmlns:p=\"u\"/><b/></a>"
+    );
+    assert_eq!(insert(text, &[None]), "<a><b/></a>");
+    assert_eq!(
+        insert(
+            "insert (sql:variable(\"@v\"), sql:column(\"c\")) after (/a/b)[1]",
+            &[document, Some(Atom::Document("<f/>".into()))]
+        ),
+        "<a><b/><c x=\"1\"/>text<!--d--><p:e xmlns:p=\"u\"/><f/></a>"
+    );
+    let documents = |text: &str| Change::parse(text).unwrap().documents();
+    assert_eq!(documents(text), 1);
+    assert_eq!(documents("insert (sql:variable(\"@v\"), <a/>) into (/a)[1]"), 0);
+    assert_eq!(documents("insert <a>{sql:variable(\"@v\")}</a> into (/a)[1]"), 0);
+    assert_eq!(documents("replace value of (/a/@x)[1] with sql:variable(\"@v\")"), 0);
+    // The same name elsewhere asks again.
+    let again = Change::parse("insert sql:variable(\"@v\") into (/a[@n = sql:variable(\"@v\")])[1]").unwrap();
+    let asked = External::Variable("@v".into());
+    assert_eq!((again.documents(), again.externals()), (1, &[asked.clone(), asked][..]));
 }
 
 #[test]
@@ -299,6 +523,13 @@ fn no_text_is_too_odd() {
         "into ",
         "delete ",
         "é",
+        "element a {",
+        "attribute b {",
+        "text {",
+        "with ",
+        "replace value of ",
+        "xs:hexBinary(",
+        "sql:variable(",
         "xmlns:",
         "if (",
         "|",

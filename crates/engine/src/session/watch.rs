@@ -76,7 +76,11 @@ impl Sink for Watch<'_> {
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.errors += 1;
-        let result = self.inner.error(error);
+        let mut result = self.inner.error(error);
+        for further in &error.after {
+            self.errors += 1;
+            result = result.and_then(|()| self.inner.error(further));
+        }
         self.passed(result)
     }
 }

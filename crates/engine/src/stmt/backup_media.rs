@@ -15,6 +15,9 @@ use crate::instance::permit::{FileUse, Reach};
 use crate::objects::backup_device;
 use catalog::errors;
 
+/// Most devices of a statement.
+const MOST_DEVICES: usize = 64;
+
 /// Names of the device that keeps nothing.
 const NUL: [&str; 3] = ["NUL", "NUL:", "/dev/null"];
 
@@ -38,12 +41,18 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// The devices of a statement with its options.
+    /// The devices of a statement with its options. Errors: 3205 too many, 3011 of several classes.
     pub(super) fn devices(
         &mut self,
         list: &[Device],
         options: &[OptionItem],
     ) -> Result<Vec<Box<dyn BackupDevice>>, SqlError> {
+        if list.len() > MOST_DEVICES {
+            let text = format!(
+                "Too many backup devices specified for backup or restore; only {MOST_DEVICES} are allowed."
+            );
+            return Err(SqlError::new(3205, 16, 1, text));
+        }
         let mut devices: Vec<Box<dyn BackupDevice>> = Vec::new();
         let urls = list.iter().filter(|device| matches!(device, Device::Url(_))).count();
         if urls != 0 && urls != list.len() {

@@ -62,11 +62,14 @@ impl StmtCtx<'_> {
             return Err(no_filter_on_view(&stmt.name.value, &shown));
         }
         let columns = table_def::new_columns(&table);
+        let key = key_columns(&columns, &stmt.columns, &table.name)?;
         let mut included = Vec::new();
         for name in &stmt.include {
-            included.push(table.column(&name.value).ok_or_else(|| no_column(&name.value))?);
+            let at = table.column(&name.value).ok_or_else(|| no_column(&name.value))?;
+            table_def::check_included(&columns[at], &table.name)?;
+            table_def::check_once(&name.value, at, &key, &included)?;
+            included.push(at);
         }
-        included.iter().try_for_each(|at: &usize| table_def::check_included(&columns[*at], &table.name))?;
         let filter = match &stmt.filter {
             None => None,
             Some(e) => {
@@ -79,7 +82,7 @@ impl StmtCtx<'_> {
             name: Some(stmt.name.value.clone()),
             unique: stmt.unique,
             clustered: stmt.clustered,
-            key: key_columns(&columns, &stmt.columns, &table.name)?,
+            key,
             included,
             constraint: None,
             fill_factor,

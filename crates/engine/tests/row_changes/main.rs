@@ -1,5 +1,5 @@
 //! Changes of rows as people write them: OUTPUT in all its forms, MERGE, changes through views and common table
-//! expressions, INSTEAD OF triggers.
+//! expressions and partitioned views, INSTEAD OF triggers.
 
 extern crate ringwood_engine as engine;
 
@@ -10,5 +10,6 @@ mod identity;
 mod instead;
 mod merge;
 mod output;
+mod partitioned;
 mod through;
 mod write;

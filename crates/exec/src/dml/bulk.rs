@@ -172,15 +172,12 @@ pub fn load_rows_of(
 ) -> Result<u64, SqlError> {
     loop {
         let plan = compile_dml(stmt, &environment(core, vars))?;
-        let DmlPlan::Insert(insert) = &*plan else {
-            return Err(SqlError::internal("an INSERT was expected"));
-        };
-        core.check_rights(&insert.needs.rights)?;
+        core.check_rights(&plan.needs().rights)?;
         let mut values = vec![Value::Null; vars.len()];
-        match insert.load_rows(&mut ExecCtx { session: core, vars: &mut values }, rows, u64::MAX) {
-            // Found while the table was locked, before a row was taken.
+        match plan.load_rows(&mut ExecCtx { session: core, vars: &mut values }, rows) {
+            // Found while the tables were locked, before a row was taken.
             Err(e) if e.number == errors::SCHEMA_CHANGED => {}
-            result => return result.map(|(count, _)| count),
+            result => return result,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
-use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope};
+use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange, Written};
+use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope, Waiting};
 use super::source::{Purpose, Rows, dml_source, plan_target};
 use super::target::{Limit, Progress, RowChange, Target, wait_for};
 use crate::explain::Source;
@@ -101,12 +101,58 @@ impl DeletePlan {
 
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
-        self.db.check_writable()?;
+        self.lock(ctx)?;
         if self.output.is_some() {
             ctx.session.shows_newest(&self.db)?;
         }
-        crate::operators::query::lock_tables(&self.needs, ctx)?;
+        let (written, waiting) = self.change_rows(ctx, out)?;
+        self.change.finish(ctx, written.kept)?;
+        waiting.send()?;
+        self.note(ctx, written.count);
+        Ok(written.count)
+    }
+
+    /// Deletes the rows of one table of a partitioned view: what follows them is for the whole statement, and so is
+    /// [`DeletePlan::note`].
+    ///
+    /// # Errors
+    /// As for [`DeletePlan::run`].
+    pub fn run_member(&self, ctx: &mut ExecCtx<'_>) -> Result<Written, SqlError> {
+        self.lock(ctx)?;
+        let mut nobody: Vec<Vec<Value>> = Vec::new();
+        let (written, waiting) = self.change_rows(ctx, &mut nobody)?;
+        waiting.send()?;
+        Ok(written)
+    }
+
+    /// Locks the table, and what else the statement reads.
+    ///
+    /// # Errors
+    /// Those of the locks.
+    pub fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
+        self.db.check_writable()?;
+        crate::operators::query::lock_tables(&self.needs, ctx)
+    }
+
+    /// The steps of the change.
+    pub fn steps(&self) -> &ChangePlan {
+        &self.change
+    }
+
+    /// Counts the rows that are gone, when what follows them has been done.
+    pub fn note(&self, ctx: &mut ExecCtx<'_>, count: u64) {
+        if !self.change.is_instead() {
+            ctx.session.deleted(&self.db, &self.store.table, count);
+        }
+    }
+
+    /// Deletes the rows; what follows them is still to come. The tables are locked.
+    fn change_rows<'r>(
+        &'r self,
+        ctx: &mut ExecCtx<'_>,
+        out: &'r mut dyn RowSink,
+    ) -> Result<(Written, Waiting<'r>), SqlError> {
         let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
@@ -114,12 +160,7 @@ impl DeletePlan {
         let mut change = Deleting { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
         let waiting = change.out.finish(&mut rt)?;
-        self.change.finish(ctx, change.row.kept)?;
-        waiting.send()?;
-        if !self.change.is_instead() {
-            ctx.session.deleted(&self.db, &self.store.table, count);
-        }
-        Ok(count)
+        Ok((Written::new(count, change.row.kept, rt.suspend()), waiting))
     }
 }
 

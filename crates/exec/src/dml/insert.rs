@@ -2,12 +2,12 @@
 
 use super::bulk::BulkRows;
 use super::change::{CompileCascade, Kept, TableChange};
+use super::insert_rows::{Copy, Source, loads_file, query_source, values_source, whole_rows};
 use super::loader::Loader;
 use super::named::insert_target;
 use super::nested::{self, NestedChange};
-use super::new_row::{NewRows, row_of, wrong_count};
+use super::new_row::{NewRows, row_of};
 use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
-use super::values::{default_of, into_column, masked_column};
 use crate::explain;
 use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::rt::{Rt, RunState};
@@ -16,16 +16,14 @@ use crate::operators::{BATCH, RowSet};
 use crate::state::changes::Action;
 use crate::state::core::PointRoom;
 use catalog::{Db, TableDef};
-use expr::{CaseExpr, Expr, Pred};
+use expr::Expr;
 use plan::Needs;
-use plan::bind::deduce::Wanted;
-use plan::bind::scope::{Clause, Scope};
+use plan::bind::scope::Scope;
 use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
-use plan::nodes::{Node, Path, Plan, ScanPlan};
-use plan::physical;
+use plan::nodes::Plan;
 use storage::{TableMode, TableStore};
-use syntax::ast::{self, ExprKind, InsertSource};
+use syntax::ast::{self, InsertSource};
 use types::{SqlError, Value};
 
 /// A compiled INSERT.
@@ -49,25 +47,6 @@ pub struct InsertPlan {
 struct Given<'p> {
     out: Outlet<'p>,
     kept: Option<Box<Kept>>,
-}
-
-#[derive(Debug)]
-pub(super) enum Source {
-    /// Rows of expressions, one per column of the table (the identity's is ignored).
-    Values(Vec<Vec<Expr>>),
-    /// A query; the expressions are over its rows.
-    Query { plan: Plan, exprs: Vec<Expr>, copy: Copy },
-}
-
-/// How much work a row of the query is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Copy {
-    /// Each column is computed.
-    Computed,
-    /// The rows are the table's rows as they are.
-    Values,
-    /// The bytes of the stored rows are.
-    Bytes,
 }
 
 /// Compiles INSERT.
@@ -146,123 +125,12 @@ pub fn compile(
     })
 }
 
-pub(super) fn values_source(
-    binder: &mut Binder<'_>,
-    (db, table): (&Db, &TableDef),
-    columns: &[usize],
-    rows: &[Vec<ast::Expr>],
-    listed: bool,
-) -> Result<Source, SqlError> {
-    let mut out = Vec::with_capacity(rows.len());
-    for row in rows {
-        if row.len() != columns.len() {
-            if rows.iter().any(|r| r.len() != rows[0].len()) {
-                let text = "All the rows in a VALUES list must have the same number of values.";
-                return Err(SqlError::new(10709, 16, 1, text));
-            }
-            return Err(wrong_count(row.len(), columns.len(), listed, false));
-        }
-        binder.begin_row();
-        let mut given = Vec::with_capacity(row.len());
-        for (e, column) in row.iter().zip(columns) {
-            let value = match e.kind {
-                ExprKind::Default => default_of(binder, table, *column)?,
-                _ => {
-                    binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
-                    let wanted = Wanted::Becomes(table.columns[*column].ty);
-                    let typed = binder.deduce(e, wanted).and_then(|()| binder.expr(e));
-                    binder.scopes.pop();
-                    let value = into_column(typed?, (db, table), *column)?;
-                    masked_column(binder, value, table, *column)
-                }
-            };
-            given.push(value);
-        }
-        out.push(row_of(binder, table, columns, given)?);
-    }
-    Ok(Source::Values(out))
-}
-
-pub(super) fn query_source(
-    binder: &mut Binder<'_>,
-    (db, table): (&Db, &TableDef),
-    columns: &[usize],
-    query: &ast::Query,
-    listed: bool,
-    keeps_defaults: bool,
-) -> Result<Source, SqlError> {
-    plan::bind::document::check_absent(query, "INSERT")?;
-    let mut bound = binder.query(query)?;
-    binder.mask_result(&mut bound);
-    if bound.columns.len() != columns.len() {
-        return Err(wrong_count(bound.columns.len(), columns.len(), listed, true));
-    }
-    let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
-    let mut given = Vec::with_capacity(columns.len());
-    for (slot, (out, column)) in bound.columns.iter().zip(columns).enumerate() {
-        let mut typed = out.typed();
-        typed.expr = Expr::Col(slot as u32);
-        typed.manner = binder.env.options.manner();
-        let value = match out.untyped && table.columns[*column].generated.is_none() {
-            true => Expr::Const(Value::Null),
-            false => into_column(typed, (db, table), *column)?,
-        };
-        given.push(match keeps_defaults && table.columns[*column].default.is_some() {
-            false => value,
-            // KEEPDEFAULTS: what the file has no value for.
-            true => {
-                let missing = Pred::IsNull(Box::new(value.clone()), false);
-                let branches = vec![(missing, default_of(binder, table, *column)?)];
-                Expr::Case(Box::new(CaseExpr::new(branches, value)))
-            }
-        });
-    }
-    let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
-    let exprs = row_of(binder, table, columns, given)?;
-    let copy = copy_kind(table, &plan, &exprs);
-    Ok(Source::Query { plan, exprs, copy })
-}
-
-/// Whether the rows are those of OPENROWSET(BULK ...), which hints of the target are about.
-fn loads_file(source: &InsertSource) -> bool {
-    let InsertSource::Query(query) = source else { return false };
-    let select = query.body.first_select();
-    select.from.iter().any(|table| matches!(table.kind, ast::TableRefKind::Bulk { .. }))
-}
-
-fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
-    let straight = exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
-    if !straight
-        || plan.width() != exprs.len()
-        || table.columns.iter().any(|c| c.identity.is_some() || c.is_made())
-    {
-        return Copy::Computed;
-    }
-    let Some(scan) = whole_rows(&plan.node) else { return Copy::Values };
-    let source = &scan.store.table;
-    let in_place = scan.columns.iter().enumerate().all(|(i, c)| usize::from(*c) == i);
-    let nulls = source.columns.iter().zip(&table.columns).all(|(s, t)| t.nullable || !s.nullable);
-    let same = source.columns.len() == table.columns.len() && source.layout.same_bytes_as(&table.layout);
-    let plain = scan.store.lob_columns.is_empty() && scan.pred.is_none() && !scan.locator;
-    let plain = plain && scan.locks.is_none();
-    let base = matches!(scan.path, Path::Base | Path::Clustered(_) | Path::Point(_));
-    if in_place && nulls && same && plain && base { Copy::Bytes } else { Copy::Values }
-}
-
-/// The scan that a plan is, when nothing else is in it.
-fn whole_rows(node: &Node) -> Option<&ScanPlan> {
-    match node {
-        Node::Scan(scan) => Some(scan),
-        _ => None,
-    }
-}
-
 impl InsertPlan {
     /// Its table and where the rows come from, for SHOWPLAN.
     pub fn shown(&self) -> (&Db, &TableStore, explain::Source<'_>) {
         let source = match &self.source {
-            self::Source::Values(_) => explain::Source::Constant,
-            self::Source::Query { plan, .. } => explain::Source::Plan(plan),
+            Source::Values(_) => explain::Source::Constant,
+            Source::Query { plan, .. } => explain::Source::Plan(plan),
         };
         (&self.rows.db, &self.rows.store, source)
     }

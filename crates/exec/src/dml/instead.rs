@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::change::{CompileCascade, Kept, stands_instead};
-use super::insert::{Source, query_source, values_source};
+use super::insert_rows::{Source, query_source, values_source};
 use super::named::table_position;
 use super::new_row::{row_of, target_columns};
 use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};

@@ -8,6 +8,7 @@ pub mod change;
 pub(crate) mod current;
 pub(crate) mod delete;
 pub(crate) mod insert;
+mod insert_rows;
 pub(crate) mod instead;
 pub(crate) mod loader;
 pub(crate) mod merge;
@@ -15,6 +16,7 @@ mod named;
 mod nested;
 mod new_row;
 pub(crate) mod output;
+pub(crate) mod partitioned;
 pub(crate) mod select_into;
 mod source;
 pub(crate) mod target;
@@ -27,6 +29,7 @@ use crate::output::ColumnInfo;
 use crate::state::changes::Action;
 use crate::state::core::SessionCore;
 use crate::unseen;
+use bulk::BulkRows;
 use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
 use plan::counters::Kind;
@@ -48,6 +51,8 @@ pub enum DmlPlan {
     /// Of a view whose trigger does it.
     Instead(Box<instead::InsteadPlan>),
     SelectInto(Box<select_into::SelectIntoPlan>),
+    /// Of a partitioned view.
+    Partitioned(Box<partitioned::PartitionedPlan>),
 }
 
 impl DmlPlan {
@@ -60,6 +65,7 @@ impl DmlPlan {
             DmlPlan::Merge(plan) => &plan.needs,
             DmlPlan::Instead(plan) => &plan.needs,
             DmlPlan::SelectInto(plan) => &plan.needs,
+            DmlPlan::Partitioned(plan) => plan.needs(),
         }
     }
 
@@ -71,7 +77,7 @@ impl DmlPlan {
             DmlPlan::Delete(plan) => plan.output(),
             DmlPlan::Merge(plan) => plan.output(),
             DmlPlan::Instead(plan) => plan.output(),
-            DmlPlan::SelectInto(_) => None,
+            DmlPlan::SelectInto(_) | DmlPlan::Partitioned(_) => None,
         };
         output.map_or(&[], |output| output.columns())
     }
@@ -83,6 +89,7 @@ impl DmlPlan {
                 DmlPlan::Insert(plan) => plan.reads_nothing(),
                 DmlPlan::Update(plan) => plan.shown().2.reads_points(),
                 DmlPlan::Delete(plan) => plan.shown().2.reads_points(),
+                DmlPlan::Partitioned(plan) => plan.reads_nothing(),
                 DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => false,
             }
     }
@@ -94,11 +101,8 @@ impl DmlPlan {
             DmlPlan::Update(_) => Kind::Update,
             DmlPlan::Delete(_) => Kind::Delete,
             DmlPlan::Merge(_) => Kind::Merge,
-            DmlPlan::Instead(plan) => match plan.action() {
-                Action::Insert => Kind::Insert,
-                Action::Update => Kind::Update,
-                Action::Delete => Kind::Delete,
-            },
+            DmlPlan::Instead(plan) => kind_of(plan.action()),
+            DmlPlan::Partitioned(plan) => kind_of(plan.action()),
         }
     }
 
@@ -111,6 +115,7 @@ impl DmlPlan {
             DmlPlan::Merge(plan) => plan.shown().2,
             DmlPlan::Instead(plan) => return plan.shown().2.map_or(0.0, |plan| cost::of(plan).total),
             DmlPlan::SelectInto(plan) => return cost::of(plan.shown().1).total,
+            DmlPlan::Partitioned(plan) => return plan.cost(),
         };
         source.plan().map_or(0.0, |plan| cost::of(plan).total)
     }
@@ -120,7 +125,11 @@ impl DmlPlan {
         match self {
             DmlPlan::Insert(plan) => plan.is_point(),
             DmlPlan::Update(plan) => plan.is_point(),
-            DmlPlan::Delete(_) | DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => false,
+            DmlPlan::Delete(_)
+            | DmlPlan::Merge(_)
+            | DmlPlan::Instead(_)
+            | DmlPlan::SelectInto(_)
+            | DmlPlan::Partitioned(_) => false,
         }
     }
 
@@ -133,7 +142,8 @@ impl DmlPlan {
             | DmlPlan::Delete(_)
             | DmlPlan::Merge(_)
             | DmlPlan::Instead(_)
-            | DmlPlan::SelectInto(_) => None,
+            | DmlPlan::SelectInto(_)
+            | DmlPlan::Partitioned(_) => None,
         }
     }
 
@@ -147,7 +157,11 @@ impl DmlPlan {
         match self {
             DmlPlan::Update(plan) => plan.run_short(ctx, ahead),
             DmlPlan::Insert(plan) => plan.run(ctx, &mut NoRows).map(Some),
-            DmlPlan::Delete(_) | DmlPlan::Merge(_) | DmlPlan::Instead(_) | DmlPlan::SelectInto(_) => Ok(None),
+            DmlPlan::Delete(_)
+            | DmlPlan::Merge(_)
+            | DmlPlan::Instead(_)
+            | DmlPlan::SelectInto(_)
+            | DmlPlan::Partitioned(_) => Ok(None),
         }
     }
 
@@ -160,8 +174,30 @@ impl DmlPlan {
             DmlPlan::Merge(plan) => plan.run(ctx, out),
             DmlPlan::Instead(plan) => plan.run(ctx, out),
             DmlPlan::SelectInto(plan) => plan.run(ctx),
+            DmlPlan::Partitioned(plan) => plan.run(ctx),
         };
         done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
+    }
+
+    /// Runs a compiled `INSERT ... VALUES (@1, ...)` once for each row that `source` has, with the row as the variables. Gives the
+    /// number of rows.
+    ///
+    /// # Errors
+    /// Those of INSERT and of the rows.
+    pub fn load_rows(&self, ctx: &mut ExecCtx<'_>, source: &mut dyn BulkRows) -> Result<u64, SqlError> {
+        match self {
+            DmlPlan::Insert(plan) => plan.load_rows(ctx, source, u64::MAX).map(|(count, _)| count),
+            DmlPlan::Partitioned(plan) => plan.load_rows(ctx, &mut |row: &mut [Value]| source.next(row)),
+            _ => Err(SqlError::internal("an INSERT was expected")),
+        }
+    }
+}
+
+fn kind_of(action: Action) -> Kind {
+    match action {
+        Action::Insert => Kind::Insert,
+        Action::Update => Kind::Update,
+        Action::Delete => Kind::Delete,
     }
 }
 
@@ -183,7 +219,14 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
     let instead = instead::compile(&mut binder, &stmt.kind, compile_cascade)?;
     let plan = match (&stmt.kind, instead) {
         (_, Some(plan)) => DmlPlan::Instead(Box::new(plan)),
-        (stmt, None) => compile_stored(&mut binder, stmt)?,
+        (kind, None) => match (compile_stored(&mut binder, kind), binder.union_target.take()) {
+            (Err(refused), Some(view)) if partitioned::may_be_why(&refused) => {
+                let common = (options, assigns(stmt));
+                let plan = partitioned::compile(env, kind, common, view, refused, compile_cascade)?;
+                DmlPlan::Partitioned(Box::new(plan))
+            }
+            (compiled, _) => compiled?,
+        },
     };
     let counted =
         Counted { kind: plan.kind(), began, options, cost: plan.cost(), trivial: plan.reads_points() };

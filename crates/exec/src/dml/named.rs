@@ -100,9 +100,10 @@ pub fn insert_target(
     let through = Through::of(binder, name.to_string(), source)?;
     through.check_triggers(binder, Action::Insert)?;
     let first = match names {
-        [] => through.table_of(through.names(), &mut logical)?,
-        names => through.table_of(names.iter().map(|name| name.value.as_str()), &mut logical)?,
+        [] => through.table_of(through.names(), &mut logical),
+        names => through.table_of(names.iter().map(|name| name.value.as_str()), &mut logical),
     };
+    let first = first.inspect_err(|_| binder.union_target = through.union_view())?;
     let get = find_table(&mut logical, first).cloned();
     let get = get.ok_or_else(|| SqlError::internal("a view has lost its table"))?;
     if get.db.id() == VARIABLES {

@@ -9,6 +9,7 @@ use super::loader::Loader;
 use super::values::{column_value, column_value_into, default_of, null_error};
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
+use crate::state::changes::Action;
 use catalog::errors::db_error;
 use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use expr::Expr;
@@ -38,6 +39,8 @@ pub struct NewRows {
     pub change: ChangePlan,
     /// Some index has IGNORE_DUP_KEY: rows that repeat its key are left out.
     pub ignores: bool,
+    /// What 515 says that fails.
+    verb: &'static str,
 }
 
 impl NewRows {
@@ -62,6 +65,8 @@ impl NewRows {
         Ok(NewRows {
             db: change.db.clone(),
             ignores,
+            // A row that UPDATE moves is a new one of the table that it moves to.
+            verb: if change.verb == Action::Update.word() { change.verb } else { Action::Insert.word() },
             store: TableStore::open(change.db, table)?,
             identity: identity.filter(|_| given.is_none()),
             explicit_identity: given,
@@ -170,7 +175,7 @@ impl NewRows {
     pub fn checked(&self, values: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         match self.not_null.iter().find(|at| values[**at].is_null()) {
             None => self.change.check(values, rt),
-            Some(at) => Err(null_error(&self.db, &self.store.table, *at, "INSERT")),
+            Some(at) => Err(null_error(&self.db, &self.store.table, *at, self.verb)),
         }
     }
 

@@ -4,7 +4,7 @@
 
 mod run;
 
-pub use run::{Outlet, OutputRow, to_client};
+pub use run::{Outlet, OutputRow, Waiting, to_client};
 
 use std::sync::Arc;
 

@@ -13,9 +13,9 @@ use expr::{ColId, Pred};
 use plan::bind::base_table::table_source;
 use plan::bind::from::inner;
 use plan::bind::nested_change::{Place, check_none};
-use plan::bind::resolve::variable_name;
+use plan::bind::resolve::{Named, variable_name};
 use plan::bind::scope::{Clause, Scope, Source};
-use plan::bind::updatable::{conditions, find_table};
+use plan::bind::updatable::{Origin, conditions, find_table};
 use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
 use plan::input::Input;
@@ -110,6 +110,9 @@ pub fn dml_source(
     let mut logical = binder.from_clause(rows.from)?;
     let mut known = binder.scope()?.sources.iter().find(|s| s.is_named(name)).cloned();
     if known.is_none() && is_query(binder, rows.target)? {
+        known = view_under_alias(binder, name);
+    }
+    if known.is_none() && is_query(binder, rows.target)? {
         let query = binder.target_query(name)?;
         logical = if rows.from.is_empty() { query } else { inner(query, logical) };
         known = binder.scope()?.sources.first().cloned();
@@ -118,7 +121,8 @@ pub fn dml_source(
     let first = match known {
         Some(source) if source.object_id == 0 => {
             let over = Through::of(binder, name.to_string(), source)?;
-            let first = through_target(binder, &over, purpose, &mut logical)?;
+            let first = through_target(binder, &over, purpose, &mut logical);
+            let first = first.inspect_err(|_| binder.union_target = over.union_view())?;
             through = Some(over);
             first
         }
@@ -216,6 +220,21 @@ fn source_of(binder: &mut Binder<'_>, (db_id, table): (i32, &TableDef), alone: b
     let mut same = scope.sources.iter().filter(|s| (s.db_id, s.object_id) == (db_id, table.object_id));
     let first = same.next()?.columns.first()?.id;
     same.next().is_none().then_some(first)
+}
+
+/// `UPDATE v ... FROM dbo.v AS x`: the one source that is the view is the target.
+fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Source> {
+    if name.is_bare() && binder.is_cte(&name.name.value) {
+        return None;
+    }
+    let Ok(Named::Module(db, view)) = binder.resolve(name) else { return None };
+    let own = |source: &&Source| {
+        let origin = binder.query_of(source).map(|query| &query.origin);
+        matches!(origin, Some(Origin::View(of, other)) if (of.id(), other.object_id) == (db.id(), view.object_id))
+    };
+    let mut same = binder.scopes.last()?.sources.iter().filter(own);
+    let first = same.next()?;
+    same.next().is_none().then(|| first.clone())
 }
 
 /// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within

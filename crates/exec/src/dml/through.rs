@@ -8,6 +8,7 @@ use super::change::stands_instead;
 use crate::state::changes::Action;
 use catalog::{Db, ModuleDef, fold_name};
 use expr::ColId;
+use plan::bind::partitioned::members_of;
 use plan::bind::scope::{ScopeColumn, Source};
 use plan::bind::updatable::{Barrier, Origin, QuerySource, find_table};
 use plan::bind::{Binder, unsupported};
@@ -59,6 +60,13 @@ impl Through {
             Some(_) => Err(unsupported("MERGE into a view with an INSTEAD OF trigger")),
             None => Ok(()),
         }
+    }
+
+    /// The view below that has the form of a partitioned one, if there is just one.
+    pub fn union_view(&self) -> Option<(Arc<Db>, Arc<ModuleDef>)> {
+        let mut found = self.query.views.iter().filter(|(_, view)| members_of(view).is_some());
+        let first = found.next()?;
+        found.next().is_none().then(|| first.clone())
     }
 
     fn is_derived(&self) -> bool {

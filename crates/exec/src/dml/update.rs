@@ -12,8 +12,8 @@ pub use point::Ahead;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::change::{self, ChangePlan, CompileCascade, TableChange};
-use super::output::{self, Images, Outlet, OutputPlan, OutputScope};
+use super::change::{self, ChangePlan, CompileCascade, TableChange, Written};
+use super::output::{self, Images, Outlet, OutputPlan, OutputScope, Waiting};
 use super::source::{Purpose, Rows, dml_source, plan_target};
 use super::target::{Limit, Progress, RowChange, Target};
 use crate::explain::Source;
@@ -153,8 +153,11 @@ impl UpdatePlan {
     }
 
     /// Locks the table, and what else the statement reads.
+    ///
+    /// # Errors
+    /// Those of the locks.
     #[inline]
-    fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+    pub fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         ctx.session.lock_table(&self.db, &self.store.table, self.lock)?;
         self.db.check_writable()?;
         crate::operators::query::lock_tables(&self.needs, ctx)
@@ -171,6 +174,38 @@ impl UpdatePlan {
         {
             return Ok(count);
         }
+        let (written, waiting) = self.change_rows(ctx, out)?;
+        self.change.finish(ctx, written.kept)?;
+        waiting.send()?;
+        Ok(written.count)
+    }
+
+    /// Changes the rows of one table of a partitioned view: what follows them is for the whole statement.
+    ///
+    /// # Errors
+    /// As for [`UpdatePlan::run`].
+    pub fn run_member(&self, ctx: &mut ExecCtx<'_>) -> Result<Written, SqlError> {
+        self.lock(ctx)?;
+        if !self.set.vars.is_empty() {
+            ctx.session.shows_newest(&self.db)?;
+        }
+        let mut nobody: Vec<Vec<Value>> = Vec::new();
+        let (written, waiting) = self.change_rows(ctx, &mut nobody)?;
+        waiting.send()?;
+        Ok(written)
+    }
+
+    /// The steps of the change.
+    pub fn steps(&self) -> &ChangePlan {
+        &self.change
+    }
+
+    /// Changes the rows; what follows them is still to come. The tables are locked.
+    fn change_rows<'r>(
+        &'r self,
+        ctx: &mut ExecCtx<'_>,
+        out: &'r mut dyn RowSink,
+    ) -> Result<(Written, Waiting<'r>), SqlError> {
         let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
@@ -188,9 +223,7 @@ impl UpdatePlan {
         let Updating { row, out, .. } = change;
         let kept = row.finish(&mut rt)?;
         let waiting = out.finish(&mut rt)?;
-        self.change.finish(ctx, kept)?;
-        waiting.send()?;
-        Ok(count)
+        Ok((Written::new(count, kept, rt.suspend()), waiting))
     }
 }
 

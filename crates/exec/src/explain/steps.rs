@@ -3,6 +3,8 @@
 use compact_str::CompactString;
 
 use crate::dml::DmlPlan;
+use crate::dml::partitioned::PartitionedPlan;
+use crate::state::changes::Action;
 use crate::state::profile::NodeId;
 use expr::{Expr, Pred, SubRef};
 use plan::QueryPlan;
@@ -92,6 +94,7 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown<'_>) ->
             shown.steps[at].counted = Counted::Changes;
             return add(source, Some(at), 1.0, shown).map(drop);
         }
+        DmlPlan::Partitioned(plan) => return changes_of_parts(plan, parent, shown),
     };
     shown.kind = match verb {
         "Insert" => "INSERT",
@@ -102,6 +105,17 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown<'_>) ->
     let object = Object::of(db, &store.table, &store.table.storage);
     let at = shown.push_on(parent, change(store, verb), object, "", None);
     shown.steps[at].counted = Counted::Changes;
+    rows_of(source, at, shown)?;
+    if let Some(nested) = nested {
+        let kind = shown.kind;
+        change_under(nested, Some(at), shown)?;
+        shown.kind = kind;
+    }
+    Ok(())
+}
+
+/// Where the rows of a change come from.
+fn rows_of(source: Source<'_>, at: usize, shown: &mut Shown<'_>) -> Result<(), SqlError> {
     match source {
         Source::Constant => {
             shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
@@ -115,10 +129,34 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown<'_>) ->
             add_subqueries(&subqueries, read, shown)?;
         }
     }
-    if let Some(nested) = nested {
-        let kind = shown.kind;
-        change_under(nested, Some(at), shown)?;
-        shown.kind = kind;
+    Ok(())
+}
+
+/// A change of a partitioned view: one of each table, one after another.
+fn changes_of_parts(
+    plan: &PartitionedPlan,
+    parent: Option<usize>,
+    shown: &mut Shown<'_>,
+) -> Result<(), SqlError> {
+    let (kind, verb) = match plan.action() {
+        Action::Insert => ("INSERT", "Insert"),
+        Action::Update => ("UPDATE", "Update"),
+        Action::Delete => ("DELETE", "Delete"),
+    };
+    shown.kind = kind;
+    let all = shown.push(parent, ("Sequence", "Sequence"), String::new(), None);
+    shown.steps[all].counted = Counted::Changes;
+    for part in plan.parts() {
+        // Those of an INSERT are the statement's.
+        if !part.subqueries.is_empty() {
+            shown.set_subqueries(part.subqueries);
+        }
+        let table = &part.store.table;
+        let object = Object::of(part.db, table, &table.storage);
+        let at = shown.push_on(Some(all), change(part.store, verb), object, "", None);
+        if let Some(source) = part.source {
+            rows_of(source, at, shown)?;
+        }
     }
     Ok(())
 }

@@ -163,7 +163,21 @@ impl Uses {
             }
             DmlPlan::Instead(plan) => return plan.shown().2.into_iter().for_each(|plan| self.root(plan)),
             DmlPlan::SelectInto(plan) => return self.root(plan.shown().1),
+            DmlPlan::Partitioned(plan) => {
+                for part in plan.parts() {
+                    part.source.into_iter().for_each(|source| self.rows_of(source));
+                    part.subqueries.iter().for_each(|plan| self.root(plan));
+                    self.updates(part.store, part.changed);
+                }
+                return;
+            }
         };
+        self.rows_of(source);
+        self.updates(store, changed);
+    }
+
+    /// Where the rows of a change come from.
+    fn rows_of(&mut self, source: Source<'_>) {
         match source {
             Source::Constant => {}
             Source::Plan(plan) => self.root(plan),
@@ -173,7 +187,6 @@ impl Uses {
                 self.scan(scan, cost, 1.0, cost);
             }
         }
-        self.updates(store, changed);
     }
 
     /// The indexes that a change of these columns has to follow; of all columns when rows come or go.

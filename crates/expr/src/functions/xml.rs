@@ -8,7 +8,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
 use types::{DataType, Len, Look, SqlError, Value};
-use xml::{Answer, Atom, Change, NodeRef, Pace, Query, QueryError};
+use xml::{Answer, Atom, Change, Encoding, NodeRef, Pace, Query, QueryError};
 
 use crate::parsed::Parsed;
 
@@ -42,6 +42,17 @@ pub const FUNCTIONS: &[Function] = &[
         },
     ),
     f(
+        "xml value() as bytes",
+        |_, _| Ok(DataType::VarBinary(Len::Max)),
+        true,
+        |args, cx| {
+            on_document(args, "value", cx, |asked, pace| {
+                let value = asked.run(pace)?.value()?;
+                Ok(value.and_then(Atom::into_bytes).map_or(Value::Null, Value::bytes))
+            })
+        },
+    ),
+    f(
         "xml query()",
         |_, _| Ok(DataType::Xml),
         true,
@@ -55,15 +66,22 @@ pub const FUNCTIONS: &[Function] = &[
         true,
         |args, cx| on_document(args, "exist", cx, |asked, pace| Ok(Value::Bit(!asked.run(pace)?.is_empty()))),
     ),
-    f("xml modify()", |_, _| Ok(DataType::Xml), true, modify),
+    f("xml modify()", |_, _| Ok(DataType::Xml), true, |args, cx| modify(args, false, cx)),
+    f("xml modify() with documents", |_, _| Ok(DataType::Xml), true, |args, cx| modify(args, true, cx)),
 ];
 
 /// An error of a query in a method.
 pub fn query_error(method: &str, error: &QueryError) -> SqlError {
     match error.number {
-        40_517 | 6365 => SqlError::new(error.number, 16, 1, &error.text),
+        40_517 | 6365 | 6305..=6308 | 6320 | 6325 => SqlError::new(error.number, 16, 1, &error.text),
         number => SqlError::new(number, 16, 1, format!("XQuery [{method}()]: {}", error.text)),
     }
+}
+
+/// Where a text has what no document can have.
+fn no_character(text: &str) -> Option<usize> {
+    let other = || text.char_indices().find(|(_, c)| !xml::is_xml(*c)).map(|(at, _)| at);
+    types::units::first_unpaired(text).or_else(other)
 }
 
 /// A value as a query sees it; none for NULL.
@@ -72,7 +90,7 @@ fn atom_of(value: &Value) -> Result<Option<Atom>, SqlError> {
         |style| convert(value, value.natural_type(), DataType::NVarChar(Len::Max), style, Mode::Explicit);
     Ok(match value {
         Value::Null => None,
-        Value::Str(text) => match types::units::first_unpaired(text) {
+        Value::Str(text) => match no_character(text) {
             None => Some(Atom::Text(text.to_string())),
             Some(at) => return Err(types::illegal_character(text, at)),
         },
@@ -85,7 +103,7 @@ fn atom_of(value: &Value) -> Result<Option<Atom>, SqlError> {
         Value::Real(n) => Some(Atom::Number(f64::from(*n))),
         Value::Money(n) => Some(Atom::Number(*n as f64 / 10_000.0)),
         Value::SmallMoney(n) => Some(Atom::Number(f64::from(*n) / 10_000.0)),
-        Value::Bytes(_) => text(2)?.as_str().map(|text| Atom::Text(text.to_owned())),
+        Value::Bytes(bytes) => Some(Atom::Binary(bytes.to_vec(), Encoding::Base64)),
         _ => text(126)?.as_str().map(|text| Atom::Text(text.to_owned())),
     })
 }
@@ -199,14 +217,21 @@ impl Nodes {
     }
 }
 
-fn modify(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
+/// modify(); `documents`: what it inserts are values of type xml.
+fn modify(args: &[Value], documents: bool, cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Some(Value::Str(text)) = args.first() else {
         let text = "Mutator 'modify()' cannot be called on a null value.";
         return Err(SqlError::new(5302, 16, 1, text));
     };
     let change = Change::parse(text_arg(args, 1)).map_err(|e| query_error("modify", &e))?;
     let parsed = kept_document(text, cx)?;
-    let externals = externals(args)?;
+    let first = if documents { change.documents() } else { 0 };
+    let (inserted, others) = args[args.len().min(2)..].split_at_checked(first).unwrap_or_default();
+    let document = |value: &Value| value.as_str().map(|text| Atom::Document(text.to_owned()));
+    let mut externals: Vec<Option<Atom>> = inserted.iter().map(document).collect();
+    for value in others {
+        externals.push(atom_of(value)?);
+    }
     let changed = xml::watched(cx.look(), |pace| change.apply(&parsed.document, &externals, pace))?;
     Ok(Value::Str(changed.map_err(|e| query_error("modify", &e))?.into()))
 }

@@ -41,6 +41,7 @@ impl Binder<'_> {
     pub fn get(&mut self, db: Arc<Db>, table: Arc<TableDef>, reading: Reading, hints: Hints) -> Get {
         let first = self.new_cols(table.columns.len() + 1);
         let lock = reading.table;
+        self.note_mention(&db, &table);
         if !self.tables.iter().any(|used| Arc::ptr_eq(&used.table, &table) && used.lock == lock) {
             self.tables.push(TableUse { db: db.clone(), table: table.clone(), lock });
         }

@@ -18,10 +18,6 @@ impl Binder<'_> {
     pub fn call(&mut self, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
         let name = fold_name(&call.name.name.value);
         if call.name.schema.as_ref().is_some_and(|schema| !schema.is("sys")) {
-            if call.name.database.is_none() && call.name.schema.as_ref().is_some_and(|s| s.is("hierarchyid"))
-            {
-                return self.hierarchy_method("::", &call.name.name, &call.args, None);
-            }
             if let Some(typed) = self.column_method(call)? {
                 return Ok(typed);
             }

@@ -8,7 +8,9 @@ pub fn has_aggregate(e: &ast::Expr) -> bool {
     use expr::aggregate::AggKind;
     let own = |e: &ast::Expr| match &e.kind {
         ExprKind::Function(call) => {
-            call.over.is_none() && AggKind::from_name(&fold_name(&call.name.name.value)).is_some()
+            // One with a schema is a user's.
+            let own = call.over.is_none() && call.name.is_bare();
+            own && AggKind::from_name(&fold_name(&call.name.name.value)).is_some()
         }
         _ => false,
     };
@@ -33,6 +35,9 @@ pub fn contains(e: &ast::Expr, such: &dyn Fn(&ast::Expr) -> bool) -> bool {
         | ExprKind::IsNull { operand, .. }
         | ExprKind::InQuery { operand, .. } => one(operand),
         ExprKind::Convert { operand, style, .. } => one(operand) || opt(style),
+        ExprKind::AtTimeZone { operand, zone } => one(operand) || one(zone),
+        ExprKind::Method { target, args, .. } => one(target) || any(args),
+        ExprKind::StaticMember { args, .. } => args.as_deref().is_some_and(any),
         ExprKind::Binary { left, right, .. }
         | ExprKind::Compare { left, right, .. }
         | ExprKind::IsDistinct { left, right, .. } => one(left) || one(right),

@@ -29,6 +29,7 @@ pub mod module;
 pub mod module_schema;
 pub mod nested_change;
 mod order_by;
+pub mod partitioned;
 pub mod period;
 mod pivot;
 mod policy;
@@ -150,6 +151,10 @@ pub struct Binder<'a> {
     pub tables: Vec<TableUse>,
     /// Sources of FROM that are queries, as far as they are in sight.
     pub query_sources: Vec<updatable::QuerySource>,
+    /// The table that stands for a partitioned view.
+    pub member: Option<Box<partitioned::ViewMember>>,
+    /// The target of a change that was refused: the UNION ALL of tables below it, if it is over one.
+    pub union_target: Option<(Arc<Db>, Arc<ModuleDef>)>,
     /// Views met so far.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
     /// The value of a column is bound that SET gives.
@@ -231,6 +236,8 @@ impl<'a> Binder<'a> {
             next_work: 0,
             tables: Vec::new(),
             query_sources: Vec::new(),
+            member: None,
+            union_target: None,
             modules: Vec::new(),
             assigning: false,
             sequences: Vec::new(),

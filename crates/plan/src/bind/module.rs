@@ -77,6 +77,8 @@ impl Binder<'_> {
         view: &Arc<ModuleDef>,
     ) -> Result<(Logical, Vec<OutColumn>), SqlError> {
         let Some(create) = view.view() else { return Err(SqlError::internal("a module is no view")) };
+        let member = self.standing_for(db, view);
+        let query = member.as_ref().map_or(&create.query, |(query, _)| &**query);
         self.enter_view()?;
         let outside = self.step_into(db.clone(), &view.schema);
         let chain = self.rights.chain;
@@ -84,12 +86,16 @@ impl Binder<'_> {
             let schema = self.catalog.schemas.get(&fold_name(&view.schema)).copied().unwrap_or(0);
             self.rights.chain = Chain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
         }
-        let bound = self.nested(|b| b.inner_query(&create.query));
+        let bound = self.nested(|b| b.inner_query(query));
         self.step_out(outside);
         self.rights.chain = chain;
         self.leave_view();
         let mut columns = bound?.0;
-        let names = view_names(view, &create.columns, &columns.columns)?;
+        let names = match &member {
+            // The first SELECT names the columns.
+            Some((_, names)) => names.to_vec(),
+            None => view_names(view, &create.columns, &columns.columns)?,
+        };
         for (column, name) in columns.columns.iter_mut().zip(names) {
             column.name = name;
         }

@@ -41,6 +41,21 @@ pub(super) struct Size {
     marked: u32,
 }
 
+impl Size {
+    /// A source, a block or a window more, where there are so many columns in all; false when it
+    /// is too much.
+    fn add_node(&mut self, columns: u32) -> bool {
+        self.nodes += 1;
+        self.nodes <= MOST_NODES && columns <= MOST_COLUMNS
+    }
+
+    /// A copy of an expression of so many nodes more; false when it is too much.
+    fn add_copy(&self, nodes: usize) -> bool {
+        self.copied.set(self.copied.get() + nodes);
+        self.copied.get() <= MOST_COPIED
+    }
+}
+
 impl<'a> Binder<'a> {
     /// Whether compiling may go on: the session was not told to stop, and what compiling has
     /// allocated fits in the instance's memory. Once it is no it stays no.
@@ -131,8 +146,8 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// 8623.
     pub(super) fn count_node(&mut self) -> Result<(), SqlError> {
-        self.size.nodes += 1;
-        match self.size.nodes <= MOST_NODES && self.next_col <= MOST_COLUMNS {
+        let columns = self.next_col;
+        match self.size.add_node(columns) {
             true => Ok(()),
             false => Err(errors::too_complex()),
         }
@@ -158,10 +173,25 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// 8623.
     pub(super) fn count_copy(&self, typed: &Typed) -> Result<(), SqlError> {
-        self.size.copied.set(self.size.copied.get() + typed.expr.size());
-        match self.size.copied.get() <= MOST_COPIED {
+        match self.size.add_copy(typed.expr.size()) {
             true => Ok(()),
             false => Err(errors::too_complex()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_columns_and_copies_end_where_the_documents_say() {
+        let mut size = Size::default();
+        assert!((0..16_384).all(|_| size.add_node(0)));
+        assert!(!size.add_node(0));
+        let mut size = Size::default();
+        assert!(size.add_node(500_000) && !size.add_node(500_001));
+        let size = Size::default();
+        assert!(size.add_copy(1) && size.add_copy(499_999) && !size.add_copy(1));
     }
 }

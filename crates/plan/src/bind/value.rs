@@ -80,6 +80,9 @@ impl Binder<'_> {
                 call::apply(expr::functions::required("at_time_zone")?, args)
             }
             ExprKind::Method { target, method, args, prolog } => self.method(target, method, args, prolog),
+            ExprKind::StaticMember { of_type, member, args } => {
+                self.static_member(of_type, member, args.as_deref())
+            }
             _ => Err(SqlError::internal("a condition stands where a value belongs")),
         }
     }

@@ -14,7 +14,7 @@ use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem};
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, NameContext, SqlError, Value};
 use xml::{Change, External, Query, QueryError};
 
 /// The name by which a change of a value asks for its method: no text can have it.
@@ -48,6 +48,28 @@ fn wrong_count(method: &str, wanted: usize) -> SqlError {
     SqlError::new(174, 15, 1, format!("The {method} function requires {wanted} argument(s)."))
 }
 
+/// What a query may ask of its surroundings. Errors: 9342 a document, 9344 a type that XQuery has not.
+fn check_asked(method: &str, asked: &[Typed]) -> Result<(), SqlError> {
+    for typed in asked {
+        let (number, text) = match typed.ty {
+            DataType::Xml => {
+                let text = "An XML instance is only supported as the direct source of an insert using sql:column/sql:variable.";
+                (9342, text.to_owned())
+            }
+            ty if ty.is_opaque() || matches!(ty, DataType::SqlVariant | DataType::HierarchyId) => {
+                let name = ty.base_name();
+                (
+                    9344,
+                    format!("The SQL type '{name}' is not supported with sql:column() and sql:variable()."),
+                )
+            }
+            _ => continue,
+        };
+        return Err(SqlError::new(number, 16, 1, format!("XQuery [{method}()]: {text}")));
+    }
+    Ok(())
+}
+
 impl Binder<'_> {
     /// `x.method(...)` of a value.
     pub(super) fn method(
@@ -73,34 +95,17 @@ impl Binder<'_> {
             "value" => {
                 let text = query(2)?;
                 let ty = written_type(string(&args[1]).ok_or_else(|| literal_wanted(name, 2))?)?;
-                if ty.is_opaque() || ty == DataType::SqlVariant {
-                    let text = format!("The data type '{ty}' used in the VALUE method is invalid.");
-                    return Err(SqlError::new(9500, 16, 1, text));
-                }
-                let (query, asked) = self.compiled("value", &text, Query::parse, Query::externals)?;
-                if query.is_many() {
-                    let text = "'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
-                    return Err(SqlError::new(2389, 16, 1, format!("XQuery [value()]: {text}")));
-                }
-                let value = apply(required("xml value()")?, call_args(target, &text, asked))?;
-                // Dates are written as XML writes them.
-                let style = if ty.is_temporal() { 126 } else { 0 };
-                bind_ops::explicit(value, ty, style, false)
+                self.value_method(target, &text, ty)
             }
-            "query" => {
+            "query" | "exist" => {
                 let text = query(1)?;
-                let (_, asked) = self.compiled("query", &text, Query::parse, Query::externals)?;
-                apply(required("xml query()")?, call_args(target, &text, asked))
-            }
-            "exist" => {
-                let text = query(1)?;
-                let (_, asked) = self.compiled("exist", &text, Query::parse, Query::externals)?;
-                apply(required("xml exist()")?, call_args(target, &text, asked))
+                let (_, asked) = self.compiled(name, &text, Query::parse, Query::externals)?;
+                check_asked(name, &asked)?;
+                apply(required(&format!("xml {name}()"))?, call_args(target, &text, asked))
             }
             MODIFY => {
                 let text = query(1)?;
-                let (_, asked) = self.compiled("modify", &text, Change::parse, Change::externals)?;
-                apply(required("xml modify()")?, call_args(target, &text, asked))
+                self.modify_method(target, &text)
             }
             "modify" => {
                 let text = "Incorrect use of the XML data type method 'modify'. A non-mutator method is expected in this context.";
@@ -115,6 +120,35 @@ impl Binder<'_> {
                 Err(SqlError::new(227, 15, 1, text))
             }
         }
+    }
+
+    /// value(): one value at most, of a SQL type; bytes are written in base64.
+    fn value_method(&mut self, target: Typed, text: &str, ty: DataType) -> Result<Typed, SqlError> {
+        if ty.is_opaque() || matches!(ty, DataType::SqlVariant | DataType::HierarchyId) {
+            let text = format!("The data type '{ty}' used in the VALUE method is invalid.");
+            return Err(SqlError::new(9500, 16, 1, text));
+        }
+        let (query, asked) = self.compiled("value", text, Query::parse, Query::externals)?;
+        check_asked("value", &asked)?;
+        if query.is_many() {
+            let text = "'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
+            return Err(SqlError::new(2389, 16, 1, format!("XQuery [value()]: {text}")));
+        }
+        let function = if ty.is_binary() { "xml value() as bytes" } else { "xml value()" };
+        let value = apply(required(function)?, call_args(target, text, asked))?;
+        // Dates are written as XML writes them.
+        let style = if ty.is_temporal() { 126 } else { 0 };
+        bind_ops::explicit(value, ty, style, false)
+    }
+
+    /// modify(): what it inserts may be values of type xml, if it inserts nothing else.
+    fn modify_method(&mut self, target: Typed, text: &str) -> Result<Typed, SqlError> {
+        let (change, asked) = self.compiled("modify", text, Change::parse, Change::externals)?;
+        let (inserted, others) = asked.split_at(change.documents());
+        let documents = !inserted.is_empty() && inserted.iter().all(|t| t.ty == DataType::Xml);
+        check_asked("modify", if documents { others } else { &asked })?;
+        let function = if documents { "xml modify() with documents" } else { "xml modify()" };
+        apply(required(function)?, call_args(target, text, asked))
     }
 
     /// A method written as a call with the column in the place of a schema, `x.value(...)`; `None` where no such column is in sight.
@@ -169,6 +203,41 @@ impl Binder<'_> {
         apply(function, values)
     }
 
+    /// `type::Method(args)`, or `type::Property`.
+    ///
+    /// # Errors
+    /// 243 no such type, 258 one without methods, 6506 no such method, 6592 no such property.
+    pub(super) fn static_member(
+        &mut self,
+        of_type: &ast::ObjectName,
+        member: &ast::Ident,
+        args: Option<&[ast::Expr]>,
+    ) -> Result<Typed, SqlError> {
+        let unknown = || {
+            let mut error = SqlError::unknown_type(&of_type.to_string());
+            error.state = 4;
+            error
+        };
+        let of_system = of_type.schema.as_ref().is_none_or(|schema| schema.is("sys"));
+        let named = DataType::from_name_in(&of_type.name.value, &[], NameContext::Cast);
+        let ty = named.ok().filter(|_| of_system).ok_or_else(unknown)?;
+        if ty != DataType::HierarchyId {
+            return Err(SqlError::new(258, 15, 1, format!("Cannot call methods on {}.", ty.base_name())));
+        }
+        match args {
+            Some(args) => self.hierarchy_method("::", member, args, None),
+            None if member.value == "Null" => Ok(Typed::new(Expr::Const(Value::Null), ty, true)),
+            None => {
+                let text = format!(
+                    "Could not find property or field '{}' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \
+                     'Microsoft.SqlServer.Types'.",
+                    member.value
+                );
+                Err(SqlError::new(6592, 16, 3, text))
+            }
+        }
+    }
+
     /// Whether a column cannot be found.
     fn trial_column(&mut self, target: &ast::Expr) -> bool {
         self.node_access = true;
@@ -215,10 +284,6 @@ impl Binder<'_> {
                 External::Column(name) => self.written_column(name)?,
             });
         }
-        if let Some(typed) = asked.iter().find(|typed| typed.ty.is_opaque()) {
-            let text = format!("XQuery: SQL type '{}' is not supported in XQuery.", typed.ty.base_name());
-            return Err(SqlError::new(9342, 16, 1, text));
-        }
         Ok((query, asked))
     }
 
@@ -262,6 +327,7 @@ impl Binder<'_> {
         let text = &format!("{prolog}{text}");
         let target = self.method_target(target)?;
         let (_, asked) = self.compiled("nodes", text, Query::parse, Query::externals)?;
+        check_asked("nodes", &asked)?;
         let exprs = call_args(target, text, asked).into_iter().map(|typed| typed.expr).collect();
         let view = self.env.names.view("sys", NODES);
         let view = view.ok_or_else(|| SqlError::internal("nobody gives the rows of nodes()"))?;

@@ -63,6 +63,8 @@ pub enum ExprKind {
         /// The statement's namespaces, as a query declares them.
         prolog: CompactString,
     },
+    /// `type::Method(args)`, and `type::Property` without arguments.
+    StaticMember { of_type: Box<ObjectName>, member: Ident, args: Option<Vec<Expr>> },
     /// `(SELECT ...)` as a value.
     Subquery(Box<Query>),
 

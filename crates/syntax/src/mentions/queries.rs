@@ -180,6 +180,7 @@ impl Walk<'_> {
                 self.expr(target);
                 self.exprs(args);
             }
+            ExprKind::StaticMember { args, .. } => self.exprs(args.iter().flatten()),
             ExprKind::Subquery(query) | ExprKind::Exists(query) => self.query(query),
             ExprKind::Quantified { left, query, .. } => {
                 self.expr(left);

@@ -157,10 +157,11 @@ impl Parser<'_> {
             return self.call(name);
         }
         let mut name = self.object_name()?;
-        if self.at_tok(Tok::DoubleColon) && self.is_ident(1) && name.schema.is_none() {
-            // A static method: the type takes the schema's place.
+        if self.at_tok(Tok::DoubleColon) && self.is_ident(1) && name.database.is_none() {
             self.bump();
-            name = ObjectName { schema: Some(name.name), ..ObjectName::bare(self.ident()?) };
+            let member = self.ident()?;
+            let args = if self.at_tok(Tok::LParen) { Some(self.arguments()?) } else { None };
+            return Ok(self.node(ExprKind::StaticMember { of_type: Box::new(name), member, args }, start));
         }
         if self.at_tok(Tok::LParen) {
             return self.call(name);

@@ -69,7 +69,10 @@ pub fn parse(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> bool) -> 
     match parser.batch() {
         _ if parser.stopped => Err(ParseError::Stopped),
         Ok(stmts) => Ok(Parsed { stmts, settings, only_parsed }),
-        Err(error) => Err(ParseError::Syntax(parser.cause(error))),
+        Err(error) => match parser.reported(error) {
+            _ if parser.stopped => Err(ParseError::Stopped),
+            error => Err(ParseError::Syntax(error)),
+        },
     }
 }
 
@@ -242,6 +245,24 @@ impl<'a> Parser<'a> {
         if read.windows(2).any(torn) { quote.clone() } else { error }
     }
 
+    /// An error, and what SQL Server reports behind it: a WITH that cannot stand where it does is
+    /// taken for the beginning of another statement, which nothing separates from the one before
+    /// and which may have an error of its own.
+    fn reported(&mut self, error: SyntaxError) -> SyntaxError {
+        let token = self.peek();
+        let line = token.span.line;
+        let begins = self.at("WITH") && error == SyntaxError::near_keyword(line, self.text_of(token));
+        let mut error = self.cause(error);
+        if begins && error.number == 156 {
+            error.after.push(SyntaxError::with_after_statement(line));
+            if self.is_ident(1) {
+                (self.depth, self.high, self.foreign) = (0, 0, None);
+                error.after.extend(self.statements(|p| p.at_tok(Tok::Eof)).err());
+            }
+        }
+        error
+    }
+
     /// The error for the next token: it cannot stand here.
     fn unexpected(&self) -> SyntaxError {
         self.unexpected_at(0)
@@ -254,9 +275,6 @@ impl<'a> Parser<'a> {
                 Some(error) => error.clone(),
                 None => SyntaxError::near(token.span.line, ""),
             },
-            Tok::Reserved if self.at_word(ahead, "WITH") => {
-                SyntaxError::with_after_statement(token.span.line, self.text_of(token))
-            }
             Tok::Reserved => SyntaxError::near_keyword(token.span.line, self.text_of(token)),
             _ => {
                 let (line, near) = self.near_at(ahead);

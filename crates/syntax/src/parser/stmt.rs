@@ -38,7 +38,7 @@ impl Parser<'_> {
                 return Ok(());
             }
             if !terminated && self.at("WITH") {
-                return Err(self.unexpected());
+                return Err(SyntaxError::with_after_statement(self.peek().span.line));
             }
             list.push(self.statement()?);
         }

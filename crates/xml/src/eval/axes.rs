@@ -154,7 +154,11 @@ fn passes(doc: &Document, node: NodeRef, axis: Axis, test: &Test) -> bool {
         Test::Element => node.attribute == 0 && doc.is_element(node.node),
         Test::Text => node.attribute == 0 && doc.node(node.node).kind() == Kind::Text,
         Test::Comment => node.attribute == 0 && doc.node(node.node).kind() == Kind::Comment,
-        Test::Instruction => node.attribute == 0 && doc.node(node.node).kind() == Kind::Instruction,
+        Test::Instruction(target) => {
+            node.attribute == 0
+                && doc.node(node.node).kind() == Kind::Instruction
+                && target.as_ref().is_none_or(|t| doc.name(node).is_some_and(|own| own.local == t.as_str()))
+        }
         Test::Name(name) => named && doc.name(node).is_some_and(|own| own.is(name)),
         Test::Wild { uri, local } => {
             named

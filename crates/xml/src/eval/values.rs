@@ -16,6 +16,7 @@ pub(super) fn compared(a: &Atom, b: &Atom) -> Option<Ordering> {
         return a.number().partial_cmp(&b.number());
     }
     match (a, b) {
+        (Atom::Binary(a, _), Atom::Binary(b, _)) => Some(a.cmp(b)),
         (Atom::Bool(a), b) => truth_of(b).map(|b| a.cmp(&b)),
         (a, Atom::Bool(b)) => truth_of(a).map(|a| a.cmp(b)),
         (a, b) => Some(a.text().cmp(&b.text())),
@@ -43,14 +44,22 @@ pub(super) fn satisfies(op: Compare, order: Ordering) -> bool {
 }
 
 /// A value as another kind; none where it is no such value, as SQL Server's casts of untyped data give.
-pub(super) fn cast_to(cast: Cast, atom: &Atom) -> Option<Atom> {
+pub(crate) fn cast_to(cast: Cast, atom: &Atom) -> Option<Atom> {
     match cast {
         Cast::Text => Some(Atom::Text(atom.text().into_owned())),
+        Cast::Untyped => Some(Atom::Untyped(atom.text().into_owned())),
         Cast::Number => Some(atom.number()).filter(|n| !n.is_nan()).map(Atom::Number),
-        Cast::Whole => {
+        Cast::Whole { least, most } => {
             let whole = |n: &f64| !n.is_nan() && (n.fract() == 0.0 || is_number(atom));
-            Some(atom.number()).filter(whole).map(|n| Atom::Number(n.trunc()))
+            let inside = |n: &f64| (least as f64..=most as f64).contains(n);
+            let n = Some(atom.number()).filter(whole).map(f64::trunc);
+            n.filter(inside).map(Atom::Number)
         }
+        Cast::Binary(encoding) => match atom {
+            Atom::Binary(bytes, _) => Some(Atom::Binary(bytes.clone(), encoding)),
+            Atom::Number(_) | Atom::Bool(_) => None,
+            text => encoding.decode(&text.text()).map(|bytes| Atom::Binary(bytes, encoding)),
+        },
         Cast::Bool if is_number(atom) => Some(Atom::Bool(atom.truth())),
         Cast::Bool => truth_of(atom).map(Atom::Bool),
     }

@@ -36,6 +36,9 @@ impl Parser<'_> {
             }
             steps.push(self.step()?);
         }
+        if start.is_empty() && !steps.is_empty() {
+            return Err(empty("/"));
+        }
         let steps = shortened(steps);
         Ok(if steps.is_empty() { start } else { Expr::Path(Box::new(start), steps) })
     }
@@ -55,11 +58,14 @@ impl Parser<'_> {
             axis(Axis::Attribute, self.test(false)?)
         } else if let Some(named) = self.named_axis() {
             axis(named, self.test(named != Axis::Attribute)?)
-        } else if self.is_node_test() {
+        } else if !self.is_computed() && self.is_node_test() {
             axis(Axis::Child, self.test(true)?)
         } else {
             let primary = self.primary()?;
             let predicates = self.predicates()?;
+            if primary.is_empty() && !predicates.is_empty() {
+                return Err(empty("[]"));
+            }
             return Ok(Step::Each(if predicates.is_empty() {
                 primary
             } else {
@@ -75,7 +81,9 @@ impl Parser<'_> {
     pub(super) fn predicates(&mut self) -> Result<Vec<Expr>, QueryError> {
         let mut list = Vec::new();
         while self.scan.eat("[") {
+            self.predicates += 1;
             list.push(self.nested(Self::sequence)?);
+            self.predicates -= 1;
             self.scan.expect("]")?;
         }
         Ok(list)
@@ -124,6 +132,14 @@ impl Parser<'_> {
         wild || !call || kind
     }
 
+    /// The target that a test of instructions names, if it does.
+    fn target(&mut self) -> Result<Option<String>, QueryError> {
+        match self.scan.string()? {
+            Some(target) => Ok(Some(target)),
+            None => Ok(self.scan.bare_name().map(str::to_owned)),
+        }
+    }
+
     fn test(&mut self, element: bool) -> Result<Test, QueryError> {
         self.scan.space();
         if self.scan.eat("*:") {
@@ -139,22 +155,29 @@ impl Parser<'_> {
             return Ok(Test::Wild { uri: Some(self.space(local)?.into()), local: None });
         }
         if prefix.is_empty() && self.scan.at("(") {
+            self.scan.expect("(")?;
             let test = match local {
                 "node" => Test::Any,
                 "text" => Test::Text,
                 "comment" => Test::Comment,
-                "processing-instruction" => Test::Instruction,
-                "element" => Test::Element,
+                "processing-instruction" => Test::Instruction(self.target()?),
+                "element" => {
+                    self.scan.eat("*");
+                    Test::Element
+                }
                 _ => return Err(self.scan.syntax()),
             };
-            self.scan.expect("(")?;
-            self.scan.eat("*");
             self.scan.expect(")")?;
             return Ok(test);
         }
         let uri = if element || !prefix.is_empty() { self.space(prefix)? } else { CompactString::default() };
         Ok(Test::Name(Name { prefix: prefix.into(), local: local.into(), uri }))
     }
+}
+
+/// 2377: what is empty whatever the document.
+fn empty(part: &str) -> QueryError {
+    QueryError::new(2377, format!("Result of '{part}' expression is statically 'empty'"))
 }
 
 /// `//name` is two steps, of which the first gives all nodes: one gives the same where no place

@@ -94,6 +94,7 @@ pub(super) fn add_inline_index(
     for name in &index.include {
         let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
         check_included(&table.columns[at], &table.name)?;
+        check_once(&name.value, at, &key, &included)?;
         included.push(at);
     }
     table.indexes.push(NewIndex {
@@ -120,12 +121,7 @@ pub fn key_columns(
     for key in keys {
         let name = &key.name.value;
         let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
-        if out.iter().any(|(seen, _)| *seen == at) {
-            let text = format!(
-                "Cannot use duplicate column names in index. Column name '{name}' listed more than once."
-            );
-            return Err(SqlError::new(1909, 16, 1, text));
-        }
+        check_once(name, at, &out, &[])?;
         check_key(&columns[at], table)?;
         out.push((at, key.descending));
     }
@@ -138,6 +134,16 @@ pub fn key_columns(
         return Err(SqlError::new(1904, 16, 1, text));
     }
     Ok(out)
+}
+
+/// 1909: a column that is in an index already.
+pub fn check_once(name: &str, at: usize, key: &[(usize, bool)], included: &[usize]) -> Result<(), SqlError> {
+    if !key.iter().any(|(seen, _)| *seen == at) && !included.contains(&at) {
+        return Ok(());
+    }
+    let text =
+        format!("Cannot use duplicate column names in index. Column name '{name}' listed more than once.");
+    Err(SqlError::new(1909, 16, 1, text))
 }
 
 /// 1919: a column that no index can have in its key.

@@ -23,8 +23,6 @@ CREATE VIEW grouped AS SELECT a, COUNT(*) AS n FROM t GROUP BY a
 GO
 CREATE VIEW united AS SELECT id FROM t UNION SELECT id FROM parent
 GO
-CREATE VIEW united_all AS SELECT id FROM t UNION ALL SELECT id FROM parent
-GO
 CREATE VIEW joined AS SELECT p.id, p.name, c.id AS child_id, c.id + 1 AS more FROM parent p JOIN child c ON c.parent_id = p.id
 GO
 CREATE VIEW bound WITH SCHEMABINDING AS SELECT id, v FROM dbo.guarded

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::operators::context::ExecCtx;
 use crate::operators::memory::row_bytes;
-use crate::operators::rt::Rt;
+use crate::operators::rt::{Rt, RunState};
 use crate::state::changes::{Action, Cause, ChangedRows, FiredTriggers, KeptRows};
 use catalog::security::Permission;
 use catalog::{Catalog, Db, ModuleDef, TableDef};
@@ -304,6 +304,29 @@ impl ChangePlan {
 
     fn test_keys(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         self.keys.iter().try_for_each(|key| key.run(ctx))
+    }
+}
+
+/// The rows of one table that a statement has written.
+pub struct Written {
+    /// How many.
+    pub count: u64,
+    /// As far as a later step reads them.
+    pub kept: Option<Box<Kept>>,
+    /// The memory that they are charged with.
+    _state: RunState,
+}
+
+impl Written {
+    /// Of a run that ends with this state.
+    pub fn new(count: u64, kept: Option<Box<Kept>>, state: RunState) -> Written {
+        Written { count, kept, _state: state }
+    }
+}
+
+impl AsRef<Written> for Written {
+    fn as_ref(&self) -> &Written {
+        self
     }
 }
 

@@ -219,7 +219,8 @@ fn query_target(
     let target = std::mem::take(&mut binder.scope()?.sources).into_vec().into_iter().next();
     let mut target = target.ok_or_else(|| SqlError::internal("a view that is no source"))?;
     let through = Through::of(binder, name.to_string(), target.clone())?;
-    let first = changed_table(binder, merge, &through, &mut rows)?;
+    let first = changed_table(binder, merge, &through, &mut rows);
+    let first = first.inspect_err(|_| binder.union_target = through.union_view())?;
     if let Some(alias) = &merge.alias {
         (target.name, target.aliased) = (catalog::fold_name(&alias.value), true);
     }

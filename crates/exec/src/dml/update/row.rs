@@ -108,6 +108,15 @@ impl<'p> RowUpdate<'p> {
             self.assign(slots, rt)?;
             return Ok(true);
         }
+        self.prepare(rt, row, slots)?;
+        self.write(rt, (locator, header, row), slots, out)
+    }
+
+    /// Computes what a row that was just read becomes: `new`.
+    ///
+    /// # Errors
+    /// 515; those of the values.
+    pub fn prepare(&mut self, rt: &mut Rt<'_, '_>, row: &[u8], slots: &[Value]) -> Result<(), SqlError> {
         self.compute(slots, rt)?;
         let (db, store) = (self.db, self.store);
         store.all_columns(db, row, &mut self.old)?;
@@ -122,6 +131,21 @@ impl<'p> RowUpdate<'p> {
             }
             self.new[*column] = value;
         }
+        Ok(())
+    }
+
+    /// Writes the row that was prepared; false when it was changed by someone else in between.
+    ///
+    /// # Errors
+    /// 547, 2601, 2627.
+    pub fn write(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        (locator, header, row): (&Locator, &RowHeader, &[u8]),
+        slots: &[Value],
+        out: &mut Outlet<'_>,
+    ) -> Result<bool, SqlError> {
+        let (db, store) = (self.db, self.store);
         if self.change.is_instead() {
             self.changed(Rest::Nothing, slots, rt, out)?;
             return Ok(true);
