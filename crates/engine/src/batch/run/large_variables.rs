@@ -10,8 +10,10 @@
 //! (701, 823, 824), and stays where it is; OUTPUT parameters are back when the batch has ended.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use exec::parked::ParkedValue;
+use exec::state::SessionCore;
 use expr::large::LARGE;
 use memory::{Clerk, Reservation};
 use syntax::ast::StmtKind;
@@ -24,6 +26,11 @@ use crate::batch::program::Op;
 
 /// Values below this stay in memory: the file would cost more than it saves.
 const PARKED_LEAST: usize = 1 << 20;
+
+/// A value that comes back waits so long for room, and looks so often: what is in the way is in use by
+/// statements that run.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Slots of variables, in order.
 type Slots = Box<[usize]>;
@@ -157,7 +164,7 @@ impl Run<'_> {
         let parked = &mut self.large.parked;
         while let Some(at) = parked.iter().position(|(slot, _)| wanted(*slot)) {
             let (slot, value) = &parked[at];
-            charged.take(value.bytes()).map_err(|_| catalog::errors::out_of_memory())?;
+            take_in_turn(charged, value.bytes(), core)?;
             match value.load(&|| core.check_cancel()) {
                 Ok(value) => self.vars[*slot] = value,
                 Err(error) => {
@@ -169,6 +176,23 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Charges a value that comes back. Where many come back at once (sessions that have waited for one lock)
+/// those that find no room wait for others to be done with theirs.
+///
+/// # Errors
+/// 701 there is no room for long; a cancel.
+fn take_in_turn(charged: &mut Reservation, bytes: usize, core: &SessionCore) -> Result<(), SqlError> {
+    let begun = Instant::now();
+    while charged.take(bytes).is_err() {
+        if begun.elapsed() >= PATIENCE {
+            return Err(catalog::errors::out_of_memory());
+        }
+        core.check_cancel()?;
+        core.shared.pause_until(Instant::now() + PAUSE);
+    }
+    Ok(())
 }
 
 /// Variables that an operation can read or set: those that its text names, and the one that it is
