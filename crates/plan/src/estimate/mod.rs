@@ -7,8 +7,8 @@ mod share;
 
 use crate::input::Input;
 use crate::logical::{Get, JoinKind, Logical};
+use crate::sources::side_of;
 pub use crate::sources::source;
-use crate::sources::{Grouped, origin, side_of};
 use crate::statistics::{self, table_rows};
 use crate::view_seek;
 use catalog::IndexDef;
@@ -145,23 +145,17 @@ fn values_of(get: &Get, id: ColId) -> Option<f64> {
 }
 
 /// Different values of a column in `rows` rows of a plan: those of its table, as far as so many rows can show them. Without
-/// statistics the square root of the table's rows. A grouping keeps all values of its keys.
+/// statistics the square root of the table's rows.
 pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
-    let Some(origin) = origin(logical, id) else {
+    let Some(get) = source(logical, id) else {
         return match view_values(logical, id) {
             Some((values, all)) => shown(values, all, rows),
             None => rows.sqrt().max(1.0),
         };
     };
-    let table = table_rows(&origin.get.table);
-    let values = values_of(origin.get, origin.column).unwrap_or_else(|| table.sqrt());
-    match origin.grouped {
-        None => shown(values, table, rows),
-        Some(Grouped { groups, input }) => {
-            let grouped = shown(values, table, rows_of(input));
-            shown(grouped, groups.map_or(rows, rows_of), rows)
-        }
-    }
+    let table = table_rows(&get.table);
+    let values = values_of(get, id).unwrap_or_else(|| table.sqrt());
+    shown(values, table, rows)
 }
 
 /// How many of `values` different values, each in equally many of `table` rows, are among `rows` of them.
@@ -208,7 +202,7 @@ fn matched(left: &Logical, right: &Logical, right_rows: f64, on: &[Pred]) -> f64
         match equality(pred) {
             Some((a, b)) => {
                 let (own, other) = if left_ids.contains(a) { (a, b) } else { (b, a) };
-                let all = origin(left, own).and_then(|of| values_of(of.get, of.column));
+                let all = source(left, own).and_then(|get| values_of(get, own));
                 let there = distinct(right, right_rows, other);
                 share = share.min(all.map_or(0.5, |all| there / all.max(there)));
             }
