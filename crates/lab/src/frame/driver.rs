@@ -6,7 +6,6 @@
 use super::checks;
 use super::claims::larger_is_better;
 use super::journal::{Calibration, Journal, Measured, RunRecord, Single, StepRecord};
-use super::late::is_marked;
 use super::order::{balanced, seed_of};
 use super::progress::Progress;
 use super::repeats::{Repeats, Times, is_repeated, level_of};
@@ -17,7 +16,6 @@ use crate::LabError;
 use crate::machine::ProcessorTimes;
 use crate::target::{Place, Target, processors};
 use crate::work::{Figure, Work};
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// One study on one target and device.
@@ -68,19 +66,7 @@ impl Job<'_> {
         // Rounds beyond a look were begun because that look did not decide.
         let next = (0..most).find(|round| self.left_in(*round, journal) > 0).unwrap_or(most);
         let begun = next < most && self.left_in(next, journal) < self.arms.len();
-        if next < most && looks.contains(&next) && !begun && (self.decided)(journal) {
-            return next;
-        }
-        most + self.made_up(most, journal)
-    }
-
-    /// Rounds beyond the last one, for those with a run that measured this machine: without them so
-    /// few could be left that nothing is decided. Half as many at most. What decides is how late
-    /// requests were and not what was measured, so that intervals stay as sure as they are.
-    fn made_up(&self, most: usize, journal: &Journal) -> usize {
-        let records = journal.of(self.study.name, self.target.name(), &self.device);
-        let spoilt: BTreeSet<usize> = records.filter(|r| is_marked(r)).map(|r| r.round).collect();
-        spoilt.len().min(most.div_ceil(2))
+        if next < most && looks.contains(&next) && !begun && (self.decided)(journal) { next } else { most }
     }
 
     /// The arms of a round in their order.
@@ -134,16 +120,13 @@ impl Job<'_> {
         }
         let found = journal.calibrations_of(self.study.name, self.target.name(), &self.device);
         let repeats = Repeats::of(&self.arms, found);
-        let (mut round, mut planned) = (0, self.end(journal));
+        let mut round = 0;
         while round < self.end(journal) {
             for (order, index) in self.order(round).into_iter().enumerate() {
                 self.run_one(round, order, self.arms[index], &repeats, journal, progress)?;
             }
             self.check(round, journal)?;
             round += 1;
-            let more = self.end(journal).saturating_sub(planned);
-            progress.more(&self.kind(), more * self.arms.len());
-            planned += more;
         }
         Ok(())
     }
