@@ -1,8 +1,7 @@
-//! Large values that nobody works with at present, in run files beside tempdb's primary file instead
-//! of in memory.
-//! Guarantees: a value comes back as it was, or an error says why not (823, 824); its file goes with
-//! it; putting it away and bringing it back can be cancelled; neither needs memory beyond the value
-//! and 2 MB.
+//! Large values that no statement works with at present, in run files beside tempdb's primary file
+//! instead of in memory. Guarantees: a value comes back as it was, or an error says why not (823,
+//! 824); its file is removed with it; writing and reading it can be cancelled; neither needs memory
+//! beyond the value and 2 MB.
 
 use std::sync::Arc;
 
@@ -107,8 +106,8 @@ mod tests {
     use sim::SimDisk;
     use types::look::GO_ON;
 
-    /// What people put into (max) values: ASCII, characters of 2 to 4 bytes across the pieces' ends,
-    /// a half of a surrogate pair, bytes.
+    /// What people put into (max) values: ASCII, characters of 2 to 4 bytes across the ends of
+    /// pieces, a half of a surrogate pair, bytes.
     fn values() -> Vec<Value> {
         let half = char::from_u32(0x10_F800).expect("the first high surrogate as it is held");
         vec![

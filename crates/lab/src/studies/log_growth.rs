@@ -37,8 +37,8 @@ struct Sizes {
 }
 
 fn sizes(scale: Scale) -> Sizes {
-    // Twice the log of the updates, which a rollback may need, is within what the log was grown to: else
-    // the updates on the grown log would grow it again, by one small step here and a large one there.
+    // The log is grown to more than twice what the updates write, as a rollback may need as much
+    // again: else the updates would grow it once more, by a small step here and a large one there.
     // The author: FILEGROWTH 1024KB and 1024000KB, a log of 2,048 MB, 80,000 updates, 1.5 GB of memory.
     let (small_kb, large_kb, to_kb, updates, data_kb, memory) = match scale {
         Scale::Tiny => (128, 4 << 10, 8 << 10, 200, 16 << 10, 32 << 20),

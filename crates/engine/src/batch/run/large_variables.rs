@@ -1,5 +1,5 @@
-//! Large values of a batch's variables: what they hold is charged to the account, and when memory is
-//! short those that the statement to come does not name wait in tempdb's run files.
+//! Large values of a batch's variables: what they hold is charged to the account, and when memory
+//! is short those that the next statement does not name wait in tempdb's run files.
 //!
 //! ```text
 //!  statement names the variable      in memory, charged
@@ -27,8 +27,8 @@ use crate::batch::program::Op;
 /// Values below this stay in memory: the file would cost more than it saves.
 const PARKED_LEAST: usize = 1 << 20;
 
-/// A value that comes back waits so long for room, and looks so often: what is in the way is in use by
-/// statements that run.
+/// A value that comes back waits this long for room, and looks this often. What is in its way is in
+/// use by statements that run; so two sessions that wait for each other's memory end with 701.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -61,8 +61,9 @@ impl Run<'_> {
             self.bring_back(at)?;
         }
         self.charge_variables();
-        let (worth, refused) = (self.large_bytes(PARKED_LEAST) > 0, self.large.refused);
-        if worth && !refused && self.may_take_long(op) && self.core.host().memory().is_short() {
+        let held = self.large.charged.as_ref().map_or(0, Reservation::used);
+        let worth = held >= PARKED_LEAST && !self.large.refused;
+        if worth && self.may_take_long(op) && self.core.host().memory().is_short() {
             self.put_away(at)?;
             self.charge_variables();
         }
@@ -80,22 +81,19 @@ impl Run<'_> {
             return Ok(end);
         }
         let Err(error) = self.load(|slot| slot < parameters) else { return Ok(end) };
-        // Behind the last operation no CATCH of this scope waits.
+        // Behind the last operation there is no CATCH of this scope, and no statement that owes its
+        // columns.
+        self.owes = false;
         match self.failed(self.batch.program.ops.len(), error.into())? {
             After::End(end) => Ok(end),
             After::Resume(_) => Ok(End::ScopeAborted),
         }
     }
 
-    /// Bytes of the variables whose values are at least so large.
-    fn large_bytes(&self, least: usize) -> usize {
-        self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= least).sum()
-    }
-
     /// Charges what the variables have come to: whoever made a large value has asked for its memory
     /// already.
     fn charge_variables(&mut self) {
-        let bytes = self.large_bytes(LARGE);
+        let bytes = self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= LARGE).sum::<usize>();
         let charged = self.large.charged.as_ref().map_or(0, Reservation::used);
         if bytes == charged {
             return;
@@ -138,9 +136,9 @@ impl Run<'_> {
                     *value = Value::Null;
                 }
                 Ok(None) => {}
-                Err(error) => {
+                Err(_) => {
+                    // Where that was a cancel, it is one still.
                     look()?;
-                    debug_assert!(error.number != 3617, "a cancel is told by the look");
                     large.refused = true;
                     break;
                 }
@@ -178,8 +176,8 @@ impl Run<'_> {
     }
 }
 
-/// Charges a value that comes back. Where many come back at once (sessions that have waited for one lock)
-/// those that find no room wait for others to be done with theirs.
+/// Charges a value that comes back. Where many come back at once (sessions that have waited for one
+/// lock), those that find no room wait until others are done with theirs.
 ///
 /// # Errors
 /// 701 there is no room for long; a cancel.
