@@ -12,6 +12,7 @@ pub mod explain;
 pub mod host;
 pub mod operators;
 pub mod output;
+pub mod parked;
 pub mod run_files;
 pub mod state;
 pub mod unseen;

@@ -1,5 +1,5 @@
-//! Literals of money and texts that become money know the same currency signs, although the parser and the types know nothing of
-//! each other.
+//! Literals of money and texts that become money know the same currency signs, although the parser
+//! and the types know nothing of each other.
 
 use syntax::lexer::{Tok, tokenize};
 

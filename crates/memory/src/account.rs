@@ -196,6 +196,12 @@ impl MemoryAccount {
         (self.target / 8).min(PROGRAM_MOST)
     }
 
+    /// Whether charges have come to more than half of what they may: what can be kept elsewhere is
+    /// to go there.
+    pub fn is_short(&self) -> bool {
+        self.total() > self.limit() / 2
+    }
+
     /// Least that is left to pages.
     pub fn pool_least(&self) -> usize {
         (self.target / 16).max(POOL_LEAST)

@@ -1,9 +1,8 @@
 //! `SELECT @v = x`: the values that variables get are expressions over the rows of a plan, computed
-//! row by row, so that each row sees what the one before it set. The rewrites see them as the list of
-//! the query: what they join in the place of a subquery belongs to the plan, the rest of each
-//! expression stays above it.
-//! Guarantees: a subquery that reads a variable which the statement sets stays where it is; the rows
-//! come in the order that the query asks for.
+//! row by row, so that each row sees what the one before it set. The rewrites see them as the list
+//! of the query: what they join in the place of a subquery belongs to the plan, the rest of each
+//! expression stays above it. Guarantees: a subquery that reads a variable which the statement sets
+//! stays where it is; the rows come in the order that the query asks for.
 
 use crate::bind::Binder;
 use crate::input::Input;

@@ -76,7 +76,8 @@ impl Change {
     ///
     /// # Errors
     /// 2240, 2249 nothing can be put there, 2258 an attribute beside a node, 2356 the target has no
-    /// value of its own, 6307, 6308 an attribute that nothing can have, 6320, 6325 no new value; 40517.
+    /// value of its own, 6307, 6308 an attribute that nothing can have, 6320, 6325 no new value;
+    /// 40517.
     pub fn apply(
         &self,
         document: &Document,

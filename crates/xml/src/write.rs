@@ -181,14 +181,12 @@ impl<'p> Writer<'p> {
             }
         }
         let mut new = (1..).zip(added()).peekable();
-        let mut before = document.declared_by(id).len();
-        for (at, attribute) in own() {
+        for (before, (at, attribute)) in (document.declared_by(id).len()..).zip(own()) {
             while let Some((_, (from, new))) = new.next_if(|(place, _)| *place <= before) {
                 self.attribute(from.name_of(new.name), from.part(new.value))?;
             }
             let value = edits.value(id, at, document.part(attribute.value));
             self.attribute(document.name_of(attribute.name), value)?;
-            before += 1;
         }
         for (_, (from, new)) in new {
             self.attribute(from.name_of(new.name), from.part(new.value))?;

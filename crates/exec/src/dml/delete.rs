@@ -112,8 +112,8 @@ impl DeletePlan {
         Ok(written.count)
     }
 
-    /// Deletes the rows of one table of a partitioned view: what follows them is for the whole statement, and so is
-    /// [`DeletePlan::note`].
+    /// Deletes the rows of one table of a partitioned view: what follows them is for the whole
+    /// statement, and so is [`DeletePlan::note`].
     ///
     /// # Errors
     /// As for [`DeletePlan::run`].

@@ -179,8 +179,8 @@ impl DmlPlan {
         done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
     }
 
-    /// Runs a compiled `INSERT ... VALUES (@1, ...)` once for each row that `source` has, with the row as the variables. Gives the
-    /// number of rows.
+    /// Runs a compiled `INSERT ... VALUES (@1, ...)` once for each row that `source` has, with the
+    /// row as the variables. Gives the number of rows.
     ///
     /// # Errors
     /// Those of INSERT and of the rows.

@@ -180,7 +180,8 @@ impl UpdatePlan {
         Ok(written.count)
     }
 
-    /// Changes the rows of one table of a partitioned view: what follows them is for the whole statement.
+    /// Changes the rows of one table of a partitioned view: what follows them is for the whole
+    /// statement.
     ///
     /// # Errors
     /// As for [`UpdatePlan::run`].

@@ -4,8 +4,9 @@
 //! every key that is physically there, ghosts too, and the first live key after the range: a pass over the range is
 //! repeated until it finds nothing that is not locked yet.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
-//! comes into it either.
+//! comes into it either. Nothing is given out that was never committed: see [`Ended`].
 
+mod ended;
 mod ranges;
 
 use super::decode::{base_row, index_locator};
@@ -13,8 +14,9 @@ use super::scan::locator_of;
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use crate::operators::seek;
-use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName, Writer};
+use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
+use ended::{Ended, Left};
 use pages::UnitId;
 use plan::hints::{RowLocks, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -53,6 +55,8 @@ pub struct LockedScan {
     begun: bool,
     /// The table is locked in a mode that makes row locks needless.
     whole: bool,
+    /// Which writers had ended before the rows at hand were read.
+    ended: Ended,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
 }
@@ -115,6 +119,7 @@ impl LockedScan {
             taken: 0,
             begun: false,
             whole: false,
+            ended: Ended::default(),
             rest: Vec::new(),
         }
     }
@@ -162,6 +167,7 @@ impl LockedScan {
     /// Reads the next page of rows; false at the end.
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         (self.at, self.end) = (0, 0);
+        self.ended.forget_many();
         let Some(source) = self.source.take() else { return Ok(false) };
         let (found, next) = match source {
             Source::Heap(mut scan) => {
@@ -191,16 +197,14 @@ impl LockedScan {
         let mut settled = !self.locks.range || self.whole;
         loop {
             rt.check_cancel()?;
+            self.ended.reads(rt.session().txn(&plan.db)?);
             let found = tree.fetch(key, ReadMode::Current, &mut self.batch);
             let found = found.map_err(|e| access_error(&plan.db, e))?;
-            let writer = self.batch.header(0).txn;
-            let txn = self.txn(plan, rt)?;
-            if found && !settled && txn.active_elsewhere(writer) {
-                wait(&plan.db, txn, writer)?;
-                continue;
-            }
             if settled {
                 return Ok(found);
+            }
+            if found && !self.had_ended(plan, rt, self.batch.header(0).txn)? {
+                continue;
             }
             if found && !self.batch.is_ghost(0) {
                 let name = Name::Key(key.to_vec());
@@ -269,15 +273,20 @@ impl LockedScan {
             return Ok(None);
         }
         loop {
+            let txn = rt.session().txn(&plan.db)?;
+            self.ended.reads(txn);
             let found = rows.fetch(name, into).map_err(|e| access_error(&plan.db, e))?;
             let writer = into.header(0).txn;
-            let txn = self.txn(plan, rt)?;
-            if found && txn.active_elsewhere(writer) && !self.locks.read_past {
-                wait(&plan.db, txn, writer)?;
-                continue;
-            }
-            if found && !into.is_ghost(0) && !txn.active_elsewhere(writer) {
-                return Ok(Some(grant));
+            let left = if found { self.ended.left_by(txn, writer) } else { Left::ForGood };
+            match left {
+                Left::ForGood if found && !into.is_ghost(0) => return Ok(Some(grant)),
+                Left::Meanwhile => continue,
+                Left::NotYet if !self.locks.read_past => {
+                    wait(&plan.db, txn, writer)?;
+                    self.ended.add(writer);
+                    continue;
+                }
+                Left::ForGood | Left::NotYet => {}
             }
             if grant == Grant::New {
                 self.unlock(plan, rt, unit, name)?;

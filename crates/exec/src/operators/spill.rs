@@ -80,6 +80,16 @@ impl SpillFile {
         }
     }
 
+    /// 824, told in the error log: the file has something else than what was written.
+    pub fn damaged(&self) -> SqlError {
+        damaged(self)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), SqlError> {
         self.file.write_at(offset, bytes).map_err(|e| failed(&self.files, &e))
     }

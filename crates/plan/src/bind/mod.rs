@@ -153,7 +153,8 @@ pub struct Binder<'a> {
     pub query_sources: Vec<updatable::QuerySource>,
     /// The table that stands for a partitioned view.
     pub member: Option<Box<partitioned::ViewMember>>,
-    /// The target of a change that was refused: the UNION ALL of tables below it, if it is over one.
+    /// The target of a change that was refused: the UNION ALL of tables below it, if it is over
+    /// one.
     pub union_target: Option<(Arc<Db>, Arc<ModuleDef>)>,
     /// Views met so far.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,

@@ -48,7 +48,8 @@ fn wrong_count(method: &str, wanted: usize) -> SqlError {
     SqlError::new(174, 15, 1, format!("The {method} function requires {wanted} argument(s)."))
 }
 
-/// What a query may ask of its surroundings. Errors: 9342 a document, 9344 a type that XQuery has not.
+/// What a query may ask of its surroundings. Errors: 9342 a document, 9344 a type that XQuery has
+/// not.
 fn check_asked(method: &str, asked: &[Typed]) -> Result<(), SqlError> {
     for typed in asked {
         let (number, text) = match typed.ty {

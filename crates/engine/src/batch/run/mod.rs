@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use expr::large::LARGE;
-use memory::{Clerk, Reservation};
 use syntax::ast::StmtKind;
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
@@ -20,12 +18,14 @@ use exec::state::SessionCore;
 mod again;
 mod bind;
 mod failed;
+mod large_variables;
 mod measured;
 mod outputs;
 mod owed;
 mod perform;
 mod to_sink;
 
+use large_variables::LargeVariables;
 pub use outputs::Outputs;
 pub(super) use owed::tell_owed;
 pub(super) use to_sink::ToSink;
@@ -98,8 +98,8 @@ pub struct Run<'a> {
     pub(super) outer_try: bool,
     /// CATCH blocks of calling scopes.
     base_depth: usize,
-    /// Charged for large values of variables.
-    variables: Option<Reservation>,
+    /// Large values of variables: what is charged for them, and what is in tempdb.
+    large: LargeVariables,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
     shown: bool,
     /// It returns rows and has failed before it had shown its columns.
@@ -124,7 +124,7 @@ pub fn run_batch(
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
     // Procedures, functions and triggers call one another.
-    let end = stack::with_room(|| run.main());
+    let end = stack::with_room(|| run.main()).and_then(|end| run.settle_variables(end));
     run.counts.run.ended(begun);
     run.core.caught.truncate(run.base_depth);
     run.core.cursors.leave(gives_back);
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
             at: 0,
             outer_try,
             base_depth,
-            variables: None,
+            large: LargeVariables::default(),
             shown: false,
             owes: false,
             outputs: None,
@@ -225,16 +225,15 @@ impl<'a> Run<'a> {
                 at = self.jump(at, target as usize);
                 continue;
             }
-            if large {
-                self.charge_variables();
-            }
             self.at = at;
             if self.core.nest_level == 0 {
                 self.core.shared.activity.reached(at);
             } else if of_module {
                 self.core.shared.activity.reached_in_module(at);
             }
-            match self.retry_step(at, op) {
+            let placed = if large { self.place_variables(at, op) } else { Ok(()) };
+            let stepped = placed.map_err(Failure::from).and_then(|()| self.retry_step(at, op));
+            match stepped {
                 Ok(Step::Next) => at += 1,
                 Ok(Step::To(target)) => at = target,
                 Ok(Step::Return(status)) => return Ok(End::Finished(status)),
@@ -246,24 +245,6 @@ impl<'a> Run<'a> {
             }
         }
         Ok(End::Finished(0))
-    }
-
-    /// Charges what the variables have come to: whoever made a large value has asked for its memory
-    /// already.
-    fn charge_variables(&mut self) {
-        let bytes = self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= LARGE).sum::<usize>();
-        let charged = self.variables.as_ref().map_or(0, Reservation::used);
-        if bytes == charged {
-            return;
-        }
-        let memory = self.core.host().memory();
-        let new = || Reservation::new(memory, Clerk::QueryExecution);
-        let variables = self.variables.get_or_insert_with(new);
-        if bytes > charged {
-            variables.force(bytes - charged);
-        } else {
-            variables.give(charged - bytes);
-        }
     }
 
     /// A jump out of CATCH blocks leaves their errors behind.

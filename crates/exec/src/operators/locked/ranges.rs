@@ -1,10 +1,12 @@
 //! Ranges of keys that a locked scan reads, one after another: the keys and the gaps between them are locked until a pass finds
 //! nothing that is not.
 
+use super::ended::Left;
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
 use crate::operators::{BATCH, seek};
-use access::{BTree, Cursor, Direction, ReadMode, RowBatch, Writer};
+use access::{BTree, Cursor, Direction, ReadMode, RowBatch};
+use pages::TxnId;
 use plan::nodes::ScanPlan;
 use std::ops::Bound;
 use storage::access_error;
@@ -76,6 +78,7 @@ impl LockedScan {
                 storage::keys::borrowed(&range.upper),
                 direction,
             );
+            self.ended.reads(rt.session().txn(&plan.db)?);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&plan.db, e))?;
             if !more {
@@ -118,14 +121,25 @@ impl LockedScan {
         for i in 0..self.end {
             let key = Name::Key(self.batch.key(i).to_vec());
             settled &= self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
-            let writer = self.batch.header(i).txn;
-            let txn = self.txn(plan, rt)?;
-            if txn.active_elsewhere(writer) {
-                wait(&plan.db, txn, writer)?;
-                settled = false;
-            }
+            settled &= self.had_ended(plan, rt, self.batch.header(i).txn)?;
         }
         Ok(settled)
+    }
+
+    /// Whether the writer of a row had ended when it was read; waits for it where it still runs.
+    pub(super) fn had_ended(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        writer: TxnId,
+    ) -> Result<bool, SqlError> {
+        let txn = rt.session().txn(&plan.db)?;
+        let left = self.ended.left_by(txn, writer);
+        if left == Left::NotYet {
+            wait(&plan.db, txn, writer)?;
+            self.ended.add(writer);
+        }
+        Ok(left == Left::ForGood)
     }
 
     /// Locks the gap that begins at `from`: every key down to the first that is committed and live, and that one.
@@ -164,24 +178,23 @@ impl LockedScan {
         batch: &mut RowBatch,
         settled: &mut bool,
     ) -> Result<bool, SqlError> {
-        while cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&plan.db, e))? {
+        loop {
+            self.ended.reads(rt.session().txn(&plan.db)?);
+            if !cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&plan.db, e))? {
+                return Ok(false);
+            }
             for i in 0..batch.len() {
                 let key = Name::Key(batch.key(i).to_vec());
                 *settled &=
                     self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
                 let writer = batch.header(i).txn;
-                let txn = self.txn(plan, rt)?;
-                if txn.active_elsewhere(writer) {
-                    wait(&plan.db, txn, writer)?;
-                    *settled = false;
-                }
+                *settled &= self.had_ended(plan, rt, writer)?;
                 // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
-                if !batch.is_ghost(i) && writer != txn.id() {
+                if !batch.is_ghost(i) && writer != self.txn(plan, rt)?.id() {
                     return Ok(true);
                 }
             }
         }
-        Ok(false)
     }
 }
 
