@@ -1,5 +1,6 @@
-//! Extended properties: named values that applications hang on a database, its filegroups and files, schemas, objects, columns,
-//! parameters, indexes, types and principals (MS_Description is what tools show as a comment).
+//! Extended properties: named values that applications give a database, its filegroups and files,
+//! schemas, objects, columns, parameters, indexes, types and principals (MS_Description is what
+//! tools show as a comment).
 //! They are read where they are kept: no copy in memory. Guarantee: `read` of what `row_of` wrote gives the same properties.
 
 use access::ReadMode;
@@ -26,8 +27,9 @@ pub enum PropertyClass {
     Principal = 4,
     Type = 6,
     Index = 7,
-    /// A filegroup.
+    /// A filegroup; its id is that of sys.filegroups.
     Dataspace = 20,
+    /// A data file; its id is the file_id of sys.database_files.
     DatabaseFile = 22,
     /// How sensitive a column is: ADD SENSITIVITY CLASSIFICATION. No class of sys.extended_properties.
     Sensitivity = 200,

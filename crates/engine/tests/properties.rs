@@ -150,14 +150,69 @@ fn filegroups_and_their_files() {
         &instance,
         "use d; grant alter to u; execute as user = 'u'; exec sp_addextendedproperty 'Q', 1, 'filegroup', g",
     );
-    // What is gone has none, and neither has what takes its number.
-    run(&instance, "alter database d remove file part; alter database d remove filegroup g");
-    assert_eq!(say(&instance, all), "22|DATABASE_FILE|1|0|data");
+}
+
+#[test]
+fn removed_filegroups_and_files_have_no_properties() {
+    let (disk, instance) = instance();
+    let make = "alter database d add filegroup g; alter database d add file (name = part) to filegroup g";
+    let give = "use d
+        exec sp_addextendedproperty 'P', 'group', 'filegroup', g
+        exec sp_addextendedproperty 'P', 'file', 'filegroup', g, 'logical file name', part
+        exec sp_addextendedproperty 'P', 'data', 'filegroup', 'primary', 'logical file name', d";
+    let remove = "alter database d remove file part; alter database d remove filegroup g";
+    let all = "use d; select class, major_id, value from sys.extended_properties order by class";
+    let both = "20|2|group\n22|1|data\n22|3|file";
+    run(&instance, make);
+    run(&instance, give);
+    assert_eq!(say(&instance, all), both);
+    // They stay with what gets another name.
     run(
         &instance,
-        "alter database d add filegroup h; alter database d add file (name = again) to filegroup h",
+        "alter database d modify file (name = part, newname = piece); alter database d modify filegroup g name = h;
+        alter database d modify file (name = piece, newname = part); alter database d modify filegroup h name = g",
     );
-    assert_eq!(say(&instance, all), "22|DATABASE_FILE|1|0|data");
+    assert_eq!(say(&instance, all), both);
+    run(&instance, remove);
+    assert_eq!(say(&instance, all), "22|1|data");
+    let call = |rest: &str| say(&instance, &format!("use d; exec {rest}"));
+    assert!(call("sp_dropextendedproperty 'P', 'filegroup', g").starts_with("Msg 15135:"));
+    assert_eq!(
+        say(
+            &instance,
+            "use d; select count(*) from fn_listextendedproperty(null, 'filegroup', null, null, null, null, null)"
+        ),
+        "0"
+    );
+    // Others that get their ids, also after a start, have none.
+    drop(instance);
+    let instance = try_open(&disk.crash(1), 32 << 20).unwrap();
+    assert_eq!(say(&instance, all), "22|1|data");
+    run(&instance, &make.replace("part", "other"));
+    let id = "select data_space_id from d.sys.database_files where name = 'other'";
+    assert_eq!(say(&instance, id), "2");
+    assert_eq!(say(&instance, all), "22|1|data");
+}
+
+#[test]
+fn a_filegroup_waits_for_no_properties_of_an_earlier_one() {
+    let (_disk, instance) = instance();
+    run(&instance, "alter database d add filegroup g");
+    let mut open = instance.session().unwrap();
+    let mut out = Text::default();
+    open.execute("use d; begin tran; exec sp_addextendedproperty 'P', 1, 'filegroup', g", &mut out);
+    run(&instance, "alter database d remove filegroup g");
+    let said = say(&instance, "alter database d add filegroup h");
+    assert!(said.starts_with("Msg 5061:") && said.contains("Msg 5069:"), "{said}");
+    open.execute("commit", &mut out);
+    let count = "use d; select count(*) from sys.extended_properties";
+    assert_eq!(say(&instance, count), "0");
+    // Also where each statement would begin a transaction.
+    run(
+        &instance,
+        "set implicit_transactions on; alter database d add filegroup h; if @@trancount > 0 raiserror('open', 16, 1)",
+    );
+    assert_eq!(say(&instance, count), "0");
 }
 
 #[test]

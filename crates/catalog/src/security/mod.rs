@@ -144,7 +144,7 @@ pub struct Principal {
     pub disabled: bool,
     /// CHECK_POLICY of a login.
     pub check_policy: bool,
-    /// How long the password of a login is good.
+    /// How old the password of a login is, and whether it expires or must be changed.
     pub password_age: PasswordAge,
     /// A user that belongs to no login.
     pub without_login: bool,

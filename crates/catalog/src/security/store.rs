@@ -15,7 +15,8 @@ use crate::systables::SysTable;
 const DISABLED: i64 = 1;
 const NO_POLICY: i64 = 2;
 const WITHOUT_LOGIN: i64 = 4;
-/// Bits of the language, as its number. Others are those of [`PasswordAge`].
+/// The first of the 8 bits that have the number of the language. [`PasswordAge`] has bits 3 and 4,
+/// and those from 16 on.
 const LANGUAGE: u32 = 8;
 const ROLE: &str = "R";
 const USER: &str = "S";
@@ -161,4 +162,32 @@ pub fn grant_row(scope: Scope, grant: &Grant) -> Vec<Value> {
 /// An owner's row.
 pub fn owner_row(class: Class, major: i32, owner: i32) -> Vec<Value> {
     vec![Value::TinyInt(class as u8), Value::Int(major), Value::Int(owner)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of them is read as it was written, whatever the others are.
+    #[test]
+    fn all_flags_of_a_principal_are_kept() {
+        let age = PasswordAge::default().set(102_000, true).expiring(true, 0);
+        for (on, language, password_age) in [
+            (true, 0, PasswordAge::default()),
+            (false, 255, PasswordAge::default()),
+            (false, 0, age),
+            (true, 255, age),
+        ] {
+            let principal = Principal {
+                disabled: on,
+                check_policy: !on,
+                without_login: on,
+                language,
+                password_age,
+                ..Principal::built_in(300, "ann", Kind::User, &[7; 16])
+            };
+            let row = principal_row(Scope::Server, &principal);
+            assert_eq!(principal_of(&row), Some((Scope::Server, principal)));
+        }
+    }
 }

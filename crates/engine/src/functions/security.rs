@@ -207,13 +207,14 @@ fn loginproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
         return Ok(Value::Null);
     };
     let (age, today) = (login.password_age, catalog::clock::now_parts().0);
+    let yes_or_no = |yes: bool| Value::str(if yes { "1" } else { "0" });
     Ok(match text_arg(args, 1).to_ascii_lowercase().as_str() {
         "defaultdatabase" => Value::str(login.default_name.as_deref().unwrap_or("master")),
         "defaultlanguage" => Value::str(LANGUAGES[usize::from(login.language) % LANGUAGES.len()].name),
         // Attempts are counted by address too, and nobody is locked out for good.
-        "islocked" | "badpasswordcount" => Value::str("0"),
-        "isexpired" => Value::str(if age.has_expired(today) { "1" } else { "0" }),
-        "ismustchange" => Value::str(if age.must_change { "1" } else { "0" }),
+        "islocked" | "badpasswordcount" => yes_or_no(false),
+        "isexpired" => yes_or_no(age.has_expired(today)),
+        "ismustchange" => yes_or_no(age.must_change),
         "daysuntilexpiration" => {
             age.days_left(today).map_or(Value::Null, |days| Value::str(days.to_string()))
         }

@@ -1,5 +1,9 @@
-//! Changes of extended properties, and that they go with what they hang on.
-//! Guarantees: a change is part of its statement's transaction; one transaction at a time adds properties to a database, until it ends.
+//! Changes of extended properties, and that they go with what has them.
+//! Guarantees: a change is part of its statement's transaction; one transaction at a time adds
+//! properties to a database, until it ends; what was dropped has no properties any more, and
+//! neither has what gets its id. Files and filegroups are removed outside of all transactions:
+//! from then on nobody is shown their properties, which are deleted before another file or
+//! filegroup gets the id.
 
 pub(crate) mod targets;
 
@@ -98,31 +102,39 @@ pub(crate) fn forget(
     forget_if(core, db, class, major, |_| true)
 }
 
-/// A filegroup or file gets this id, which an earlier one may have had: its properties stay, unseen, as the files of a database
-/// belong to no transaction. Not within a statement of a transaction.
-pub(crate) fn begin_without(
+/// Deletes the properties that an earlier filegroup or file with this id has left, before another
+/// one gets the id. This is a transaction of its own, like what ALTER DATABASE does besides. It
+/// does not wait, because its caller keeps all others from changing databases.
+///
+/// # Errors
+/// 1222 another transaction is changing properties of the database; 3906; what the storage says.
+pub(crate) fn clear_id(
     core: &mut SessionCore,
     db: &Arc<Db>,
     class: PropertyClass,
     id: i32,
 ) -> Result<(), SqlError> {
-    let holder = Holder { class, major: id, minor: 0 };
-    if db.storage_if_open().is_none() || of(db, holder)?.is_empty() {
+    if of(db, Holder { class, major: id, minor: 0 })?.is_empty() {
         return Ok(());
     }
-    core.begin_statement(true)?;
-    let done = lock(core, db).and_then(|()| forget(core, db, class, id));
+    db.check_writable()?;
+    core.begin_statement(false)?;
+    let done = core.lock_application(db, LOCK, LockMode::X, 0).and_then(|locked| {
+        locked.map_err(|e| errors::db_error(db, &e))?;
+        forget(core, db, class, id)
+    });
     core.end_statement(done)
 }
 
-/// Whether the filegroup or file that has properties is there.
+/// Whether what has these properties is there: no filegroup or file that was removed.
 pub(crate) fn is_there(db: &Db, holder: Holder) -> bool {
-    let entry = db.entry();
     match holder.class {
         PropertyClass::Dataspace => {
-            usize::try_from(holder.major).is_ok_and(|id| id <= entry.filegroups.len())
+            usize::try_from(holder.major).is_ok_and(|id| id <= db.entry().filegroups.len())
         }
-        PropertyClass::DatabaseFile => entry.files.iter().any(|file| i32::from(file.file_id) == holder.major),
+        PropertyClass::DatabaseFile => {
+            db.entry().files.iter().any(|file| i32::from(file.file_id) == holder.major)
+        }
         _ => true,
     }
 }

@@ -127,7 +127,8 @@ pub(crate) fn find(
     Ok(found)
 }
 
-/// Filegroups, or the files in them.
+/// Filegroups, or the data files in them; the log is in none. Whoever may alter the database may
+/// change their properties.
 fn in_filegroups(db: &Db, group: Level<'_>, file: Level<'_>) -> Vec<Target> {
     let entry = db.entry();
     let mut found = Vec::new();
@@ -142,7 +143,6 @@ fn in_filegroups(db: &Db, group: Level<'_>, file: Level<'_>) -> Vec<Target> {
             found.extend(files.map(|f| target(class, f.file_id.into(), 0, "LOGICAL FILE NAME", &f.name)));
         }
     }
-    // They are the database's.
     found.iter_mut().for_each(|target| target.on = Securable::DATABASE);
     found
 }

@@ -81,14 +81,15 @@ fn login_failed(login: &str) -> SqlError {
     SqlError::new(18_456, 14, 1, format!("Login failed for user '{login}'."))
 }
 
-/// Why a login whose password is right is refused; `changes`: the password is changed now.
+/// The error and the reason for which a login is refused although its password is right, if it is.
+/// `changes`: the client changes the password as it logs in, so that its age does not matter.
 fn barred(login: &Principal, changes: bool) -> Option<(i32, &'static str)> {
     let age = login.password_age;
     if login.disabled {
         Some((18_470, "The account is disabled."))
-    } else if age.must_change && !changes {
+    } else if !changes && age.must_change {
         Some((18_488, "The password of the account must be changed."))
-    } else if age.has_expired(catalog::clock::now_parts().0) && !changes {
+    } else if !changes && age.has_expired(catalog::clock::now_parts().0) {
         Some((18_487, "The password of the account has expired."))
     } else {
         None
@@ -123,8 +124,8 @@ impl Instance {
     /// time since the start, and waits while many others are being checked.
     ///
     /// # Errors
-    /// 18456 unknown login, wrong password, or too many failures before; 18470 the login is disabled; 18487 and 18488 the
-    /// password has expired or must be changed.
+    /// 18456 unknown login, wrong password, or too many failures before; 18470 the login is
+    /// disabled; 18487 the password has expired; 18488 it must be changed.
     pub fn authenticate(
         &self,
         login: &str,
@@ -134,11 +135,12 @@ impl Instance {
         self.authenticate_with(login, password, client, false)
     }
 
-    /// The same for a client that has a new password with it: the old one may have expired. The caller gives it no session unless the
-    /// password has been changed.
+    /// As [`Instance::authenticate`], for a client that changes the password as it logs in: the old
+    /// one may have expired. The caller must not let it run anything before it has changed the
+    /// password in the token's session.
     ///
     /// # Errors
-    /// As for [`Instance::authenticate`], but for 18487 and 18488.
+    /// As for [`Instance::authenticate`], without 18487 and 18488.
     pub fn authenticate_to_change(
         &self,
         login: &str,

@@ -4,6 +4,8 @@
 
 pub mod change;
 pub mod login;
+#[cfg(test)]
+mod login_tests;
 pub mod logins;
 mod logon;
 pub mod passwords;

@@ -7,6 +7,7 @@ use syntax::ast::{FileSpec, FilegroupChange, Ident};
 use types::SqlError;
 
 use super::StmtCtx;
+use super::database_state::cannot_lock;
 use crate::instance::Instance;
 use crate::instance::boot_text::{note_log_size, save_settings};
 use crate::instance::file_errors::bad_directory;
@@ -159,7 +160,8 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    /// ADD FILE. Errors: 5011 no such filegroup, 1828 the logical name is taken, 5170 the file is there.
+    /// ADD FILE. Errors: 5011 no such filegroup, 1828 the logical name is taken, 5170 the file is
+    /// there, 5061.
     pub(super) fn add_files(
         &mut self,
         instance: &Arc<Instance>,
@@ -185,7 +187,7 @@ impl StmtCtx<'_> {
         let reach = Reach::of(self.core);
         files.iter().try_for_each(|file| {
             let id = db.storage()?.store().next_file_id();
-            properties::begin_without(self.core, db, PropertyClass::DatabaseFile, id.into())?;
+            self.clear_properties(db, PropertyClass::DatabaseFile, id.into())?;
             instance.add_data_file(reach, db, file)
         })
     }
@@ -211,7 +213,7 @@ impl StmtCtx<'_> {
         self.inform(5701, 0, format!("The file '{}' has been removed.", file.name))
     }
 
-    /// ADD FILEGROUP: a name that files can be added to. Error: 1826 there is one already.
+    /// ADD FILEGROUP: a name that files can be added to. Errors: 1826 there is one already, 5061.
     pub(super) fn add_filegroup(
         &mut self,
         instance: &Arc<Instance>,
@@ -223,9 +225,18 @@ impl StmtCtx<'_> {
             return Err(SqlError::new(1826, 16, 1, text));
         }
         let id = db.entry().filegroups.len() as i32 + 1;
-        properties::begin_without(self.core, db, PropertyClass::Dataspace, id)?;
+        self.clear_properties(db, PropertyClass::Dataspace, id)?;
         db.change_entry(|entry| entry.filegroups.push(name.into()));
         instance.save_registry()
+    }
+
+    /// A new file or filegroup begins without extended properties, also when an earlier one had its
+    /// id.
+    ///
+    /// Errors: 5061 another transaction is changing properties of the database.
+    fn clear_properties(&mut self, db: &Arc<Db>, class: PropertyClass, id: i32) -> Result<(), SqlError> {
+        let cleared = properties::clear_id(self.core, db, class, id);
+        cleared.map_err(|e| if e.number == 1222 { cannot_lock(db) } else { e })
     }
 
     /// REMOVE FILEGROUP: the one that was added last, when it has no files. Error: 5042 it has some.

@@ -377,7 +377,8 @@ fn in_use(db: &Db) -> SqlError {
     SqlError::new(5070, 16, 2, text)
 }
 
-fn cannot_lock(db: &Db) -> SqlError {
+/// 5061.
+pub(super) fn cannot_lock(db: &Db) -> SqlError {
     let text = format!(
         "ALTER DATABASE failed because a lock could not be placed on database '{}'. Try again later.",
         db.name()

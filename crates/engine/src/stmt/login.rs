@@ -1,5 +1,7 @@
 //! CREATE, ALTER and DROP of logins. They are kept in master by the statement's transaction.
-//! Guarantees: a password is kept as its hash only; a login that is in use, owns something or is a fixed principal is not dropped.
+//! Guarantees: a password is kept as its hash only; a login that is in use, owns something or is a
+//! fixed principal is not dropped; only a login with CHECK_POLICY has a password that expires or
+//! must be changed.
 
 use std::sync::Arc;
 
@@ -50,39 +52,45 @@ struct LoginOptions {
 }
 
 impl LoginOptions {
-    /// How long the password is good then. `before`: CHECK_POLICY so far, and the last day on which the
-    /// password can have been set; `check_policy`: from now on.
+    /// CHECK_POLICY and the age of the password as the statement leaves them. `before`: as they
+    /// were; `latest`: the last day on which the password that there is can have been set.
     ///
     /// # Errors
-    /// 15099, 15122, 15128: options that do not go together.
-    fn password_age(
-        &self,
-        age: PasswordAge,
-        before: (bool, i32),
-        check_policy: bool,
-    ) -> Result<PasswordAge, SqlError> {
-        let refused = |number, text: &str| Err(SqlError::new(number, 16, 1, text));
+    /// 15099, 15122, 15128: the options do not go together, or not with what the login has.
+    fn policy(&self, before: (bool, PasswordAge), latest: i32) -> Result<(bool, PasswordAge), SqlError> {
+        let (policy_before, age) = before;
+        let check_policy = self.check_policy.unwrap_or(policy_before);
         // Expiration comes and goes with the policy, unless the statement says otherwise.
-        let implied = if before.0 == check_policy { age.expires } else { check_policy };
+        let implied = if check_policy == policy_before { age.expires } else { check_policy };
         let expires = self.check_expiration.unwrap_or(implied);
+        // That a new password comes with it makes no difference: the change has to come first.
+        let turned_off = self.check_policy == Some(false) || self.check_expiration == Some(false);
+        if age.must_change && turned_off {
+            return Err(must_change_is_on());
+        }
         if expires && !check_policy {
             let text = "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.";
-            return refused(15_122, text);
+            return Err(SqlError::new(15_122, 16, 1, text));
+        }
+        if self.must_change && !check_policy {
+            return Err(must_change_is_on());
         }
         if self.must_change && !expires {
-            return refused(15_099, "The MUST_CHANGE option cannot be used when CHECK_EXPIRATION is OFF.");
+            let text = "The MUST_CHANGE option cannot be used when CHECK_EXPIRATION is OFF.";
+            return Err(SqlError::new(15_099, 16, 1, text));
         }
         let age = match self.password {
             Some(_) => age.set(clock::now_parts().0, self.must_change),
             None => age,
         };
-        if age.must_change && !expires {
-            let text =
-                "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.";
-            return refused(15_128, text);
-        }
-        Ok(age.expiring(expires, before.1))
+        Ok((check_policy, age.expiring(expires, latest)))
     }
+}
+
+/// 15128.
+fn must_change_is_on() -> SqlError {
+    let text = "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.";
+    SqlError::new(15_128, 16, 1, text)
 }
 
 impl StmtCtx<'_> {
@@ -100,9 +108,9 @@ impl StmtCtx<'_> {
         may_alter_logins(self.core)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.login_options("CREATE LOGIN", &stmt.options)?;
-        let check_policy = options.check_policy.unwrap_or(true);
-        let made = (check_policy, clock::now_parts().0);
-        let password_age = options.password_age(PasswordAge::default(), made, check_policy)?;
+        // CHECK_POLICY is on and CHECK_EXPIRATION off where the statement does not say.
+        let usual = (true, PasswordAge::default());
+        let (check_policy, password_age) = options.policy(usual, clock::now_parts().0)?;
         let Some(password) = options.password else { return Err(errors::syntax_near(&name)) };
         check_password(&name, &password, check_policy)?;
         let hash = self.core.instance().authentication.passwords.hash(&password)?;
@@ -146,9 +154,8 @@ impl StmtCtx<'_> {
         let before = find_login(&self.core.security(&master), "alter", &stmt.name.value)?;
         may_alter_login(self.core, &before, &stmt.source, &stmt.options)?;
         let mut login = Principal::clone(&before);
-        login.check_policy = options.check_policy.unwrap_or(before.check_policy);
-        let so_far = (before.check_policy, last_change(&before));
-        login.password_age = options.password_age(before.password_age, so_far, login.check_policy)?;
+        let so_far = (before.check_policy, before.password_age);
+        (login.check_policy, login.password_age) = options.policy(so_far, last_change(&before))?;
         match &stmt.source {
             PrincipalSource::Enable => login.disabled = false,
             PrincipalSource::Disable => login.disabled = true,
