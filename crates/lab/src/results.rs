@@ -109,9 +109,11 @@ pub struct StudyResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundsResult {
     /// Rounds after which it was looked at whether the bounds are decided; the last is the most
-    /// that there could be. One number for a run whose rounds were fixed.
+    /// that were planned. One number for a run whose rounds were fixed.
     pub looks: Vec<usize>,
-    /// Rounds that were finished.
+    /// Rounds that were finished. More than were planned where some of them had runs that measured
+    /// this machine and not a modelled device: as many more as these, and half as many as were
+    /// planned at most.
     pub done: usize,
     /// Confidence of each interval. Above 0.95 where there is more than one look: then the
     /// intervals that the looks at one bound could have shown hold together with 0.95.

@@ -1,6 +1,7 @@
 //! The studies from the command line at a tiny scale: every cell is measured, the report says what it must, an
 //! interrupted or killed run goes on where it stopped, and what makes no sense is refused.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -73,17 +74,30 @@ fn middle(cell: &Value) -> f64 {
     values[values.len() / 2]
 }
 
-/// Every figure is a number above zero (but for counts), there is one for each run, and the median
-/// is that of the runs that measured the device.
-fn check_cells(study: &Value, runs: usize) {
+/// The rounds with a run that measured this machine instead of the modelled device.
+fn late_rounds(study: &Value) -> BTreeSet<u64> {
+    let marked = study["late"]["marked"].as_array().into_iter().flatten();
+    marked.map(|run| run[1].as_u64().unwrap()).collect()
+}
+
+/// How many rounds a study must have of which so many were asked for: one more for each that has
+/// such a run, half as many at most.
+fn rounds_of(study: &Value, asked: usize) -> usize {
+    asked + late_rounds(study).len().min(asked.div_ceil(2))
+}
+
+/// Every figure is a number above zero (but for counts), there is one for each round, and the
+/// median is that of the runs that measured the device: of all rounds but the late ones at least.
+fn check_cells(study: &Value, asked: usize) {
     let cells = study["cells"].as_array().unwrap();
     assert!(!cells.is_empty(), "{} has no cells: {}", study["study"], study["missing"]);
-    let all_count = study["late"]["marked"].as_array().is_none_or(Vec::is_empty);
+    let (rounds, late) = (rounds_of(study, asked), late_rounds(study).len());
     for cell in cells {
         let values = values(cell);
         // A table over the largest cell has the rounds of which all cells count.
         let table = cell["unit"] == "of the largest";
-        assert!(values.len() == runs || (table && !all_count && values.len() < runs), "{cell}");
+        assert!(values.len() == rounds || (table && late > 0 && values.len() < rounds), "{cell}");
+        assert!(numbers(&cell["runs"]).len() + late >= rounds, "{late} of {rounds} rounds are late: {cell}");
         let count = ["writes", "pages", "changes", "rows", "lines"].iter().any(|unit| cell["unit"] == *unit);
         assert!(values.iter().all(|v| v.is_finite() && (count || *v > 0.0)), "{cell}");
         assert_eq!(cell["median"].is_number(), !numbers(&cell["runs"]).is_empty(), "{cell}");
@@ -113,6 +127,7 @@ fn all_studies_run_and_resume() {
     ] {
         let study = study(&results, name, device);
         check_cells(study, 2);
+        assert_eq!(study["rounds"]["done"], rounds_of(study, 2), "{name} on {device}");
         assert_eq!(study["target"], "ringwood");
         assert_eq!(study["disclosure"].is_string(), device != "real", "{name} on {device}");
         let late = &study["late"];
@@ -288,8 +303,30 @@ fn resume(out: &Path) {
     let results = succeed(&["run", "all", "--scale", "tiny", "--runs", "2", "--resume"], out);
     check_cells(study(&results, "log-block-size", "ssd-512e"), 2);
     let again = std::fs::read_to_string(&journal).unwrap();
-    assert_eq!(again.lines().count(), lines.len());
     assert_eq!(again.lines().take(kept).collect::<Vec<_>>(), lines[..kept]);
+    let calibrations = |journal: &str| journal.matches("{\"calibration\":").count();
+    assert_eq!(calibrations(&again), calibrations(&whole));
+    check_journal(&again, &results, 2);
+}
+
+/// The journal has each arm of each study once in each round, and nothing else but its head and the
+/// calibration round.
+fn check_journal(journal: &str, results: &Value, asked: usize) {
+    let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let runs: Vec<Value> = lines.filter(|line| line["round"].is_u64()).collect();
+    let of_run =
+        |run: &Value| ["study", "device", "arm"].map(|field| run[field].as_str().unwrap().to_owned());
+    let mut rounds: BTreeMap<[String; 3], Vec<u64>> = BTreeMap::new();
+    for run in &runs {
+        rounds.entry(of_run(run)).or_default().push(run["round"].as_u64().unwrap());
+    }
+    for ([name, device, arm], mut rounds) in rounds {
+        rounds.sort_unstable();
+        let all: Vec<u64> = (0..rounds_of(study(results, &name, &device), asked) as u64).collect();
+        assert_eq!(rounds, all, "{arm} of {name} on {device}");
+    }
+    let calibrations = journal.matches("{\"calibration\":").count();
+    assert_eq!(journal.lines().count(), 1 + calibrations + runs.len());
 }
 
 /// Twice in the middle of a run, with databases that are kept for all rounds and one that a child is about to crash.
@@ -310,7 +347,9 @@ fn a_killed_run_goes_on() {
     check_cells(study(&results, "vlf-count", "real"), 3);
     assert!(scratch(&out).is_empty());
     let all = journal();
-    assert_eq!(all.lines().count(), 1 + 9, "each run once");
+    check_journal(&all, &results, 3);
+    let rounds = rounds_of(study(&results, "vlf-count", "real"), 3);
+    assert_eq!(all.lines().count(), 1 + 3 * rounds, "three arms, each once in a round");
     assert!(all.starts_with(&first[..=first.rfind('\n').unwrap()]), "what was measured stays");
 }
 

@@ -157,7 +157,9 @@ fn rounds_of(results: &Results) -> usize {
     cells.flat_map(|c| c.rounds.iter().copied()).max().map_or(0, |r| r + 1)
 }
 
-/// Adds a run of one round to the rounds before it.
+/// Adds a run of one round to the rounds before it. Where a run of it measured this machine and not
+/// the modelled device a second round has made up for it: of each cell the first figure that
+/// measured the device counts.
 fn add(sum: &mut Results, new: Results, round: usize) {
     if sum.studies.is_empty() {
         let origin = Origin { commit: new.origin.commit.clone(), ..sum.origin.clone() };

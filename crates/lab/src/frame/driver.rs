@@ -6,6 +6,7 @@
 use super::checks;
 use super::claims::larger_is_better;
 use super::journal::{Calibration, Journal, Measured, RunRecord, Single, StepRecord};
+use super::late::is_marked;
 use super::order::{balanced, seed_of};
 use super::progress::Progress;
 use super::repeats::{Repeats, Times, is_repeated, level_of};
@@ -16,6 +17,7 @@ use crate::LabError;
 use crate::machine::ProcessorTimes;
 use crate::target::{Place, Target, processors};
 use crate::work::{Figure, Work};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// One study on one target and device.
@@ -60,13 +62,25 @@ impl Job<'_> {
     }
 
     /// After how many rounds it ends, as far as the journal tells: at the first look whose rounds
-    /// are all there and decide the bounds, else with the last.
+    /// are all there and decide the bounds, else with the last planned one and those that make up
+    /// for others.
     fn end(&self, journal: &Journal) -> usize {
         let (most, looks) = (self.rounds.most(), self.rounds.looks());
         // Rounds beyond a look were begun because that look did not decide.
         let next = (0..most).find(|round| self.left_in(*round, journal) > 0).unwrap_or(most);
         let begun = next < most && self.left_in(next, journal) < self.arms.len();
-        if next < most && looks.contains(&next) && !begun && (self.decided)(journal) { next } else { most }
+        if next < most && looks.contains(&next) && !begun && (self.decided)(journal) {
+            return next;
+        }
+        most + self.rounds.made_up(self.late_rounds(journal))
+    }
+
+    /// Rounds of which a run measured this machine and not the device. Without others in their
+    /// place so few could be left that nothing is decided.
+    fn late_rounds(&self, journal: &Journal) -> usize {
+        let records = journal.of(self.study.name, self.target.name(), &self.device);
+        let late: BTreeSet<usize> = records.filter(|r| is_marked(r)).map(|r| r.round).collect();
+        late.len()
     }
 
     /// The arms of a round in their order.
@@ -120,13 +134,17 @@ impl Job<'_> {
         }
         let found = journal.calibrations_of(self.study.name, self.target.name(), &self.device);
         let repeats = Repeats::of(&self.arms, found);
-        let mut round = 0;
+        let (mut round, mut planned) = (0, self.end(journal));
         while round < self.end(journal) {
             for (order, index) in self.order(round).into_iter().enumerate() {
                 self.run_one(round, order, self.arms[index], &repeats, journal, progress)?;
             }
             self.check(round, journal)?;
             round += 1;
+            // Those of the round that turned out to need another one in its place.
+            let more = self.end(journal).saturating_sub(planned);
+            progress.more(&self.kind(), more * self.arms.len());
+            planned += more;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::frame::assemble::{About, assemble};
 use crate::frame::{CellRef, Claim, Request};
 use crate::machine::Machine;
 use crate::results::{Origin, StudyResult, Verdict};
+use crate::work::late::{LATE, MODELLED_US, REQUESTS};
 use crate::work::{Config, Counters, Durability, Knob, WaitCount};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,6 +22,14 @@ struct Fake {
     lasts: usize,
     /// Each set-up: which arm, and whether it had to be made again.
     set_ups: Vec<(String, bool)>,
+    /// Runs, from 1 on, in which one request of ten was late.
+    late: Vec<usize>,
+}
+
+impl Fake {
+    fn new(slow: f64) -> Fake {
+        Fake { slow, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![], late: vec![] }
+    }
 }
 
 impl Target for Fake {
@@ -55,7 +64,11 @@ impl Target for Fake {
     fn counters(&mut self) -> Result<Counters, LabError> {
         let count = self.runs as i64 * 3;
         let wait = WaitCount { wait_type: "WRITELOG".into(), count, us: count * 1000 };
-        let counts = BTreeMap::from([("vlf_changes".to_owned(), count)]);
+        let late = self.late.iter().filter(|run| **run <= self.runs).count() as i64;
+        let requests = 100 * self.runs as i64;
+        let counts =
+            [("vlf_changes", count), (REQUESTS, requests), (LATE, 10 * late), (MODELLED_US, 1000 * requests)];
+        let counts = counts.map(|(name, count)| (name.to_owned(), count)).into();
         Ok(Counters { waits: vec![wait], counts, ..Counters::default() })
     }
     fn log_folder(&self) -> Option<(std::path::PathBuf, Arc<dyn disk::Disk>)> {
@@ -142,7 +155,7 @@ fn run(
         let claims = assemble(&study, &about, journal).claims;
         claims.iter().all(|c| c.verdict != Some(Verdict::Undecided))
     };
-    let mut target = Fake { slow, arm: String::new(), runs: journal.records.len(), lasts, set_ups: vec![] };
+    let mut target = Fake { runs: journal.records.len(), lasts, ..Fake::new(slow) };
     let mut job = job(&study, &mut target, folder, rounds, decided);
     let ran = job.run(&mut journal, &mut Progress::new(false));
     let left = job.left(&journal);
@@ -217,7 +230,7 @@ fn repeated(slow: f64) -> (Study, Fake) {
     for arm in &mut study.arms {
         arm.steps = arm.steps.drain(..).map(|step| step.repeated(2.5, vec![])).collect();
     }
-    (study, Fake { slow, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![] })
+    (study, Fake::new(slow))
 }
 
 #[test]
@@ -255,7 +268,7 @@ fn all_levels_repeat_as_often_as_the_calibration_round_found() {
 }
 
 #[test]
-fn kept_databases_are_made_anew_every_so_many_rounds() {
+fn kept_databases_are_made_again_every_so_many_rounds() {
     for (fresh_every, expected) in [
         (1, [true; 6]),
         (2, [true, false, true, false, true, false]),
@@ -263,7 +276,7 @@ fn kept_databases_are_made_anew_every_so_many_rounds() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let study = study();
-        let mut target = Fake { slow: 1.0, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![] };
+        let mut target = Fake::new(1.0);
         let mut journal =
             Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default())
                 .unwrap();
@@ -278,11 +291,53 @@ fn kept_databases_are_made_anew_every_so_many_rounds() {
     }
 }
 
+/// Runs 3 and 4 are of the second round, run 14 is of the one that makes up for it.
+#[test]
+fn rounds_with_late_runs_are_made_up_for() {
+    for (late, rounds) in
+        [(vec![], 6), (vec![3], 7), (vec![3, 4], 7), (vec![3, 14], 8), ((1..50).collect(), 9)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let study = study();
+        let mut target = Fake { late: late.clone(), ..Fake::new(1.0) };
+        let mut journal =
+            Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default())
+                .unwrap();
+        let fixed = Rounds::fixed(6);
+        let mut job = job(&study, &mut target, folder.path(), &fixed, |_| false);
+        job.run(&mut journal, &mut Progress::new(false)).unwrap();
+        assert_eq!((journal.records.len(), job.left(&journal)), (2 * rounds, 0), "late: {late:?}");
+    }
+}
+
+/// Killed before the late run, in the last planned round, behind it and within the round that makes
+/// up for the late one.
+#[test]
+fn a_killed_run_makes_up_for_rounds_too() {
+    for (lasts, left) in [(2, 10), (11, 3), (12, 2), (13, 1), (14, 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let study = study();
+        let (fixed, request) = (Rounds::fixed(6), Request::default());
+        let mut journal =
+            Journal::create(folder.path(), &request, Machine::default(), Origin::default()).unwrap();
+        let mut target = Fake { late: vec![3], lasts, ..Fake::new(1.0) };
+        let mut first = job(&study, &mut target, folder.path(), &fixed, |_| false);
+        let ran = first.run(&mut journal, &mut Progress::new(false));
+        assert_eq!((ran.is_ok(), first.left(&journal)), (left == 0, left), "killed after {lasts} runs");
+        drop(first);
+        let mut journal = Journal::resume(folder.path(), &request).unwrap();
+        let mut target = Fake { late: vec![3], runs: journal.records.len(), ..Fake::new(1.0) };
+        let mut second = job(&study, &mut target, folder.path(), &fixed, |_| false);
+        second.run(&mut journal, &mut Progress::new(false)).unwrap();
+        assert_eq!((journal.records.len(), second.left(&journal)), (14, 0), "killed after {lasts} runs");
+    }
+}
+
 #[test]
 fn two_rounds_have_opposite_orders() {
     let folder = tempfile::tempdir().unwrap();
     let study = study();
-    let mut target = Fake { slow: 1.0, arm: String::new(), runs: 0, lasts: usize::MAX, set_ups: vec![] };
+    let mut target = Fake::new(1.0);
     let mut journal =
         Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default()).unwrap();
     job(&study, &mut target, folder.path(), &Rounds::fixed(6), |_| false)

@@ -59,6 +59,14 @@ impl Progress {
         }
     }
 
+    /// That many more runs are planned of a kind that [`Progress::plan`] has announced.
+    pub fn more(&mut self, kind: &str, runs: usize) {
+        self.total += runs;
+        if let Some(kind) = self.kinds.get_mut(kind) {
+            kind.left += runs;
+        }
+    }
+
     /// Seconds until the end, roughly.
     pub fn left(&self) -> f64 {
         self.kinds.values().map(|k| k.left as f64 * k.one()).sum()
@@ -132,6 +140,9 @@ mod tests {
         progress.finished("a", 4.0);
         assert_eq!(progress.left(), 108.0);
         assert!(progress.line("x").starts_with("[#######....................."), "{}", progress.line("x"));
+        progress.more("b", 1);
+        assert_eq!(progress.left(), 208.0);
+        assert!(progress.line("x").contains("] 1/5 x"), "{}", progress.line("x"));
     }
 
     #[test]

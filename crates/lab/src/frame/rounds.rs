@@ -1,6 +1,7 @@
 //! How many rounds a run of studies has. They are fixed before the run: one number, or a plan of
 //! looks with a largest number, whose intervals are surer so that looking more than once does not
-//! make them wrong more often.
+//! make them wrong more often. On a modelled device some more may be run, which make up for rounds
+//! that measured this machine.
 
 use crate::LabError;
 use crate::stats::{CONFIDENCE, fewest};
@@ -45,9 +46,17 @@ impl Rounds {
         Ok(rounds)
     }
 
-    /// The most that there can be.
+    /// The most that are planned.
     pub fn most(&self) -> usize {
         self.looks.last().copied().unwrap_or(1)
+    }
+
+    /// How many more make up for those of which a run measured this machine, which may be the ones
+    /// that make up for others: as many, and half as many as are planned at most, rounded up. How
+    /// late requests were decides it and not what was measured, so that intervals stay as sure as
+    /// they are.
+    pub fn made_up(&self, late: usize) -> usize {
+        late.min(self.most().div_ceil(2))
     }
 
     /// All looks, ascending.
@@ -72,6 +81,13 @@ mod tests {
         assert_eq!((rounds.looks(), rounds.most()), (&[8, 16, 32, 50][..], 50));
         assert!((rounds.confidence() - 0.9875).abs() < 1e-12);
         assert_eq!(Rounds::until_decided(7, 8).unwrap().looks(), [7, 8]);
+    }
+
+    #[test]
+    fn half_as_many_rounds_at_most_make_up_for_others() {
+        for (most, late, more) in [(6, 0, 0), (6, 2, 2), (6, 3, 3), (6, 9, 3), (1, 1, 1), (5, 5, 3)] {
+            assert_eq!(Rounds::fixed(most).made_up(late), more, "{late} of {most}");
+        }
     }
 
     #[test]

@@ -241,15 +241,19 @@ fn waits_and_io(out: &mut String, study: &StudyResult) {
 /// How many rounds there were, and what that means for the intervals.
 fn rounds_text(study: &StudyResult) -> Option<String> {
     let rounds = study.rounds.as_ref()?;
+    let planned = rounds.done.min(rounds.looks.last().copied().unwrap_or(rounds.done));
+    let more = match rounds.done - planned {
+        0 => String::new(),
+        more => format!(", and {more} more to make up for rounds with runs that measured this machine"),
+    };
     Some(match rounds.looks.as_slice() {
-        [fixed] if *fixed < FEWEST => {
-            format!("{} of {fixed} rounds: too few for intervals, so no bound is decided", rounds.done)
+        [fixed] if rounds.done < FEWEST => {
+            format!("{planned} of {fixed} rounds{more}: too few for intervals, so no bound is decided")
         }
-        [fixed] => format!("{} of {fixed} rounds, fixed before the run", rounds.done),
+        [fixed] => format!("{planned} of {fixed} rounds, fixed before the run{more}"),
         looks => format!(
-            "{} rounds; looked at the bounds after {}: each interval has {:.2} % confidence, those of one bound at all looks \
-             together have 95 %",
-            rounds.done,
+            "{planned} rounds{more}; looked at the bounds after {}: each interval has {:.2} % confidence, those of one bound at \
+             all looks together have 95 %",
             looks.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
             rounds.confidence * 100.0
         ),
@@ -357,4 +361,29 @@ pub(super) fn html(results: &Results) -> String {
     }
     out.push_str("</main></body></html>\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::RoundsResult;
+
+    #[test]
+    fn rounds_that_make_up_for_others_are_told_apart() {
+        for (looks, done, text) in [
+            (&[6][..], 4, "4 of 6 rounds: too few for intervals, so no bound is decided"),
+            (&[6], 6, "6 of 6 rounds, fixed before the run"),
+            (&[6], 8, "6 of 6 rounds, fixed before the run, and 2 more to make up for"),
+            (&[2], 3, "2 of 2 rounds, and 1 more to make up for"),
+            // The three may have left enough of the others for intervals.
+            (&[5], 8, "5 of 5 rounds, fixed before the run, and 3 more"),
+            (&[8, 16], 8, "8 rounds; looked at the bounds after 8, 16"),
+            (&[8, 16], 20, "16 rounds, and 4 more to make up for"),
+        ] {
+            let rounds = RoundsResult { looks: looks.to_vec(), done, ..RoundsResult::default() };
+            let study = StudyResult { rounds: Some(rounds), ..StudyResult::default() };
+            let said = rounds_text(&study).unwrap();
+            assert!(said.starts_with(text), "{said}");
+        }
+    }
 }

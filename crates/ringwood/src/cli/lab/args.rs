@@ -62,7 +62,8 @@ pub(super) struct RunArgs {
     /// Size
     #[arg(long, value_enum, default_value = "quick")]
     pub(super) scale: ScaleArg,
-    /// Rounds: every configuration runs once a round
+    /// Rounds: every configuration runs once a round; on a modelled device half as many more at
+    /// most, for those that measured this machine
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) runs: u32,
     /// Go on until every bound is decided, at most MAX rounds; intervals are corrected for looking more than once
