@@ -83,6 +83,51 @@ fn blocks_nest_to_4000() {
     b.check("SET NOEXEC OFF SELECT 1", "1");
 }
 
+/// Levels of eight windows, a sort, TOP and what they are made from: with few blocks and sources
+/// they have many operators, which are counted where they are shown.
+#[test]
+fn operators_nest_to_16384() {
+    let mut b = Bench::with(|options| options.memory_bytes = Some(512 << 20));
+    let windows = listed(8, |i| format!("ROW_NUMBER() OVER (ORDER BY a + {i})")).replace(", ", " + ");
+    let chain = |levels: usize| {
+        let level =
+            |i: usize| format!("c{} AS (SELECT TOP (9) {windows} a FROM c{i} ORDER BY a DESC)", i + 1);
+        format!("WITH c0 AS (SELECT 1 a), {} SELECT a FROM c{levels}", listed(levels, level))
+    };
+    b.run("SET SHOWPLAN_TEXT ON");
+    let operators = [10, 20].map(|levels| b.run(&chain(levels)).matches("|--").count());
+    b.run("SET SHOWPLAN_TEXT OFF");
+    let of_level = (operators[1] - operators[0]) / 10;
+    let most = 10 + (16_384 - operators[0]) / of_level;
+    // Before blocks, sources and windows are too many.
+    assert!(most < 4_000 && most * (2 + 8) < 16_384, "{operators:?}");
+    b.run("SET NOEXEC ON");
+    b.check(&chain(most), "");
+    b.fails(&chain(most + 1), 8623);
+    b.run("SET NOEXEC OFF");
+    b.check(&chain(100), "8");
+}
+
+#[test]
+fn keys_of_groups_and_orders_are_8060() {
+    let mut b = Bench::new();
+    b.run("CREATE TABLE t (a int NOT NULL) INSERT t VALUES (1), (1), (2)");
+    let keys = |n: usize| listed(n, |i| format!("a + {i}"));
+    let group = |n: usize| format!("SELECT COUNT(*) FROM t GROUP BY {} ORDER BY 1", keys(n));
+    let order = |n: usize| format!("SELECT a FROM t ORDER BY {}", keys(n));
+    for (query, rows) in [(&group as &dyn Fn(usize) -> String, "1\n2"), (&order, "1\n1\n2")] {
+        b.check(&query(8_060), rows);
+        b.fails(&query(8_061), 8618);
+    }
+    // Their number counts and not their size.
+    let wide = listed(5, |i| format!("CAST(a + {i} AS char(8000)) AS c{i}"));
+    let columns = listed(5, |i| format!("c{i}"));
+    b.check(
+        &format!("SELECT COUNT(*) FROM (SELECT {wide} FROM t) q GROUP BY {columns} ORDER BY {columns}"),
+        "2\n1",
+    );
+}
+
 #[test]
 fn sets_of_groups_are_4096() {
     let mut b = Bench::new();

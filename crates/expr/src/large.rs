@@ -83,6 +83,11 @@ impl GrowingText {
         GrowingText { most, bytes: 0, units: 0 }
     }
 
+    /// A text of which nothing was counted yet, with the same bound.
+    pub fn anew(self) -> GrowingText {
+        GrowingText::up_to(self.most)
+    }
+
     /// Whether the text, which begins as it did when it was asked last, is still short enough.
     #[inline]
     pub fn fits(&mut self, text: &str) -> bool {

@@ -65,3 +65,30 @@ impl OwnNode for DeepPlan {
         ("Segment", "Segment", String::new())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many operators below one another.
+    fn of_height(height: usize) -> Plan {
+        let plan = |node| Plan { node, cols: Vec::new(), rows: 1.0, ordered: false };
+        let above = |input| plan(Node::Project { input: Nested::new(input), exprs: Vec::new() });
+        (1..height).fold(plan(Node::One), |input, _| above(input))
+    }
+
+    #[test]
+    fn operators_nest_to_16384() {
+        for height in [1, 24] {
+            let plan = DeepPlan::root(of_height(height)).expect("a plan");
+            assert!(plan.node.own::<DeepPlan>().is_none(), "{height}");
+        }
+        for height in [25, 16_384] {
+            let plan = DeepPlan::root(of_height(height)).expect("a plan");
+            let room = plan.node.own::<DeepPlan>().map(DeepPlan::room);
+            assert_eq!(room, Some(height * LEVEL), "{height}");
+        }
+        let refused = DeepPlan::root(of_height(16_385)).map(drop).map_err(|e| e.number);
+        assert_eq!(refused, Err(8623));
+    }
+}

@@ -52,7 +52,7 @@ impl Document {
                 }
             }
         }
-        let text = document.finish(writer);
+        let text = document.finish(writer)?;
         rt.reserve(text.as_ref().map_or(0, String::len).saturating_sub(taken))?;
         Ok(match (text, *pieces) {
             (text, true) => Rest::Pieces(text.unwrap_or_default(), 0),

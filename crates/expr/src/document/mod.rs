@@ -1,7 +1,8 @@
-//! FOR JSON and FOR XML: rows become one text. The binder says what the text looks like ([`Document`]); a [`Writer`] takes the rows in
-//! their order and gives the text at the end.
-//! Guarantees: no row, no text (NULL); values are written as SQL Server writes them in either language, strings with what the
-//! language needs escaped.
+//! FOR JSON and FOR XML: rows become one text. The binder says what the text looks like
+//! ([`Document`]); a [`Writer`] takes the rows in their order and gives the text at the end.
+//! Guarantees: no row, no text (NULL); values are written as SQL Server writes them in either
+//! language, strings with what the language needs escaped; the text, its last brackets and its root
+//! included, is no longer than a value may be.
 
 mod explicit;
 mod json;
@@ -40,9 +41,14 @@ pub enum Document {
 impl Document {
     /// A writer for a new text.
     pub fn start(&self) -> Writer {
+        self.start_within(GrowingText::default())
+    }
+
+    /// A writer for a new text that is not longer than that.
+    fn start_within(&self, length: GrowingText) -> Writer {
         Writer {
             out: String::new(),
-            length: GrowingText::default(),
+            length,
             rows: 0,
             before: Vec::new(),
             after_data: false,
@@ -63,10 +69,14 @@ impl Document {
             Document::Explicit(explicit) => explicit.row(writer, row, look)?,
         }
         writer.rows += 1;
-        match (writer.length.fits(&writer.out), self) {
-            (true, _) => Ok(()),
-            (false, Document::Json(_)) => Err(too_long()),
-            (false, _) => Err(xml_too_long()),
+        if writer.length.fits(&writer.out) { Ok(()) } else { Err(self.too_long()) }
+    }
+
+    #[cold]
+    fn too_long(&self) -> SqlError {
+        match self {
+            Document::Json(_) => too_long(),
+            _ => xml_too_long(),
         }
     }
 
@@ -87,16 +97,22 @@ impl Document {
     }
 
     /// The text; `None` when there was no row.
-    pub fn finish(&self, writer: Writer) -> Option<String> {
+    ///
+    /// # Errors
+    /// 7119, 6365 as for a row: what is open is closed, and may get a root around it.
+    pub fn finish(&self, writer: Writer) -> Result<Option<String>, SqlError> {
         if writer.rows == 0 {
-            return None;
+            return Ok(None);
         }
-        Some(match self {
+        // It grows at both ends.
+        let mut length = writer.length.anew();
+        let text = match self {
             Document::Json(json) => json.finish(writer),
             Document::Xml(xml) => xml.finish(writer),
             Document::Path(path) => path.finish(writer),
             Document::Explicit(explicit) => explicit.finish(writer),
-        })
+        };
+        if length.fits(&text) { Ok(Some(text)) } else { Err(self.too_long()) }
     }
 }
 
@@ -148,5 +164,79 @@ impl Writer {
             }
         }
         if first { 0 } else { changed.unwrap_or(last).min(last) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Len;
+    use types::look::GO_ON;
+    use types::units::utf16_len;
+
+    fn column(at: usize) -> DocumentColumn {
+        DocumentColumn { at, ty: DataType::NVarChar(Len::Max), raw: false }
+    }
+
+    fn json(root: Option<&str>) -> Document {
+        let member = JsonMember::Value { name: "a".into(), column: column(2) };
+        let levels = vec![JsonLevel { name: String::new(), members: vec![member] }];
+        Document::Json(JsonDocument { levels, root: root.map(str::to_owned), nulls: false, wrapper: true })
+    }
+
+    fn xml(root: Option<&str>) -> [Document; 3] {
+        let (root, declared) = (root.map(str::to_owned), String::new());
+        let levels = vec![XmlLevel { name: "row".into(), columns: vec![("a".into(), column(2))] }];
+        let path = PathColumn { column: column(2), steps: vec!["a".into()], leaf: Leaf::Text };
+        let of_tag = ExplicitColumn { column: column(2), name: "a".into(), kind: ExplicitKind::Element };
+        let tag = ExplicitTag { id: 1, name: "row".into(), columns: vec![of_tag] };
+        [
+            Document::Xml(XmlDocument {
+                levels,
+                root: root.clone(),
+                elements: true,
+                nil: false,
+                declared: declared.clone(),
+            }),
+            Document::Path(XmlPath {
+                columns: vec![path],
+                row: "row".into(),
+                root: root.clone(),
+                nil: false,
+                declared: declared.clone(),
+            }),
+            Document::Explicit(XmlExplicit { tags: vec![tag], root, declared }),
+        ]
+    }
+
+    /// Two rows as a text of at most so many UTF-16 units.
+    fn written(document: &Document, most: usize) -> Result<Option<String>, SqlError> {
+        let mut writer = document.start_within(GrowingText::up_to(most));
+        for value in ["\u{20AC} 1", "x"] {
+            let row = [Value::Int(1), Value::Null, Value::str(value)];
+            document.row(&mut writer, &row, GO_ON)?;
+        }
+        document.finish(writer)
+    }
+
+    /// The bound is that of the whole text: at each length that is too short something else of it
+    /// has no room, at last what closes it.
+    #[test]
+    fn a_text_is_as_long_as_a_value_may_be_and_no_longer() {
+        for root in [None, Some("r")] {
+            let documents = xml(root).into_iter().map(|document| (document, 6365));
+            for (document, number) in documents.chain([(json(root), 7119)]) {
+                let whole = written(&document, 1_000).unwrap().unwrap();
+                let units = utf16_len(&whole);
+                assert!(whole.len() > units, "bytes are not what counts: {whole}");
+                assert_eq!(written(&document, units).unwrap().as_ref(), Some(&whole));
+                for most in 0..units {
+                    let refused = written(&document, most).map_err(|e| e.number);
+                    assert_eq!(refused, Err(number), "{most} of {units}: {whole}");
+                }
+            }
+        }
+        let none = json(None);
+        assert_eq!(none.finish(none.start_within(GrowingText::up_to(0))).unwrap(), None, "no row");
     }
 }
