@@ -84,7 +84,7 @@ impl GrowingText {
     }
 
     /// A text of which nothing was counted yet, with the same bound.
-    pub fn anew(self) -> GrowingText {
+    pub fn recount(self) -> GrowingText {
         GrowingText::up_to(self.most)
     }
 

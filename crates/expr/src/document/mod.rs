@@ -105,7 +105,7 @@ impl Document {
             return Ok(None);
         }
         // It grows at both ends.
-        let mut length = writer.length.anew();
+        let mut length = writer.length.recount();
         let text = match self {
             Document::Json(json) => json.finish(writer),
             Document::Xml(xml) => xml.finish(writer),
