@@ -78,7 +78,10 @@ impl Shared {
 /// Encrypted bytes in, plain ones out.
 fn feed(tls: &mut ClientConnection, mut bytes: &[u8], to: &mut Vec<u8>) -> Result<(), ClientError> {
     while !bytes.is_empty() {
-        tls.read_tls(&mut bytes)?;
+        // After the server's end nothing is taken any more, however often it is offered.
+        if tls.read_tls(&mut bytes)? == 0 {
+            return Err(io::Error::from(ErrorKind::UnexpectedEof).into());
+        }
         let state = tls.process_new_packets()?;
         let at = to.len();
         to.resize(at + state.plaintext_bytes_to_read(), 0);

@@ -62,18 +62,25 @@ pub fn accept(config: &Arc<ServerConfig>) -> Result<Box<ServerConnection>, rustl
     Ok(Box::new(tls))
 }
 
-/// Takes encrypted bytes; what they hold is then read with [`plain`].
+/// Takes encrypted bytes and hands over what they hold. False: the client has ended TLS, and what comes behind that is
+/// nothing of it.
 ///
 /// # Errors
 /// The bytes are no TLS, or break its rules; what there is to tell the client is still written by `write_tls`.
-pub fn feed(tls: &mut ServerConnection, mut bytes: &[u8], mut got: impl FnMut(&[u8])) -> io::Result<()> {
+pub fn feed(tls: &mut ServerConnection, mut bytes: &[u8], mut got: impl FnMut(&[u8])) -> io::Result<bool> {
     let mut room = [0; 4096];
     while !bytes.is_empty() {
-        tls.read_tls(&mut bytes)?;
-        tls.process_new_packets().map_err(io::Error::other)?;
+        // After the client's end nothing is taken any more, however often it is offered.
+        if tls.read_tls(&mut bytes)? == 0 {
+            return Ok(false);
+        }
+        let state = tls.process_new_packets().map_err(io::Error::other)?;
         plain(tls, &mut room, &mut got)?;
+        if state.peer_has_closed() {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Hands over the decrypted bytes that are there.

@@ -98,6 +98,8 @@ pub struct Wire {
     drained: bool,
     /// The system has told of the end, which it does once: reading goes on until the end is read.
     over: bool,
+    /// The client has ended TLS: nothing of it follows.
+    ended: bool,
     reader: MessageReader,
     /// Decrypted bytes that are not read yet.
     pending: Vec<u8>,
@@ -131,6 +133,7 @@ impl Wire {
             fresh: true,
             drained: false,
             over: false,
+            ended: false,
             reader: MessageReader::new(LOGIN_LIMIT, true),
             pending: Vec::new(),
             at: 0,
@@ -168,6 +171,8 @@ impl Wire {
     /// From now on both sides send in the clear.
     pub fn end_tls(&mut self) {
         self.layer = Layer::Plain;
+        // A client may say so of its side.
+        self.ended = false;
     }
 
     /// What the client has sent, one message or piece at a time; carries on TLS handshakes by itself. `told` is whether the system
@@ -187,6 +192,9 @@ impl Wire {
                     }
                     got => return Ok(got),
                 }
+            }
+            if self.ended {
+                return Ok(Got::Closed);
             }
             if self.drained {
                 return Ok(Got::Blocked);
@@ -292,7 +300,7 @@ impl Wire {
                 let fed = tls::feed(tls, bytes, |plain| pending.extend_from_slice(plain));
                 // The handshake's next flight, or why it has failed.
                 let written = tls::write(tls, &mut &*socket, &[]);
-                fed?;
+                self.ended |= !fed?;
                 written?;
             }
             Layer::Plain | Layer::Handshake(_) => self.pending.extend_from_slice(bytes),
@@ -318,7 +326,7 @@ impl Wire {
             // The socket's buffer is empty before a login: a flight of some KB fits.
             (&mut &*socket).write_all(&bytes)?;
         }
-        fed?;
+        self.ended |= !fed?;
         if !tls.is_handshaking()
             && let Layer::Handshake(tls) = std::mem::replace(&mut self.layer, Layer::Plain)
         {

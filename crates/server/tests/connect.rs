@@ -200,6 +200,21 @@ fn garbage_ends_its_connection_alone() {
     assert_eq!(server.client().int("select 1"), 1);
 }
 
+/// No thread reads for ever what stands behind the end of TLS: the connection ends there.
+#[test]
+fn who_ends_tls_has_ended_the_connection() {
+    let server = TestServer::start();
+    for behind in ["", "more", "more than the records of the handshake: ".repeat(500).as_str()] {
+        let encrypted = Client::connect(server.address, Encryption::On, "sa", PASSWORD, "").unwrap();
+        for mut client in [encrypted, Client::connect_strict(server.address)] {
+            client.socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            client.end_tls(behind.as_bytes());
+            assert!(client.is_closed(), "{} bytes behind the end", behind.len());
+        }
+    }
+    assert_eq!(server.client().int("select 1"), 1);
+}
+
 #[test]
 fn too_many_connections_are_told_so() {
     let server = TestServer::with(|o| o.max_connections = 3);

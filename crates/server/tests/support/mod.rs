@@ -224,6 +224,19 @@ impl Client {
         self.layer = Layer::Plain;
     }
 
+    /// Ends TLS, and sends more behind the end all the same.
+    pub fn end_tls(&mut self, behind: &[u8]) {
+        let Layer::Tls(tls) = &mut self.layer else { panic!("there is no TLS") };
+        tls.send_close_notify();
+        let mut bytes = Vec::new();
+        while tls.wants_write() {
+            tls.write_tls(&mut bytes).unwrap();
+        }
+        bytes.extend_from_slice(behind);
+        // It may be closed while it is being sent.
+        let _ = self.socket.write_all(&bytes);
+    }
+
     pub fn is_encrypted(&self) -> bool {
         matches!(self.layer, Layer::Tls(_))
     }
