@@ -152,6 +152,7 @@ pub(crate) fn change_and_move<'a>(
     all.push(&mut new.page);
     all.extend(maps.pages());
     space.store.change(&mut space.store.system(), rec, &mut all)?;
+    space.store.note_freed(space.id());
     drop(all);
     space.unit()?.note_freed(&[old]);
     if let Some(reserved) = new.reserved.take() {
@@ -177,6 +178,7 @@ pub(crate) fn change_and_free<'a>(
     all.extend(latched.iter_mut().map(|p| &mut **p));
     all.extend(maps.pages());
     space.store.change(sink, rec, &mut all)?;
+    space.store.note_freed(space.id());
     drop(all);
     // A unit that is not open finds the pages in the maps when it is opened. Under the maps' latches: a thread that reads them
     // for the first time just now (`Store::load_pages`) must not list the pages once more.

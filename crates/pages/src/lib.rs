@@ -11,6 +11,7 @@ mod copy;
 mod dwb;
 pub mod error;
 mod files;
+mod freed;
 mod ghosts;
 pub mod home;
 pub mod id;

@@ -9,6 +9,7 @@ use crate::alloc::AllocState;
 use crate::dwb::{Doublewrite, MOST_ENTRIES, Recovered};
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
+use crate::freed::FreedPages;
 use crate::ghosts::GhostHints;
 use crate::home::Home;
 use crate::id::{BOOT_PAGE, PAGE_SIZE, PageId, UnitId};
@@ -54,6 +55,7 @@ pub struct Store {
     pub(crate) awaiting: Mutex<HashSet<PageId>>,
     pub(crate) alloc: AllocState,
     pub(crate) ghosts: GhostHints,
+    pub(crate) freed: FreedPages,
 }
 
 /// What a data file is and holds, for catalog views.
@@ -107,6 +109,7 @@ impl Store {
             awaiting: Mutex::new(HashSet::new()),
             alloc: AllocState::default(),
             ghosts: GhostHints::default(),
+            freed: FreedPages::default(),
         });
         let weak: Weak<dyn PageIo> = Arc::downgrade(&store) as Weak<dyn PageIo>;
         store.number.store(store.inner.register(weak)?, Ordering::Release);

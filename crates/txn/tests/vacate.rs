@@ -2,9 +2,11 @@
 
 mod support;
 
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use access::{Direction, ReadMode, RowBatch};
 use ringwood_txn::{Database, DbState, Durability, TxnError};
 use sim::SimDisk;
 use support::chain::{Rig, check, options};
@@ -140,6 +142,42 @@ fn a_file_is_vacated_inside_as_far_as_there_is_room() {
         }
     }
     assert!(rooms.contains(&true), "{rooms:?}");
+}
+
+/// The page that a cursor has read and the one it goes to next become neighbours again, for other keys: it must not take
+/// them for what they were.
+#[test]
+fn a_cursor_that_waits_misses_no_row_when_its_pages_are_used_elsewhere() {
+    let mut rig = Rig::new(6, false);
+    let (db, table) = (rig.db.clone(), rig.table.clone());
+    let last = 2600;
+    fill(&db, &table, &mut rig.now, 1000..last);
+    for first in (1000..1800).step_by(100) {
+        let mut batch = RowBatch::new();
+        let mut cursor = table.by_id.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
+        let mut ids: Vec<u64> = Vec::new();
+        let mut read = |ids: &mut Vec<u64>| {
+            let more = cursor.next_batch(ReadMode::Dirty, &mut batch).unwrap();
+            let id = |i| u64::from_be_bytes(batch.key(i).try_into().unwrap());
+            ids.extend((0..batch.len()).map(id));
+            more
+        };
+        while ids.last().is_none_or(|&id| id < first + 300) {
+            assert!(read(&mut ids));
+        }
+        // Fewer leaves in front, so that the pages in their order get later keys.
+        let mut txn = db.begin(51).unwrap();
+        for id in first..first + 100 {
+            assert_eq!(table.delete(&mut txn, id).unwrap(), Tried::Done);
+        }
+        txn.commit(Durability::Full).unwrap();
+        db.clean_ghosts().unwrap();
+        for file in [1, 2, 1, 2] {
+            vacate(&db, &table, file).unwrap();
+        }
+        while read(&mut ids) {}
+        assert_eq!(ids, (first..last).collect::<Vec<_>>());
+    }
 }
 
 #[test]

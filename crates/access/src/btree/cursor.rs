@@ -1,7 +1,9 @@
 //! Range cursors: the rows of one leaf at a time, forward or backward, between bounds.
 //!
 //! No latch is held between two calls. A forward cursor remembers the next leaf and the last key it passed; when the
-//! next leaf is no longer the neighbour it was, it finds its place again by key. A backward cursor always descends
+//! next leaf may no longer be the neighbour it was, it finds its place again by key. That its left link names the
+//! page the cursor comes from is not enough: both pages may have been freed and be neighbours elsewhere in the tree by
+//! now, so no page of the tree may have been freed meanwhile. A backward cursor always descends
 //! anew, to the leaf below the lower fence of the one it left. Either way each visible row comes exactly once, in
 //! key order.
 
@@ -28,11 +30,17 @@ enum State {
     /// Find the place by the bound that moves along.
     Seek,
     /// The right neighbour of the leaf that was read last.
-    Next {
-        page: PageId,
-        from: PageId,
-    },
+    Next(Neighbour),
     End,
+}
+
+/// The leaf to the right of one that was read.
+#[derive(Clone, Copy, Debug)]
+struct Neighbour {
+    page: PageId,
+    from: PageId,
+    /// Of the tree's unit, when `from` was read.
+    freed: u64,
 }
 
 /// A scan over a range of an index. See the module's documentation.
@@ -106,11 +114,11 @@ impl Cursor {
 
     fn leaf_forward(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
         let (mut next, mut unreadable) = (None, None);
-        if let State::Next { page, from } = self.state {
-            match neighbour(&self.tree, page, from) {
+        if let State::Next(neighbour) = self.state {
+            match neighbour.read(&self.tree) {
                 Ok(found) => next = found,
                 // Perhaps it has left the tree meanwhile: then the search by key does not meet it.
-                Err(e) => unreadable = Some((from, page, e)),
+                Err(e) => unreadable = Some((neighbour.from, neighbour.page, e)),
             }
         }
         let page = match next {
@@ -141,7 +149,8 @@ impl Cursor {
         } else if last || page.next().is_none() {
             State::End
         } else {
-            State::Next { page: page.next(), from: page.id() }
+            let freed = self.tree.space.store.freed_count(self.tree.unit_id());
+            State::Next(Neighbour { page: page.next(), from: page.id(), freed })
         };
         if end > begin {
             let key = leaf_key(page.slot(end - 1)?)
@@ -197,10 +206,14 @@ fn seek<'t>(tree: &'t BTree, lower: &Bound<Vec<u8>>, route: &mut Route) -> Resul
     tree.descend_read(target, Some(route))
 }
 
-/// The page if it still is the right neighbour of the leaf the cursor comes from.
-fn neighbour(tree: &BTree, page: PageId, from: PageId) -> Result<Option<PageRef<'_>>, AccessError> {
-    let next = tree.space.store.read(page)?;
-    Ok(Some(next).filter(|next| tree.is_own_leaf(next) && next.prev() == from))
+impl Neighbour {
+    /// The page if it still is the right neighbour of the leaf the cursor comes from.
+    fn read<'t>(&self, tree: &'t BTree) -> Result<Option<PageRef<'t>>, AccessError> {
+        let store = &tree.space.store;
+        let next = store.read(self.page)?;
+        let same = tree.is_own_leaf(&next) && next.prev() == self.from;
+        Ok(Some(next).filter(|_| same && store.freed_count(tree.unit_id()) == self.freed))
+    }
 }
 
 /// The range goes on beyond this key. Keeps the buffer.
