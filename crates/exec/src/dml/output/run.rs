@@ -26,25 +26,18 @@ pub struct OutputRow<'r> {
     pub action: Action,
 }
 
-/// OUTPUT while its statement runs.
+/// OUTPUT while its statement runs. It is passed on with every change, and most have no OUTPUT: what
+/// belongs to it is apart.
 pub struct Outlet<'p> {
-    plan: Option<&'p OutputPlan>,
     client: &'p mut dyn RowSink,
-    /// Boxed: it is large, and most statements have none.
-    into: Option<Box<IntoRun<'p>>>,
-    slots: Vec<Value>,
-    /// Rows for the client wait until the change has ended.
-    holds: bool,
-    /// Those that do, packed.
-    held: Option<Box<RowStore>>,
+    run: Option<Box<OutputRun<'p>>>,
 }
 
 /// What the client gets once the change has ended.
 #[must_use]
 pub struct Waiting<'p> {
     client: &'p mut dyn RowSink,
-    rows: Option<Box<RowStore>>,
-    width: usize,
+    run: Option<Box<OutputRun<'p>>>,
 }
 
 impl Waiting<'_> {
@@ -54,13 +47,23 @@ impl Waiting<'_> {
     /// Those of the client, and of run files.
     #[inline]
     pub fn send(self) -> Result<(), SqlError> {
-        let Some(rows) = self.rows else { return Ok(()) };
-        let (mut cursor, mut values) = (Cursor::default(), vec![Value::Null; self.width]);
-        (0..rows.len()).try_for_each(|row| {
-            rows.read(row, &mut cursor, &mut values)?;
-            self.client.row(&values)
-        })
+        match self.run {
+            None => Ok(()),
+            Some(run) => run.send_held(self.client),
+        }
     }
+}
+
+/// A statement's OUTPUT.
+struct OutputRun<'p> {
+    plan: &'p OutputPlan,
+    /// Boxed: it is large, and most have none.
+    into: Option<Box<IntoRun<'p>>>,
+    slots: Vec<Value>,
+    /// Rows for the client wait until the change has ended.
+    holds: bool,
+    /// Those that do, packed.
+    held: Option<RowStore>,
 }
 
 struct IntoRun<'p> {
@@ -81,17 +84,20 @@ impl<'p> Outlet<'p> {
         ctx: &mut ExecCtx<'_>,
         client: &'p mut dyn RowSink,
     ) -> Result<Outlet<'p>, SqlError> {
-        let into = match plan.and_then(|plan| plan.into.as_ref()) {
+        let run = match plan {
             None => None,
-            Some(into) => Some(into.begin(ctx)?),
+            Some(plan) => Some(OutputRun::begin(plan, ctx)?),
         };
-        Ok(Outlet { plan, client, into, slots: Vec::new(), holds: false, held: None })
+        Ok(Outlet { client, run })
     }
 
     /// Whether rows for the client wait until the change has ended.
     #[inline]
-    pub fn holding(self, holds: bool) -> Outlet<'p> {
-        Outlet { holds, ..self }
+    pub fn holding(mut self, holds: bool) -> Outlet<'p> {
+        if let Some(run) = &mut self.run {
+            run.holds = holds;
+        }
+        self
     }
 
     /// Gives a changed row.
@@ -100,51 +106,10 @@ impl<'p> Outlet<'p> {
     /// Those of the expressions, of the client, of the table.
     #[inline]
     pub fn give(&mut self, row: &OutputRow<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        match self.plan {
+        match &mut self.run {
             None => Ok(()),
-            Some(plan) => self.give_to(plan, row, rt),
+            Some(run) => run.give(row, &mut *self.client, rt),
         }
-    }
-
-    fn give_to(
-        &mut self,
-        plan: &'p OutputPlan,
-        row: &OutputRow<'_>,
-        rt: &mut Rt<'_, '_>,
-    ) -> Result<(), SqlError> {
-        let mut slots = std::mem::take(&mut self.slots);
-        slots.clear();
-        slots.extend_from_slice(row.deleted);
-        slots.resize(plan.width, Value::Null);
-        slots.extend_from_slice(row.inserted);
-        slots.resize(2 * plan.width, Value::Null);
-        slots.extend_from_slice(row.row);
-        slots.push(Value::str(row.action.word()));
-        if let (Some(into), Some(run)) = (&plan.into, &mut self.into) {
-            run.add(into, &slots, rt)?;
-        }
-        if let Some(client) = &plan.client {
-            rt.session().acknowledge_reads()?;
-            let values: Result<Vec<Value>, SqlError> =
-                client.exprs.iter().map(|e| e.eval(&slots, rt)).collect();
-            self.send_to_client(&values?, rt)?;
-        }
-        self.slots = slots;
-        Ok(())
-    }
-
-    fn send_to_client(&mut self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        if !self.holds {
-            return self.client.row(row);
-        }
-        if self.held.is_none() {
-            let files = rt.session().host().run_files().clone();
-            self.held = Some(Box::new(RowStore::new(files, rt.share())));
-        }
-        let Some(held) = &mut self.held else { return Ok(()) };
-        let mut packed = Vec::new();
-        pack_row(row, &mut packed);
-        held.push(&packed)
     }
 
     /// All rows were given: those for a table are in it after this. What waits goes to the client
@@ -153,14 +118,81 @@ impl<'p> Outlet<'p> {
     /// # Errors
     /// Those of the table.
     #[inline]
-    pub fn finish(self, rt: &mut Rt<'_, '_>) -> Result<Waiting<'p>, SqlError> {
-        let client = self.plan.and_then(|plan| plan.client.as_ref());
-        let width = client.map_or(0, |client| client.exprs.len());
-        let into = self.plan.and_then(|plan| plan.into.as_ref());
-        if let (Some(run), Some(into)) = (self.into, into) {
-            (*run).finish(into, rt)?;
+    pub fn finish(mut self, rt: &mut Rt<'_, '_>) -> Result<Waiting<'p>, SqlError> {
+        if let Some(run) = &mut self.run {
+            run.finish(rt)?;
         }
-        Ok(Waiting { client: self.client, rows: self.held, width })
+        Ok(Waiting { client: self.client, run: self.run })
+    }
+}
+
+impl<'p> OutputRun<'p> {
+    fn begin(plan: &'p OutputPlan, ctx: &mut ExecCtx<'_>) -> Result<Box<OutputRun<'p>>, SqlError> {
+        let into = match &plan.into {
+            None => None,
+            Some(into) => Some(into.begin(ctx)?),
+        };
+        Ok(Box::new(OutputRun { plan, into, slots: Vec::new(), holds: false, held: None }))
+    }
+
+    fn give(
+        &mut self,
+        row: &OutputRow<'_>,
+        client: &mut dyn RowSink,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let plan = self.plan;
+        let slots = &mut self.slots;
+        slots.clear();
+        slots.extend_from_slice(row.deleted);
+        slots.resize(plan.width, Value::Null);
+        slots.extend_from_slice(row.inserted);
+        slots.resize(2 * plan.width, Value::Null);
+        slots.extend_from_slice(row.row);
+        slots.push(Value::str(row.action.word()));
+        if let (Some(into), Some(run)) = (&plan.into, &mut self.into) {
+            run.add(into, slots, rt)?;
+        }
+        if let Some(output) = &plan.client {
+            rt.session().acknowledge_reads()?;
+            let values: Result<Vec<Value>, SqlError> =
+                output.exprs.iter().map(|e| e.eval(slots, rt)).collect();
+            self.send(&values?, client, rt)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a row to the client, or keeps it until the change has ended.
+    fn send(&mut self, row: &[Value], client: &mut dyn RowSink, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if !self.holds {
+            return client.row(row);
+        }
+        if self.held.is_none() {
+            let files = rt.session().host().run_files().clone();
+            self.held = Some(RowStore::new(files, rt.share()));
+        }
+        let Some(held) = &mut self.held else { return Ok(()) };
+        let mut packed = Vec::new();
+        pack_row(row, &mut packed);
+        held.push(&packed)
+    }
+
+    fn finish(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        match (self.into.take(), &self.plan.into) {
+            (Some(run), Some(into)) => (*run).finish(into, rt),
+            _ => Ok(()),
+        }
+    }
+
+    /// The rows that were kept go to the client.
+    fn send_held(&self, client: &mut dyn RowSink) -> Result<(), SqlError> {
+        let Some(rows) = &self.held else { return Ok(()) };
+        let width = self.plan.client.as_ref().map_or(0, |output| output.exprs.len());
+        let (mut cursor, mut values) = (Cursor::default(), vec![Value::Null; width]);
+        (0..rows.len()).try_for_each(|row| {
+            rows.read(row, &mut cursor, &mut values)?;
+            client.row(&values)
+        })
     }
 }
 
