@@ -90,7 +90,8 @@ impl Run<'_> {
 
     /// EXEC @result = ...: the value of a function, of anything else the status.
     fn set_status(&mut self, result: Option<&str>, (flow, status): (Flow, i32)) -> Result<Flow, Failure> {
-        let (value, of) = self.returned.take().unwrap_or((Value::Int(status), DataType::Int));
+        let returned = self.returned.take().map(|returned| *returned);
+        let (value, of) = returned.unwrap_or((Value::Int(status), DataType::Int));
         if let Some(variable) = result {
             let (slot, ty) = self.batch.program.vars.find(variable)?;
             self.vars[slot] = convert(&value, of, ty, 0, Mode::Implicit)?;
@@ -274,7 +275,7 @@ impl Run<'_> {
         let value = self.core.end_statement(result)?;
         let program = &code.batch.program;
         let ty = program.result.and_then(|slot| program.vars.get(slot)).map_or(DataType::Int, |(_, ty)| ty);
-        self.returned = Some((value, ty));
+        self.returned = Some(Box::new((value, ty)));
         Ok((Flow::Next, 0))
     }
 

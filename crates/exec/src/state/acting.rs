@@ -176,6 +176,7 @@ impl SessionCore {
 
     /// The database whose names the statements that run mean: the current one, but in a procedure
     /// of master that runs in another.
+    #[inline]
     pub fn names_db(&self) -> &Arc<Db> {
         self.module.as_ref().map_or(self.db(), |module| &module.names)
     }

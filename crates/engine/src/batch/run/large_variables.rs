@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Slots of variables, in order.
 type Slots = Box<[usize]>;
 
-/// What a run knows of its large variables; empty until there is one.
+/// What a run knows of its large variables, from when it has one.
 #[derive(Debug, Default)]
 pub(super) struct LargeVariables {
     /// Charged for those in memory.
@@ -57,12 +57,13 @@ impl Run<'_> {
     /// # Errors
     /// 701 a value finds no room; 823, 824 of its file; a cancel.
     pub(super) fn place_variables(&mut self, at: usize, op: Op) -> Result<(), SqlError> {
-        if !self.large.parked.is_empty() {
+        if self.large.as_ref().is_some_and(|large| !large.parked.is_empty()) {
             self.bring_back(at)?;
         }
         self.charge_variables();
-        let held = self.large.charged.as_ref().map_or(0, Reservation::used);
-        let worth = held >= PARKED_LEAST && !self.large.refused;
+        let Some(large) = &self.large else { return Ok(()) };
+        let held = large.charged.as_ref().map_or(0, Reservation::used);
+        let worth = held >= PARKED_LEAST && !large.refused;
         if worth && self.may_take_long(op) && self.core.host().memory().is_short() {
             self.put_away(at)?;
             self.charge_variables();
@@ -74,10 +75,12 @@ impl Run<'_> {
     ///
     /// # Errors
     /// As those of a statement after the last one: none when `outer_try` is not set.
+    #[cold]
     pub(super) fn settle_variables(&mut self, end: End) -> Result<End, SqlError> {
         let parameters = self.batch.parameters;
         let is_parameter = |(slot, _): &(usize, ParkedValue)| *slot < parameters;
-        if !matches!(end, End::Finished(_)) || !self.large.parked.iter().any(is_parameter) {
+        let away = self.large.as_ref().is_some_and(|large| large.parked.iter().any(is_parameter));
+        if !matches!(end, End::Finished(_)) || !away {
             return Ok(end);
         }
         let Err(error) = self.load(|slot| slot < parameters) else { return Ok(end) };
@@ -94,13 +97,14 @@ impl Run<'_> {
     /// already.
     fn charge_variables(&mut self) {
         let bytes = self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= LARGE).sum::<usize>();
-        let charged = self.large.charged.as_ref().map_or(0, Reservation::used);
+        let large = self.large.as_ref();
+        let charged = large.and_then(|large| large.charged.as_ref()).map_or(0, Reservation::used);
         if bytes == charged {
             return;
         }
         let memory = self.core.host().memory();
         let new = || Reservation::new(memory, Clerk::QueryExecution);
-        let variables = self.large.charged.get_or_insert_with(new);
+        let variables = self.large.get_or_insert_default().charged.get_or_insert_with(new);
         if bytes > charged {
             variables.force(bytes - charged);
         } else {
@@ -121,7 +125,7 @@ impl Run<'_> {
     /// written stays.
     #[cold]
     fn put_away(&mut self, at: usize) -> Result<(), SqlError> {
-        let large = &mut self.large;
+        let large = &mut **self.large.get_or_insert_default();
         let (batch, core) = (self.batch, &*self.core);
         let named = large.named.get_or_insert_with(|| named_by_any(batch));
         let wanted = large.named_by.entry(at).or_insert_with(|| named_by(batch, at));
@@ -151,15 +155,16 @@ impl Run<'_> {
     #[cold]
     fn bring_back(&mut self, at: usize) -> Result<(), SqlError> {
         let batch = self.batch;
-        let wanted = self.large.named_by.entry(at).or_insert_with(|| named_by(batch, at)).clone();
+        let large = self.large.get_or_insert_default();
+        let wanted = large.named_by.entry(at).or_insert_with(|| named_by(batch, at)).clone();
         self.load(|slot| wanted.contains(&slot))
     }
 
     fn load(&mut self, wanted: impl Fn(usize) -> bool) -> Result<(), SqlError> {
         let core = &*self.core;
         let new = || Reservation::new(core.host().memory(), Clerk::QueryExecution);
-        let charged = self.large.charged.get_or_insert_with(new);
-        let parked = &mut self.large.parked;
+        let LargeVariables { charged, parked, .. } = &mut **self.large.get_or_insert_default();
+        let charged = charged.get_or_insert_with(new);
         while let Some(at) = parked.iter().position(|(slot, _)| wanted(*slot)) {
             let (slot, value) = &parked[at];
             take_in_turn(charged, value.bytes(), core)?;

@@ -98,8 +98,8 @@ pub struct Run<'a> {
     pub(super) outer_try: bool,
     /// CATCH blocks of calling scopes.
     base_depth: usize,
-    /// Large values of variables: what is charged for them, and what is in tempdb.
-    large: LargeVariables,
+    /// Large values of variables, once there is one: what is charged for them, and what is in tempdb.
+    large: Option<Box<LargeVariables>>,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
     shown: bool,
     /// It returns rows and has failed before it had shown its columns.
@@ -107,7 +107,7 @@ pub struct Run<'a> {
     /// For a call by RPC, which has no variables: what its OUTPUT parameters become.
     pub(super) outputs: Option<Outputs>,
     /// The value of the function that EXECUTE has called, for its variable.
-    pub(super) returned: Option<(Value, DataType)>,
+    pub(super) returned: Option<Box<(Value, DataType)>>,
 }
 
 /// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
@@ -124,7 +124,10 @@ pub fn run_batch(
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
     // Procedures, functions and triggers call one another.
-    let end = stack::with_room(|| run.main()).and_then(|end| run.settle_variables(end));
+    let mut end = stack::with_room(|| run.main());
+    if run.large.is_some() {
+        end = end.and_then(|end| run.settle_variables(end));
+    }
     run.counts.run.ended(begun);
     run.core.caught.truncate(run.base_depth);
     run.core.cursors.leave(gives_back);
@@ -194,7 +197,7 @@ impl<'a> Run<'a> {
             at: 0,
             outer_try,
             base_depth,
-            large: LargeVariables::default(),
+            large: None,
             shown: false,
             owes: false,
             outputs: None,
@@ -204,15 +207,20 @@ impl<'a> Run<'a> {
 
     /// Runs it, published as what runs where it is a procedure or trigger.
     fn main(&mut self) -> Result<End, SqlError> {
+        let before = if self.core.module.is_some() { self.enters_module() } else { None };
+        let end = self.steps(before.is_some());
+        if let Some(before) = before {
+            self.core.shared.activity.leaves(before);
+        }
+        end
+    }
+
+    /// A procedure or trigger begins, if it is one: gives what ran before it.
+    fn enters_module(&self) -> Option<u64> {
         let object_id = self.batch.object_id;
         let module = self.core.module.as_ref().filter(|module| module.object_id == object_id);
-        let Some(db) = module.map(|module| module.names.id()).filter(|_| !self.core.in_function()) else {
-            return self.steps(false);
-        };
-        let before = self.core.shared.activity.enters(db, object_id);
-        let end = self.steps(true);
-        self.core.shared.activity.leaves(before);
-        end
+        let db = module.filter(|_| !self.core.in_function())?.names.id();
+        Some(self.core.shared.activity.enters(db, object_id))
     }
 
     fn steps(&mut self, of_module: bool) -> Result<End, SqlError> {
@@ -231,8 +239,7 @@ impl<'a> Run<'a> {
             } else if of_module {
                 self.core.shared.activity.reached_in_module(at);
             }
-            let placed = if large { self.place_variables(at, op) } else { Ok(()) };
-            let stepped = placed.map_err(Failure::from).and_then(|()| self.retry_step(at, op));
+            let stepped = if large { self.placed_step(at, op) } else { self.retry_step(at, op) };
             match stepped {
                 Ok(Step::Next) => at += 1,
                 Ok(Step::To(target)) => at = target,
@@ -245,6 +252,13 @@ impl<'a> Run<'a> {
             }
         }
         Ok(End::Finished(0))
+    }
+
+    /// A step of a batch that has variables without a bound.
+    #[cold]
+    fn placed_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        self.place_variables(at, op)?;
+        self.retry_step(at, op)
     }
 
     /// A jump out of CATCH blocks leaves their errors behind.
