@@ -18,8 +18,8 @@ pub type Bindings = Vec<Option<(Stamp, Bound)>>;
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
 pub(super) type Own = (Bindings, Arc<Counts>);
 
-/// Batches whose bindings a session keeps.
-const KEPT: usize = 8;
+/// Batches whose bindings a session keeps; one of them is the batch around its calls.
+const KEPT: usize = 9;
 
 /// What a session keeps.
 #[derive(Default)]

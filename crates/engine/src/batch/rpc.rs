@@ -34,10 +34,11 @@ pub fn call(
             End::ScopeAborted
         }
     };
-    Ok((end, run.outputs.take().unwrap_or_default()))
+    Ok((end, run.end_call().unwrap_or_default()))
 }
 
-/// The batch around a call: it has no text and no variables.
+/// The batch around a call: it has no text and no variables. All sessions of the process have the
+/// same one: each keeps its bindings, so as not to meet the others at what is shared of it.
 fn nothing() -> &'static Arc<Compiled> {
     static NOTHING: OnceLock<Arc<Compiled>> = OnceLock::new();
     NOTHING.get_or_init(|| Arc::new(Compiled::empty()))

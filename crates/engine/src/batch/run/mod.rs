@@ -205,6 +205,13 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// A call that was made from outside of a batch has ended; gives its OUTPUT parameters.
+    pub(super) fn end_call(self) -> Option<Outputs> {
+        let Run { core, batch, bound, counts, outputs, .. } = self;
+        bindings::keep(core, batch, (bound, counts));
+        outputs
+    }
+
     /// Runs it, published as what runs where it is a procedure or trigger.
     fn main(&mut self) -> Result<End, SqlError> {
         let before = if self.core.module.is_some() { self.enters_module() } else { None };
