@@ -139,6 +139,21 @@ fn texts_with_parameters() {
     assert_eq!(rows(&lines), ["row 9"]);
 }
 
+/// Whoever may create a synonym does not say what drivers call.
+#[test]
+fn a_synonym_does_not_stand_before_procedures_of_the_system() {
+    let mut b = bench();
+    b.setup(&["create synonym sp_executesql for nowhere", "create synonym sp_tables for nowhere"]);
+    for name in ["sp_executesql", "dbo.sp_executesql", "sys.sp_executesql", "master..sp_executesql"] {
+        let lines = b.call(name, &[text("", "select 5")]);
+        assert!(lines.contains(&"row 5".to_string()), "{name} {lines:?}");
+        let lines = b.run(&format!("exec {name} N'select 5'"));
+        assert!(lines.contains(&"row 5".to_string()), "{name} {lines:?}");
+    }
+    let lines = b.run("exec sp_tables @table_name = 't'");
+    assert!(!lines.iter().any(|line| line.starts_with("error")), "{lines:?}");
+}
+
 #[test]
 fn prepared_statements_have_numbers() {
     let mut b = bench();

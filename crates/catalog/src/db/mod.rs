@@ -304,24 +304,35 @@ impl Db {
 
     /// Error 945, 926 or 942 unless it is online.
     pub fn check_usable(&self) -> Result<(), SqlError> {
-        self.open().map(drop)
+        self.with_open(|_| ())
     }
 
     /// Storage, system tables and counters. Errors as [`Db::check_usable`].
     pub fn open(&self) -> Result<Arc<Open>, SqlError> {
-        match &*self.state.read() {
-            State::Down { status, .. } => Err(errors::not_usable(&self.name.read(), *status)),
-            State::Open(open) => match open.storage.status() {
-                Status::Online | Status::Recovering => Ok(open.clone()),
-                Status::Suspect => Err(errors::not_usable(&self.name.read(), DbStatus::Suspect)),
-                Status::Offline => Err(errors::not_usable(&self.name.read(), DbStatus::Offline)),
-            },
-        }
+        self.with_open(Arc::clone)
     }
 
     /// The storage. Errors as [`Db::check_usable`].
     pub fn storage(&self) -> Result<Arc<Database>, SqlError> {
-        self.open().map(|open| open.storage.clone())
+        self.with_open(|open| open.storage.clone())
+    }
+
+    /// What is wanted of the open database: no more is counted as in use than that.
+    #[inline]
+    fn with_open<T>(&self, take: impl FnOnce(&Arc<Open>) -> T) -> Result<T, SqlError> {
+        match &*self.state.read() {
+            State::Down { status, .. } => Err(self.not_usable(*status)),
+            State::Open(open) => match open.storage.status() {
+                Status::Online | Status::Recovering => Ok(take(open)),
+                Status::Suspect => Err(self.not_usable(DbStatus::Suspect)),
+                Status::Offline => Err(self.not_usable(DbStatus::Offline)),
+            },
+        }
+    }
+
+    #[cold]
+    fn not_usable(&self, status: DbStatus) -> SqlError {
+        errors::not_usable(&self.name.read(), status)
     }
 
     /// The storage whatever its state, for views.

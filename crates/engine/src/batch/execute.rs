@@ -151,6 +151,12 @@ impl Run<'_> {
 
     /// A call that does not come as T-SQL: the position of an argument is the variable that takes its result.
     pub(super) fn call_by_name(&mut self, shown: &str, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        // What drivers call for each statement, mostly by its number: the name is a plain one.
+        if let Some(dynamic) = Dynamic::find(shown) {
+            self.core.check_here()?;
+            let done = self.dynamic(dynamic, args)?;
+            return self.tell_called(done);
+        }
         let name = object_name(shown).ok_or_else(|| errors::no_procedure(shown))?;
         let (db, called) = self.find_called(&name, shown)?;
         self.run_called(db, called, args)
@@ -162,20 +168,17 @@ impl Run<'_> {
         name: &ObjectName,
         shown: &str,
     ) -> Result<(Arc<Db>, Called), Failure> {
-        let procedure = sysproc::find(&name.name.value);
-        let dynamic = Dynamic::find(&name.name.value);
-        let script = sysproc::scripts::find(&name.name.value)?;
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
-        let based = self.through_synonym(name)?;
+        let of_system = if own { None } else { Called::of_system(&name.name.value)? };
+        // A synonym does not stand before a procedure of the system, as no procedure of users does.
+        let based = if of_system.is_some() { None } else { self.through_synonym(name)? };
         let name = based.as_ref().unwrap_or(name);
         let db = crate::stmt::database_of(self.core, name)?;
         db.check_usable()?;
         self.core.check_access(&db)?;
-        let called = match (dynamic, procedure, script) {
-            (Some(dynamic), _, _) if !own => Called::Dynamic(dynamic),
-            (_, Some(procedure), _) if !own => Called::System(procedure),
-            (_, _, Some(script)) if !own => Called::Script(script),
-            _ => self.user_module(&db, name, shown)?,
+        let called = match of_system {
+            Some(called) => called,
+            None => self.user_module(&db, name, shown)?,
         };
         Ok((db, called))
     }
@@ -566,6 +569,19 @@ pub(super) enum Called {
     Function(Arc<ModuleDef>),
     /// A procedure of the system that is T-SQL.
     Script(Arc<ModuleDef>),
+}
+
+impl Called {
+    /// The procedure of the system that a name means in every database.
+    fn of_system(name: &str) -> Result<Option<Called>, SqlError> {
+        if let Some(dynamic) = Dynamic::find(name) {
+            return Ok(Some(Called::Dynamic(dynamic)));
+        }
+        match sysproc::find(name) {
+            Some(procedure) => Ok(Some(Called::System(procedure))),
+            None => Ok(sysproc::scripts::find(name)?.map(Called::Script)),
+        }
+    }
 }
 
 /// The settings that the system's own texts are written for.

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use catalog::FIRST_USER_DB;
 use catalog::security::{
     Class, DATABASE_ROLES, GrantState, Kind, Permission, SERVER_PUBLIC, SERVER_ROLES, Securable, Security,
 };
+use catalog::{Db, FIRST_USER_DB};
 use plan::rights::Right;
 
 /// What was said of a permission.
@@ -23,6 +23,9 @@ pub(super) enum Decision {
 /// What a caller is and may do in one database.
 pub struct Effective {
     pub(super) db: i32,
+    /// It is looked at each time, and found by a lock that all sessions share.
+    pub(super) master: Arc<Db>,
+    /// Of the principals and permissions of master and of the database.
     pub(super) versions: (u64, u64),
     /// Nothing in the database is forbidden.
     pub(super) all: bool,

@@ -32,29 +32,42 @@ impl SessionCore {
     /// # Errors
     /// 916 the caller may not use the database.
     pub fn effective(&mut self, db: &Arc<Db>) -> Result<&mut Effective, SqlError> {
-        let master = self.master()?;
-        let versions = (self.version_of(&master), self.version_of(db));
-        let at = self.caller.known.iter().position(|e| e.db == db.id());
-        let at = match at {
-            Some(at) if self.caller.known[at].versions == versions => at,
-            stale => {
-                let made = self.work_out(db, &master, versions)?;
-                match stale {
-                    Some(at) => {
-                        self.caller.known[at] = made;
-                        at
-                    }
-                    None => {
-                        self.caller.known.push(made);
-                        self.caller.known.len() - 1
-                    }
-                }
-            }
+        let at = match self.known_of(db) {
+            Some(at) => at,
+            None => self.learn(db)?,
         };
         Ok(&mut self.caller.known[at])
     }
 
-    fn work_out(&self, db: &Arc<Db>, master: &Db, versions: (u64, u64)) -> Result<Effective, SqlError> {
+    /// Where it stands what was worked out for a database, as long as nobody has changed principals
+    /// or permissions.
+    #[inline]
+    fn known_of(&self, db: &Db) -> Option<usize> {
+        let at = self.caller.known.iter().position(|known| known.db == db.id())?;
+        let known = &self.caller.known[at];
+        let versions = (self.version_of(&known.master), self.version_of(db));
+        (known.versions == versions).then_some(at)
+    }
+
+    #[cold]
+    fn learn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
+        let master = self.master()?;
+        let versions = (self.version_of(&master), self.version_of(db));
+        let made = self.work_out(db, &master, versions)?;
+        let known = &mut self.caller.known;
+        match known.iter().position(|known| known.db == db.id()) {
+            Some(at) => {
+                known[at] = made;
+                Ok(at)
+            }
+            None => {
+                known.push(made);
+                Ok(known.len() - 1)
+            }
+        }
+    }
+
+    fn work_out(&self, db: &Arc<Db>, master: &Arc<Db>, versions: (u64, u64)) -> Result<Effective, SqlError> {
         let (server, database) = (self.security(master), self.security(db));
         let mut logins = Vec::new();
         if let Some(login) = self.caller.acting_login() {
@@ -72,6 +85,7 @@ impl SessionCore {
         };
         let mut effective = Effective {
             db: db.id(),
+            master: master.clone(),
             versions,
             all: sysadmin || user == Some(DBO),
             sysadmin,
@@ -140,6 +154,21 @@ impl SessionCore {
             self.effective(db)?;
         }
         self.check_admitted(db)
+    }
+
+    /// Whether the caller may go on in the current database: [`Db::check_usable`], and what
+    /// [`SessionCore::check_access`] asks. What sessions have in common is only read.
+    ///
+    /// # Errors
+    /// 945 and its kin; 916, 923, 924.
+    pub fn check_here(&mut self) -> Result<(), SqlError> {
+        let db = self.db();
+        db.check_usable()?;
+        if db.is_open_to_all() && (self.may_all() || self.known_of(db).is_some()) {
+            return Ok(());
+        }
+        let db = db.clone();
+        self.check_access(&db)
     }
 
     /// Whether the caller has a permission; false where it may not even use the database.
