@@ -23,13 +23,13 @@ use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
 use catalog::other::OtherObject;
 use catalog::security::Permission;
-use catalog::{Db, ModuleDef, ModuleKind, errors};
+use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
 use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;
 use plan::bind::function::CalledFunction;
 use plan::bind::module_schema::schema_of;
-use plan::bind::set_options::SessionOptions;
+use plan::bind::set_options::CurrentOptions;
 use plan::rights::{Chain, Rights};
 use std::sync::Arc;
 
@@ -348,8 +348,7 @@ impl Run<'_> {
             if system {
                 return as_script(options);
             }
-            options.quoted_identifier = settings.quoted_identifier;
-            options.ansi_nulls = settings.ansi_nulls;
+            as_module(options, settings);
         })
     }
 
@@ -394,8 +393,7 @@ impl Run<'_> {
         self.pass_tables(&tables)?;
         self.core.described.push(id);
         let result = self.in_scope(&code.batch, &mut Vec::new(), Some((&home, module)), |options| {
-            options.quoted_identifier = settings.quoted_identifier;
-            options.ansi_nulls = settings.ansi_nulls;
+            as_module(options, settings);
         });
         self.core.described.pop();
         result
@@ -483,7 +481,11 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let settings = inner.settings;
-        self.in_scope(inner, vars, None, |options| options.set_parse_settings(settings))
+        self.in_scope(inner, vars, None, |options| {
+            if options.parse_settings() != settings {
+                options.set_parse_settings(settings);
+            }
+        })
     }
 
     /// Runs compiled code in a scope of its own: SET options, the current database, SCOPE_IDENTITY() and what `inserted` means
@@ -493,13 +495,13 @@ impl Run<'_> {
         inner: &Arc<Compiled>,
         vars: &mut Vec<Value>,
         of: Option<(&Arc<Db>, &ModuleDef)>,
-        set: impl FnOnce(&mut SessionOptions),
+        set: impl FnOnce(&mut CurrentOptions),
     ) -> Result<(Flow, i32), Failure> {
         if self.core.nest_level >= MAX_NESTING {
             return Err(too_deep().into());
         }
-        let options = self.core.options.clone();
-        let db = self.core.db().clone();
+        let (options, numbered) = (self.core.options.clone(), self.core.options.changes());
+        let db = self.core.db().id();
         let trancount = self.core.trancount;
         let scope = match of {
             Some((home, module)) => self.core.enter_module_scope(home, module)?,
@@ -519,7 +521,11 @@ impl Run<'_> {
         // What EXECUTE AS began in the scope ends with it.
         self.core.leave_scope(scope);
         let implicit = self.core.options.implicit_transactions;
-        *self.core.options = options;
+        // Where nothing has changed them they are not published anew, and what was found out under
+        // them holds.
+        if self.core.options.changes() != numbered {
+            *self.core.options = options;
+        }
         self.core.scope_identity = scope_identity;
         self.core.changes = changes;
         self.return_to(db)?;
@@ -546,10 +552,11 @@ impl Run<'_> {
 
 impl Run<'_> {
     /// The caller's database is the current one again.
-    fn return_to(&mut self, db: Arc<Db>) -> Result<(), SqlError> {
-        if db.id() != self.core.db().id() {
-            let (old, new) = (self.core.db().name(), db.name());
-            self.core.return_to_db(&db);
+    fn return_to(&mut self, db: i32) -> Result<(), SqlError> {
+        if db != self.core.db().id() {
+            let old = self.core.db().name();
+            self.core.return_to_db(db)?;
+            let new = self.core.db().name();
             return self.sink.changed(&SessionChange::Database { new: &new, old: &old });
         }
         Ok(())
@@ -585,9 +592,16 @@ impl Called {
 }
 
 /// The settings that the system's own texts are written for.
-fn as_script(options: &mut SessionOptions) {
-    options.quoted_identifier = true;
-    options.ansi_nulls = true;
+fn as_script(options: &mut CurrentOptions) {
+    as_module(options, ModuleSettings { quoted_identifier: true, ansi_nulls: true });
+}
+
+/// The settings under which a module was made.
+fn as_module(options: &mut CurrentOptions, settings: ModuleSettings) {
+    let ModuleSettings { quoted_identifier, ansi_nulls } = settings;
+    if (options.quoted_identifier, options.ansi_nulls) != (quoted_identifier, ansi_nulls) {
+        (options.quoted_identifier, options.ansi_nulls) = (quoted_identifier, ansi_nulls);
+    }
 }
 
 /// A name of up to four parts that a variable holds.

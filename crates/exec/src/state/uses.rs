@@ -86,15 +86,20 @@ impl SessionCore {
     }
 
     /// The end of a scope: the database in which it began is the current one again.
-    pub fn return_to_db(&mut self, db: &Arc<Db>) {
-        if Arc::ptr_eq(self.db(), db) {
-            return;
+    ///
+    /// # Errors
+    /// Internal: the scope has left its database for good.
+    pub fn return_to_db(&mut self, id: i32) -> Result<(), SqlError> {
+        if self.db().id() == id {
+            return Ok(());
         }
-        let kept = self.kept_uses.iter().position(|kept| Arc::ptr_eq(kept.database(), db));
+        let kept = self.kept_uses.iter().position(|kept| kept.database().id() == id);
         debug_assert!(kept.is_some(), "a scope has left its database");
-        let back = kept.and_then(|at| self.kept_uses.drain(at..).next());
-        let back = back.unwrap_or_else(|| DbUse::of(db.clone(), self.spid()));
+        let Some(back) = kept.and_then(|at| self.kept_uses.drain(at..).next()) else {
+            return Err(SqlError::internal("a scope has left its database"));
+        };
         self.move_to(back);
+        Ok(())
     }
 
     /// What follows is done in another database, until [`SessionCore::end_visit`].
