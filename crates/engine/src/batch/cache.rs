@@ -10,6 +10,7 @@ mod memory_use;
 use std::any::Any;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::ops::Deref;
 use std::sync::atomic::{
     AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -153,8 +154,18 @@ pub struct Found {
     pub batch: Arc<Compiled>,
 }
 
-/// The place for what was found.
-pub type LastFound = Mutex<Option<Found>>;
+impl Deref for Found {
+    type Target = Arc<Compiled>;
+
+    fn deref(&self) -> &Arc<Compiled> {
+        &self.batch
+    }
+}
+
+/// The place for what was found, behind the number that the session's options had when that was the
+/// same last. What it is counts its users here: they are one session's, those of the batch are all
+/// sessions.
+pub type LastFound = Mutex<Option<(u64, Arc<Found>)>>;
 
 /// Numbers what caches have been from one clearing to the next, over all instances of the process.
 fn next_generation() -> u64 {
@@ -217,22 +228,26 @@ impl BatchCache {
     }
 
     /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the same at each call.
+    ///
+    /// # Errors
+    /// Those of compiling the text.
     pub fn get_again(
         &self,
         last: &LastFound,
         core: &SessionCore,
         text: &str,
         params: &[BatchParam],
-    ) -> Result<Arc<Compiled>, SqlError> {
-        if let Some(found) = &*last.lock()
-            && self.is_same(found, core.db(), &core.options, false)
+    ) -> Result<Arc<Found>, SqlError> {
+        let number = core.options.changes();
+        if let Some((known, found)) = &mut *last.lock()
+            && self.is_same(found, core.db(), &core.options, *known == number)
         {
-            return Ok(found.batch.clone());
+            *known = number;
+            return Ok(found.clone());
         }
-        let found = self.found(core, text, params)?;
-        let batch = found.batch.clone();
-        *last.lock() = Some(found);
-        Ok(batch)
+        let found = Arc::new(self.found(core, text, params)?);
+        *last.lock() = Some((number, found.clone()));
+        Ok(found)
     }
 
     /// As [`BatchCache::get`], to be used again.

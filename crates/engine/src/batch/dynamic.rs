@@ -8,7 +8,7 @@ use syntax::ast::{Declaration, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use super::cache::{BatchCache, LastFound, plan_bytes};
+use super::cache::{BatchCache, Found, LastFound, plan_bytes};
 use super::module::{check_readonly, convert_argument};
 use super::run::{Failure, Flow, Run};
 use super::table_param::TableParam;
@@ -83,7 +83,7 @@ impl PreparedText {
         plan_bytes(self.text.len())
     }
 
-    fn compiled(&self, core: &SessionCore) -> Result<Arc<Compiled>, SqlError> {
+    fn compiled(&self, core: &SessionCore) -> Result<Arc<Found>, SqlError> {
         let cache = BatchCache::of(core.instance())?;
         cache.get_again(&self.last, core, &self.text, &self.declared.typed)
     }
@@ -144,17 +144,12 @@ impl Run<'_> {
             arg => text_of("sp_executesql", arg)?,
         };
         let declared = self.declared(args.next())?;
-        let instance = self.core.instance().clone();
-        let cache = BatchCache::of(&instance)?;
-        let batch = cache.get(self.core, &text, &declared.typed)?;
+        let batch = BatchCache::of(self.core.instance())?.get(self.core, &text, &declared.typed)?;
         self.run_text(&declared, &batch, args)
     }
 
     /// The statement of a number. Errors: 8179.
-    pub(super) fn prepared(
-        &mut self,
-        arg: Option<Arg>,
-    ) -> Result<(Arc<PreparedText>, Arc<Compiled>), SqlError> {
+    pub(super) fn prepared(&mut self, arg: Option<Arg>) -> Result<(Arc<PreparedText>, Arc<Found>), SqlError> {
         let number = self.handle(arg)?;
         let prepared: Arc<PreparedText> = self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
         let batch = prepared.compiled(self.core)?;
@@ -166,7 +161,7 @@ impl Run<'_> {
         &mut self,
         text: CompactString,
         declared: Arc<Declared>,
-    ) -> Result<(Arc<PreparedText>, Arc<Compiled>), Failure> {
+    ) -> Result<(Arc<PreparedText>, Arc<Found>), Failure> {
         let prepared = Arc::new(PreparedText { text, declared, last: LastFound::default() });
         match prepared.compiled(self.core) {
             Ok(batch) => Ok((prepared, batch)),

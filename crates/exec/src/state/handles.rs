@@ -2,7 +2,7 @@
 //! Guarantee: a number that was given back or never given finds nothing.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use catalog::TableTypeDef;
@@ -48,7 +48,7 @@ type Version = (i32, u64);
 #[derive(Default)]
 pub struct Handles {
     last: i32,
-    kept: HashMap<i32, Arc<dyn Any + Send + Sync>>,
+    kept: BTreeMap<i32, Arc<dyn Any + Send + Sync>>,
     lists: HashMap<Box<str>, (Version, Arc<Declared>)>,
 }
 
@@ -67,7 +67,8 @@ impl Handles {
 
     /// The statement of a number.
     pub fn get<T: Any + Send + Sync>(&self, number: i32) -> Option<Arc<T>> {
-        self.kept.get(&number).cloned()?.downcast().ok()
+        let kept = self.kept.get(&number).filter(|kept| (***kept).is::<T>())?;
+        kept.clone().downcast().ok()
     }
 
     /// Gives a number back; false when it is none.
