@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
+use smallvec::SmallVec;
 use syntax::ast::{Declaration, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
@@ -244,41 +245,45 @@ impl Run<'_> {
         args: std::vec::IntoIter<Arg>,
     ) -> Result<BoundValues, SqlError> {
         let params = &declared.list;
-        let mut vars = Vec::with_capacity(params.len());
-        vars.resize(params.len(), None);
+        let mut vars = vec![Value::Null; params.len()];
+        let mut given: SmallVec<[bool; 32]> = SmallVec::from_elem(false, params.len());
         let mut copies = Vec::new();
-        let mut tables: Vec<Option<Arg>> = vec![None; params.len()];
+        let mut tables: Vec<(usize, Arg)> = Vec::new();
+        let manner = (self.core.options.dialect, self.core.db().default_collation().code_page());
         for (i, arg) in args.enumerate() {
             let at = position(params, arg.name.as_deref(), i)?;
+            let ty = params[at].ty;
             if params[at].table.is_some() {
-                tables[at] = Some(arg);
+                tables.push((at, arg));
                 continue;
             }
             if arg.table.is_some() {
-                let text =
-                    format!("Operand type clash: table is incompatible with {}", params[at].ty.base_name());
+                let text = format!("Operand type clash: table is incompatible with {}", ty.base_name());
                 return Err(SqlError::new(206, 16, 2, text));
-            }
-            if !arg.is_default {
-                let (dialect, page) =
-                    (self.core.options.dialect, self.core.db().default_collation().code_page());
-                vars[at] = Some(convert_argument(&arg.value, arg.ty, params[at].ty, (dialect, page))?);
             }
             if let Some(slot) = arg.output {
                 copies.push((at, slot));
             }
+            if !arg.is_default {
+                given[at] = true;
+                vars[at] = match arg.ty == ty && arg.value.is_plainly(ty) {
+                    true => arg.value,
+                    false => convert_argument(&arg.value, arg.ty, ty, manner)?,
+                };
+            }
         }
-        let values = params.iter().zip(vars);
-        let values = values.map(|(param, value)| match param.table {
-            Some(_) => Ok(Value::Null),
-            None => value.or_else(|| param.default.clone()).ok_or_else(|| missing(&param.name)),
-        });
-        let vars = values.collect::<Result<Vec<Value>, SqlError>>()?;
-        let tables =
-            params.iter().zip(tables).filter_map(|(param, arg)| Some((param, param.table.as_ref()?, arg)));
-        let tables = tables.map(|(param, def, arg)| TableParam::new(&param.name, def, arg));
-        let tables = tables.collect::<Result<Vec<_>, _>>()?;
-        self.pass_tables(&tables)?;
+        for (at, param) in params.iter().enumerate().filter(|(at, _)| !given[*at]) {
+            if param.table.is_none() {
+                vars[at] = param.default.clone().ok_or_else(|| missing(&param.name))?;
+            }
+        }
+        let mut passed = Vec::new();
+        for (at, param) in params.iter().enumerate() {
+            let Some(def) = &param.table else { continue };
+            let last = tables.iter().rposition(|(of, _)| *of == at);
+            passed.push(TableParam::new(&param.name, def, last.map(|last| tables.remove(last).1))?);
+        }
+        self.pass_tables(&passed)?;
         Ok((vars, copies))
     }
 }
