@@ -194,7 +194,7 @@ fn prepared_statements_have_numbers() {
     b.call("sp_prepare", &[handle(), list(), statement()]);
     let mut other = b.instance.session().unwrap();
     let mut tape = tape::Tape::default();
-    other.rpc("sp_execute", &[int("", 3), int("", 1)], &mut tape);
+    other.rpc("sp_execute", vec![int("", 3), int("", 1)], &mut tape);
     assert_eq!(tape.lines, ["error 8179 line 0"]);
 }
 

@@ -259,7 +259,7 @@ fn rows(type_name: &str, values: &[(i32, &str, f64)]) -> RpcParam {
 
 fn call(b: &mut Bench, name: &str, params: &[RpcParam]) -> Vec<String> {
     let mut tape = tape::Tape::default();
-    b.session.rpc(name, params, &mut tape);
+    b.session.rpc(name, params.to_vec(), &mut tape);
     tape.lines.into_iter().filter(|line| !line.starts_with("columns") && !line.starts_with("done")).collect()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
 use engine::{Sink, SqlError, Value};
-use memory::{Clerk, Reservation};
+use memory::{Clerk, MemoryAccount, Reservation};
 use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
 use tds::request::{Begin, Headers, SqlBatch, TableValue, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
@@ -127,16 +127,22 @@ fn charge_text(message: &Message, memory: &mut Option<Reservation>) -> Result<()
     }
 }
 
-/// What the values of a call hold while they are read and the call runs.
-struct CallMemory(Reservation);
+/// What the values of a call hold while they are read and the call runs. Most calls are small, and
+/// nothing is taken for them.
+struct CallMemory<'h> {
+    account: &'h Arc<MemoryAccount>,
+    taken: Option<Reservation>,
+}
 
-impl Grant for CallMemory {
+impl Grant for CallMemory<'_> {
     fn take(&mut self, bytes: usize) -> bool {
-        self.0.take(bytes).is_ok()
+        let account = self.account;
+        let taken = self.taken.get_or_insert_with(|| Reservation::new(account, Clerk::Packets));
+        taken.take(bytes).is_ok()
     }
 
     fn give_all(&mut self) {
-        self.0.give(self.0.used());
+        self.taken = None;
     }
 }
 
@@ -233,7 +239,7 @@ fn batch(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Res
 
 fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
     let limits = Limits { memory: hub.options.max_message };
-    let mut memory = CallMemory(Reservation::new(hub.instance.memory(), Clerk::Packets));
+    let mut memory = CallMemory { account: hub.instance.memory(), taken: None };
     let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
     reader.set_grant(&mut memory);
     while let Some(call) = reader.next_call()? {
@@ -255,38 +261,26 @@ fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> R
     if call.no_execute {
         return Err(TdsError::Unsupported("describing a call without executing it").to_sql_error());
     }
-    let name = match (&call.procedure, call.procedure.name()) {
-        (_, Some(name)) => name.to_owned(),
-        (rpc_id, None) => {
-            let text = format!("Could not find stored procedure '{rpc_id:?}'.");
-            return Err(SqlError::new(2812, 16, 62, text));
-        }
+    let RpcRequest { procedure, params, .. } = call;
+    let Some(name) = procedure.name() else {
+        let text = format!("Could not find stored procedure '{procedure:?}'.");
+        return Err(SqlError::new(2812, 16, 62, text));
     };
-    if is_reset(&name) {
+    if is_reset(name) {
         active.session.reset(answer)?;
         return answer.procedure_done(0);
     }
-    let mut params = Vec::with_capacity(call.params.len());
-    for param in call.params {
-        params.push(parameter(param)?);
-    }
-    active.session.rpc(&name, &params, answer);
+    let params = params.into_iter().map(parameter).collect();
+    active.session.rpc(name, params, answer);
     Ok(())
 }
 
-fn parameter(param: rpc::RpcParam) -> Result<RpcParam, SqlError> {
+fn parameter(param: rpc::RpcParam) -> RpcParam {
     let (ty, value, table) = match param.value {
         RpcValue::Scalar { ty, value } => (ty.data_type(), value, None),
         RpcValue::Table(table) => (None, Value::Null, Some(Arc::new(rows_of(table)))),
     };
-    Ok(RpcParam {
-        name: param.name.into(),
-        ty,
-        value,
-        output: param.by_ref,
-        is_default: param.default,
-        table,
-    })
+    RpcParam { name: param.name.into(), ty, value, output: param.by_ref, is_default: param.default, table }
 }
 
 /// sp_reset_connection: the same as the bit of a packet that asks for it, as a call of its own.

@@ -34,22 +34,27 @@ impl Session {
     ///
     /// The sink gets what the statements of the procedure produce, then [`Sink::procedure_done`] unless the call was ended by an
     /// error, then the OUTPUT parameters that the client wants, in the types that the client declares. Errors go to the sink.
-    pub fn rpc(&mut self, name: &str, params: &[RpcParam], sink: &mut dyn Sink) -> Outcome {
-        let args = params.iter().enumerate().map(|(at, param)| Arg {
-            name: Some(param.name.clone()).filter(|name| !name.is_empty()),
+    pub fn rpc(&mut self, name: &str, params: Vec<RpcParam>, sink: &mut dyn Sink) -> Outcome {
+        // Names and types are wanted of calls that give something back, which most do not.
+        let described: Vec<_> = match params.iter().any(|param| param.output) {
+            true => params.iter().map(|param| (param.name.clone(), param.ty)).collect(),
+            false => Vec::new(),
+        };
+        let args = params.into_iter().enumerate().map(|(at, param)| Arg {
+            name: Some(param.name).filter(|name| !name.is_empty()),
             ty: param.ty.unwrap_or_else(|| param.value.natural_type()),
-            value: param.value.clone(),
+            value: param.value,
             output: param.output.then_some(at),
             is_default: param.is_default,
             cursor: None,
-            table: param.table.clone().map(TableArg::Rows),
+            table: param.table.map(TableArg::Rows),
         });
         let args = args.collect();
-        let types = params.iter().map(|param| param.ty).collect();
+        let types = described.iter().map(|(_, ty)| *ty).collect();
         self.request(sink, |core, sink, _| {
             let (end, outputs) = call(core, sink, name, args, types)?;
             for (ordinal, ty, value) in &outputs.values {
-                let name = params.get(*ordinal).map_or("", |param| param.name.as_str());
+                let name = described.get(*ordinal).map_or("", |(name, _)| name.as_str());
                 sink.output_parameter(&OutputParameter { ordinal: *ordinal, name, ty: *ty, value })?;
             }
             Ok::<_, SqlError>(end)

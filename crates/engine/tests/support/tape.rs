@@ -112,7 +112,7 @@ impl Bench {
     /// What a call says.
     pub fn call(&mut self, name: &str, params: &[RpcParam]) -> Vec<String> {
         let mut tape = Tape::default();
-        self.session.rpc(name, params, &mut tape);
+        self.session.rpc(name, params.to_vec(), &mut tape);
         tape.lines
     }
 

@@ -238,9 +238,10 @@ impl<'a> RpcReader<'a> {
 
     fn param(&mut self, ordinal: usize) -> Result<RpcParam, TdsError> {
         let name = self.reader.b_varchar()?;
-        self.typed(&name)
-            .map(|(by_ref, default, value)| RpcParam { name: name.clone(), by_ref, default, value })
-            .map_err(|error| TdsError::Parameter { ordinal, name, error: Box::new(error) })
+        match self.typed(&name) {
+            Ok((by_ref, default, value)) => Ok(RpcParam { name, by_ref, default, value }),
+            Err(error) => Err(TdsError::Parameter { ordinal, name, error: Box::new(error) }),
+        }
     }
 
     fn typed(&mut self, name: &str) -> Result<(bool, bool, RpcValue), TdsError> {
