@@ -62,8 +62,8 @@ struct Gate {
     writable: bool,
     /// The client sends no more.
     over: bool,
-    /// A request runs: what it takes to stop it. The listener reads.
-    running: Option<CancelHandle>,
+    /// A request runs, which the connection's handle stops. The listener reads.
+    running: bool,
     /// The request reads by itself: a bulk load.
     loading: bool,
     /// The client wants the request stopped; to be answered.
@@ -95,7 +95,7 @@ pub enum Next {
 impl Gate {
     /// Whether another thread than the owner's reads what the client sends.
     fn is_listened_to(&self) -> bool {
-        (self.running.is_some() || self.queued.is_some()) && !self.loading
+        (self.running || self.queued.is_some()) && !self.loading
     }
 }
 
@@ -122,7 +122,7 @@ impl Connection {
                 readable: false,
                 writable: false,
                 over: false,
-                running: None,
+                running: false,
                 loading: false,
                 attention: false,
                 early: None,
@@ -255,20 +255,23 @@ impl Connection {
         // There may be more behind it.
         gate.readable = true;
         // Under the gate: a request that has ended is no longer there to be stopped, and the next one must not be.
-        if let Some(running) = &gate.running {
-            running.cancel();
-        }
+        self.cancel(&gate);
         self.changed.notify_all();
         self.take_idle(&mut gate)
+    }
+
+    /// Stops the request, if one runs.
+    fn cancel(&self, gate: &Gate) {
+        if let (true, Some(handle)) = (gate.running, self.handle.get()) {
+            handle.cancel();
+        }
     }
 
     /// The client has gone away while a request runs: nobody waits for its answer. Whether a worker must take the connection.
     fn lose(&self, gate: &mut Gate) -> bool {
         gate.gone = true;
         gate.readable = true;
-        if let Some(running) = &gate.running {
-            running.cancel();
-        }
+        self.cancel(gate);
         self.changed.notify_all();
         self.take_idle(gate)
     }
@@ -293,9 +296,7 @@ impl Connection {
     pub fn end(&self) -> bool {
         let mut gate = self.gate.lock();
         gate.gone = true;
-        if let Some(running) = &gate.running {
-            running.cancel();
-        }
+        self.cancel(&gate);
         // Whoever waits for the socket is woken by this, too.
         self.hang_up();
         self.changed.notify_all();
@@ -349,9 +350,9 @@ impl Connection {
         let more = self.wire.lock().has_more();
         let mut gate = self.gate.lock();
         gate.loading = loading;
-        gate.running = self.handle.get().cloned();
-        if let Some(running) = &gate.running {
-            running.expect_request();
+        if let Some(handle) = self.handle.get() {
+            gate.running = true;
+            handle.expect_request();
         }
         // What has come in the meantime was for the worker: no listener will hear of it again.
         if !loading && (std::mem::take(&mut gate.readable) || more) && gate.early.is_none() {
@@ -365,8 +366,8 @@ impl Connection {
     pub fn end_request(&self) -> bool {
         let mut gate = self.gate.lock();
         // Under the gate: a later cancel must not reach the next request.
-        if let Some(running) = gate.running.take() {
-            running.request_over();
+        if let (true, Some(handle)) = (std::mem::take(&mut gate.running), self.handle.get()) {
+            handle.request_over();
         }
         gate.loading = false;
         std::mem::take(&mut gate.attention)
