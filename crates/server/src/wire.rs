@@ -213,7 +213,11 @@ impl Wire {
                 self.counters.add(Count::BytesReceived, n as u64);
                 // What comes later is told of.
                 self.drained = n < room.len() && !self.over;
-                self.take(&room[..n], socket)?;
+                let bytes = &room[..n];
+                if matches!(self.layer, Layer::Plain) && !self.fresh && self.pending.is_empty() {
+                    return self.next_of(bytes);
+                }
+                self.take(bytes, socket)?;
                 Ok(None)
             })?;
             if let Some(got) = got {
@@ -229,21 +233,45 @@ impl Wire {
 
     /// What is complete in the bytes at hand. The reader may have something without any: an attention that has ended a bulk load.
     fn next(&mut self) -> Result<Option<Got>, WireError> {
-        let mut input = &self.pending[self.at..];
-        let read = self.reader.read(&mut input);
-        self.counters.add(Count::PacketsReceived, self.reader.take_packets());
-        let mut got = match read.inspect_err(|_| self.counters.add(Count::PacketErrors, 1))? {
+        let pending = std::mem::take(&mut self.pending);
+        let mut input = &pending[std::mem::take(&mut self.at)..];
+        let got = self.read(&mut input);
+        let left = input.len();
+        if left > 0 {
+            self.at = pending.len() - left;
+            self.pending = pending;
+        }
+        self.charged(got?)
+    }
+
+    /// The same in bytes that have just come, where no others are at hand: only what is left of them
+    /// is kept.
+    fn next_of(&mut self, bytes: &[u8]) -> Result<Option<Got>, WireError> {
+        debug_assert!(self.pending.is_empty() && self.at == 0, "bytes that came before are read first");
+        let mut input = bytes;
+        let got = self.read(&mut input)?;
+        self.pending.extend_from_slice(input);
+        self.charged(got)
+    }
+
+    /// Reads from the front of bytes, which it shortens, until something is complete.
+    fn read(&mut self, input: &mut &[u8]) -> Result<Option<Got>, WireError> {
+        let read = self.reader.read(input);
+        let packets = self.reader.take_packets();
+        if packets > 0 {
+            self.counters.add(Count::PacketsReceived, packets);
+        }
+        Ok(match read.inspect_err(|_| self.counters.add(Count::PacketErrors, 1))? {
             None => None,
             Some(Event::Message(message)) => Some(Got::Message(Received { message, memory: None })),
             Some(Event::Bulk { bytes, last, ignored, .. }) => {
                 Some(Got::Bulk { bytes: bytes.to_vec(), last, ignored })
             }
-        };
-        self.at = self.pending.len() - input.len();
-        if self.at == self.pending.len() {
-            self.pending = Vec::new();
-            self.at = 0;
-        }
+        })
+    }
+
+    /// Charges what was read, and what is held of the rest.
+    fn charged(&mut self, mut got: Option<Got>) -> Result<Option<Got>, WireError> {
         if let Some(Got::Message(received)) = &mut got {
             self.charge_whole(received);
         }
