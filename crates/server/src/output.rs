@@ -230,9 +230,8 @@ fn gone() -> SqlError {
     SqlError::new(CANCELLED, 16, 1, "The client takes no more of the answer.")
 }
 
-/// How a column of a result is described.
-fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
-    let ty = TypeInfo::of(info.ty, info.nullable, info.collation, version);
+/// How a column of a result is described, whose type this is on the wire.
+fn column(info: &ColumnInfo, ty: TypeInfo) -> Column<&str> {
     // What the server gives a value by itself cannot be updated.
     let read_only = info.identity || info.computed || info.ty == DataType::RowVersion;
     let flags = ColumnFlags::default()
@@ -240,8 +239,8 @@ fn column(info: &ColumnInfo, version: TdsVersion) -> Column {
         .with_if(info.base && !read_only, ColumnFlags::UPDATABLE_UNKNOWN)
         .with_if(info.identity, ColumnFlags::IDENTITY)
         .with_if(info.computed, ColumnFlags::COMPUTED);
-    let table = info.table.iter().flat_map(|names| names.iter()).map(|part| part.to_string()).collect();
-    Column { user_type: user_type(info.ty), table, ..Column::new(info.name.as_str(), ty, flags) }
+    let table = info.table.iter().flat_map(|names| names.iter()).map(|part| part.as_str()).collect();
+    Column { name: info.name.as_str(), user_type: user_type(info.ty), flags, ty, table }
 }
 
 /// The number of a type that clients cannot tell by its bytes.
@@ -252,13 +251,16 @@ fn user_type(ty: DataType) -> u32 {
 impl Sink for Answer<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
         self.release();
-        let columns: Vec<Column> = columns.iter().map(|info| column(info, self.version)).collect();
+        let version = self.version;
+        let types = columns.iter().map(|c| TypeInfo::of(c.ty, c.nullable, c.collation, version));
         self.types.clear();
-        self.types.extend(columns.iter().map(|c| c.ty));
+        self.types.extend(types);
         if self.known_columns {
             self.tokens().no_columns();
         } else {
-            self.tokens().columns(&columns);
+            let described = columns.iter().zip(&self.types).map(|(info, ty)| column(info, *ty));
+            let mut tokens = TokenWriter::new(self.buffer.payload(), version);
+            tokens.columns_of(columns.len(), described);
         }
         self.flow()
     }

@@ -54,17 +54,17 @@ impl ColumnFlags {
     }
 }
 
-/// One column.
+/// One column. `S` is how it holds its texts: borrowed ones are enough to write it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Column {
+pub struct Column<S = String> {
     /// Empty for a column without a name.
-    pub name: String,
+    pub name: S,
     /// 0 except for alias types and timestamp (80).
     pub user_type: u32,
     pub flags: ColumnFlags,
     pub ty: TypeInfo,
     /// Parts of the table's name; only text, ntext and image columns have it on the wire.
-    pub table: Vec<String>,
+    pub table: Vec<S>,
 }
 
 impl Column {
@@ -72,7 +72,9 @@ impl Column {
     pub fn new(name: impl Into<String>, ty: TypeInfo, flags: ColumnFlags) -> Column {
         Column { name: name.into(), user_type: 0, flags, ty, table: Vec::new() }
     }
+}
 
+impl<S: AsRef<str>> Column<S> {
     /// Appends everything but the name.
     pub(crate) fn write_type(&self, version: TdsVersion, out: &mut Vec<u8>) {
         write_user_type(self.user_type, version, out);
@@ -87,15 +89,17 @@ impl Column {
             if version >= TdsVersion::V7_2 && sender == Sender::Server {
                 out.push(self.table.len().min(4) as u8);
                 for part in self.table.iter().take(4) {
-                    push_us_varchar(part, out);
+                    push_us_varchar(part.as_ref(), out);
                 }
             } else {
-                push_us_varchar(self.table.last().map_or("", String::as_str), out);
+                push_us_varchar(self.table.last().map_or("", S::as_ref), out);
             }
         }
-        push_b_varchar(&self.name, out);
+        push_b_varchar(self.name.as_ref(), out);
     }
+}
 
+impl Column {
     /// Reads a column's description.
     pub(crate) fn read(
         reader: &mut Reader<'_>,

@@ -234,6 +234,14 @@ impl<'a> TokenWriter<'a> {
         Column::write_all(columns, self.version, Sender::Server, self.out);
     }
 
+    /// COLMETADATA of so many columns, each of which is described when it is written: their names
+    /// need not be copied.
+    pub fn columns_of<'c>(&mut self, count: usize, columns: impl Iterator<Item = Column<&'c str>>) {
+        self.out.push(token::COLMETADATA);
+        self.out.extend_from_slice(&(count as u16).to_le_bytes());
+        columns.for_each(|column| column.write(self.version, Sender::Server, self.out));
+    }
+
     /// COLMETADATA without columns.
     pub fn no_columns(&mut self) {
         self.out.extend_from_slice(&[token::COLMETADATA, 0xFF, 0xFF]);
