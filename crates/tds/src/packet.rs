@@ -12,6 +12,9 @@ pub const DEFAULT_PACKET_SIZE: usize = 4096;
 pub const MIN_PACKET_SIZE: usize = 512;
 /// Largest packet size, header included.
 pub const MAX_PACKET_SIZE: usize = 32767;
+/// Bytes of payload that a server's message has room for before it needs more: columns and a few
+/// short rows.
+const SHORT_ANSWER: usize = 512;
 
 /// What a message is; the first byte of each of its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -358,9 +361,11 @@ pub struct MessageBuffer {
 }
 
 impl MessageBuffer {
-    /// A server's messages: type 0x04.
+    /// A server's messages: type 0x04. There is room for a short answer from the beginning.
     pub fn new(packet_size: usize, spid: u16) -> MessageBuffer {
-        MessageBuffer::of_kind(PacketType::Reply, packet_size, spid)
+        let mut buffer = MessageBuffer::of_kind(PacketType::Reply, packet_size, spid);
+        buffer.payload.reserve_exact(SHORT_ANSWER);
+        buffer
     }
 
     /// Messages of any type.
@@ -425,6 +430,8 @@ impl MessageBuffer {
 
     /// Ends the message: appends the rest of its packets to `out`; the next message may begin.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
+        let packets = 1 + self.payload.len() / (self.packet_size - HEADER);
+        out.reserve(self.payload.len() + packets * HEADER);
         self.take_full(out);
         self.packet(0..self.payload.len(), self.status | status::END_OF_MESSAGE, out);
         self.payload.clear();
