@@ -75,8 +75,9 @@ pub struct HeldBackground<'a> {
     _freeing: FreeingPaused<'a>,
 }
 
-/// Transactions since the database was opened.
+/// Transactions since the database was opened; on cache lines of its own, as each transaction counts.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct TxnCounters {
     /// Begun, whether they wrote or not.
     pub begun: AtomicU64,

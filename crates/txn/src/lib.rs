@@ -4,6 +4,7 @@
 //! Rows are their own locks (their headers name the writer); the lock manager has the rest. Readers take snapshots and
 //! find older versions in the log. docs/internals/access.md has the reasons.
 
+mod apart;
 mod background;
 mod background_state;
 pub mod backup;
@@ -39,6 +40,7 @@ pub mod txns;
 mod undo_ahead;
 mod vacate;
 
+pub use apart::Apart;
 pub use background_state::{Deferred, GhostCounts, GhostQueue};
 pub use checkpoint::{ACTIVE_LIST, CheckpointReport};
 pub use commit_together::commit_together;

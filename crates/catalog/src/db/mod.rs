@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use compact_str::CompactString;
 use pages::TxnId;
 use parking_lot::{Mutex, RwLock};
-use txn::{Database, DelayedDurability, RecoveryModel, Status, TxnError};
+use txn::{Apart, Database, DelayedDurability, RecoveryModel, Status, TxnError};
 use types::{Collation, SqlError};
 
 use crate::Catalog;
@@ -87,7 +87,8 @@ pub struct Db {
     version: AtomicU64,
     /// Of `Catalog::security`.
     security: AtomicU64,
-    state: RwLock<State>,
+    /// Apart: each transaction takes its lock, and reads what is beside it.
+    state: Apart<RwLock<State>>,
     settings: RwLock<DbSettings>,
     query_store: QueryStore,
     /// As the settings say, without their lock: every change of rows asks.
@@ -137,7 +138,7 @@ impl Db {
             version: AtomicU64::new(catalog.version),
             security: AtomicU64::new(catalog.security.version),
             catalog: RwLock::new(Arc::new(catalog)),
-            state: RwLock::new(state),
+            state: Apart::new(RwLock::new(state)),
             read_only: AtomicBool::new(settings.read_only),
             collation: AtomicU32::new(collation_of(&settings).id()),
             users: Users::new(UserAccess::of(settings.user_access)),

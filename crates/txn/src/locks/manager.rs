@@ -18,6 +18,7 @@ use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
 use super::owner::LockMemory;
 use super::table::{Asked, Bucket};
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
+use crate::apart::Apart;
 use pages::TxnId;
 
 /// A power of two. Each bucket is short unless one owner holds very many keys.
@@ -38,7 +39,8 @@ pub struct LockManager {
     pub(super) searching: Mutex<()>,
     pub(super) listener: OnceLock<DeadlockListener>,
     pub(super) me: Weak<LockManager>,
-    next_owner: AtomicU64,
+    /// Each transaction takes one.
+    next_owner: Apart<AtomicU64>,
     next_ticket: AtomicU64,
     pub(super) waits: LockWaits,
     /// Whether what this thread does is to stop.
@@ -64,7 +66,7 @@ impl LockManager {
             searching: Mutex::new(()),
             listener: OnceLock::new(),
             me: me.clone(),
-            next_owner: AtomicU64::new(1),
+            next_owner: Apart::new(AtomicU64::new(1)),
             next_ticket: AtomicU64::new(1),
             waits: LockWaits::default(),
             interrupted: OnceLock::new(),
