@@ -214,10 +214,13 @@ impl Run<'_> {
             Some(Value::Str(text)) => text,
             Some(_) => return Err(wrong_type("@params")),
         };
-        let db = self.core.db().clone();
+        let db = self.core.db();
         let version = (db.id(), db.schema_version());
-        let read = || parse_parameters(&text, &db.catalog()).map(Declared::new);
-        self.core.handles.declared(&text, version, read)
+        if let Some(known) = self.core.handles.known(&text, version) {
+            return Ok(known);
+        }
+        let list = Declared::new(parse_parameters(&text, &db.catalog())?);
+        Ok(self.core.handles.keep_list(&text, version, list))
     }
 
     /// Runs a text with the values of its parameters, and gives back what it leaves in those that are OUTPUT.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use catalog::TableTypeDef;
 use compact_str::CompactString;
-use types::{DataType, SqlError, Value};
+use types::{DataType, Value};
 
 /// Parameter lists kept.
 const LISTS: usize = 128;
@@ -42,7 +42,7 @@ impl Declared {
 }
 
 /// The database and its schema version: a list may name an alias type.
-type Version = (i32, u64);
+pub type Version = (i32, u64);
 
 /// What a session has prepared.
 #[derive(Default)]
@@ -81,28 +81,21 @@ impl Handles {
         self.kept.len()
     }
 
-    /// The parameters of a list: read lately, or read now.
-    ///
-    /// # Errors
-    /// Those of `read`.
-    pub fn declared(
-        &mut self,
-        text: &str,
-        version: (i32, u64),
-        read: impl FnOnce() -> Result<Declared, SqlError>,
-    ) -> Result<Arc<Declared>, SqlError> {
-        if let Some((of, list)) = self.lists.get(text)
-            && *of == version
-        {
-            return Ok(list.clone());
-        }
-        let list = Arc::new(read()?);
+    /// The parameters of a list that was read lately.
+    pub fn known(&self, text: &str, version: Version) -> Option<Arc<Declared>> {
+        let (of, list) = self.lists.get(text)?;
+        (*of == version).then(|| list.clone())
+    }
+
+    /// The parameters of a list that has been read now, for the next time.
+    pub fn keep_list(&mut self, text: &str, version: Version, list: Declared) -> Arc<Declared> {
+        let list = Arc::new(list);
         if text.len() <= LONGEST {
             if self.lists.len() >= LISTS {
                 self.lists.clear();
             }
             self.lists.insert(text.into(), (version, list.clone()));
         }
-        Ok(list)
+        list
     }
 }
