@@ -11,7 +11,7 @@ use expr::{ColId, Expr, Pred};
 use stack::Nested;
 use std::sync::Arc;
 use storage::{Base, TableMode, TableStore};
-use types::Collation;
+use types::{Collation, DataType};
 
 /// An operator with its inputs.
 #[derive(Debug)]
@@ -297,14 +297,24 @@ pub struct SeekSpec {
     pub equal: Vec<Expr>,
     /// NULL is a value to look for (IS NULL), per leading key column.
     pub null_ok: Vec<bool>,
-    /// Lower end of the next column, inclusive when the flag is set.
-    pub lower: Option<(Expr, bool)>,
+    /// Lower end of the next column.
+    pub lower: Option<SeekEnd>,
     /// Upper end of the next column.
-    pub upper: Option<(Expr, bool)>,
+    pub upper: Option<SeekEnd>,
     /// Further ranges: the rows of any of them are sought, each once and in the order of the index.
     pub others: Vec<SeekSpec>,
     /// Of several ranges: so many equal columns have the same value in each.
     pub common: usize,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug)]
+pub struct SeekEnd {
+    pub value: Expr,
+    pub inclusive: bool,
+    /// The column is compared in this type, in which several of its values may be one: the range
+    /// ends with the last of those that may be the value (`types::rounding`).
+    pub rounded: Option<DataType>,
 }
 
 impl SeekSpec {

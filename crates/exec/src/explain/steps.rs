@@ -338,7 +338,7 @@ fn add_scan<'p>(
     };
     if let Path::Clustered(seek) | Path::Point(seek) | Path::Index { seek, .. } = &scan.path {
         for range in seek.ranges() {
-            let ends = range.lower.iter().chain(&range.upper).map(|(e, _)| e);
+            let ends = range.lower.iter().chain(&range.upper).map(|end| &end.value);
             range.equal.iter().chain(ends).for_each(|e| in_expr(e, subqueries));
         }
     }
