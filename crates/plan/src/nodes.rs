@@ -261,6 +261,8 @@ pub struct ScanPlan {
     /// So many columns are decoded for the condition.
     pub tested: usize,
     pub pred: Option<Pred>,
+    /// What an index's entry has to satisfy so that its row is looked up.
+    pub entry: Option<EntryTest>,
     pub locator: bool,
     /// So many rows may be all that are asked for: its first batch is that small, and each further one twice as large.
     pub goal: Option<usize>,
@@ -268,6 +270,17 @@ pub struct ScanPlan {
     pub sample: Option<Sample>,
     /// An index that would be better than `path`, if there were one.
     pub missing: Option<Box<WantedIndex>>,
+}
+
+/// A condition on the columns of an index's entry.
+#[derive(Debug)]
+pub struct EntryTest {
+    /// Over slots of its own.
+    pub pred: Pred,
+    /// The table's columns in these slots.
+    pub columns: Vec<u16>,
+    /// The same in the entry's own positions.
+    pub places: Vec<u16>,
 }
 
 /// An index that there is not: positions of columns, and what the read would cost with it.

@@ -1,7 +1,7 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
-use super::decode::{base_row, entry_into, index_locator};
+use super::decode::{base_row, entry_into, entry_passes, index_locator};
 use super::large::{LargeRows, MOST};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
@@ -38,6 +38,8 @@ pub struct Scan {
     settled: TxnId,
     /// Base rows behind index entries.
     lookup: RowBatch,
+    /// What is tested of an entry.
+    tested: Vec<Value>,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// From the end of the ranges to their beginning.
@@ -62,6 +64,7 @@ impl Default for Scan {
             at: 0,
             settled: TxnId(0),
             lookup: RowBatch::new(),
+            tested: Vec::new(),
             rest: Vec::new(),
             backward: false,
             most: BATCH,
@@ -288,7 +291,11 @@ impl Scan {
                 Ok(())
             }
             Path::Index { index, .. } => {
-                let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
+                let index = &plan.store.indexes[*index];
+                if !entry_passes(plan, index, self.batch.row(i), rt, &mut self.tested)? {
+                    return Ok(());
+                }
+                let locator = index_locator(index, self.batch.row(i), plan)?;
                 let mode = read_mode(&self.guard, plan.mode);
                 if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
                     // The entry and its row are versions of one moment; only a dirty read can miss the row.
