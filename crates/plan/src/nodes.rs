@@ -263,6 +263,8 @@ pub struct ScanPlan {
     pub pred: Option<Pred>,
     /// What an index's entry has to satisfy so that its row is looked up.
     pub entry: Option<EntryTest>,
+    /// Rows behind entries may come in another order than these.
+    pub any_order: bool,
     pub locator: bool,
     /// So many rows may be all that are asked for: its first batch is that small, and each further one twice as large.
     pub goal: Option<usize>,

@@ -111,8 +111,10 @@ fn one(
         }
     };
     let (rows, ordered) = (choice.rows, choice.ordered);
+    let looks_up = matches!(path, Path::Index { point: false, covering: false, .. });
     let (mut scan, cols) = given.scan(get, store, path, choice.backward);
     (scan.missing, scan.entry) = (choice.missing, entry);
+    scan.any_order = looks_up && !ordered && is_of_one_moment(get);
     if ordered || wishes.order.is_empty() {
         scan.goal = wishes.goal.and_then(|rows| usize::try_from(rows).ok());
     }
@@ -171,6 +173,7 @@ impl Given {
             tested: self.tested,
             pred: self.pred,
             entry: None,
+            any_order: false,
             locator: self.locator,
             goal: None,
             sample: get.hints.access.sample,
