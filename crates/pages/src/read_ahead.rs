@@ -166,6 +166,16 @@ impl Store {
         drop(self.start_reads(pages, true));
     }
 
+    /// As [`Store::read_ahead`], of pages that are mostly in the pool; how many are not.
+    pub fn read_missing(&self, pages: &[PageId]) -> usize {
+        let is_missing = |id: &PageId| !self.inner().contains(key_of(self.number(), *id));
+        let missing: Vec<PageId> = pages.iter().copied().filter(is_missing).collect();
+        if !missing.is_empty() {
+            self.read_ahead(&missing);
+        }
+        missing.len()
+    }
+
     /// The same for pages that will be wanted soon.
     #[must_use]
     pub fn start_prefetch(&self, pages: &[PageId]) -> Reads {

@@ -11,7 +11,7 @@ use expr::{ColId, Expr, Pred};
 use stack::Nested;
 use std::sync::Arc;
 use storage::{Base, TableMode, TableStore};
-use types::Collation;
+use types::{Collation, DataType};
 
 /// An operator with its inputs.
 #[derive(Debug)]
@@ -261,6 +261,10 @@ pub struct ScanPlan {
     /// So many columns are decoded for the condition.
     pub tested: usize,
     pub pred: Option<Pred>,
+    /// What an index's entry has to satisfy so that its row is looked up.
+    pub entry: Option<EntryTest>,
+    /// Rows behind entries may come in another order than these.
+    pub any_order: bool,
     pub locator: bool,
     /// So many rows may be all that are asked for: its first batch is that small, and each further one twice as large.
     pub goal: Option<usize>,
@@ -268,6 +272,17 @@ pub struct ScanPlan {
     pub sample: Option<Sample>,
     /// An index that would be better than `path`, if there were one.
     pub missing: Option<Box<WantedIndex>>,
+}
+
+/// A condition on the columns of an index's entry.
+#[derive(Debug)]
+pub struct EntryTest {
+    /// Over slots of its own.
+    pub pred: Pred,
+    /// The table's columns in these slots.
+    pub columns: Vec<u16>,
+    /// The same in the entry's own positions.
+    pub places: Vec<u16>,
 }
 
 /// An index that there is not: positions of columns, and what the read would cost with it.
@@ -297,14 +312,24 @@ pub struct SeekSpec {
     pub equal: Vec<Expr>,
     /// NULL is a value to look for (IS NULL), per leading key column.
     pub null_ok: Vec<bool>,
-    /// Lower end of the next column, inclusive when the flag is set.
-    pub lower: Option<(Expr, bool)>,
+    /// Lower end of the next column.
+    pub lower: Option<SeekEnd>,
     /// Upper end of the next column.
-    pub upper: Option<(Expr, bool)>,
+    pub upper: Option<SeekEnd>,
     /// Further ranges: the rows of any of them are sought, each once and in the order of the index.
     pub others: Vec<SeekSpec>,
     /// Of several ranges: so many equal columns have the same value in each.
     pub common: usize,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug)]
+pub struct SeekEnd {
+    pub value: Expr,
+    pub inclusive: bool,
+    /// The column is compared in this type, in which several of its values may be one: the range
+    /// ends with the last of those that may be the value (`types::rounding`).
+    pub rounded: Option<DataType>,
 }
 
 impl SeekSpec {

@@ -25,7 +25,7 @@ const DAY_1753: i32 = DAY_1900 - 53_690;
 const LAST_SMALL_DAY: i32 = 65_535;
 /// 1970-01-01 in days since 0001-01-01.
 const DAY_1970: i32 = 719_162;
-const MINUTE: u64 = 600_000_000;
+pub(crate) const MINUTE: u64 = 600_000_000;
 const SECOND: u64 = 10_000_000;
 
 /// Gregorian leap years.
@@ -102,7 +102,7 @@ pub struct Moment {
 }
 
 /// Whole days and ticks from any number of ticks.
-fn split(total: i128) -> (i128, u64) {
+pub(crate) fn split(total: i128) -> (i128, u64) {
     let day = i128::from(DAY_TICKS);
     (total.div_euclid(day), total.rem_euclid(day) as u64)
 }
@@ -142,7 +142,7 @@ impl Moment {
         i128::from(self.days) * i128::from(DAY_TICKS) + i128::from(self.ticks)
     }
 
-    fn utc_total(self) -> i128 {
+    pub(crate) fn utc_total(self) -> i128 {
         self.total() - i128::from(self.offset) * i128::from(MINUTE)
     }
 

@@ -24,6 +24,7 @@ pub mod look;
 pub mod numtext;
 pub mod ops;
 pub mod packed;
+pub mod rounding;
 pub mod row;
 pub mod rowcell;
 pub mod units;

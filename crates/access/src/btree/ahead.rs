@@ -9,7 +9,7 @@ use super::cursor::Direction;
 use super::descend::{Fence, Target};
 use super::node::{check_node, inner_entry};
 use crate::error::AccessError;
-use pages::PageId;
+use pages::{PageId, PageRef};
 use std::collections::VecDeque;
 use std::ops::Bound;
 
@@ -107,6 +107,53 @@ impl LeafAhead {
 }
 
 impl BTree {
+    /// Asks for the leaves of entries that are about to be fetched, whose keys come in their order;
+    /// how many of the leaves are not in memory.
+    ///
+    /// # Errors
+    /// A damaged node, I/O.
+    pub fn ask_for<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> Result<usize, AccessError> {
+        let mut leaves: Vec<PageId> = Vec::new();
+        let mut beyond = Fence::default();
+        let mut parent = None;
+        for key in keys {
+            if parent.is_none() || beyond.get().is_some_and(|end| key >= end) {
+                // Its latch goes before the way down begins again.
+                drop(parent.take());
+                parent = self.parent_of(key, &mut beyond)?;
+            }
+            // A tree of one leaf.
+            let Some(page) = &parent else { return Ok(0) };
+            let (leaf, _) = inner_entry(page, Self::slot_of(page, Target::Key(key))?)?;
+            if leaves.last() != Some(&leaf) {
+                leaves.push(leaf);
+            }
+        }
+        drop(parent);
+        Ok(self.space.store.read_missing(&leaves))
+    }
+
+    /// The node above the leaf of a key, and in `beyond` the key with which the next such node
+    /// begins; none where the root is a leaf.
+    fn parent_of(&self, key: &[u8], beyond: &mut Fence) -> Result<Option<PageRef<'_>>, AccessError> {
+        beyond.set(None);
+        let mut page = self.space.store.read(self.root)?;
+        check_node(&page, self.unit_id())?;
+        if page.level() == 0 {
+            return Ok(None);
+        }
+        while page.level() > 1 {
+            let slot = Self::slot_of(&page, Target::Key(key))?;
+            if slot + 1 < page.slot_count() {
+                beyond.set(Some(inner_entry(&page, slot + 1)?.1));
+            }
+            let child = self.space.store.read(inner_entry(&page, slot)?.0)?;
+            self.check_child(&page, &child)?;
+            page = child;
+        }
+        Ok(Some(page))
+    }
+
     /// Appends the leaf for `target` and those beside it, in the direction, below the same parent and not beyond `end`. `beyond`
     /// is the separator at which the next parent's leaves begin (forward) or before which they end, none at the tree's end.
     /// False when the list was cut at `end`.

@@ -151,6 +151,14 @@ impl Heap {
         Ok(!batch.is_empty())
     }
 
+    /// Asks for the pages of rows that are about to be fetched, which come in the order of their
+    /// pages; how many of them are not in memory. What cannot be read is found when a row is.
+    pub fn ask_for(&self, rids: impl Iterator<Item = Rid>) -> usize {
+        let mut pages: Vec<PageId> = rids.map(|rid| rid.page).collect();
+        pages.dedup();
+        self.space.store.read_missing(&pages)
+    }
+
     /// Copies the newest version of a row into the arena, following its stub.
     pub(crate) fn load(
         &self,

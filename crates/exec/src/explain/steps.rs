@@ -338,7 +338,7 @@ fn add_scan<'p>(
     };
     if let Path::Clustered(seek) | Path::Point(seek) | Path::Index { seek, .. } = &scan.path {
         for range in seek.ranges() {
-            let ends = range.lower.iter().chain(&range.upper).map(|(e, _)| e);
+            let ends = range.lower.iter().chain(&range.upper).map(|end| &end.value);
             range.equal.iter().chain(ends).for_each(|e| in_expr(e, subqueries));
         }
     }
@@ -355,6 +355,10 @@ fn add_scan<'p>(
             let mut text = String::new();
             if !seek.is_empty() {
                 text += &key(order, seek);
+            }
+            if let Some(test) = &scan.entry {
+                in_pred(&test.pred, subqueries);
+                text += &where_of(&test.columns, store);
             }
             if !covering {
                 text += if tree { ", KEY LOOKUP" } else { ", RID LOOKUP" };
@@ -374,9 +378,12 @@ fn add_scan<'p>(
 fn tested<'p>(scan: &'p ScanPlan, subqueries: &mut Vec<&'p SubRef>) -> String {
     let Some(pred) = &scan.pred else { return String::new() };
     in_pred(pred, subqueries);
-    let tested = scan.columns.iter().take(scan.tested);
-    let names: Vec<CompactString> =
-        tested.map(|at| scan.store.table.columns[usize::from(*at)].name.clone()).collect();
+    where_of(&scan.columns[..scan.tested], &scan.store)
+}
+
+fn where_of(columns: &[u16], store: &TableStore) -> String {
+    let name = |at: &u16| store.table.columns[usize::from(*at)].name.clone();
+    let names: Vec<CompactString> = columns.iter().map(name).collect();
     format!(", WHERE:({})", names.join(", "))
 }
 

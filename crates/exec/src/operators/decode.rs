@@ -35,6 +35,21 @@ pub(super) fn entry_into(
     Ok(true)
 }
 
+/// Whether an index's entry satisfies what it tells of the conditions; `room` is for its values.
+#[inline]
+pub(super) fn entry_passes(
+    plan: &ScanPlan,
+    index: &IndexStore,
+    bytes: &[u8],
+    rt: &mut Rt<'_, '_>,
+    room: &mut Vec<Value>,
+) -> Result<bool, SqlError> {
+    let Some(test) = &plan.entry else { return Ok(true) };
+    room.resize(test.places.len(), Value::Null);
+    index.decode(bytes, &test.places, room).map_err(|e| corrupt_row(&plan.store.table, &e))?;
+    test.pred.is_true(room, rt)
+}
+
 /// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.
 #[inline]
 pub(super) fn base_row(

@@ -9,7 +9,7 @@
 mod ended;
 mod ranges;
 
-use super::decode::{base_row, index_locator};
+use super::decode::{base_row, entry_passes, index_locator};
 use super::scan::locator_of;
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
@@ -50,6 +50,8 @@ pub struct LockedScan {
     /// Newest versions of rows that are locked.
     entry: RowBatch,
     lookup: RowBatch,
+    /// What is tested of an entry.
+    tested: Vec<Value>,
     taken: usize,
     /// The gap after a range that is read backward is locked.
     begun: bool,
@@ -116,6 +118,7 @@ impl LockedScan {
             step: 1,
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
+            tested: Vec::new(),
             taken: 0,
             begun: false,
             whole: false,
@@ -323,7 +326,8 @@ impl LockedScan {
         result
     }
 
-    /// The row behind an index entry: the entry is locked, then the row.
+    /// The row behind an index entry: the entry is locked, then the row, unless the entry tells that
+    /// it is not wanted.
     fn indexed(
         &mut self,
         plan: &ScanPlan,
@@ -334,7 +338,14 @@ impl LockedScan {
     ) -> Result<(), SqlError> {
         let Path::Index { index, .. } = &plan.path else { return Ok(()) };
         let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
-        let locator = index_locator(&plan.store.indexes[*index], entry.row(0), plan)?;
+        let index = &plan.store.indexes[*index];
+        if !entry_passes(plan, index, entry.row(0), rt, &mut self.tested)? {
+            if grant == Grant::New && !self.keeps(false) {
+                self.unlock(plan, rt, tree.unit_id(), name)?;
+            }
+            return Ok(());
+        }
+        let locator = index_locator(index, entry.row(0), plan)?;
         let given = match (&plan.store.base, Locator::of(&locator)?) {
             (Base::Heap(heap), Locator::Rid(rid)) => {
                 self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)?

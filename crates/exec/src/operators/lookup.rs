@@ -1,13 +1,15 @@
-//! Lookup: the base rows of locators, in the order in which the input gives those; conditions are tested on the row.
+//! Lookup: the base rows of locators, many together in the order in which they lie; conditions are tested on the row.
 //! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
 
 use super::decode::base_row;
 use super::large::{LargeRows, MOST};
+use super::pending::{self, Pending};
+use super::rows_first::is_of_a_row;
 use super::scan::read_mode;
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use access::RowBatch;
-use plan::nodes::{Node, Plan};
+use plan::nodes::{Node, Plan, ScanPlan};
 use std::sync::Arc;
 use storage::TableMode;
 use txn::SnapshotGuard;
@@ -17,7 +19,9 @@ use types::SqlError;
 pub struct Lookup {
     input: Box<dyn Operator>,
     locators: RowSet,
-    at: usize,
+    pending: Pending,
+    /// What failed behind the locators that are to be looked up.
+    failure: Option<SqlError>,
     guard: Option<Arc<SnapshotGuard>>,
     row: RowBatch,
     /// The large values of a batch.
@@ -30,11 +34,37 @@ impl Lookup {
         Lookup {
             input,
             locators: RowSet::default(),
-            at: 0,
+            pending: Pending::default(),
+            failure: None,
             guard: None,
             row: RowBatch::new(),
             large: LargeRows::default(),
         }
+    }
+
+    /// Takes locators from the input until enough are to be looked up; false when there are none.
+    fn gather(&mut self, input: &Plan, scan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        self.pending.begin();
+        while !self.pending.is_full(pending::MOST) {
+            rt.check_cancel()?;
+            match self.input.next(input, rt, &mut self.locators) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) if self.pending.is_empty() || !is_of_a_row(&error) => return Err(error),
+                Err(error) => {
+                    self.failure = Some(error);
+                    break;
+                }
+            }
+            for at in 0..self.locators.len() {
+                self.pending.push(std::mem::take(&mut self.locators.row_mut(at)[0]));
+            }
+        }
+        self.pending.order(scan)?;
+        Ok(!self.pending.is_empty())
     }
 }
 
@@ -49,20 +79,14 @@ impl Operator for Lookup {
             self.guard = Some(rt.snapshot(&scan.db)?);
         }
         while !out.is_full() && !enough {
-            if self.at >= self.locators.len() {
-                rt.check_cancel()?;
-                self.at = 0;
-                if !self.input.next(input, rt, &mut self.locators)? {
-                    self.locators.truncate(0);
-                    break;
-                }
+            if self.pending.is_empty() && !self.gather(input, scan, rt)? {
+                break;
             }
-            let locator = &self.locators.row(self.at)[0];
-            self.at += 1;
+            let Some(locator) = self.pending.take() else { break };
             let mode = read_mode(&self.guard, scan.mode);
             let before = out.len();
-            if storage::fetch(&scan.db, &scan.store, locator, mode, &mut self.row)? {
-                base_row(scan, self.row.row(0), scan.locator.then(|| locator.clone()), rt, out)?;
+            if storage::fetch(&scan.db, &scan.store, &locator, mode, &mut self.row)? {
+                base_row(scan, self.row.row(0), scan.locator.then_some(locator), rt, out)?;
                 if out.len() > before {
                     bytes += self.row.row(0).len();
                     enough = bytes >= MOST;

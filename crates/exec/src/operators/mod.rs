@@ -29,6 +29,7 @@ mod merge_join;
 pub(crate) mod open;
 pub(crate) mod outer;
 mod partition;
+mod pending;
 mod piecewise_sort;
 pub(crate) mod plain;
 mod point;

@@ -26,7 +26,7 @@ impl<O: Operator + 'static> RowsFirst<O> {
 
 /// Whether an error is one of a single row: of a value, a conversion, a condition. A cancel, a deadlock's victim, no memory, damaged
 /// pages are not.
-fn is_of_a_row(e: &SqlError) -> bool {
+pub(super) fn is_of_a_row(e: &SqlError) -> bool {
     e.severity == 16 && e.number != catalog::errors::cancelled().number
 }
 

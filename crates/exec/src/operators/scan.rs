@@ -1,8 +1,11 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
-use super::decode::{base_row, entry_into, index_locator};
+mod looked_up;
+
+use super::decode::{base_row, entry_into, entry_passes, index_locator};
 use super::large::{LargeRows, MOST};
+use super::pending::Pending;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
@@ -38,6 +41,13 @@ pub struct Scan {
     settled: TxnId,
     /// Base rows behind index entries.
     lookup: RowBatch,
+    /// What is tested of an entry.
+    tested: Vec<Value>,
+    /// Rows that are to be looked up together, and what failed behind the entries of these.
+    pending: Pending,
+    failure: Option<SqlError>,
+    /// It goes on from a place in the order of the entries.
+    placed: bool,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// From the end of the ranges to their beginning.
@@ -62,6 +72,10 @@ impl Default for Scan {
             at: 0,
             settled: TxnId(0),
             lookup: RowBatch::new(),
+            tested: Vec::new(),
+            pending: Pending::default(),
+            failure: None,
+            placed: false,
             rest: Vec::new(),
             backward: false,
             most: BATCH,
@@ -88,6 +102,7 @@ impl Scan {
         if let Some(goal) = plan.goal {
             (self.most, self.grows) = (goal.clamp(1, BATCH), true);
         }
+        self.placed = place.is_some();
         if let Some(place) = &place {
             (self.most, self.grows) = (place.most, false);
             self.backward ^= place.reverse;
@@ -288,7 +303,11 @@ impl Scan {
                 Ok(())
             }
             Path::Index { index, .. } => {
-                let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
+                let index = &plan.store.indexes[*index];
+                if !entry_passes(plan, index, self.batch.row(i), rt, &mut self.tested)? {
+                    return Ok(());
+                }
+                let locator = index_locator(index, self.batch.row(i), plan)?;
                 let mode = read_mode(&self.guard, plan.mode);
                 if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
                     // The entry and its row are versions of one moment; only a dirty read can miss the row.
@@ -376,6 +395,9 @@ impl Operator for Scan {
         if self.source.is_none() {
             self.look(plan, rt)?;
             self.source = Some(self.start(plan, rt)?);
+        }
+        if plan.any_order && !self.placed {
+            return self.looked_up(plan, rt, out);
         }
         let (most, long) = (self.most.min(out.most()), may_be_long(plan));
         let mut bytes = 0;

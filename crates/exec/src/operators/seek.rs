@@ -4,11 +4,12 @@
 
 use crate::operators::rt::Rt;
 use expr::{Env, Expr};
-use plan::nodes::SeekSpec;
+use plan::nodes::{SeekEnd, SeekSpec};
 use std::cmp::Ordering;
 use std::ops::Bound;
 use storage::keys::after_prefix;
 use types::convert::{Mode, convert};
+use types::rounding::{kept, reach};
 use types::{DataType, KeyPart, SqlError, Value, encode_key_part, ops};
 
 /// Bounds of a range of keys.
@@ -21,8 +22,8 @@ pub struct Range {
 /// How a value fits a column's type.
 enum Fit {
     Exact(Value),
-    /// Lies between two values of the column's type, or outside its range.
-    Between,
+    /// Lies between two values of the column's type, of which this is one, or outside its range.
+    Between(Option<Value>),
     Null,
 }
 
@@ -43,12 +44,19 @@ fn fit_other(value: Value, ty: DataType) -> Fit {
     if same_family || own == ty {
         return Fit::Exact(value);
     }
-    let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between };
+    // Without a zone of its own a column is of that of UTC.
+    let value = match value {
+        Value::DateTimeOffset { days, ticks, .. } => Value::DateTimeOffset { days, ticks, offset: 0 },
+        other => other,
+    };
+    let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between(None) };
     match convert(&there, ty, own, 0, Mode::Explicit) {
         Ok(back) if ops::compare(&back, &value, types::Collation::BIN2) == Some(Ordering::Equal) => {
             Fit::Exact(there)
         }
-        _ => Fit::Between,
+        // What is next to it on either side bounds the same values, itself included.
+        Ok(_) if kept(ty, own).is_some() && ty != DataType::Bit => Fit::Between(Some(there)),
+        _ => Fit::Between(None),
     }
 }
 
@@ -70,7 +78,7 @@ pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<
         match fit(e.eval(&[], rt)?, part.ty) {
             Fit::Exact(value) => encode_key_part(&value, part, &mut prefix),
             Fit::Null if *null_ok => encode_key_part(&Value::Null, part, &mut prefix),
-            Fit::Between | Fit::Null => return Ok(None),
+            Fit::Between(_) | Fit::Null => return Ok(None),
         }
     }
     let whole = if prefix.is_empty() { Bound::Unbounded } else { Bound::Included(prefix.clone()) };
@@ -80,22 +88,51 @@ pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<
     // In a descending column the larger values come first.
     let (first, last) = if part.descending { (&spec.upper, &spec.lower) } else { (&spec.lower, &spec.upper) };
     for (end, is_first) in [(first, true), (last, false)] {
-        let Some((e, inclusive)) = end else { continue };
-        let value = match fit(e.eval(&[], rt)?, part.ty) {
-            Fit::Exact(value) => value,
-            Fit::Null => return Ok(None),
+        let Some(end) = end else { continue };
+        let (value, inclusive) = match value_at(end, part.ty, is_first != part.descending, rt)? {
+            At::Value(value, inclusive) => (value, inclusive),
+            At::Nowhere => return Ok(None),
             // The condition is tested on the row.
-            Fit::Between => continue,
+            At::End => continue,
         };
         let mut key = prefix.clone();
         encode_key_part(&value, part, &mut key);
         if is_first {
-            range.lower = from_prefix(key, *inclusive);
+            range.lower = from_prefix(key, inclusive);
         } else {
-            range.upper = if *inclusive { after_prefix(key) } else { Bound::Excluded(key) };
+            range.upper = if inclusive { after_prefix(key) } else { Bound::Excluded(key) };
         }
     }
     Ok(Some(range))
+}
+
+/// Where a range of a column's values ends.
+enum At {
+    /// At a value, which is in it or not.
+    Value(Value, bool),
+    /// With the last value of the type.
+    End,
+    /// Nothing is compared with NULL and true.
+    Nowhere,
+}
+
+/// Where a range ends now; `is_low`: at its smallest value.
+fn value_at(end: &SeekEnd, ty: DataType, is_low: bool, rt: &mut Rt<'_, '_>) -> Result<At, SqlError> {
+    let value = end.value.eval(&[], rt)?;
+    let Some(to) = end.rounded else {
+        return Ok(match fit(value, ty) {
+            Fit::Exact(value) => At::Value(value, end.inclusive),
+            Fit::Between(Some(next)) => At::Value(next, true),
+            Fit::Between(None) => At::End,
+            Fit::Null => At::Nowhere,
+        });
+    };
+    if value.is_null() {
+        return Ok(At::Nowhere);
+    }
+    let (least, greatest) = reach(&value, ty, to);
+    let last = if is_low { least } else { greatest };
+    Ok(last.map_or(At::End, |value| At::Value(value, true)))
 }
 
 /// So many ranges are made between two questions for a cancel.
@@ -183,7 +220,7 @@ pub fn point<E: Env>(
         match fit(value, part.ty) {
             Fit::Exact(value) => encode_key_part(&value, part, key),
             Fit::Null if *null_ok => encode_key_part(&Value::Null, part, key),
-            Fit::Between | Fit::Null => return Ok(false),
+            Fit::Between(_) | Fit::Null => return Ok(false),
         }
     }
     Ok(true)

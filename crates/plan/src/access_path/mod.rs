@@ -2,6 +2,7 @@
 //! at the base row, by one range or several; seeks of several indexes together (`union`, `intersection`); in which order the rows
 //! come. Costs are in units of one row of a full scan.
 
+mod entry;
 pub(crate) mod filtered;
 mod intersection;
 mod missing;
@@ -90,7 +91,12 @@ fn one(
 ) -> Result<Plan, SqlError> {
     let used = choice.used;
     let preds = preds.into_iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, p)| p);
-    let mut given = Given::of(get, preds.collect(), wishes)?;
+    let mut preds: Vec<Pred> = preds.collect();
+    let entry = match choice.index {
+        Some(index) if !choice.covering => entry::test_of(get, &store.indexes[index], &mut preds)?,
+        _ => None,
+    };
+    let mut given = Given::of(get, preds, wishes)?;
     let path = match choice.index {
         None if choice.seek.is_empty() => Path::Base,
         None if choice.point => Path::Point(choice.seek),
@@ -105,8 +111,10 @@ fn one(
         }
     };
     let (rows, ordered) = (choice.rows, choice.ordered);
+    let looks_up = matches!(path, Path::Index { point: false, covering: false, .. });
     let (mut scan, cols) = given.scan(get, store, path, choice.backward);
-    scan.missing = choice.missing;
+    (scan.missing, scan.entry) = (choice.missing, entry);
+    scan.any_order = looks_up && !ordered && is_of_one_moment(get);
     if ordered || wishes.order.is_empty() {
         scan.goal = wishes.goal.and_then(|rows| usize::try_from(rows).ok());
     }
@@ -164,6 +172,8 @@ impl Given {
             index_columns: self.index_columns,
             tested: self.tested,
             pred: self.pred,
+            entry: None,
+            any_order: false,
             locator: self.locator,
             goal: None,
             sample: get.hints.access.sample,
@@ -204,6 +214,7 @@ struct Question<'q> {
 struct Way<'q> {
     def: &'q IndexDef,
     index: Option<usize>,
+    store: Option<&'q IndexStore>,
     /// The columns that its entries are ordered by.
     order: Cow<'q, [(usize, bool)]>,
     /// Its rows are in a tree: it can be sought and gives an order.
@@ -222,6 +233,7 @@ fn ways_of<'t>(get: &'t Get, store: &'t TableStore, preds: &[Pred], wanted: &[us
     ways.push(Way {
         def: base,
         index: None,
+        store: None,
         order: (&base.key).into(),
         tree: clustered,
         covering: true,
@@ -233,7 +245,8 @@ fn ways_of<'t>(get: &'t Get, store: &'t TableStore, preds: &[Pred], wanted: &[us
         let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
         let order = (&index.order).into();
         let by_locator = wanted.iter().any(|c| !index.columns.contains(c));
-        ways.push(Way { def: &index.def, index: Some(at), order, tree: true, covering, by_locator });
+        let (index, store, def) = (Some(at), Some(index), &*index.def);
+        ways.push(Way { def, index, store, order, tree: true, covering, by_locator });
     }
     ways
 }
@@ -367,13 +380,17 @@ impl Question<'_> {
     /// The table by one of its structures, where choices of so many cases at most give ranges.
     fn candidate_of(&self, way: &Way<'_>, most: usize) -> Candidate {
         let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
-        let mut fetched = self.total;
+        let (mut fetched, mut looked_up) = (self.total, self.total);
         let seeks = way.tree && !self.get.hints.access.scan;
         // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
         choice.point = seeks && way.is_point(&self.conditions.own);
         if seeks {
             let found = self.conditions.ranges(&way.order, most);
             fetched = if choice.point { 1.0 } else { self.fetched(way, &found) };
+            looked_up = match way.store {
+                Some(index) if !way.covering && !choice.point => self.looked_up(index, &found, fetched),
+                _ => fetched,
+            };
             choice.seek(found, self.conditions.equal_columns(&way.order));
         }
         choice.rows = self.rows.min(fetched).max(1.0);
@@ -398,6 +415,11 @@ impl Question<'_> {
             (None, _) => 1.0,
             (Some(_), true) if way.by_locator && self.total < FEW => 1.0,
             (Some(_), true) => COVERED,
+            // An entry that fails its test costs what one of a covering index does.
+            (Some(_), false) if choice.ordered || !choice.seek.is_empty() => {
+                let share = looked_up / fetched.max(1.0);
+                LOOKUP * share + COVERED * (1.0 - share)
+            }
             (Some(_), false) => LOOKUP,
         };
         let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };

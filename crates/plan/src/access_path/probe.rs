@@ -4,7 +4,7 @@
 use super::super::logical::Get;
 use super::filtered::is_usable;
 use super::terms::{Choice, Conditions, Found, MOST_RANGES, Terms, seekable_column};
-use crate::cost::{LOOKUP, SEEK, SOUGHT};
+use crate::cost::{COVERED, LOOKUP, SEEK, SOUGHT};
 use crate::estimate;
 use crate::logical::Logical;
 use crate::statistics::{self, table_rows};
@@ -45,7 +45,8 @@ pub fn seek_cost(get: &Get, own: &[Pred], columns: &[ColId]) -> Option<f64> {
         return None;
     }
     let joined: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
-    let fixed: Vec<usize> = Terms::of(get, own).equal.iter().map(|term| term.column).collect();
+    let terms = Terms::of(get, own);
+    let fixed: Vec<usize> = terms.equal.iter().map(|term| term.column).collect();
     let cost = |index: &Arc<IndexDef>| {
         let order = get.table.entry_order(index);
         let given = |column: &usize| joined.contains(column) || fixed.contains(column);
@@ -63,8 +64,9 @@ pub fn seek_cost(get: &Get, own: &[Pred], columns: &[ColId]) -> Option<f64> {
             }
         });
         let rows = if whole { 1.0 } else { rows_per_value(get, &key) };
-        let each = if index.index_id == 1 { SOUGHT } else { LOOKUP };
-        Some(SEEK + rows * each)
+        let sought = terms.equal.iter().filter(|term| key.contains(&term.column)).map(|term| term.pred);
+        let sought: Vec<&Pred> = sought.collect();
+        Some(SEEK + rows * each_found(get, own, index, &sought))
     };
     trees(get, own, &joined).filter_map(cost).reduce(f64::min)
 }
@@ -105,11 +107,34 @@ pub fn read_cost(get: &Get, own: &[Pred]) -> f64 {
         if sought.is_empty() {
             return None;
         }
-        let rows = (all * estimate::kept(sought, &logical)).max(1.0);
-        let each = if index.index_id == 1 { SOUGHT } else { LOOKUP };
-        Some(SEEK + rows * each)
+        let rows = (all * estimate::kept(sought.iter().copied(), &logical)).max(1.0);
+        Some(SEEK + rows * each_found(get, own, index, &sought))
     };
     trees(get, own, &[]).filter_map(cost).fold(all, f64::min)
+}
+
+/// What a row costs that a seek finds: by a nonclustered index one is looked up if its entry
+/// satisfies the conditions on the index's columns that it is not sought by.
+fn each_found(get: &Get, own: &[Pred], index: &IndexDef, sought: &[&Pred]) -> f64 {
+    if index.index_id == 1 {
+        return SOUGHT;
+    }
+    let has = |id: &ColId| {
+        let column = get.position(*id);
+        column.is_some_and(|at| index.key.iter().any(|(key, _)| *key == at) || index.included.contains(&at))
+    };
+    let is_tested = |pred: &&Pred| {
+        let mut used = Vec::new();
+        pred.columns(&mut used);
+        let is_sought = || sought.iter().any(|known| std::ptr::eq(*known, *pred));
+        !used.is_empty() && used.iter().all(has) && !pred.has_subquery() && !is_sought()
+    };
+    let tested: Vec<&Pred> = own.iter().filter(is_tested).collect();
+    if tested.is_empty() {
+        return LOOKUP;
+    }
+    let share = estimate::kept(tested, &Logical::Get(Arc::new(get.clone())));
+    LOOKUP * share + COVERED * (1.0 - share)
 }
 
 /// The conditions that name one value for each column that an index has before a column, of which NULL is not wanted; `None` where the rows of one such range

@@ -4,10 +4,11 @@
 //! to be tested on the row.
 
 use super::super::logical::Get;
-use crate::nodes::SeekSpec;
-use expr::{CompareExpr, Expr, Pred, mirrored};
+use crate::nodes::{SeekEnd, SeekSpec};
+use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use std::borrow::Cow;
 use syntax::ast::CompareOp;
+use types::rounding::{Kept, kept};
 use types::{Collation, DataType, Value};
 
 /// Cases of an OR or a list up to which every seek that they make longer is one by their ranges,
@@ -31,6 +32,8 @@ struct RangeTerm<'p> {
     column: usize,
     op: CompareOp,
     value: &'p Expr,
+    /// As [`SeekEnd::rounded`].
+    rounded: Option<DataType>,
 }
 
 /// What the conditions of a conjunction say of single columns.
@@ -54,11 +57,19 @@ impl<'p> Terms<'p> {
                     }
                 }
                 Pred::Compare(c) => {
-                    let Some((column, op, value)) = sargable(get, c) else { continue };
-                    if op == CompareOp::Equal {
-                        terms.equal.push(EqualTerm { at, pred, column, value: Some(value) });
-                    } else if op != CompareOp::NotEqual {
-                        terms.range.push(RangeTerm { pred, column, op, value });
+                    let Some(Sargable { column, op, value, rounded }) = sargable(get, c) else { continue };
+                    let mut range = |op| terms.range.push(RangeTerm { pred, column, op, value, rounded });
+                    match op {
+                        CompareOp::NotEqual => {}
+                        CompareOp::Equal if rounded.is_some() => {
+                            // The values that become this one.
+                            range(CompareOp::GreaterEqual);
+                            range(CompareOp::LessEqual);
+                        }
+                        CompareOp::Equal => {
+                            terms.equal.push(EqualTerm { at, pred, column, value: Some(value) });
+                        }
+                        op => range(op),
                     }
                 }
                 _ => {}
@@ -98,7 +109,9 @@ impl<'p> Choice<'p> {
     /// Whether every case is one equality: ranges that stand for them stand for all of it.
     pub fn is_equalities(&self) -> bool {
         let equality = |case: &Cow<'_, [Pred]>| match &**case {
-            [Pred::Compare(c)] => c.op == CompareOp::Equal,
+            [Pred::Compare(c)] => {
+                c.op == CompareOp::Equal && rounded(&c.left).or(rounded(&c.right)).is_none()
+            }
             [Pred::IsNull(_, negated)] => !negated,
             _ => false,
         };
@@ -193,8 +206,10 @@ fn add_range<'p>(seek: &mut SeekSpec, terms: &Terms<'p>, column: usize, sought: 
             CompareOp::Equal | CompareOp::NotEqual => continue,
         };
         if end.is_none() {
-            *end = Some((term.value.clone(), inclusive));
-            sought.push(term.pred);
+            *end = Some(SeekEnd { value: term.value.clone(), inclusive, rounded: term.rounded });
+            if !sought.iter().any(|known| std::ptr::eq(*known, term.pred)) {
+                sought.push(term.pred);
+            }
         }
     }
 }
@@ -319,15 +334,38 @@ pub fn is_sought(get: &Get, pred: &Pred) -> bool {
 }
 
 /// A comparison of a column with something that does not depend on the row.
-fn sargable<'p>(get: &Get, c: &'p CompareExpr) -> Option<(usize, CompareOp, &'p Expr)> {
+struct Sargable<'p> {
+    column: usize,
+    op: CompareOp,
+    value: &'p Expr,
+    /// As [`SeekEnd::rounded`].
+    rounded: Option<DataType>,
+}
+
+fn sargable<'p>(get: &Get, c: &'p CompareExpr) -> Option<Sargable<'p>> {
     let one = |column: &Expr, op: CompareOp, value: &'p Expr| {
-        let column = seekable_column(get, column, c.collation)?;
-        value.is_fixed().then_some((column, op, value))
+        let (column, rounded) = match rounded(column) {
+            Some((id, ty)) => (get.position(id)?, Some(ty)),
+            None => (seekable_column(get, column, c.collation)?, None),
+        };
+        value.is_fixed().then_some(Sargable { column, op, value, rounded })
     };
     one(&c.left, c.op, &c.right).or_else(|| one(&c.right, mirrored(c.op), &c.left))
 }
 
-/// The column itself, or widened in a way that keeps its order.
+/// A column converted to a type in which several of its values may be one, and that type: a value
+/// of it is a range of the column's.
+fn rounded(e: &Expr) -> Option<(ColId, DataType)> {
+    match e {
+        Expr::Convert(c) => match (&c.operand, kept(c.from, c.to)) {
+            (Expr::Col(id), Some(Kept::Rounded | Kept::Near)) => Some((*id, c.to)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The column itself, or widened in a way that keeps its order and its values apart.
 pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Option<usize> {
     match e {
         Expr::Col(id) => {
@@ -343,9 +381,7 @@ pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Opti
     }
 }
 
-/// Whether a conversion keeps the order of numbers and of dates.
+/// Whether a conversion keeps the order of numbers or dates, and every two of them apart.
 pub fn keeps_order(from: DataType, to: DataType) -> bool {
-    let exact = |ty: DataType| ty.is_number() && !matches!(ty, DataType::Float | DataType::Real);
-    let dated = |ty: DataType| ty.is_temporal() && !matches!(ty, DataType::Time(_));
-    (exact(from) && to.is_number()) || (dated(from) && dated(to))
+    kept(from, to) == Some(Kept::Each)
 }

@@ -8,7 +8,8 @@ use catalog::statistics::Measured;
 use catalog::statistics::store::key_part;
 use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
-use types::{Value, encode_key_part};
+use types::rounding::{Kept, kept, reach};
+use types::{DataType, Value, encode_key_part};
 
 use super::{filtered, having, source};
 use crate::logical::{Get, Logical};
@@ -206,12 +207,53 @@ impl Known<'_> {
 pub(super) fn column_of(e: &Expr) -> Option<ColId> {
     match e {
         Expr::Col(id) => Some(*id),
-        Expr::Convert(c) => match &c.operand {
-            Expr::Col(id) if (c.from.is_number() && c.to.is_number()) || c.from.is_temporal() => Some(*id),
+        Expr::Convert(c) => match (&c.operand, kept(c.from, c.to)) {
+            (Expr::Col(id), Some(Kept::Each)) => Some(*id),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// A column in a type in which several of its values may be one, with its own type and that one.
+fn rounded_column(e: &Expr) -> Option<(ColId, DataType, DataType)> {
+    match e {
+        Expr::Convert(c) => match (&c.operand, kept(c.from, c.to)) {
+            (Expr::Col(id), Some(Kept::Rounded | Kept::Near)) => Some((*id, c.from, c.to)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The part of a column's values of which a comparison of the column in such a type may be true.
+fn rounded_range(c: &CompareExpr, input: &Logical) -> Option<Range> {
+    let ((column, from, to), op, other) = match (rounded_column(&c.left), rounded_column(&c.right)) {
+        (Some(column), _) if c.right.is_fixed() => (column, c.op, &c.right),
+        (_, Some(column)) if c.left.is_fixed() => (column, mirrored(c.op), &c.left),
+        _ => return None,
+    };
+    if op == CompareOp::NotEqual {
+        return None;
+    }
+    let known = known(column, input)?;
+    let value = known.constant(other)?;
+    let (least, greatest) = reach(&value, from, to);
+    let top = 1.0 - known.measured.share_null();
+    let place = |end: Option<Value>, inclusive| {
+        let key = known.key(&end?)?;
+        Some(known.measured.share_below(&key, inclusive))
+    };
+    let below = |end| place(end, false).unwrap_or(0.0);
+    let through = |end| place(end, true).unwrap_or(top);
+    let (low, high) = match op {
+        CompareOp::Less => (0.0, below(least)),
+        CompareOp::LessEqual => (0.0, through(greatest)),
+        CompareOp::Greater => (through(greatest), top),
+        CompareOp::GreaterEqual => (below(least), top),
+        _ => (below(least), through(greatest)),
+    };
+    Some(Range { column, low, high, least: 1.0 / known.measured.rows.max(1.0) })
 }
 
 /// A comparison of a column with something that is the same for all rows.
@@ -228,6 +270,9 @@ pub(super) fn with_constant(c: &CompareExpr) -> Option<(ColId, CompareOp, &Expr)
 
 fn range_of(pred: &Pred, input: &Logical) -> Option<Range> {
     let Pred::Compare(c) = pred else { return None };
+    if let Some(range) = rounded_range(c, input) {
+        return Some(range);
+    }
     let (column, op, _) = with_constant(c)?;
     if matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
         return None;

@@ -3,11 +3,11 @@
 //! equality says. Keys that are equal may differ: in the case of letters and blanks at the end, by
 //! zeros behind bytes, in the offset of a point in time.
 
-use crate::access_path::keeps_order;
 use crate::estimate;
 use crate::logical::Logical;
 use expr::{ColId, CompareExpr, ConvertExpr, Expr, Pred};
 use types::convert::Mode;
+use types::rounding::kept;
 use types::{Collation, DataType, Value};
 
 /// Keys, each with the collation that it is compared under.
@@ -117,7 +117,7 @@ fn value_never_fails(e: &Expr) -> bool {
     match e {
         Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => true,
         Expr::Convert(c) => {
-            let numbers = c.from.is_number() && c.mode == Mode::Implicit && keeps_order(c.from, c.to);
+            let numbers = c.from.is_number() && c.mode == Mode::Implicit && kept(c.from, c.to).is_some();
             (numbers || is_text(c)) && value_never_fails(&c.operand)
         }
         _ => false,

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use syntax::ast::CompareOp;
 use types::convert::{Mode, convert};
 use types::ops::compare;
+use types::rounding::{Kept, kept};
 use types::{Collation, DataType, Dialect, Value};
 
 /// A place between two values: before a value, or behind it.
@@ -154,12 +155,9 @@ fn comparison(
     }
 }
 
-/// Whether a larger value of one type is never a smaller one of the other, and comes back as the
-/// value next to what it was.
+/// Whether a larger value of one type is a larger one of the other: no two values become one.
 fn keeps_order(from: DataType, to: DataType) -> bool {
-    let dates = from.is_temporal() && to.is_temporal();
-    let zoned = |ty| matches!(ty, DataType::DateTimeOffset(_));
-    (from.is_number() && to.is_number()) || (dates && !zoned(from) && !zoned(to))
+    kept(from, to) == Some(Kept::Each)
 }
 
 /// `CONVERT(to, column) op value`, as a comparison of the column itself with the value of its type
