@@ -10,7 +10,7 @@ use plan::cursor::{CursorPlan, CursorTable};
 use plan::hints::RowLocks;
 use storage::write::{Locator, read_current};
 use storage::{Base, TableMode, TableStore};
-use txn::{LockMode, Txn};
+use txn::{Grant, LockMode, Txn, Until};
 use types::{SqlError, Value};
 
 use super::{Fetched, How};
@@ -91,8 +91,17 @@ pub fn base_row(
             (Base::Tree(tree), Locator::Key(key)) => (tree.unit_id(), RowName::Key(key)),
             _ => return Err(SqlError::internal("a locator of another table")),
         };
-        txn.lock_row(unit, name, locks.mode, true).map_err(|e| db_error(db, &e))?;
-        return read_as_left(db, txn, store, locator, batch);
+        let until = if locks.hold { Until::Transaction } else { Until::GivenBack };
+        let grant = txn.lock_row(unit, name, locks.mode, !locks.read_past, until);
+        let grant = grant.map_err(|e| db_error(db, &e))?;
+        if grant == Grant::Busy {
+            return Ok(false);
+        }
+        let found = read_as_left(db, txn, store, locator, batch);
+        if grant == Grant::New {
+            txn.unlock_row(unit, name);
+        }
+        return found;
     }
     match table.mode {
         TableMode::Snapshot => {
