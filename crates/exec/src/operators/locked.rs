@@ -7,7 +7,6 @@
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
 //! comes into it either. Nothing is given out that was never committed: see [`Ended`].
 
-mod ended;
 mod ranges;
 
 use super::decode::{base_row, index_locator};
@@ -17,12 +16,12 @@ use crate::operators::rt::Rt;
 use crate::operators::seek;
 use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
-use ended::{Ended, Left};
 use pages::UnitId;
 use plan::hints::{RowLocks, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
-use storage::write::{Locator, wait};
+use storage::left::Ended;
+use storage::write::Locator;
 use storage::{Base, access_error};
 use txn::locks::LockMode;
 use txn::{Grant, Resource, Txn, Until, What};
@@ -290,25 +289,13 @@ impl LockedScan {
         if grant == Grant::Busy {
             return Ok(None);
         }
-        loop {
-            let txn = rt.session().txn(&plan.db)?;
-            self.ended.reads(txn);
-            let found = rows.fetch(name, into).map_err(|e| access_error(&plan.db, e))?;
-            let writer = into.header(0).txn;
-            let left = if found { self.ended.left_by(txn, writer) } else { Left::ForGood };
-            match left {
-                Left::ForGood if found && !into.is_ghost(0) => return Ok(Some(grant)),
-                Left::Meanwhile => continue,
-                Left::NotYet if !self.locks.read_past => {
-                    wait(&plan.db, txn, writer)?;
-                    self.ended.add(writer);
-                    continue;
-                }
-                Left::ForGood | Left::NotYet => {}
-            }
-            self.leave(plan, rt, (unit, name, grant), false)?;
-            return Ok(None);
+        let read = |into: &mut RowBatch| rows.fetch(name, into).map_err(|e| access_error(&plan.db, e));
+        let txn = rt.session().txn(&plan.db)?;
+        if self.ended.row((&plan.db, txn), !self.locks.read_past, into, read)? {
+            return Ok(Some(grant));
         }
+        self.leave(plan, rt, (unit, name, grant), false)?;
+        Ok(None)
     }
 
     /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition rejects it.

@@ -12,7 +12,7 @@ use types::convert::{Mode, convert};
 use types::{DataType, KeyPart, SqlError, Value, encode_key_part, ops};
 
 /// Bounds of a range of keys.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Range {
     pub lower: Bound<Vec<u8>>,
     pub upper: Bound<Vec<u8>>,

@@ -1,7 +1,6 @@
 //! Ranges of keys that a locked scan reads, one after another: the keys and the gaps between them are locked until a pass finds
 //! nothing that is not.
 
-use super::ended::Left;
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
 use crate::operators::{BATCH, seek};
@@ -10,6 +9,7 @@ use pages::TxnId;
 use plan::nodes::ScanPlan;
 use std::ops::Bound;
 use storage::access_error;
+use storage::left::Left;
 use storage::write::wait;
 use txn::Grant;
 use types::SqlError;
