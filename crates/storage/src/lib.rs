@@ -6,6 +6,7 @@
 //! of (key columns, included columns, locator).
 
 pub mod keys;
+pub mod left;
 pub mod row;
 pub mod sample;
 pub mod write;

@@ -9,6 +9,7 @@ mod values;
 pub use entries::{Image, duplicate, entry_key, entry_value, touches};
 pub use locator::Locator;
 
+use super::left::Ended;
 use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error};
 use access::lob::LobPointer;
@@ -294,7 +295,8 @@ impl MapDone for Outcome<()> {
     }
 }
 
-/// Reads the newest version of a row, waiting for the transaction that is changing it; false when it is deleted.
+/// Reads the newest version of a row as its writer has left it, waiting for the transaction that is changing it; false
+/// when it is deleted.
 pub fn read_current(
     db: &Arc<Db>,
     txn: &Txn,
@@ -302,16 +304,6 @@ pub fn read_current(
     locator: &Value,
     batch: &mut RowBatch,
 ) -> Result<bool, SqlError> {
-    use access::Writer;
-    loop {
-        if !fetch(db, store, locator, ReadMode::Current, batch)? {
-            return Ok(false);
-        }
-        let writer = batch.header(0).txn;
-        if txn.active_elsewhere(writer) {
-            wait(db, txn, writer)?;
-            continue;
-        }
-        return Ok(!batch.is_ghost(0));
-    }
+    let read = |batch: &mut RowBatch| fetch(db, store, locator, ReadMode::Current, batch);
+    Ended::default().row((db, txn), true, batch, read)
 }

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::error::TxnError;
 use crate::lockers::Lockers;
-use crate::locks::{LockError, LockMode, Resource, WaitArgs, What};
+use crate::locks::{LockError, LockMode, Resource, Until, WaitArgs, What};
 use crate::txn::Txn;
 
 /// Stands for the gap above the last key of an index.
@@ -76,7 +76,7 @@ fn hash_of(key: &[u8]) -> u64 {
 }
 
 impl Txn {
-    /// Locks a row (S, U or X; range modes lock the gap below an index key as well) until the end of the transaction.
+    /// Locks a row (S, U or X; range modes lock the gap below an index key as well) for at least as long as `until` says.
     /// The row must be read, or read again, after this. Without `wait`, [`Grant::Busy`] instead of waiting.
     ///
     /// # Errors
@@ -87,33 +87,36 @@ impl Txn {
         row: RowName<'_>,
         mode: LockMode,
         wait: bool,
+        until: Until,
     ) -> Result<Grant, TxnError> {
         if !self.rows.units.contains(&unit) {
             self.database().lockers().add(unit);
             self.rows.units.push(unit);
         }
         let r = self.row_resource(unit, row);
-        let held = self.locks.mode_of(&r);
+        let held = self.locks.held_until(&r, until);
         if held.is_some_and(|m| m.covers(mode)) {
             return Ok(Grant::Held);
         }
         let timeout_ms = if wait { self.wait.timeout_ms } else { 0 };
-        match self.locks.lock(r, mode, WaitArgs { timeout_ms, ..self.wait_args() }) {
+        match self.locks.lock_until(r, mode, WaitArgs { timeout_ms, ..self.wait_args() }, until) {
             Ok(()) => Ok(if held.is_none() { Grant::New } else { Grant::Stronger }),
             Err(LockError::Timeout { .. }) if !wait => Ok(Grant::Busy),
             Err(e) => Err(e.into()),
         }
     }
 
-    /// The mode in which it holds a row in the lock manager.
-    pub fn row_mode(&self, unit: UnitId, row: RowName<'_>) -> Option<LockMode> {
-        self.locks.mode_of(&self.row_resource(unit, row))
+    /// A row that [`Txn::lock_row`] has locked stays locked to the end of the transaction.
+    pub fn keep_row(&mut self, unit: UnitId, row: RowName<'_>) {
+        let r = self.row_resource(unit, row);
+        self.locks.held_until(&r, Until::Transaction);
     }
 
-    /// Gives a row back that [`Txn::lock_row`] has locked.
+    /// Gives a row back for which [`Txn::lock_row`] has said [`Grant::New`], unless another part of the statement has
+    /// asked for it to stay in the meantime.
     pub fn unlock_row(&mut self, unit: UnitId, row: RowName<'_>) {
         let r = self.row_resource(unit, row);
-        self.locks.unlock(&r);
+        self.locks.unlock_taken(&r);
     }
 
     /// After [`access::Outcome::Locked`]: waits for the lock that forbade the change, and holds it for the statement.

@@ -187,15 +187,20 @@ impl BTree {
         if slot < leaf.slot_count() {
             return key_at(leaf, slot).map(Some);
         }
-        let mut next = leaf.next();
-        while !next.is_none() {
-            let page = self.space.store.read(next)?;
+        if leaf.next().is_none() {
+            return Ok(None);
+        }
+        let mut page = self.space.store.read(leaf.next())?;
+        loop {
             if page.slot_count() > 0 {
                 return key_at(&page, 0).map(Some);
             }
-            next = page.next();
+            if page.next().is_none() {
+                return Ok(None);
+            }
+            // An empty leaf names its neighbour only as long as it is latched itself.
+            page = self.space.store.read(page.next())?;
         }
-        Ok(None)
     }
 }
 

@@ -107,6 +107,11 @@ impl HeapScan {
         Ok(false)
     }
 
+    /// The page whose rows were given last comes once more.
+    pub fn again(&mut self) {
+        self.at = self.at.saturating_sub(1);
+    }
+
     /// Asks for the pages to come, wherever they lie. What cannot be read is found by the scan.
     fn read_ahead(&mut self) {
         if self.at + (AHEAD - STEP) < self.fetched || self.pages.len() < 4 {

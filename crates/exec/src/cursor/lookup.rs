@@ -1,16 +1,14 @@
 //! A row of a cursor by the locators of its base rows, as they are now.
 
-use std::sync::Arc;
-
 use access::{ReadMode, RowBatch, RowName};
-use catalog::Db;
 use catalog::errors::db_error;
-use pages::{TxnId, UnitId};
+use pages::UnitId;
 use plan::cursor::{CursorPlan, CursorTable};
 use plan::hints::RowLocks;
+use storage::left::Ended;
 use storage::write::{Locator, read_current};
-use storage::{Base, TableMode, TableStore};
-use txn::{LockMode, Txn};
+use storage::{Base, TableMode};
+use txn::{Grant, LockMode, Until};
 use types::{SqlError, Value};
 
 use super::{Fetched, How};
@@ -91,8 +89,18 @@ pub fn base_row(
             (Base::Tree(tree), Locator::Key(key)) => (tree.unit_id(), RowName::Key(key)),
             _ => return Err(SqlError::internal("a locator of another table")),
         };
-        txn.lock_row(unit, name, locks.mode, true).map_err(|e| db_error(db, &e))?;
-        return read_as_left(db, txn, store, locator, batch);
+        let until = if locks.hold { Until::Transaction } else { Until::GivenBack };
+        let grant = txn.lock_row(unit, name, locks.mode, !locks.read_past, until);
+        let grant = grant.map_err(|e| db_error(db, &e))?;
+        if grant == Grant::Busy {
+            return Ok(false);
+        }
+        let read = |batch: &mut RowBatch| storage::fetch(db, store, locator, ReadMode::Current, batch);
+        let found = Ended::default().row((db, txn), !locks.read_past, batch, read);
+        if grant == Grant::New {
+            txn.unlock_row(unit, name);
+        }
+        return found;
     }
     match table.mode {
         TableMode::Snapshot => {
@@ -103,28 +111,7 @@ pub fn base_row(
         TableMode::Current => {
             ctx.session.shows_newest(db)?;
             let txn = ctx.session.txn(db)?;
-            read_as_left(db, txn, store, locator, batch)
+            read_current(db, txn, store, locator, batch)
         }
-    }
-}
-
-/// As [`read_current`], for a row that is given out. A writer that ends between the look at the row
-/// and the look at the writer may have taken it back in between: the row is read again then.
-fn read_as_left(
-    db: &Arc<Db>,
-    txn: &Txn,
-    store: &TableStore,
-    locator: &Value,
-    batch: &mut RowBatch,
-) -> Result<bool, SqlError> {
-    let mut ended = TxnId(0);
-    loop {
-        let below = txn.database().txns().all_ended_below();
-        let found = read_current(db, txn, store, locator, batch)?;
-        let writer = batch.header(0).txn;
-        if writer < below || writer == txn.id() || writer == ended {
-            return Ok(found);
-        }
-        ended = writer;
     }
 }

@@ -7,8 +7,8 @@ use crate::explain;
 use crate::operators::RowSet;
 use crate::operators::memory::row_bytes;
 use crate::operators::rt::Rt;
-use crate::operators::scan::Scan;
-use access::{RowBatch, Writer};
+use crate::operators::scan::{Again, Scan};
+use access::RowBatch;
 use catalog::{Db, errors};
 use expr::Pred;
 use expr::key::{KeySet, encode};
@@ -16,6 +16,7 @@ use pages::{RowHeader, TxnId};
 use plan::logical::TopSpec;
 use plan::nodes::{Plan, ScanPlan};
 use std::sync::Arc;
+use storage::left::Whom;
 use storage::write::{Locator, read_current, wait};
 use storage::{Base, TableStore};
 use types::{Collation, SqlError, Value};
@@ -109,8 +110,8 @@ impl Target {
 
 /// How far the rows of a page have been tested.
 struct Seen {
-    /// The row that someone else is changing, where testing has stopped.
-    busy: Option<usize>,
+    /// The row where testing has stopped: someone else is changing it, or was when the page was read.
+    unsettled: Option<usize>,
     /// The first row that was not tested.
     next: usize,
 }
@@ -122,7 +123,7 @@ struct Pages<'p> {
     slots: RowSet,
     picked: Vec<usize>,
     lookup: RowBatch,
-    /// A transaction that is known not to be running elsewhere.
+    /// A transaction whose rows are settled.
     quiet: TxnId,
 }
 
@@ -139,52 +140,55 @@ impl<'p> Pages<'p> {
     }
 
     fn run(&mut self, rt: &mut Rt<'_, '_>, limit: u64, change: &mut dyn RowChange) -> Result<u64, SqlError> {
+        let plan = self.plan;
+        // Of few rows, only the first that is in use is perhaps wanted.
+        let whom = if limit == u64::MAX { Whom::All } else { Whom::First };
         let mut scan = Scan::default();
         let mut count = 0;
-        while count < limit && scan.next_page(self.plan, rt)? {
-            let page = scan.rows();
-            let mut from = 0;
-            while from < page.len() && count < limit {
-                let mut seen = self.pick(rt, &scan, from, limit - count)?;
-                if !self.picked.is_empty() {
-                    let done = change.page(rt, page, &self.picked, &self.slots)?;
-                    count += done.count;
-                    if done.stopped_at.is_some() {
-                        seen.busy = done.stopped_at;
-                    }
-                }
-                if let Some(i) = seen.busy {
-                    if count < limit && self.settle(rt, page, i, change)? {
-                        count += 1;
-                    }
-                    seen.next = i + 1;
-                }
-                from = seen.next;
+        let mut more = count < limit && scan.next_page(plan, rt)?;
+        let mut from = scan.first();
+        while more && count < limit {
+            let seen = self.pick(rt, &scan, from, limit - count)?;
+            let mut stopped_at = None;
+            if !self.picked.is_empty() {
+                let done = change.page(rt, scan.rows(), &self.picked, &self.slots)?;
+                count += done.count;
+                stopped_at = done.stopped_at;
             }
+            if let Some(i) = stopped_at {
+                // Others have waited for it, or changed it, since the page was read.
+                count += u64::from(count < limit && self.settle(rt, scan.rows(), i, change)?);
+                more = scan.read_again(plan, rt, Again::Behind(i))?;
+            } else if let Some(i) = seen.unsettled {
+                more = count >= limit || scan.settle(plan, rt, i, whom)?;
+            } else if seen.next < scan.rows().len() {
+                from = seen.next;
+                continue;
+            } else {
+                more = scan.next_page(plan, rt)?;
+            }
+            from = scan.first();
         }
         Ok(count)
     }
 
-    /// Tests the rows of a page from `first` on, up to one that someone else is changing, or until `limit` are picked.
+    /// Tests the rows of a page from `first` on, up to one that is not settled, or until `limit` are picked.
     fn pick(&mut self, rt: &mut Rt<'_, '_>, scan: &Scan, first: usize, limit: u64) -> Result<Seen, SqlError> {
         let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());
         self.picked.clear();
         for i in first..page.len() {
             if self.picked.len() as u64 >= limit {
-                return Ok(Seen { busy: None, next: i });
+                return Ok(Seen { unsettled: None, next: i });
             }
             let writer = page.header(i).txn;
             if writer != self.quiet {
-                if rt.session().txn(self.db)?.active_elsewhere(writer) {
-                    return Ok(Seen { busy: Some(i), next: i + 1 });
+                if !scan.is_settled(i, rt.session().txn(self.db)?) {
+                    return Ok(Seen { unsettled: Some(i), next: i });
                 }
                 self.quiet = writer;
             }
             if page.is_ghost(i) {
-                if !scan.is_gone(i, rt.session().txn(self.db)?.id()) {
-                    return Ok(Seen { busy: Some(i), next: i + 1 });
-                }
                 continue;
             }
             let slots = self.slots.push_row();
@@ -203,7 +207,7 @@ impl<'p> Pages<'p> {
             )?;
             self.picked.push(i);
         }
-        Ok(Seen { busy: None, next: page.len() })
+        Ok(Seen { unsettled: None, next: page.len() })
     }
 
     /// A row that someone else is or was changing: reads it as it is now and tries again.

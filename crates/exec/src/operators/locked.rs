@@ -2,11 +2,11 @@
 //!
 //! A row is locked first and read afterwards, in its newest version; a transaction that is changing it is waited for. Range locks lock
 //! every key that is physically there, ghosts too, and the first live key after the range: a pass over the range is
-//! repeated until it finds nothing that is not locked yet.
+//! repeated until it finds nothing that is not locked yet. A ghost may go, and its lock guards nothing then: where the
+//! scan rests on one, the first live key behind it is locked before it goes on.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
 //! comes into it either. Nothing is given out that was never committed: see [`Ended`].
 
-mod ended;
 mod ranges;
 
 use super::decode::{base_row, entry_passes, index_locator};
@@ -16,18 +16,18 @@ use crate::operators::rt::Rt;
 use crate::operators::seek;
 use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
-use ended::{Ended, Left};
 use pages::UnitId;
 use plan::hints::{RowLocks, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
-use storage::write::{Locator, wait};
+use storage::left::Ended;
+use storage::write::Locator;
 use storage::{Base, access_error};
 use txn::locks::LockMode;
-use txn::{Grant, Resource, Txn, What};
+use txn::{Grant, Resource, Txn, Until, What};
 use types::{SqlError, Value};
 
-/// From so many row locks of one scan on, a lock on the table is tried instead; again after as many more.
+/// From so many row locks of one scan on that stay, a lock on the table is tried instead; again after as many more.
 const ESCALATE_AT: usize = 5000;
 
 enum Source {
@@ -61,6 +61,8 @@ pub struct LockedScan {
     ended: Ended,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
+    /// From the place where the scan is up to this key no other can come in, whatever ghosts go.
+    locked_to: Option<Name>,
 }
 
 /// A structure whose rows are locked.
@@ -124,6 +126,7 @@ impl LockedScan {
             whole: false,
             ended: Ended::default(),
             rest: Vec::new(),
+            locked_to: None,
         }
     }
 
@@ -213,9 +216,7 @@ impl LockedScan {
                 let name = Name::Key(key.to_vec());
                 settled = self.lock(plan, rt, tree.unit_id(), &name, self.locks.mode)? == Grant::Held;
             } else {
-                let before = self.taken;
-                self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?;
-                settled = self.taken == before;
+                settled = self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?;
             }
         }
     }
@@ -233,31 +234,47 @@ impl LockedScan {
             return Ok(Grant::Held);
         }
         let (db, patient) = (&plan.db, !self.locks.read_past);
+        // Whether a row stays locked that none may come in beside is known now, else when it was read.
+        let until = if self.locks.range { Until::Transaction } else { Until::GivenBack };
         let txn = rt.session().txn(db)?;
-        let grant = txn.lock_row(unit, name.as_ref(), mode, patient).map_err(|e| db_error(db, &e))?;
-        if matches!(grant, Grant::New | Grant::Stronger) && self.locks.hold {
+        let grant = txn.lock_row(unit, name.as_ref(), mode, patient, until).map_err(|e| db_error(db, &e))?;
+        if until == Until::Transaction {
+            self.count(plan, txn, grant);
+        }
+        Ok(grant)
+    }
+
+    /// Counts a lock that stays. When there are many the table is locked, if it is to be had at once.
+    fn count(&mut self, plan: &ScanPlan, txn: &mut Txn, grant: Grant) {
+        if matches!(grant, Grant::New | Grant::Stronger) {
             self.taken += 1;
             let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
             if may && self.taken.is_multiple_of(ESCALATE_AT) {
                 self.whole = escalate(txn, plan, self.locks.mode);
             }
         }
-        Ok(grant)
     }
 
-    /// Whether the lock of a row stays: of one that the condition rejects (`!given`) only where none may come in.
-    fn keeps(&self, given: bool) -> bool {
-        self.locks.hold && (given || self.locks.range)
-    }
-
-    fn unlock(
-        &self,
+    /// A row that was locked for this scan has been read: it stays locked if it was given out and the scan holds its
+    /// locks, or if none may come in beside it. Else it is given back, unless a subquery of the condition, which
+    /// reads the same table, holds it.
+    fn leave(
+        &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        unit: UnitId,
-        name: &Name,
+        (unit, name, grant): (UnitId, &Name, Grant),
+        given: bool,
     ) -> Result<(), SqlError> {
-        self.txn(plan, rt)?.unlock_row(unit, name.as_ref());
+        if self.whole || self.locks.range {
+            return Ok(());
+        }
+        let txn = rt.session().txn(&plan.db)?;
+        if given && self.locks.hold {
+            txn.keep_row(unit, name.as_ref());
+            self.count(plan, txn, grant);
+        } else if grant == Grant::New {
+            txn.unlock_row(unit, name.as_ref());
+        }
         Ok(())
     }
 
@@ -275,27 +292,13 @@ impl LockedScan {
         if grant == Grant::Busy {
             return Ok(None);
         }
-        loop {
-            let txn = rt.session().txn(&plan.db)?;
-            self.ended.reads(txn);
-            let found = rows.fetch(name, into).map_err(|e| access_error(&plan.db, e))?;
-            let writer = into.header(0).txn;
-            let left = if found { self.ended.left_by(txn, writer) } else { Left::ForGood };
-            match left {
-                Left::ForGood if found && !into.is_ghost(0) => return Ok(Some(grant)),
-                Left::Meanwhile => continue,
-                Left::NotYet if !self.locks.read_past => {
-                    wait(&plan.db, txn, writer)?;
-                    self.ended.add(writer);
-                    continue;
-                }
-                Left::ForGood | Left::NotYet => {}
-            }
-            if grant == Grant::New {
-                self.unlock(plan, rt, unit, name)?;
-            }
-            return Ok(None);
+        let read = |into: &mut RowBatch| rows.fetch(name, into).map_err(|e| access_error(&plan.db, e));
+        let txn = rt.session().txn(&plan.db)?;
+        if self.ended.row((&plan.db, txn), !self.locks.read_past, into, read)? {
+            return Ok(Some(grant));
         }
+        self.leave(plan, rt, (unit, name, grant), false)?;
+        Ok(None)
     }
 
     /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition rejects it.
@@ -338,27 +341,35 @@ impl LockedScan {
     ) -> Result<(), SqlError> {
         let Path::Index { index, .. } = &plan.path else { return Ok(()) };
         let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
-        let index = &plan.store.indexes[*index];
+        let given = self.behind(plan, rt, *index, entry, lookup, out);
+        self.leave(plan, rt, (tree.unit_id(), name, grant), matches!(given, Ok(true)))?;
+        given.map(drop)
+    }
+
+    /// The base row behind an entry that is locked; whether it was given out.
+    fn behind(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        index: usize,
+        entry: &RowBatch,
+        lookup: &mut RowBatch,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let index = &plan.store.indexes[index];
         if !entry_passes(plan, index, entry.row(0), rt, &mut self.tested)? {
-            if grant == Grant::New && !self.keeps(false) {
-                self.unlock(plan, rt, tree.unit_id(), name)?;
-            }
-            return Ok(());
+            return Ok(false);
         }
         let locator = index_locator(index, entry.row(0), plan)?;
-        let given = match (&plan.store.base, Locator::of(&locator)?) {
+        match (&plan.store.base, Locator::of(&locator)?) {
             (Base::Heap(heap), Locator::Rid(rid)) => {
-                self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)?
+                self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)
             }
             (Base::Tree(base), Locator::Key(key)) => {
-                self.base(plan, rt, &Rows::Tree(base), &Name::Key(key), lookup, out)?
+                self.base(plan, rt, &Rows::Tree(base), &Name::Key(key), lookup, out)
             }
-            _ => return Err(SqlError::internal("a locator of another table")),
-        };
-        if grant == Grant::New && !self.keeps(given) {
-            self.unlock(plan, rt, tree.unit_id(), name)?;
+            _ => Err(SqlError::internal("a locator of another table")),
         }
-        Ok(())
     }
 
     /// A row of the heap or clustered index; whether it was given out.
@@ -378,12 +389,10 @@ impl LockedScan {
             Name::End => Value::Null,
         });
         let before = out.len();
-        base_row(plan, lookup.row(0), locator, rt, out)?;
-        let given = out.len() > before;
-        if grant == Grant::New && !self.keeps(given) {
-            self.unlock(plan, rt, rows.unit(), name)?;
-        }
-        Ok(given)
+        let filled = base_row(plan, lookup.row(0), locator, rt, out);
+        let given = filled.is_ok() && out.len() > before;
+        self.leave(plan, rt, (rows.unit(), name, grant), given)?;
+        filled.map(|()| given)
     }
 }
 

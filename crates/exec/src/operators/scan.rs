@@ -1,5 +1,9 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
-//! only for rows that satisfy it.
+//! only for rows that satisfy it. Newest versions, which are read for a change, are in [`newest`].
+
+mod newest;
+
+pub use newest::Again;
 
 mod looked_up;
 
@@ -9,14 +13,14 @@ use super::pending::Pending;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
-use access::{BTree, Cursor, Direction, HeapScan, ReadMode, RowBatch, Writer};
+use access::{BTree, Cursor, Direction, HeapScan, ReadMode, RowBatch};
 use expr::Env;
-use pages::TxnId;
+use newest::Newest;
 use plan::access_hints::Sample;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::write::{read_current, wait};
+use storage::left::Whom;
 use storage::{Base, TableMode, access_error, rid_value};
 use txn::SnapshotGuard;
 use types::{KeyPart, SqlError, Value};
@@ -37,8 +41,8 @@ pub struct Scan {
     guard: Option<Arc<SnapshotGuard>>,
     batch: RowBatch,
     at: usize,
-    /// When the page was read all transactions below had ended: their ghosts stay ghosts.
-    settled: TxnId,
+    /// Of newest versions: what was known when the page was read, and how it is read again.
+    newest: Option<Box<Newest>>,
     /// Base rows behind index entries.
     lookup: RowBatch,
     /// What is tested of an entry.
@@ -70,7 +74,7 @@ impl Default for Scan {
             guard: None,
             batch: RowBatch::new(),
             at: 0,
-            settled: TxnId(0),
+            newest: None,
             lookup: RowBatch::new(),
             tested: Vec::new(),
             pending: Pending::default(),
@@ -115,7 +119,7 @@ impl Scan {
             (Path::Base, Base::Tree(tree)) => {
                 let mut all = seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
                 let more = place.is_none_or(|place| go_on(&mut all, place, self.backward));
-                if more { self.cursor(tree, &all) } else { Source::Done }
+                if more { self.cursor(tree, all) } else { Source::Done }
             }
             (Path::Clustered(spec), Base::Tree(tree)) => {
                 self.seek(tree, spec, &plan.store.parts, place, rt)?
@@ -171,15 +175,18 @@ impl Scan {
             }
             self.rest.pop()
         };
-        Ok(first.map_or(Source::Done, |range| self.cursor(tree, &range)))
+        Ok(first.map_or(Source::Done, |range| self.cursor(tree, range)))
     }
 
-    fn cursor(&self, tree: &BTree, range: &seek::Range) -> Source {
+    fn cursor(&mut self, tree: &BTree, range: seek::Range) -> Source {
         let direction = if self.backward { Direction::Backward } else { Direction::Forward };
         let (lower, upper) = (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
         let cursor = tree.cursor(lower, upper, direction);
         // A sample counts whole leaves.
         let few = self.most < BATCH && self.sample.0 == 0;
+        if let Some(newest) = &mut self.newest {
+            newest.range = Some(range);
+        }
         Source::Tree(if few { cursor.beginning_with(self.most.max(FIRST) as u16) } else { cursor })
     }
 
@@ -196,21 +203,6 @@ impl Scan {
         self.page(plan, rt)
     }
 
-    /// Before newest versions are read.
-    fn look(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        if plan.mode == TableMode::Current {
-            self.settled = rt.session().txn(&plan.db)?.database().txns().all_ended_below();
-        }
-        Ok(())
-    }
-
-    /// Whether row `i` of the page is deleted for good. A ghost whose deletion was not decided when the page was read
-    /// may have been brought back since.
-    pub fn is_gone(&self, i: usize, own: TxnId) -> bool {
-        let writer = self.batch.header(i).txn;
-        self.batch.is_ghost(i) && (writer < self.settled || writer == own)
-    }
-
     /// The rows of the page.
     pub fn rows(&self) -> &RowBatch {
         &self.batch
@@ -219,8 +211,8 @@ impl Scan {
     /// Reads the next page of rows; false at the end.
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         self.look(plan, rt)?;
-        let mode = read_mode(&self.guard, plan.mode);
         loop {
+            let mode = read_mode(&self.guard, plan.mode);
             let more = match &mut self.source {
                 Some(Source::Heap(scan)) => scan.next_batch(mode, &mut self.batch),
                 Some(Source::Tree(cursor)) => cursor.next_batch(mode, &mut self.batch),
@@ -229,6 +221,7 @@ impl Scan {
             };
             self.at = 0;
             if more.map_err(|e| access_error(&plan.db, e))? {
+                self.pass_by();
                 if plan.sample.is_some() && !is_sampled(&mut self.sample) {
                     rt.check_cancel()?;
                     continue;
@@ -238,41 +231,9 @@ impl Scan {
             let Some(range) = self.rest.pop() else { return Ok(false) };
             rt.check_cancel()?;
             rt.session().scanned(&plan.db, &plan.store.table);
-            self.source = tree_of(plan).map(|tree| self.cursor(tree, &range));
+            let next = tree_of(plan).map(|tree| self.cursor(tree, range));
+            self.source = next;
         }
-    }
-
-    /// A row that another transaction is or may have been changing: waits for it and takes what it leaves. False: nobody
-    /// is.
-    fn current_row(
-        &mut self,
-        plan: &ScanPlan,
-        i: usize,
-        rt: &mut Rt<'_, '_>,
-        out: &mut RowSet,
-    ) -> Result<bool, SqlError> {
-        let writer = self.batch.header(i).txn;
-        let txn = rt.session().txn(&plan.db)?;
-        let undecided = self.batch.is_ghost(i) && !self.is_gone(i, txn.id());
-        let active = txn.active_elsewhere(writer);
-        if !active && !undecided {
-            return Ok(false);
-        }
-        let locator = match (&plan.path, &plan.store.base) {
-            (Path::Index { index, .. }, _) => {
-                index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?
-            }
-            (_, Base::Heap(_)) => rid_value(self.batch.rid(i)),
-            (_, Base::Tree(_)) => Value::bytes(self.batch.key(i).to_vec()),
-        };
-        if active {
-            wait(&plan.db, txn, writer)?;
-        }
-        if read_current(&plan.db, txn, &plan.store, &locator, &mut self.lookup)? {
-            let shown = locator_of(plan, || locator.clone());
-            base_row(plan, self.lookup.row(0), shown, rt, out)?;
-        }
-        Ok(true)
     }
 
     /// Bytes of the row that was added last; charged where it may have large values.
@@ -401,7 +362,7 @@ impl Operator for Scan {
         }
         let (most, long) = (self.most.min(out.most()), may_be_long(plan));
         let mut bytes = 0;
-        while out.len() < most && bytes < MOST {
+        'rows: while out.len() < most && bytes < MOST {
             if self.at >= self.batch.len() {
                 rt.check_cancel()?;
                 if !self.page(plan, rt)? {
@@ -410,12 +371,21 @@ impl Operator for Scan {
             }
             while self.at < self.batch.len() && out.len() < most && bytes < MOST {
                 let (i, before) = (self.at, out.len());
-                self.at += 1;
-                if plan.mode == TableMode::Current && self.current_row(plan, i, rt, out)? {
-                    // It is there as it was left by the one that was waited for.
+                if plan.mode == TableMode::Current {
+                    if !self.newest_row(plan, i, rt, out)? {
+                        if !out.is_empty() {
+                            // Perhaps they are enough, and nobody needs to be waited for.
+                            break 'rows;
+                        }
+                        if !self.settle(plan, rt, i, Whom::First)? {
+                            break 'rows;
+                        }
+                        continue;
+                    }
                 } else if !self.batch.is_ghost(i) {
                     self.row(plan, i, rt, out)?;
                 }
+                self.at += 1;
                 if long && out.len() > before {
                     bytes += self.long_row(plan, rt, out)?;
                 }

@@ -13,7 +13,7 @@ use types::rounding::{kept, reach};
 use types::{DataType, KeyPart, SqlError, Value, encode_key_part, ops};
 
 /// Bounds of a range of keys.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Range {
     pub lower: Bound<Vec<u8>>,
     pub upper: Bound<Vec<u8>>,

@@ -28,12 +28,25 @@ pub trait LockMemory: Send + Sync {
     fn give(&self, bytes: usize);
 }
 
+/// How long a lock stays at least. Who asks for a lock that is held already makes it stay longer,
+/// never shorter: a part of a statement does not give back what another part of it, or the
+/// transaction, still needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Until {
+    /// Whoever took it first gives it back ([`LockOwner::unlock_taken`]), unless somebody else has
+    /// asked for more.
+    GivenBack,
+    /// To the end of the statement.
+    Statement,
+    /// To the end of the transaction, or until [`LockOwner::unlock`].
+    Transaction,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Held {
     resource: Resource,
     mode: LockMode,
-    /// Given back at the end of the statement, unless locked for the transaction meanwhile.
-    statement: bool,
+    until: Until,
 }
 
 /// The locks of one owner. Not shared between threads at a time.
@@ -131,39 +144,53 @@ impl LockOwner {
 
     /// Locks until released or the owner ends.
     pub fn lock(&mut self, r: Resource, mode: LockMode, args: WaitArgs) -> Result<(), LockError> {
-        self.take(r, mode, args, false)
+        self.lock_until(r, mode, args, Until::Transaction)
     }
 
     /// Locks until [`LockOwner::end_statement`].
     pub fn lock_statement(&mut self, r: Resource, mode: LockMode, args: WaitArgs) -> Result<(), LockError> {
-        self.take(r, mode, args, true)
+        self.lock_until(r, mode, args, Until::Statement)
     }
 
-    fn take(
+    /// Locks, for at least as long as `until` says.
+    pub fn lock_until(
         &mut self,
         r: Resource,
         mode: LockMode,
         args: WaitArgs,
-        statement: bool,
+        until: Until,
     ) -> Result<(), LockError> {
         let Some(i) = self.find(&r) else {
             if self.held.len() >= self.paid + STEP {
                 self.pay(r)?;
             }
             let mode = self.manager.lock(self.who, r, mode, args)?;
-            self.statement_locks += usize::from(statement);
-            self.remember(Held { resource: r, mode, statement });
+            self.statement_locks += usize::from(until == Until::Statement);
+            self.remember(Held { resource: r, mode, until });
             return Ok(());
         };
-        let held = self.held[i];
-        if !held.mode.covers(mode) {
+        if !self.held[i].mode.covers(mode) {
             self.held[i].mode = self.manager.lock(self.who, r, mode, args)?;
         }
-        if held.statement && !statement {
-            self.held[i].statement = false;
-            self.statement_locks -= 1;
-        }
+        self.stay(i, until);
         Ok(())
+    }
+
+    /// A lock that is held stays at least as long as this.
+    fn stay(&mut self, i: usize, until: Until) {
+        let before = self.held[i].until;
+        if until > before {
+            self.held[i].until = until;
+            self.statement_locks += usize::from(until == Until::Statement);
+            self.statement_locks -= usize::from(before == Until::Statement);
+        }
+    }
+
+    /// The mode in which `r` is held, if it is; it stays at least as long as `until` says then.
+    pub fn held_until(&mut self, r: &Resource, until: Until) -> Option<LockMode> {
+        let i = self.find(r)?;
+        self.stay(i, until);
+        Some(self.held[i].mode)
     }
 
     /// The mode held on `r`.
@@ -175,7 +202,8 @@ impl LockOwner {
     /// released.
     #[inline]
     pub fn holds(&self, r: &Resource, mode: LockMode, statement: bool) -> bool {
-        let covers = |held: &Held| held.mode.covers(mode) && (statement || !held.statement);
+        let least = if statement { Until::Statement } else { Until::Transaction };
+        let covers = |held: &Held| held.mode.covers(mode) && held.until >= least;
         match self.held.first() {
             // Mostly the table that was locked first.
             Some(held) if held.resource == *r => covers(held),
@@ -187,9 +215,18 @@ impl LockOwner {
     pub fn unlock(&mut self, r: &Resource) -> bool {
         let Some(i) = self.find(r) else { return false };
         let gone = self.forget(i);
-        self.statement_locks -= usize::from(gone.statement);
+        self.statement_locks -= usize::from(gone.until == Until::Statement);
         self.manager.unlock(self.who.id, gone.resource);
         true
+    }
+
+    /// Gives a lock back that was taken [`Until::GivenBack`], unless it is to stay longer by now.
+    pub fn unlock_taken(&mut self, r: &Resource) {
+        let Some(i) = self.find(r) else { return };
+        if self.held[i].until == Until::GivenBack {
+            self.forget(i);
+            self.manager.unlock(self.who.id, *r);
+        }
     }
 
     /// Gives back what was locked for the statement only.
@@ -203,7 +240,7 @@ impl LockOwner {
     fn end_statement_locks(&mut self) {
         let mut i = 0;
         while self.statement_locks > 0 && i < self.held.len() {
-            if self.held[i].statement {
+            if self.held[i].until == Until::Statement {
                 let gone = self.forget(i);
                 self.statement_locks -= 1;
                 self.manager.unlock(self.who.id, gone.resource);

@@ -68,6 +68,29 @@ fn statement_locks_end_with_the_statement() {
     assert_eq!(m.list(None).len(), 2);
 }
 
+/// What one part of a statement takes for a moment, another part of it keeps.
+#[test]
+fn a_lock_stays_as_long_as_anybody_has_asked_for() {
+    let (m, mut o) = owners(1);
+    let a = &mut o[0];
+    let taken = |a: &mut LockOwner, id, until| a.lock_until(table(id), S, now(), until).unwrap();
+    for id in 1..=4 {
+        taken(a, id, Until::GivenBack);
+    }
+    assert_eq!(a.held_until(&table(2), Until::Transaction), Some(S));
+    taken(a, 3, Until::Statement);
+    taken(a, 3, Until::GivenBack);
+    a.lock_until(table(4), U, now(), Until::Transaction).unwrap();
+    assert_eq!(a.held_until(&table(5), Until::Transaction), None);
+    (1..=5).for_each(|id| a.unlock_taken(&table(id)));
+    let modes = |a: &LockOwner| (1..=5).map(|id| a.mode_of(&table(id))).collect::<Vec<_>>();
+    assert_eq!(modes(a), [None, Some(S), Some(S), Some(U), None]);
+    a.end_statement();
+    assert_eq!(modes(a), [None, Some(S), None, Some(U), None]);
+    assert!(!a.holds(&table(1), S, true) && a.holds(&table(2), S, false));
+    assert!(a.unlock(&table(2)) && a.unlock(&table(4)) && m.list(None).is_empty());
+}
+
 #[test]
 fn many_locks_of_one_owner_use_the_index() {
     let (m, mut o) = owners(1);

@@ -1,7 +1,6 @@
 //! Ranges of keys that a locked scan reads, one after another: the keys and the gaps between them are locked until a pass finds
 //! nothing that is not.
 
-use super::ended::Left;
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
 use crate::operators::{BATCH, seek};
@@ -10,6 +9,7 @@ use pages::TxnId;
 use plan::nodes::ScanPlan;
 use std::ops::Bound;
 use storage::access_error;
+use storage::left::Left;
 use storage::write::wait;
 use txn::Grant;
 use types::SqlError;
@@ -123,7 +123,36 @@ impl LockedScan {
             settled &= self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
             settled &= self.had_ended(plan, rt, self.batch.header(i).txn)?;
         }
+        if !plan.backward
+            && let Some(last) = self.end.checked_sub(1)
+        {
+            settled &= self.anchor(plan, rt, tree, last)?;
+        }
         Ok(settled)
+    }
+
+    /// The scan goes on behind key `last` of the page at hand. One that may leave the index, a ghost or an entry of
+    /// the reader's own, takes the lock of the gap below it along: so all that follows is locked up to the first key
+    /// that stays. True when it was before.
+    fn anchor(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        tree: &BTree,
+        last: usize,
+    ) -> Result<bool, SqlError> {
+        let own = self.txn(plan, rt)?.id();
+        if !self.batch.is_ghost(last) && self.batch.header(last).txn != own {
+            return Ok(true);
+        }
+        let key = self.batch.key(last);
+        let locked = match &self.locked_to {
+            Some(Name::Key(to)) => key < to.as_slice(),
+            Some(Name::End) => true,
+            _ => false,
+        };
+        let from = Bound::Excluded(key.to_vec());
+        if locked { Ok(true) } else { self.lock_gap(plan, rt, tree, Some(from)) }
     }
 
     /// Whether the writer of a row had ended when it was read; waits for it where it still runs.
@@ -143,32 +172,41 @@ impl LockedScan {
     }
 
     /// Locks the gap that begins at `from`: every key down to the first that is committed and live, and that one.
-    /// `None`: only the gap above the last key.
+    /// `None`: only the gap above the last key. True when all of it was locked before.
     pub(super) fn lock_gap(
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         tree: &BTree,
         from: Option<Bound<Vec<u8>>>,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         let mode = self.locks.mode.with_gap();
-        let Some(from) = from else { return self.lock(plan, rt, tree.unit_id(), &Name::End, mode).map(drop) };
+        if self.whole {
+            return Ok(true);
+        }
+        let Some(from) = from else {
+            return Ok(self.lock(plan, rt, tree.unit_id(), &Name::End, mode)? == Grant::Held);
+        };
         let mut batch = RowBatch::new();
+        let mut before = true;
         loop {
             rt.check_cancel()?;
             let mut settled = true;
             let mut cursor =
                 tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
-            if !self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch, &mut settled)? {
-                settled &= self.lock(plan, rt, tree.unit_id(), &Name::End, mode)? == Grant::Held;
+            let last = self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch, &mut settled)?;
+            if last == Name::End {
+                settled &= self.lock(plan, rt, tree.unit_id(), &last, mode)? == Grant::Held;
             }
             if settled {
-                return Ok(());
+                self.locked_to = Some(last);
+                return Ok(before);
             }
+            before = false;
         }
     }
 
-    /// One pass of [`LockedScan::lock_gap`]; whether it met a live key.
+    /// One pass of [`LockedScan::lock_gap`]; the live key that it met, or the end.
     fn lock_to_live(
         &mut self,
         plan: &ScanPlan,
@@ -177,11 +215,12 @@ impl LockedScan {
         cursor: &mut Cursor,
         batch: &mut RowBatch,
         settled: &mut bool,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<Name, SqlError> {
         loop {
+            rt.check_cancel()?;
             self.ended.reads(rt.session().txn(&plan.db)?);
             if !cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&plan.db, e))? {
-                return Ok(false);
+                return Ok(Name::End);
             }
             for i in 0..batch.len() {
                 let key = Name::Key(batch.key(i).to_vec());
@@ -191,7 +230,7 @@ impl LockedScan {
                 *settled &= self.had_ended(plan, rt, writer)?;
                 // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
                 if !batch.is_ghost(i) && writer != self.txn(plan, rt)?.id() {
-                    return Ok(true);
+                    return Ok(key);
                 }
             }
         }
