@@ -604,3 +604,23 @@ fn at_most_one_row_per_bucket() {
     let rows: i32 = b.run("SELECT COUNT(*) FROM slots").trim().parse().unwrap();
     assert!(rows > 20, "{rows}");
 }
+
+/// A value that was joined with the rows before one of them has changed is of the row as it is changed.
+#[test]
+fn joined_values_are_of_the_row_that_is_changed() {
+    let mut b = Bench::new();
+    b.run(
+        "CREATE TABLE part (id int PRIMARY KEY, k int, total int)
+         CREATE TABLE stock (k int, v int)
+         INSERT part SELECT value, value % 20, 0 FROM GENERATE_SERIES(1, 200)
+         INSERT stock SELECT value % 20, value % 20 FROM GENERATE_SERIES(1, 2000)",
+    );
+    b.check("BEGIN TRAN; UPDATE part SET k = 7 WHERE id = 150", "(1)");
+    let waiting = Other::new(&b).blocked(
+        "UPDATE part SET total = (SELECT SUM(v) FROM stock WHERE stock.k = part.k);
+         SELECT COUNT(*), SUM(total) FROM part WHERE total = k * 100; SELECT k, total FROM part WHERE id = 150",
+    );
+    b.check("COMMIT", "");
+    // Ten of each of twenty, and one of 10 that has become one of 7.
+    waiting.says("(200)\n200|189700\n7|700");
+}

@@ -150,3 +150,167 @@ fn merges_use_and_keep_orders() {
         plan(&mut b, "SELECT TOP (5) a.k, one.v FROM a INNER LOOP JOIN one ON one.k = a.i ORDER BY a.k, a.i");
     assert!(!shown.contains("Sort"), "{shown}");
 }
+
+/// Tables whose clustered keys begin with the same columns, of other types and in other directions; `n`
+/// has NULL in its keys. A value of `x` has a thirtieth of the rows of `p`.
+fn fill_several(b: &mut Bench) {
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE p (x int NOT NULL, y smallint NOT NULL, z int NOT NULL, v int, PRIMARY KEY (x, y, z))
+         CREATE TABLE q (x int NOT NULL, y smallint NOT NULL, z int NOT NULL, i int NOT NULL, v int,
+                         PRIMARY KEY (x, y, z, i))
+         CREATE TABLE wide (x bigint, y decimal(9, 2), z bigint, v int)
+         CREATE CLUSTERED INDEX by_xyz ON wide (x, y, z)
+         CREATE TABLE down (x int NOT NULL, y smallint NOT NULL, z int NOT NULL, v int,
+                            PRIMARY KEY (x DESC, y, z DESC))
+         CREATE TABLE up (x int NOT NULL, y smallint NOT NULL, z int NOT NULL, v int,
+                          PRIMARY KEY (x, y DESC, z))
+         CREATE TABLE other (x int NOT NULL, y smallint NOT NULL, z int NOT NULL, v int,
+                             PRIMARY KEY (x, z, y))
+         CREATE TABLE n (x int, y smallint, z int, v int)
+         CREATE CLUSTERED INDEX by_xyz ON n (x, y, z)
+         CREATE TABLE word (x int NOT NULL, s varchar(9) COLLATE Latin1_General_CI_AS NOT NULL,
+                            z int NOT NULL, PRIMARY KEY (x, s, z))
+         CREATE TABLE words (x int NOT NULL, s varchar(9) COLLATE Latin1_General_CI_AS NOT NULL,
+                             z int NOT NULL, PRIMARY KEY (x, s, z))
+         CREATE TABLE approx (x float NOT NULL, y smallint NOT NULL, v int, PRIMARY KEY (x, y))
+         CREATE TABLE large (x bigint NOT NULL, y smallint NOT NULL, v int, PRIMARY KEY (x, y))
+         INSERT p SELECT x.value, y.value, z.value, x.value + z.value
+         FROM GENERATE_SERIES(1, 30) x, GENERATE_SERIES(1, 5) y, GENERATE_SERIES(1, 20) z
+         INSERT q SELECT x, y, z, i.value, v FROM p CROSS JOIN GENERATE_SERIES(1, 3) i WHERE (x + z) % 4 > 0
+         INSERT wide SELECT x, y, z, v FROM q WHERE z % 3 > 0
+         INSERT down SELECT x, y, z, v FROM p WHERE (y + z) % 3 > 0
+         INSERT up SELECT x, y, z, v FROM p WHERE (x + y) % 3 > 0
+         INSERT other SELECT x, y, z, v FROM p WHERE z % 2 = 0
+         INSERT n SELECT NULLIF(x, 7), NULLIF(y, 3), NULLIF(z, 11), v FROM p WHERE (x + y + z) % 5 > 0
+         INSERT n SELECT NULLIF(x, 8), NULLIF(y, 2), NULLIF(z, 12), v FROM p WHERE (x + y + z) % 7 = 0
+         INSERT word SELECT x, CHAR(64 + y), z FROM p
+         INSERT words SELECT x, CHAR(96 + y), z FROM p WHERE z % 3 = 0
+         INSERT large SELECT 9007199254740992 + i.value, 9 - i.value, i.value FROM GENERATE_SERIES(0, 8) i
+         INSERT approx SELECT 9007199254740992, i.value, i.value FROM GENERATE_SERIES(1, 9) i",
+    );
+}
+
+/// Left and right side of a join on three columns.
+const SEVERAL: [(&str, &str, usize); 8] = [
+    ("p", "q", 3),
+    ("q", "p", 3),
+    ("q", "wide", 3),
+    ("n", "p", 3),
+    ("n", "n", 3),
+    // Read backwards, and in other directions from column to column.
+    ("down", "up", 3),
+    ("down", "p", 1),
+    ("p", "other", 1),
+];
+
+#[test]
+fn a_merge_takes_all_keys_that_both_orders_share() {
+    let (mut b, mut tiny) = (Bench::new(), Bench::with(|options| options.operator_bytes = Some(1)));
+    fill_several(&mut b);
+    fill_several(&mut tiny);
+    let mut check = |sql: &str, keys: usize| {
+        let merged = format!("{sql} OPTION (MERGE JOIN)");
+        let shown = plan(&mut b, &merged);
+        assert!(shown.contains("Merge Join"), "{merged}: {shown}");
+        // By fewer keys there would be many more pairs: all are sorted by.
+        let wanted = if keys == 1 { 3 } else { keys };
+        assert!(shown.contains(&format!("MERGE:({wanted} keys)")), "{merged}: {shown}");
+        assert_eq!(shown.contains("|--Sort("), keys != wanted, "{merged}: {shown}");
+        let hashed = rows(&mut b, &format!("{sql} OPTION (HASH JOIN)"));
+        assert_eq!(rows(&mut b, &merged), hashed, "{merged}");
+        assert_eq!(rows(&mut tiny, &merged), hashed, "{merged}, no memory");
+    };
+    for (left, right, keys) in SEVERAL {
+        let on = "r.x = l.x AND r.y = l.y AND r.z = l.z";
+        for join in ["JOIN", "LEFT JOIN", "FULL JOIN"] {
+            check(&format!("SELECT l.x, l.y, l.z, l.v, r.v FROM {left} l {join} {right} r ON {on}"), keys);
+            check(
+                &format!(
+                    "SELECT l.x, l.y, l.v, r.z, r.v FROM {left} l {join} {right} r ON {on} AND r.v > 20"
+                ),
+                keys,
+            );
+        }
+        for exists in ["EXISTS", "NOT EXISTS"] {
+            let sql = format!("SELECT l.x, l.y, l.z, l.v FROM {left} l WHERE {exists}");
+            check(&format!("{sql} (SELECT * FROM {right} r WHERE {on})"), keys);
+            check(&format!("{sql} (SELECT * FROM {right} r WHERE {on} AND r.v <> l.v + l.z % 2)"), keys);
+        }
+    }
+}
+
+#[test]
+fn keys_of_texts_and_of_rounded_numbers_are_merged() {
+    let mut b = Bench::new();
+    fill_several(&mut b);
+    let words = "SELECT l.s, r.s, l.x, r.z FROM word l JOIN words r ON l.x = r.x AND l.z = r.z AND l.s = r.s";
+    let shown = plan(&mut b, &format!("{words} OPTION (MERGE JOIN)"));
+    assert!(shown.contains("MERGE:(3 keys)") && !shown.contains("|--Sort("), "{shown}");
+    for sql in [
+        words,
+        // What is compared under another collation than the index's is in no order.
+        &format!("{words} COLLATE Latin1_General_BIN2"),
+        // Two large numbers are one float: what is behind them is ordered within each.
+        "SELECT l.v, r.v FROM large l JOIN approx r ON l.x = r.x AND l.y = r.y",
+        "SELECT l.v, r.v FROM approx l LEFT JOIN large r ON l.y = r.y AND l.x = r.x",
+    ] {
+        let hashed = rows(&mut b, &format!("{sql} OPTION (HASH JOIN)"));
+        assert_eq!(rows(&mut b, &format!("{sql} OPTION (MERGE JOIN)")), hashed, "{sql}");
+    }
+}
+
+#[test]
+fn a_merge_by_several_keys_is_chosen_and_keeps_its_order() {
+    let mut b = Bench::new();
+    fill_several(&mut b);
+    let on = "p.x = q.x AND p.y = q.y AND p.z = q.z";
+    b.check(&format!("SELECT COUNT(*) FROM q JOIN p ON {on}"), "6750");
+    for (sql, merges) in [
+        (format!("SELECT COUNT(*) FROM q JOIN p ON {on}"), 1),
+        (format!("SELECT p.x, COUNT(*) FROM q JOIN p ON {on} GROUP BY p.x"), 1),
+        (format!("SELECT p.x, p.y, q.i FROM p INNER MERGE JOIN q ON {on} ORDER BY q.x, p.y"), 1),
+        (format!("SELECT DISTINCT p.y, p.x FROM p LEFT MERGE JOIN q ON {on}"), 1),
+        // Three tables by what all of them share.
+        (
+            format!(
+                "SELECT c.x, c.y, c.z, q.i FROM q JOIN p ON {on}
+                 JOIN p c ON c.x = p.x AND c.y = p.y AND c.z = p.z"
+            ),
+            2,
+        ),
+    ] {
+        let shown = plan(&mut b, &sql);
+        assert_eq!(shown.matches("MERGE:(3 keys)").count(), merges, "{sql}: {shown}");
+        assert!(!shown.contains("|--Sort(") && !shown.contains("Hash"), "{sql}: {shown}");
+        let hashed = rows(&mut b, &format!("{} OPTION (HASH JOIN)", sql.replace(" MERGE", "")));
+        assert_eq!(rows(&mut b, &sql), hashed, "{sql}");
+    }
+    // One key of few values that both orders begin with is no reason to merge: the others would be
+    // tested on each pair.
+    let shown = plan(&mut b, "SELECT COUNT(*) FROM p JOIN other o ON p.x = o.x AND p.y = o.y AND p.z = o.z");
+    assert!(!shown.contains("MERGE:(1 keys)"), "{shown}");
+}
+
+#[test]
+fn frequent_values_make_a_merge_by_part_of_the_keys_dear() {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE a (x int NOT NULL, i int NOT NULL, s int NOT NULL, PRIMARY KEY (x, i))
+         CREATE TABLE b (x int NOT NULL, j int NOT NULL, s int NOT NULL, PRIMARY KEY (x, j))
+         INSERT a SELECT IIF(i.value % 3 = 0, 7, i.value), i.value, i.value % 500 FROM GENERATE_SERIES(1, 4000) i
+         INSERT b SELECT IIF(i.value % 3 = 0, 7, i.value), i.value, i.value % 500 FROM GENERATE_SERIES(1, 4000) i",
+    );
+    // A third of either table has one value: 1.8 million pairs.
+    for sql in [
+        "SELECT COUNT(*) FROM a JOIN b ON a.x = b.x AND a.s = b.s",
+        "SELECT COUNT(*) FROM a LEFT JOIN b ON a.x = b.x AND a.s = b.s",
+    ] {
+        let shown = plan(&mut b, sql);
+        assert!(shown.contains("Hash Match") && !shown.contains("Merge Join"), "{sql}: {shown}");
+    }
+    // Without the second column all of the pairs are the result.
+    let shown = plan(&mut b, "SELECT COUNT(*) FROM a JOIN b ON a.x = b.x");
+    assert!(shown.contains("MERGE:(1 keys)"), "{shown}");
+}

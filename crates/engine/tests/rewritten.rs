@@ -311,3 +311,80 @@ fn no_more_than_64_subqueries_become_joins() {
     let left = shown.matches("Correlated").count();
     assert_eq!((joins, left), (64, 36), "{shown}");
 }
+
+/// What an UPDATE or DELETE leaves, which is taken back; and the pages of `orders` that were read.
+fn left_by(b: &mut Bench, change: &str) -> (String, u64) {
+    let left = "SELECT COUNT(*), COUNT(n), SUM(c * n), COUNT(most), SUM(c * most) FROM customer";
+    b.run("SET STATISTICS IO ON");
+    let said = b.run(&format!("BEGIN TRAN {change}"));
+    b.run("SET STATISTICS IO OFF");
+    assert!(!said.contains("Msg "), "{change}: {said}");
+    let reads = said.split("Table 'orders'").skip(1).filter_map(|text| text.split("logical reads ").nth(1));
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let pages = reads.map(|text| digits(text).parse::<u64>().expect("a number of reads")).sum();
+    let rows = answer(b, left);
+    b.run("ROLLBACK");
+    (rows, pages)
+}
+
+#[test]
+fn subqueries_of_a_change_are_computed_once() {
+    let mut b = shop();
+    b.run(
+        "ALTER TABLE customer ADD n int, most int
+         INSERT orders VALUES (5001, NULL, 7), (5002, 1, NULL)",
+    );
+    let count = "(SELECT COUNT(*) FROM orders o WHERE o.c = customer.c)";
+    let above =
+        |i: usize| format!("(SELECT COUNT(*) FROM orders o WHERE o.c = customer.c AND o.price > {i})");
+    let many: Vec<String> = (0..70).map(above).collect();
+    for (change, joins) in [
+        (format!("UPDATE customer SET n = {count}"), 1),
+        (format!("UPDATE customer SET n = {count} WHERE town > 2 AND {count} > 3"), 2),
+        (
+            "UPDATE c SET most = (SELECT MAX(price) FROM orders o WHERE o.c = c.c), n = 5 FROM customer c WHERE c.c > 3"
+                .into(),
+            1,
+        ),
+        (
+            format!(
+                "UPDATE customer SET n = town + 2 * {count}, most = (SELECT SUM(price) FROM orders o WHERE o.c = customer.c)"
+            ),
+            2,
+        ),
+        // Of the table itself, as it was before.
+        (
+            "UPDATE customer SET town = town + 1, n = (SELECT COUNT(*) FROM customer x WHERE x.town = customer.town)"
+                .into(),
+            1,
+        ),
+        (format!("UPDATE customer SET n = {count} OUTPUT inserted.c, deleted.n"), 1),
+        (format!("DELETE customer WHERE {count} = 0"), 1),
+        ("DELETE c FROM customer c WHERE town < (SELECT AVG(price) - 45 FROM orders o WHERE o.c = c.c)".into(), 1),
+    ] {
+        let shown = plan(&mut b, &change);
+        let join = |line: &&str| line.contains("Outer Join") || line.contains("Inner Join");
+        assert_eq!(shown.lines().filter(join).count(), joins, "{change}: {shown}");
+        let each = left_by(&mut b, &format!("{change} OPTION (QUERYRULEOFF UnnestScalar)"));
+        let joined = left_by(&mut b, &change);
+        assert_eq!(joined.0, each.0, "{change}");
+        // Once, not for each row.
+        assert!(joined.1 * 10 < each.1 || each.1 == 0, "{change}: {joined:?} {each:?}");
+    }
+    for change in [
+        // A few rows; by an index each is found sooner; another value each time.
+        format!("UPDATE TOP (5) customer SET n = {count}"),
+        "UPDATE customer SET n = (SELECT COUNT(*) FROM line l WHERE l.o = customer.c) WHERE c < 20".into(),
+        format!("UPDATE customer SET n = {count} + CHECKSUM(NEWID()) * 0"),
+    ] {
+        let shown = plan(&mut b, &change);
+        assert!(!shown.contains(" Join"), "{change}: {shown}");
+    }
+    // No more than 64 of a statement.
+    let sum = many.join(" + ");
+    let change = format!("UPDATE customer SET n = {sum}");
+    let shown = plan(&mut b, &change);
+    assert_eq!(shown.matches("Outer Join").count(), 64, "{shown}");
+    let each = left_by(&mut b, &format!("{change} OPTION (QUERYRULEOFF UnnestScalar)"));
+    assert_eq!(left_by(&mut b, &change).0, each.0);
+}

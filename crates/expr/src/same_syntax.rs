@@ -92,7 +92,7 @@ fn add_name(name: &str, to: &mut DefaultHasher) {
 }
 
 /// The part of a date that a function is called with, which has several names.
-fn date_part(call: &ast::FunctionCall) -> Option<DatePart> {
+pub fn date_part(call: &ast::FunctionCall) -> Option<DatePart> {
     const OF_PARTS: [&str; 7] =
         ["dateadd", "datediff", "datediff_big", "datename", "datepart", "datetrunc", "date_bucket"];
     let ExprKind::Column(part) = &call.args.first()?.kind else { return None };

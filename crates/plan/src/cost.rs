@@ -68,8 +68,11 @@ pub fn over(plan: &Plan, mut total: impl FnMut(&Plan) -> f64) -> Cost {
             let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
             (build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
         }
-        Node::MergeJoin { left, right, .. } => {
-            ((left.rows + right.rows) * MERGED + plan.rows * GIVEN, total(left) + total(right))
+        Node::MergeJoin { left, right, plan: join } => {
+            // Pairs of equal keys of which a condition has to tell.
+            let compared = if join.residual.is_some() { join.pairs * PAIR } else { 0.0 };
+            let merged = (left.rows + right.rows) * MERGED + compared;
+            (merged + plan.rows * GIVEN, total(left) + total(right))
         }
         Node::LoopJoin { left, right, .. } => {
             (left.rows * right.rows * PAIR + plan.rows * GIVEN, total(left) + total(right))
@@ -99,7 +102,8 @@ pub fn over(plan: &Plan, mut total: impl FnMut(&Plan) -> f64) -> Cost {
     Cost { own, total: own + below }
 }
 
-fn sorted(rows: f64) -> f64 {
+/// What sorting so many rows costs.
+pub fn sorted(rows: f64) -> f64 {
     rows * rows.max(2.0).log2() * SORTED
 }
 

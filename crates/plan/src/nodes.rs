@@ -387,17 +387,27 @@ pub struct HashJoinPlan {
     pub right_width: usize,
 }
 
-/// What a merge join does. Both inputs come in the order of their keys, ascending; the residual is over left and right side by
+/// What a merge join does. Both inputs come in the order of their keys; the residual is over left and right side by
 /// side.
 #[derive(Debug)]
 pub struct MergeJoinPlan {
     pub kind: JoinKind,
     pub left_keys: Vec<Expr>,
     pub right_keys: Vec<Expr>,
-    pub collations: Vec<Collation>,
+    /// How each pair of keys is compared.
+    pub orders: Vec<KeyOrder>,
+    /// Pairs of rows with the same keys that are expected.
+    pub pairs: f64,
     pub residual: Option<Pred>,
     pub left_width: usize,
     pub right_width: usize,
+}
+
+/// How the keys of a merge are compared and in which direction both inputs come.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyOrder {
+    pub collation: Collation,
+    pub descending: bool,
 }
 
 /// What a loop join does; the condition is over left and right side by side.

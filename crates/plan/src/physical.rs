@@ -7,11 +7,12 @@ use super::rewrite::rewrite;
 use crate::Needs;
 use crate::bind::Binder;
 use crate::deep_plan::DeepPlan;
+use crate::input::Input;
 use crate::logical::Logical;
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
 use std::sync::Arc;
-use types::SqlError;
+use types::{SqlError, Value};
 
 /// Makes the physical plan of a query whose rows are to have exactly the wanted columns, in order. `goal`: only so
 /// many rows will be taken.
@@ -25,8 +26,44 @@ pub fn plan_query(
     plan_rewritten(binder, logical, wanted, goal)
 }
 
+/// The rows of a query with those values of which a subquery becomes a join, as in a SELECT of them: the
+/// rewritten query, and the values' columns. `mark`, the newest column, is false in each row. None, and
+/// nothing done, where no subquery is joined.
+///
+/// # Errors
+/// 3617.
+pub fn joined_values(
+    binder: &mut Binder<'_>,
+    rows: Logical,
+    values: Vec<(ColId, Expr)>,
+    mark: ColId,
+) -> Result<Option<(Logical, Vec<ColId>)>, SqlError> {
+    let applied = binder.applied.clone();
+    let ids: Vec<ColId> = values.iter().map(|(id, _)| *id).collect();
+    let rewritten = rewrite(Logical::Project { input: Input::new(rows), exprs: values }, binder)?;
+    if let Logical::Project { input, mut exprs } = rewritten {
+        // What is joined has columns that were made for it.
+        let is_joined = |e: &Expr| {
+            let mut used = Vec::new();
+            e.columns(&mut used);
+            used.iter().any(|id| *id > mark)
+        };
+        exprs.retain(|(id, e)| !ids.contains(id) || is_joined(e));
+        let joined: Vec<ColId> = ids.into_iter().filter(|id| exprs.iter().any(|(of, _)| of == id)).collect();
+        if !joined.is_empty() {
+            exprs.push((mark, Expr::Const(Value::Bit(false))));
+            return Ok(Some((Logical::Project { input, exprs }, joined)));
+        }
+    }
+    binder.applied = applied;
+    Ok(None)
+}
+
 /// As [`plan_query`], of what the rewrites have been over.
-pub(crate) fn plan_rewritten(
+///
+/// # Errors
+/// Those of planning.
+pub fn plan_rewritten(
     binder: &mut Binder<'_>,
     logical: Logical,
     wanted: &[ColId],

@@ -69,7 +69,7 @@ pub fn compile(
         output.needed(&mut needed);
     }
     let share = top.as_ref().is_some_and(|top| top.percent);
-    let (target, cols) = plan_target(binder, bound, &needed, share)?;
+    let (target, cols) = plan_target(binder, bound, &needed, share, None)?;
     binder.scopes.pop();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
     let change = TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Delete, &[]) };

@@ -5,8 +5,9 @@ use super::change::ViewChange;
 use super::current::CurrentTarget;
 use super::named::{check_changeable, is_query, table_position, target_table};
 use super::output::OutputColumn;
-use super::target::{Gathered, Target};
+use super::target::{Gathered, Mark, Target};
 use super::through::{Through, set_names};
+use super::update::set::SetClause;
 use crate::state::changes::Action;
 use catalog::{TableDef, VARIABLES};
 use expr::{ColId, Pred};
@@ -238,12 +239,16 @@ fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Sourc
 }
 
 /// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within
-/// the structure that is read.
+/// the structure that is read. `set`: what gets new values, which may be joined with the rows.
+///
+/// # Errors
+/// Those of planning.
 pub fn plan_target(
     binder: &mut Binder<'_>,
     bound: BoundTarget,
     needed: &[ColId],
     gather: bool,
+    set: Option<&mut SetClause>,
 ) -> Result<(Target, Vec<ColId>), SqlError> {
     let BoundTarget { get, logical, preds, cursor, through, .. } = bound;
     let snapshot = get.mode == TableMode::Snapshot;
@@ -254,7 +259,14 @@ pub fn plan_target(
         let target = CurrentTarget { cursor, reads, sets: Vec::new(), snapshot };
         return Ok((Target::Current(Box::new(target)), needed.to_vec()));
     }
-    let gather = gather || snapshot || get.locks.is_some();
+    let joined = match set {
+        Some(set) => {
+            let rows = logical.clone().filtered(preds.clone());
+            set.join(binder, &get, &rows)?
+        }
+        None => None,
+    };
+    let gather = gather || snapshot || get.locks.is_some() || joined.is_some();
     let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
     if simple {
         let mut ids: Vec<ColId> = needed.to_vec();
@@ -296,13 +308,25 @@ pub fn plan_target(
             }
         }
     }
-    let node = Logical::Filter { input: Input::new(logical), preds };
-    let plan = physical::plan_query(binder, node, &ids, None)?;
+    let mut mark = None;
+    let plan = match joined {
+        Some(joined) => {
+            add(&joined.columns, &mut ids);
+            let slot = |id: &ColId| ids.iter().position(|known| known == id);
+            let of = joined.of.iter().filter_map(slot).collect();
+            mark = slot(&joined.mark).map(|slot| Mark { slot, of });
+            physical::plan_rewritten(binder, joined.logical, &ids, None)?
+        }
+        None => {
+            let node = Logical::Filter { input: Input::new(logical), preds };
+            physical::plan_query(binder, node, &ids, None)?
+        }
+    };
     let mut recheck = Pred::from_conjuncts(again);
     if let Some(pred) = &mut recheck {
         pred_slots(pred, &ids)?;
     }
     let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
     let own = own.collect();
-    Ok((Target::Gathered(Box::new(Gathered { plan, own, recheck, repeats, snapshot })), ids))
+    Ok((Target::Gathered(Box::new(Gathered { plan, own, mark, recheck, repeats, snapshot })), ids))
 }

@@ -11,6 +11,7 @@ use crate::operators::scan::{Again, Scan};
 use access::RowBatch;
 use catalog::{Db, errors};
 use expr::Pred;
+use expr::eval::order_of;
 use expr::key::{KeySet, encode};
 use pages::{RowHeader, TxnId};
 use plan::logical::TopSpec;
@@ -36,12 +37,31 @@ pub struct Gathered {
     pub plan: Plan,
     /// Slots that hold columns of the target: (slot, column). They are read again before the change.
     pub own: Vec<(usize, u16)>,
+    /// Where values have come with the rows.
+    pub mark: Option<Mark>,
     /// Tested again on the row as it is then.
     pub recheck: Option<Pred>,
     /// Several source rows may lead to one target row.
     pub repeats: bool,
     /// The rows are the snapshot's: a newer version is a conflict.
     pub snapshot: bool,
+}
+
+/// The slot that tells whether a row's values are to be computed again, and the slots of the columns that
+/// they were made of.
+#[derive(Debug)]
+pub struct Mark {
+    pub slot: usize,
+    pub of: Vec<usize>,
+}
+
+impl Mark {
+    /// Notes that a slot gets a value that it may not have had when the values were made.
+    fn note(&self, row: &mut [Value], slot: usize, new: &Value) {
+        if self.of.contains(&slot) && order_of(&row[slot], new, Collation::BIN2).is_ne() {
+            row[self.slot] = Value::Bit(true);
+        }
+    }
 }
 
 impl Target {
@@ -271,7 +291,11 @@ impl Gathered {
                     break;
                 }
                 for (slot, column) in &self.own {
-                    row[*slot] = store.column(db, lookup.row(0), usize::from(*column))?;
+                    let value = store.column(db, lookup.row(0), usize::from(*column))?;
+                    if let Some(mark) = &self.mark {
+                        mark.note(row, *slot, &value);
+                    }
+                    row[*slot] = value;
                 }
                 if let Some(pred) = &self.recheck
                     && !pred.is_true(row, rt)?

@@ -2,6 +2,7 @@
 //! fixed-length columns are patched in a copy of the row instead of encoding it anew. One row by its key takes a short way
 //! ([`point`]).
 
+pub mod joined;
 mod point;
 pub mod row;
 pub mod set;
@@ -93,7 +94,9 @@ pub fn compile(
     }
     let share = top.as_ref().is_some_and(|top| top.percent);
     let moves = share || table.storage.key.iter().any(|(c, _)| set.changed.contains(c));
-    let (mut target, cols) = plan_target(binder, bound, &needed, moves)?;
+    // Values of rows that TOP leaves out would be computed for nothing.
+    let joinable = if top.is_none() { Some(&mut set) } else { None };
+    let (mut target, cols) = plan_target(binder, bound, &needed, moves, joinable)?;
     if let Target::Current(current) = &mut target {
         current.sets.clone_from(&set.changed);
     }

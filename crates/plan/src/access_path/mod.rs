@@ -11,12 +11,12 @@ mod probe;
 mod terms;
 mod union;
 
-pub use order::{comes_in_order, is_ordering};
+pub use order::{Ordering, is_ordering, natural_order};
 pub use probe::{
     can_seek, can_seek_range, fixed_before, is_possible, read_cost, seek_cost, seeks_elsewhere,
     sought_column, with_conditions,
 };
-pub use terms::{MOST_RANGES, is_sought, keeps_order};
+pub use terms::{MOST_RANGES, is_sought, keeps_order, keeps_values};
 
 use super::access_hints::{AccessHints, no_plan};
 use super::logical::{Get, Logical, SortKey};

@@ -68,18 +68,35 @@ pub fn is_ordering(get: &Get, id: ColId) -> bool {
     ty.is_some_and(|ty| !ty.is_lob() && !ty.is_binary() && ty != DataType::SqlVariant)
 }
 
-/// Whether the rows of the clustered index come in the order of a column.
-pub fn comes_in_order(get: &Get, id: ColId, collation: Collation) -> bool {
+/// A column of an order that rows come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ordering {
+    pub column: ColId,
+    pub descending: bool,
+    /// What texts are compared under; none of other types.
+    pub collation: Option<Collation>,
+}
+
+impl Ordering {
+    /// Whether the order is that of comparisons under a collation.
+    pub fn is_under(&self, collation: Collation) -> bool {
+        self.collation.is_none_or(|own| own == collation)
+    }
+}
+
+/// The columns by which the rows of the clustered index come in order, as far as joins can go by them.
+pub fn natural_order(get: &Get) -> Vec<Ordering> {
     let storage = &get.table.storage;
-    let column = get.position(id);
-    let same = |at: usize| {
-        let def = &get.table.columns[at];
-        !def.ty.is_string() || def.collation == collation
+    let hinted = get.hints.access.index.is_some_and(|hint| hint != storage.index_id);
+    if !is_of_one_moment(get) || storage.index_id <= 0 || hinted {
+        return Vec::new();
+    }
+    let column = |(at, descending): &(usize, bool)| {
+        let def = &get.table.columns[*at];
+        let collation = def.ty.is_string().then_some(def.collation);
+        Ordering { column: get.first + *at as ColId, descending: *descending, collation }
     };
-    is_of_one_moment(get)
-        && storage.index_id > 0
-        && get.hints.access.index.is_none_or(|hint| hint == storage.index_id)
-        && storage.key.first().is_some_and(|(at, descending)| Some(*at) == column && !descending && same(*at))
+    storage.key.iter().map(column).take_while(|ordering| is_ordering(get, ordering.column)).collect()
 }
 
 /// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of

@@ -385,3 +385,35 @@ pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Opti
 pub fn keeps_order(from: DataType, to: DataType) -> bool {
     kept(from, to) == Some(Kept::Each)
 }
+
+/// Whether a conversion that keeps the order keeps different values apart as well: rows that are ordered
+/// by another column behind the converted one stay so.
+pub fn keeps_values(from: DataType, to: DataType) -> bool {
+    let scale = |ty: DataType| match ty {
+        DataType::Decimal { scale, .. } => Some(scale),
+        ty if ty.is_money() => Some(4),
+        ty if ty.is_integer() || ty == DataType::Bit => Some(0),
+        _ => None,
+    };
+    let days = matches!(from, DataType::Date | DataType::SmallDateTime) && to != DataType::Date;
+    let numbers = || scale(from).zip(scale(to)).is_some_and(|(from, to)| from <= to);
+    from == to || keeps_order(from, to) && to != DataType::Bit && (days || numbers())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversion_that_rounds_keeps_no_values() {
+        let keeps = |from, to| (keeps_order(from, to), keeps_values(from, to));
+        assert_eq!(keeps(DataType::Int, DataType::BigInt), (true, true));
+        assert_eq!(keeps(DataType::SmallMoney, DataType::Money), (true, true));
+        assert_eq!(keeps(DataType::BigInt, DataType::Float), (true, false));
+        assert_eq!(keeps(DataType::Money, DataType::Int), (true, false));
+        assert_eq!(keeps(DataType::Date, DataType::DateTime2(0)), (true, true));
+        assert_eq!(keeps(DataType::DateTime2(7), DataType::DateTime), (true, false));
+        assert_eq!(keeps(DataType::DateTime, DataType::Date), (true, false));
+        assert_eq!(keeps(DataType::Int, DataType::Bit), (true, false));
+    }
+}

@@ -31,7 +31,10 @@ impl Binder<'_> {
             return Err(SqlError::new(10_753, 15, 3, text));
         }
         if let Some(kind) = AggKind::from_name(&name) {
-            return self.aggregate(kind, &name, call);
+            return match self.outer_aggregate(kind, &name, call)? {
+                Some(outer) => Ok(outer),
+                None => self.own_aggregate(kind, &name, call),
+            };
         }
         if crate::bind::window::is_window_only(&name) {
             let text = format!("The function '{name}' must have an OVER clause.");
@@ -184,7 +187,13 @@ impl Binder<'_> {
         apply(function, args)
     }
 
-    fn aggregate(&mut self, kind: AggKind, name: &str, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
+    /// An aggregate of the innermost block.
+    pub(super) fn own_aggregate(
+        &mut self,
+        kind: AggKind,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<Typed, SqlError> {
         let aggregate = self.aggregate_args(kind, name, call)?;
         let clause = self.clause();
         let misplaced = |text: &str, number| Err(SqlError::new(number, 15, 1, text));
@@ -215,27 +224,10 @@ impl Binder<'_> {
                     144,
                 );
             }
-            Clause::Aggregate => {
-                return misplaced(
-                    "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.",
-                    130,
-                );
-            }
+            Clause::Aggregate => return Err(nested_aggregate()),
             _ => {}
         }
-        let Some(grouping) = &mut self.scope()?.grouping else {
-            return Err(SqlError::new(
-                157,
-                15,
-                1,
-                "An aggregate may not appear in the set list of an UPDATE statement.",
-            ));
-        };
-        let counts = matches!(kind, AggKind::Count | AggKind::CountBig);
-        let typed = Typed::new(Expr::Col(aggregate.output), aggregate.ty, !counts);
-        let typed = typed.of_collation(aggregate.collation);
-        grouping.aggregates.push(aggregate);
-        Ok(typed)
+        self.aggregated(aggregate)
     }
 
     /// The aggregate itself, its arguments bound over the block's sources.
@@ -270,8 +262,7 @@ impl Binder<'_> {
         }
         let outer = self.clause();
         if outer == Clause::Aggregate {
-            let text = "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
-            return Err(SqlError::new(130, 15, 1, text));
+            return Err(nested_aggregate());
         }
         self.scope()?.clause =
             if matches!(outer, Clause::Where | Clause::Definition) { outer } else { Clause::Aggregate };
@@ -356,6 +347,12 @@ fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
         e => Expr::Coalesce(vec![e, second]),
     };
     Ok(Typed { expr, nullable, label, collation, ..first })
+}
+
+/// 130.
+pub(super) fn nested_aggregate() -> SqlError {
+    let text = "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
+    SqlError::new(130, 15, 1, text)
 }
 
 pub(super) fn wrong_count(name: &str, expected: usize) -> SqlError {

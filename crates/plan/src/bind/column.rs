@@ -85,7 +85,7 @@ impl Binder<'_> {
     }
 
     /// The columns of a block that a name means.
-    fn places_at(&mut self, depth: usize, column: &ast::ColumnRef, folded: &str) -> ColumnPlaces {
+    pub(super) fn places_at(&mut self, depth: usize, column: &ast::ColumnRef, folded: &str) -> ColumnPlaces {
         let scope = &mut self.scopes[depth];
         if let Some(pseudo) = Pseudo::of_name(&column.name) {
             let named = |at: usize| column.qualifier.as_ref().is_none_or(|q| scope.sources[at].is_named(q));

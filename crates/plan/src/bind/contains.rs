@@ -1,20 +1,48 @@
 //! What stands inside a written expression. Subqueries are blocks of their own: what they hold is not inside.
 
 use catalog::fold_name;
+use expr::aggregate::AggKind;
+use expr::same_syntax::date_part;
+use std::cell::RefCell;
 use syntax::ast::{self, ExprKind};
 
-/// Whether an aggregate of this block stands inside; subqueries are blocks of their own.
-pub fn has_aggregate(e: &ast::Expr) -> bool {
-    use expr::aggregate::AggKind;
-    let own = |e: &ast::Expr| match &e.kind {
+/// The call of an aggregate without OVER that an expression is.
+pub fn as_aggregate(e: &ast::Expr) -> Option<&ast::FunctionCall> {
+    match &e.kind {
         ExprKind::Function(call) => {
             // One with a schema is a user's.
             let own = call.over.is_none() && call.name.is_bare();
-            own && AggKind::from_name(&fold_name(&call.name.name.value)).is_some()
+            (own && AggKind::from_name(&fold_name(&call.name.name.value)).is_some()).then_some(&**call)
         }
-        _ => false,
+        _ => None,
+    }
+}
+
+/// Whether an aggregate stands inside; subqueries are blocks of their own.
+pub fn has_aggregate(e: &ast::Expr) -> bool {
+    contains(e, &|e: &ast::Expr| as_aggregate(e).is_some())
+}
+
+/// The columns that are named in expressions, but for the parts of dates that look like columns
+/// (`DATEADD(day, ...)`).
+pub fn named_columns(list: &[ast::Expr]) -> Vec<ast::ColumnRef> {
+    // By where they stand: what an argument is shows when the call around it is met, after it.
+    let found: RefCell<Vec<(*const ast::Expr, ast::ColumnRef)>> = RefCell::default();
+    let note = |e: &ast::Expr| {
+        match &e.kind {
+            ExprKind::Column(column) => found.borrow_mut().push((std::ptr::from_ref(e), column.clone())),
+            ExprKind::Function(call) if date_part(call).is_some() => {
+                let part = call.args.first().map(std::ptr::from_ref);
+                found.borrow_mut().retain(|(at, _)| Some(*at) != part);
+            }
+            _ => {}
+        }
+        false
     };
-    contains(e, &own)
+    for e in list {
+        contains(e, &note);
+    }
+    found.into_inner().into_iter().map(|(_, column)| column).collect()
 }
 
 /// Whether an expression, or one in it, is such a one. What stands in subqueries is not in it.

@@ -279,8 +279,10 @@ impl Binder<'_> {
         let left = self.table_ref(left)?;
         // The right side is a block of its own that sees the sources to its left.
         let was = std::mem::replace(&mut self.scope()?.visible, true);
+        let applying = std::mem::replace(&mut self.scope()?.applying, true);
         let bound = self.nested(|b| b.table_ref(right));
         self.scope()?.visible = was;
+        self.scope()?.applying = applying;
         let (right, mut inner) = bound?;
         if outer {
             let end = inner.sources.len();

@@ -29,6 +29,7 @@ pub mod module;
 pub mod module_schema;
 pub mod nested_change;
 mod order_by;
+mod outer_aggregate;
 pub mod partitioned;
 pub mod period;
 mod pivot;
@@ -166,6 +167,9 @@ pub struct Binder<'a> {
     row_values: Vec<(i32, i32)>,
     /// A side of a set operation is bound.
     combining: bool,
+    /// The block, by its number in `scopes`, that an aggregate in a subquery has turned out to be of while
+    /// it was bound as one that does not group.
+    late_grouping: Option<usize>,
     /// How many of these values are taken in whatever order the rows come.
     unordered_values: usize,
     /// What the caller must be allowed, as far as met.
@@ -244,6 +248,7 @@ impl<'a> Binder<'a> {
             sequences: Vec::new(),
             row_values: Vec::new(),
             combining: false,
+            late_grouping: None,
             unordered_values: 0,
             rights: Rights::new(env.chain),
             watched: Vec::new(),

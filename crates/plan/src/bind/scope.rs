@@ -230,6 +230,10 @@ pub struct Scope {
     /// False while FROM is bound: siblings are not visible except to APPLY and ON.
     pub visible: bool,
     pub clause: Clause,
+    /// While the right side of an APPLY in its FROM is bound.
+    pub applying: bool,
+    /// Its list, HAVING or ORDER BY is bound: an aggregate of it may still make it group.
+    pub listing: bool,
     /// Set once the block is known to group.
     pub grouping: Option<Grouping>,
     /// OVER calls met so far.

@@ -3,7 +3,6 @@
 //! Guarantees: a query is a block of its own; what clients and SELECT INTO want to know of a column (its table, IDENTITY) goes with it.
 
 use crate::bind::Binder;
-use crate::bind::contains::has_aggregate;
 use crate::bind::grouping::{aggregated, count_only};
 use crate::bind::scope::{Clause, Scope, Source};
 use crate::bind::select_list::{Item, SelectList};
@@ -15,6 +14,9 @@ use expr::{ColId, Expr, Pred, Typed};
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem};
 use types::{Collation, DataType, SqlError};
+
+/// A key of ORDER BY, and the item of the list that it is.
+type ListedKey = (SortKey, Option<usize>);
 
 impl Binder<'_> {
     /// Binds a whole query as a block of its own.
@@ -99,7 +101,29 @@ impl Binder<'_> {
                 logical = Logical::Filter { input: Input::new(logical), preds };
             }
         }
+        let (blocks, subqueries) = (self.scopes.len(), self.subqueries.len());
+        let mut bound = self.list_of_groups(select, query, for_exists);
+        if self.begins_to_group(blocks, subqueries)? {
+            bound = self.list_of_groups(select, query, for_exists);
+        }
+        let (having, mut list, keys) = bound?;
+        if browsing && list.assignments.is_empty() && !select.distinct {
+            self.browse(&mut list.items);
+        }
+        self.scope()?.allow_windows = false;
+        logical = self.grouped_plan(logical, counted, having)?;
+        self.finish_select(logical, (select, query), list, keys)
+    }
+
+    /// What follows the rows of a block: its groups, HAVING, the list, and ORDER BY.
+    fn list_of_groups(
+        &mut self,
+        select: &ast::Select,
+        query: &ast::Query,
+        for_exists: bool,
+    ) -> Result<(Vec<Pred>, SelectList, Vec<ListedKey>), SqlError> {
         self.group_by(select, query)?;
+        self.scope()?.listing = true;
         let having = match &select.having {
             Some(e) => self.filter(e, Clause::Having)?,
             None => Vec::new(),
@@ -109,15 +133,11 @@ impl Binder<'_> {
         let known = self.known_values();
         // Of groups `*` has no columns: EXISTS asks for none.
         let list_is_rows = for_exists && self.scope()?.grouping.is_some();
-        let mut list = self.select_list(select, list_is_rows)?;
+        let list = self.select_list(select, list_is_rows)?;
         self.check_values_since(known, select.distinct, !query.order_by.is_empty())?;
         let keys = self.order_keys(select, query, &list.items)?;
-        if browsing && list.assignments.is_empty() && !select.distinct {
-            self.browse(&mut list.items);
-        }
-        self.scope()?.allow_windows = false;
-        logical = self.grouped_plan(logical, counted, having)?;
-        self.finish_select(logical, (select, query), list, keys)
+        self.scope()?.listing = false;
+        Ok((having, list, keys))
     }
 
     fn filter(&mut self, e: &ast::Expr, clause: Clause) -> Result<Vec<Pred>, SqlError> {
@@ -130,11 +150,12 @@ impl Binder<'_> {
     /// Binds GROUP BY and decides whether the block groups at all.
     fn group_by(&mut self, select: &ast::Select, query: &ast::Query) -> Result<(), SqlError> {
         let in_items = select.items.iter().any(|item| match item {
-            SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => has_aggregate(expr),
+            SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => self.has_own_aggregate(expr),
             SelectItem::Wildcard { .. } => false,
         });
-        let in_order = query.order_by.iter().any(|item| has_aggregate(&item.expr));
-        if select.group_by.is_none() && select.having.is_none() && !in_items && !in_order {
+        let in_order = query.order_by.iter().any(|item| self.has_own_aggregate(&item.expr));
+        let written = select.group_by.is_some() || select.having.is_some();
+        if !written && !in_items && !in_order && self.scope()?.grouping.is_none() {
             return Ok(());
         }
         self.scope()?.clause = Clause::GroupBy;

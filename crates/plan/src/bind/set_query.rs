@@ -10,6 +10,7 @@ use crate::input::Input;
 use crate::logical::{BoundQuery, Logical, OutColumn, SortKey};
 use catalog::{errors, fold_name};
 use expr::bind_ops;
+use expr::same_syntax::same_syntax;
 use expr::{Expr, Typed};
 use stack::Nested;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, SetOp};
@@ -24,10 +25,12 @@ impl Binder<'_> {
         let mut keys = Vec::new();
         for item in &query.order_by {
             self.check_cancel()?;
-            let named = selected_at(&item.expr, &query.body).and_then(|at| bound.columns.get(at));
-            let column = match named {
+            let column = match output_column(&item.expr, &bound.columns)? {
                 Some(column) => Some(column),
-                None => output_column(&item.expr, &bound.columns)?,
+                None => {
+                    let at = self.written_at(&item.expr, &query.body, bound.columns.len())?;
+                    at.and_then(|at| bound.columns.get(at))
+                }
             };
             let Some(column) = column else { return Err(self.not_listed(&item.expr, &query.body)) };
             column.ty.check_comparable()?;
@@ -40,24 +43,77 @@ impl Binder<'_> {
         self.offset_fetch(query, bound)
     }
 
+    /// Where an ORDER BY item stands in the list of the first SELECT, when no column of the result is
+    /// called like it: a column that has another name there (`a AS b`, ordered by `a` or `t.a`), or an
+    /// expression that is written like it.
+    ///
+    /// # Errors
+    /// 207, 209, 4104.
+    fn written_at(
+        &mut self,
+        item: &ast::Expr,
+        body: &QueryBody,
+        count: usize,
+    ) -> Result<Option<usize>, SqlError> {
+        if matches!(item.kind, ExprKind::Literal(_)) {
+            return Ok(None);
+        }
+        let items = &body.first_select().items;
+        let written = |at: &usize| match &items[*at] {
+            SelectItem::Expr { expr, .. } if same_syntax(expr, item) => Some(expr),
+            _ => None,
+        };
+        let places: Vec<usize> = (0..items.len()).filter(|at| written(at).is_some()).collect();
+        let Some(at) = places.first().copied() else { return Ok(None) };
+        match &item.kind {
+            ExprKind::Column(column) if column.qualifier.is_none() => {
+                // Columns of one name of two tables.
+                let first = written(&at);
+                let other =
+                    |place: &usize| !first.zip(written(place)).is_some_and(|(a, b)| same_syntax(a, b));
+                if places.iter().any(other) {
+                    let text = format!("Ambiguous column name '{}'.", column.name.value);
+                    return Err(SqlError::new(209, 16, 1, text));
+                }
+            }
+            _ => match self.of_first(item, body) {
+                Err(unknown) if matches!(unknown.number, 207 | 209 | 4104) => return Err(unknown),
+                _ => {}
+            },
+        }
+        // Around a star places are not those of the list.
+        let is_star = |item: &SelectItem| matches!(item, SelectItem::Wildcard { .. });
+        let (before, behind) = items.split_at(at);
+        Ok(match (before.iter().any(is_star), behind.iter().any(is_star)) {
+            (false, _) => Some(at),
+            (true, false) => count.checked_sub(behind.len()),
+            (true, true) => None,
+        })
+    }
+
+    /// An expression over what the first SELECT of a set operation reads, as a query of its own.
+    fn of_first(&mut self, item: &ast::Expr, body: &QueryBody) -> Result<BoundQuery, SqlError> {
+        let first = body.first_select();
+        let alone = ast::Select {
+            distinct: false,
+            top: None,
+            items: vec![SelectItem::Expr { expr: item.clone(), alias: None }],
+            into: None,
+            from: first.from.clone(),
+            filter: None,
+            group_by: None,
+            having: None,
+            windows: Vec::new(),
+            span: first.span,
+        };
+        self.query(&bare(Box::new(alone)))
+    }
+
     /// The error of an ORDER BY item that the result has no column for: 207 or 209 where it is a
     /// name that none or several columns of what the first SELECT reads have, else 104.
     fn not_listed(&mut self, item: &ast::Expr, body: &QueryBody) -> SqlError {
         if matches!(&item.kind, ExprKind::Column(column) if column.qualifier.is_none()) {
-            let first = body.first_select();
-            let alone = ast::Select {
-                distinct: false,
-                top: None,
-                items: vec![SelectItem::Expr { expr: item.clone(), alias: None }],
-                into: None,
-                from: first.from.clone(),
-                filter: None,
-                group_by: None,
-                having: None,
-                windows: Vec::new(),
-                span: first.span,
-            };
-            match self.query(&bare(Box::new(alone))) {
+            match self.of_first(item, body) {
                 Err(unknown) if matches!(unknown.number, 207 | 209) => return unknown,
                 _ => {}
             }
@@ -231,24 +287,4 @@ fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&
         }
         _ => Ok(None),
     }
-}
-
-/// Where a column that is named with its table (`t.a`) stands in the list of the first SELECT of a UNION, as `t.a` too.
-fn selected_at(e: &ast::Expr, body: &QueryBody) -> Option<usize> {
-    let ExprKind::Column(ast::ColumnRef { qualifier: Some(table), name }) = &e.kind else { return None };
-    for (at, item) in body.first_select().items.iter().enumerate() {
-        match item {
-            SelectItem::Expr { expr, .. } => {
-                if let ExprKind::Column(ast::ColumnRef { qualifier: Some(own), name: column }) = &expr.kind
-                    && fold_name(&column.value) == fold_name(&name.value)
-                    && fold_name(&own.name.value) == fold_name(&table.name.value)
-                {
-                    return Some(at);
-                }
-            }
-            // Behind a star positions are not those of the list.
-            _ => return None,
-        }
-    }
-    None
 }

@@ -4,6 +4,7 @@
 
 mod filtered;
 mod having;
+mod pairs;
 mod share;
 
 use crate::input::Input;
@@ -14,6 +15,7 @@ use crate::statistics::{self, table_rows};
 use crate::view_seek;
 use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
+pub use pairs::{pairs, share_of_pairs};
 pub use share::{kept, share};
 use syntax::ast::CompareOp;
 

@@ -133,7 +133,7 @@ pub(super) struct Known<'l> {
     pub measured: Arc<Measured>,
 }
 
-fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
+pub(super) fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
     let get = source(input, id)?;
     let at = get.position(id)?;
     let measured = statistics::of_column(&get.db, &get.table, at)?;
@@ -187,7 +187,7 @@ impl Known<'_> {
     }
 
     /// The normalised key of a constant, as one of the column's values.
-    fn key(&self, value: &Value) -> Option<Vec<u8>> {
+    pub(super) fn key(&self, value: &Value) -> Option<Vec<u8>> {
         let column = &self.get.table.columns[self.at];
         let mut key = Vec::new();
         // Decimals of one key have one scale.

@@ -73,6 +73,10 @@ impl Side {
     fn context(&self) -> Context {
         Context { needed: self.needed.clone(), ..Context::default() }
     }
+
+    fn estimated(&self) -> estimate::Side<'_> {
+        estimate::Side { logical: &self.logical, rows: self.rows }
+    }
 }
 
 impl Planner<'_, '_> {
@@ -89,11 +93,7 @@ impl Planner<'_, '_> {
             Side { logical, preds, ids, rows, needed }
         };
         let (left, right) = (side(left, parts.left, left_ids), side(right, parts.right, right_ids));
-        let (l, r) = (
-            estimate::Side { logical: &left.logical, rows: left.rows },
-            estimate::Side { logical: &right.logical, rows: right.rows },
-        );
-        let rows = estimate::join_rows(kind, &l, &r, &parts.on);
+        let rows = estimate::join_rows(kind, &left.estimated(), &right.estimated(), &parts.on);
         let keys = Equalities::split(parts.on, &left.ids, &right.ids);
         let mut plan = self.join_op((kind, hint), left, right, keys, &cx)?;
         plan.rows = rows;
@@ -112,7 +112,11 @@ impl Planner<'_, '_> {
         keys: Equalities,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
-        let merge = MergeKeys::of(&keys, &left.logical, &right.logical, hint);
+        let forced = match hint {
+            Some(hint) => hint == JoinHint::Merge,
+            None => !self.binder.join_methods.hash,
+        };
+        let merge = MergeKeys::of(&keys, (&left, &right), hint, forced);
         let (method, exchange) = self.method((kind, hint), &left, &right, &keys, merge.as_ref())?;
         if let (Method::Merge, Some(merge)) = (method, merge) {
             return self.merge(kind, left, right, keys, &merge, cx);
@@ -233,7 +237,7 @@ impl Planner<'_, '_> {
             Method::Seek
         } else if allowed.merge
             && let Some(merge) = merge
-            && (!allowed.hash || merge.is_cheap(kind, left, right))
+            && (!allowed.hash || merge.is_cheap(kind, left, right, keys))
         {
             Method::Merge
         } else if allowed.hash && !keys.pairs.is_empty() {

@@ -3,7 +3,7 @@
 use super::conditions::Equalities;
 use super::merge::MergeKeys;
 use crate::logical::JoinKind;
-use crate::nodes::{ApplyPlan, HashJoinPlan, LoopJoinPlan, MergeJoinPlan, Node, Plan};
+use crate::nodes::{ApplyPlan, HashJoinPlan, KeyOrder, LoopJoinPlan, MergeJoinPlan, Node, Plan};
 use crate::physical::{gives_both, pred_slots, slots};
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
@@ -95,7 +95,7 @@ pub(super) fn merge_plan(
     left: Plan,
     right: Plan,
     mut keys: Equalities,
-    merge: &MergeKeys,
+    (merge, pairs): (&MergeKeys, f64),
 ) -> Result<Plan, SqlError> {
     let (both, cols) = combined(kind, &left, &right);
     let rows = left.rows;
@@ -104,18 +104,20 @@ pub(super) fn merge_plan(
         kind,
         left_keys: Vec::new(),
         right_keys: Vec::new(),
-        collations: Vec::new(),
+        orders: Vec::new(),
+        pairs,
         residual: None,
         left_width,
         right_width,
     };
     for key in &merge.keys {
         let (mut l, mut r, collation) = keys.pairs[key.pair].clone();
+        let order = KeyOrder { collation, descending: key.descending };
         slots(&mut l, &left.cols)?;
         slots(&mut r, &right.cols)?;
         plan.left_keys.push(l);
         plan.right_keys.push(r);
-        plan.collations.push(collation);
+        plan.orders.push(order);
     }
     let mut at = 0;
     keys.pairs.retain(|_| {

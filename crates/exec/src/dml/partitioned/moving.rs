@@ -87,7 +87,7 @@ pub fn compile(
     let mut needed: Vec<ColId> = Vec::new();
     set.needed(&mut needed);
     needed.iter().for_each(|id| binder.rights.mentions(*id));
-    let (mut target, cols) = plan_target(binder, bound, &needed, true)?;
+    let (mut target, cols) = plan_target(binder, bound, &needed, true, None)?;
     if let Target::Current(current) = &mut target {
         current.sets.clone_from(&set.changed);
     }

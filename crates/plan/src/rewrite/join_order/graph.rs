@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use types::Collation;
 
 use crate::access_path::{
-    comes_in_order, is_ordering, read_cost, seek_cost, seeks_elsewhere, sought_column, with_conditions,
+    Ordering, natural_order, read_cost, seek_cost, seeks_elsewhere, sought_column, with_conditions,
 };
 use crate::columns::ColumnSet;
 use crate::estimate;
@@ -65,11 +65,12 @@ impl Relation {
         with_conditions(&self.logical, &self.own).map_or(self.rows, |(get, own)| read_cost(get, &own))
     }
 
-    /// Whether it is a table that is read in the order of a column.
-    fn comes_in_order(&self, column: ColId, collation: Collation) -> bool {
-        with_conditions(&self.logical, &self.own).is_some_and(|(get, own)| {
-            comes_in_order(get, column, collation) && is_ordering(get, column) && !seeks_elsewhere(get, &own)
-        })
+    /// The order in which it comes when it is a table that is read as it lies.
+    fn order(&self) -> Vec<Ordering> {
+        match with_conditions(&self.logical, &self.own) {
+            Some((get, own)) if !seeks_elsewhere(get, &own) => natural_order(get),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -116,6 +117,14 @@ struct Pair {
     factor: f64,
 }
 
+/// Classes of equal columns that rows are ordered by, one after another; whether each descends while the
+/// first one ascends.
+pub type Sequence = Vec<(usize, bool)>;
+
+/// The share of pairs of rows that are the same in the classes of an order, by the two relations and the
+/// order's number.
+type Merged = HashMap<(usize, usize, usize), f64>;
+
 /// Costs of seeks, by relation and by the classes and other conditions whose values are given.
 type Seeks = HashMap<(usize, Vec<usize>), Option<f64>>;
 
@@ -130,6 +139,8 @@ pub struct Graph {
     near: Vec<Set>,
     /// Costs of seeks that have been asked for.
     seeks: RefCell<Seeks>,
+    /// Shares of pairs that have been asked for.
+    merged: RefCell<Merged>,
 }
 
 impl Graph {
@@ -152,7 +163,8 @@ impl Graph {
         debug_assert!(relations.len() <= MOST_RELATIONS);
         let near = vec![0; relations.len()];
         let (classes, pairs) = (Vec::new(), Vec::new());
-        Graph { relations, classes, others, pairs, near, seeks: RefCell::default() }
+        let (seeks, merged) = (RefCell::default(), RefCell::default());
+        Graph { relations, classes, others, pairs, near, seeks, merged }
     }
 
     fn relation_of(&self, column: ColId) -> Option<usize> {
@@ -314,32 +326,71 @@ impl Graph {
         }
     }
 
-    /// So many classes of equal columns.
-    pub fn class_count(&self) -> usize {
-        self.classes.len()
-    }
-
-    /// The relations of a class.
-    pub fn class_set(&self, class: usize) -> Set {
-        self.classes[class].set
-    }
-
     /// Whether a class has the column.
     pub fn is_of_class(&self, class: usize, column: ColId, collation: Collation) -> bool {
         let class = &self.classes[class];
         class.collation == collation && class.members.iter().any(|m| m.column == column)
     }
 
-    /// The relations that come in the order of their columns of a class when they are read as it is cheapest.
-    pub fn sources(&self, class: usize) -> Set {
-        let Class { collation, members, .. } = &self.classes[class];
-        let comes = |m: &&Member| self.relations[m.relation].comes_in_order(m.column, *collation);
-        members.iter().filter(comes).fold(0, |set, m| set | only(m.relation))
+    /// The classes of columns by which a relation comes in order when it is read as it is cheapest.
+    pub fn sequence(&self, relation: usize) -> Sequence {
+        let order = self.relations[relation].order();
+        let class_of = |ordering: &Ordering| {
+            self.classes.iter().position(|class| {
+                ordering.is_under(class.collation)
+                    && class.of(relation).is_some_and(|member| member.column == ordering.column)
+            })
+        };
+        let first = order.first().is_some_and(|ordering| ordering.descending);
+        order.iter().map_while(|o| Some((class_of(o)?, o.descending != first))).collect()
     }
 
     /// The relation of a column, if it comes in its order.
     pub fn comes_as(&self, column: ColId, collation: Collation) -> Option<usize> {
-        self.relation_of(column).filter(|at| self.relations[*at].comes_in_order(column, collation))
+        let comes = |at: &usize| {
+            let order = self.relations[*at].order();
+            order.first().is_some_and(|o| o.column == column && o.is_under(collation))
+        };
+        self.relation_of(column).filter(comes)
+    }
+
+    /// Pairs of rows of two sets, so many rows each, that a merge by the classes of an order (by its
+    /// number) finds and on which other equalities have to be tested; none where there are no others.
+    pub fn tested_pairs(
+        &self,
+        (left, left_rows): (Set, f64),
+        (right, right_rows): (Set, f64),
+        (order, classes): (usize, &[(usize, bool)]),
+    ) -> f64 {
+        let spans = |set: Set| set & left != 0 && set & right != 0;
+        let equalities = self.classes.iter().filter(|class| spans(class.set)).count();
+        if equalities == classes.len() {
+            return 0.0;
+        }
+        let Some((first, _)) = classes.first() else { return left_rows * right_rows };
+        let source = |set: Set| {
+            let members = self.classes[*first].members.iter();
+            members.map(|m| m.relation).find(|relation| set & only(*relation) != 0)
+        };
+        let (Some(a), Some(b)) = (source(left), source(right)) else { return left_rows * right_rows };
+        let mut merged = self.merged.borrow_mut();
+        let share = *merged.entry((a, b, order)).or_insert_with(|| self.merged_share(a, b, classes));
+        left_rows * right_rows * share
+    }
+
+    /// The share of all pairs of rows of two relations that are the same in these classes.
+    fn merged_share(&self, a: usize, b: usize, classes: &[(usize, bool)]) -> f64 {
+        let columns = classes.iter().filter_map(|(class, _)| {
+            let class = &self.classes[*class];
+            Some((class.of(a)?.column, class.of(b)?.column))
+        });
+        let columns: Vec<(ColId, ColId)> = columns.collect();
+        let side = |at: usize| {
+            let relation = &self.relations[at];
+            estimate::Side { logical: &relation.logical, rows: relation.rows }
+        };
+        let (left, right) = (side(a), side(b));
+        estimate::pairs(&left, &right, &columns) / (left.rows * right.rows).max(1.0)
     }
 
     /// The equalities of the classes between two sets: those that are written or follow; that of one class before the others.

@@ -1,7 +1,10 @@
 //! Orders that are worth keeping while relations are joined ("interesting orders", Selinger et al. 1979): those in which a table comes
 //! and by which it is joined, for merges, and the one that is wanted of all rows in the end.
+//!
+//! An order is a list of classes of equal columns. A merge goes by all that the orders of its sides begin
+//! with, and its rows come in that.
 
-use super::graph::{Graph, Set, only};
+use super::graph::{Graph, Sequence, Set, only};
 use crate::cost::{GROUPED, SORTED, STREAMED};
 use crate::logical::Logical;
 use expr::{ColId, Expr};
@@ -45,14 +48,14 @@ impl Wish {
     }
 }
 
-/// An order by one column, or by any of those that are equal to it.
+/// An order by one column after another, or by any of those that are equal to it.
 struct Order {
-    /// The class of equal columns; `None`: the column is joined with none.
-    class: Option<usize>,
-    /// Relations with such a column.
-    set: Set,
-    /// Relations that come in it.
+    /// The classes of equal columns; none: the column is joined with none.
+    classes: Sequence,
+    /// Relations whose order begins with the same class.
     sources: Set,
+    /// Relations that come in it.
+    relations: Set,
     wanted: bool,
 }
 
@@ -60,33 +63,79 @@ struct Order {
 #[derive(Default)]
 pub struct Orders {
     all: Vec<Order>,
+    /// What the orders of two numbers begin with, as an order.
+    meets: Vec<Vec<Option<usize>>>,
     wish: Option<Wish>,
+}
+
+/// How many first elements two sequences share.
+fn common(a: &[(usize, bool)], b: &[(usize, bool)]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 impl Orders {
     /// Those that some relation comes in and that are of use.
     pub fn of(graph: &Graph, wish: Option<Wish>) -> Orders {
-        let mut all: Vec<Order> = Vec::new();
-        for class in 0..graph.class_count() {
-            let (set, sources) = (graph.class_set(class), graph.sources(class));
-            let wanted = wish.is_some_and(|w| graph.is_of_class(class, w.column, w.collation));
+        let sequences: Vec<Sequence> = (0..graph.relations.len()).map(|at| graph.sequence(at)).collect();
+        let mut orders = Orders { wish, ..Orders::default() };
+        let wanted = |sequence: &[(usize, bool)]| {
+            let is =
+                |w: Wish| sequence.first().is_some_and(|(c, _)| graph.is_of_class(*c, w.column, w.collation));
+            wish.is_some_and(is)
+        };
+        for (at, own) in sequences.iter().enumerate() {
             // A merge needs two sides that come in it.
-            if sources.count_ones() > 1 || wanted && sources != 0 {
-                all.push(Order { class: Some(class), set, sources, wanted });
+            let others = sequences.iter().enumerate().filter(|(other, _)| *other != at);
+            let shared: Vec<usize> = others.map(|(_, other)| common(own, other)).collect();
+            let longest = shared.iter().copied().max().unwrap_or(0).max(usize::from(wanted(own)));
+            for length in shared {
+                orders.add(&own[..length], 0, wanted(own));
             }
+            orders.add(&own[..longest], only(at), wanted(own));
         }
         if let Some(wish) = wish
-            && !all.iter().any(|order| order.wanted)
+            && !orders.all.iter().any(|order| order.wanted)
             && let Some(source) = graph.comes_as(wish.column, wish.collation)
         {
-            all.push(Order { class: None, set: only(source), sources: only(source), wanted: true });
+            let (sources, relations) = (only(source), only(source));
+            orders.all.push(Order { classes: Sequence::new(), sources, relations, wanted: true });
         }
-        Orders { all, wish }
+        orders.find_sources();
+        orders.find_meets();
+        orders
+    }
+
+    fn add(&mut self, classes: &[(usize, bool)], relations: Set, wanted: bool) {
+        if classes.is_empty() {
+            return;
+        }
+        match self.all.iter_mut().find(|order| order.classes == classes) {
+            Some(order) => order.relations |= relations,
+            None => self.all.push(Order { classes: classes.to_vec(), sources: 0, relations, wanted }),
+        }
+    }
+
+    fn find_sources(&mut self) {
+        let firsts: Vec<(Option<(usize, bool)>, Set)> =
+            self.all.iter().map(|order| (order.classes.first().copied(), order.relations)).collect();
+        for order in &mut self.all {
+            let first = order.classes.first().copied();
+            let same = firsts.iter().filter(|(other, _)| first.is_some() && *other == first);
+            order.sources |= same.fold(0, |set: Set, (_, relations)| set | relations);
+        }
+    }
+
+    fn find_meets(&mut self) {
+        let meet = |a: &Order, b: &Order| {
+            let shared = &a.classes[..common(&a.classes, &b.classes)];
+            self.all.iter().position(|order| !shared.is_empty() && order.classes == shared)
+        };
+        self.meets = self.all.iter().map(|a| self.all.iter().map(|b| meet(a, b)).collect()).collect();
     }
 
     /// The numbers of the orders that a relation comes in.
     pub fn of_relation(&self, relation: usize) -> impl Iterator<Item = usize> {
-        let comes = move |order: &Order| order.sources & only(relation) != 0;
+        let comes = move |order: &Order| order.relations & only(relation) != 0;
         self.all.iter().enumerate().filter(move |(_, order)| comes(order)).map(|(at, _)| at)
     }
 
@@ -96,10 +145,14 @@ impl Orders {
         order.wanted || order.sources & !set != 0
     }
 
-    /// The class by which two sets that come in an order can be merged.
-    pub fn merges(&self, order: usize, left: Set, right: Set) -> Option<usize> {
-        let Order { class, set, .. } = self.all[order];
-        class.filter(|_| set & left != 0 && set & right != 0)
+    /// The order that two sides are merged by which come in these, and in which the rows of the merge come.
+    pub fn meet(&self, left: usize, right: usize) -> Option<usize> {
+        self.meets[left][right]
+    }
+
+    /// The classes of an order.
+    pub fn classes(&self, order: usize) -> &[(usize, bool)] {
+        &self.all[order].classes
     }
 
     /// What rows of all relations cost that come in an order, or in none, beyond those that come as they are wanted.

@@ -67,9 +67,11 @@ fn loop_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> Option<f64> {
     Some(left.cost + left.rows * one + rows * GIVEN)
 }
 
-/// The cost of merging two sides that come in order.
-fn merge_cost(left: Side, right: Side, rows: f64) -> f64 {
-    left.cost + right.cost + (left.rows + right.rows) * MERGED + rows * GIVEN
+/// The cost of merging two sides that come in an order, by its number.
+fn merge_cost(graph: &Graph, (order, orders): (usize, &Orders), left: Side, right: Side, rows: f64) -> f64 {
+    let by = (order, orders.classes(order));
+    let pairs = graph.tested_pairs((left.set, left.rows), (right.set, right.rows), by);
+    left.cost + right.cost + (left.rows + right.rows) * MERGED + pairs * PAIR + rows * GIVEN
 }
 
 /// The cost of a tree without merges, and of what its rows are wanted for.
@@ -236,11 +238,12 @@ fn joined(graph: &Graph, orders: &Orders, set: usize, known: &[Known], effort: &
                 {
                     found.offer(kept, best(cost, part as Set, (Some(*order), None), None));
                 }
-                if let Some(right) = rights.of(*order)
-                    && let Some(class) = orders.merges(*order, left.side.set, right.side.set)
-                {
-                    let cost = merge_cost(left.side, right.side, rows);
-                    found.offer(kept, best(cost, part as Set, (Some(*order), Some(*order)), Some(class)));
+                for (other, right) in &rights.ordered {
+                    let Some(by) = orders.meet(*order, *other) else { continue };
+                    let Some((class, _)) = orders.classes(by).first() else { continue };
+                    let kept = orders.is_useful(by, whole).then_some(by);
+                    let cost = merge_cost(graph, (by, orders), left.side, right.side, rows);
+                    found.offer(kept, best(cost, part as Set, (Some(*order), Some(*other)), Some(*class)));
                 }
             }
         }

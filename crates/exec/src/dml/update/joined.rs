@@ -1,0 +1,78 @@
+//! SET's correlated subqueries as joins with the rows that are changed, where a SELECT of the same values
+//! would join them: the values come with the rows.
+//! Guarantee: a value is of the row as it is when it is changed. Where somebody has changed a column that it
+//! is made of since the row was found, it is computed again, by its subquery.
+
+use super::set::SetClause;
+use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};
+use plan::bind::Binder;
+use plan::logical::{Get, Logical};
+use plan::physical;
+use syntax::ast::CompareOp;
+use types::{Collation, SqlError, Value};
+
+/// The rows with values of SET.
+pub struct Joined {
+    pub logical: Logical,
+    /// The values' columns and the mark.
+    pub columns: Vec<ColId>,
+    /// A column that is set where the values of a row are no longer of it.
+    pub mark: ColId,
+    /// The columns of the target that the values are made of.
+    pub of: Vec<ColId>,
+}
+
+impl SetClause {
+    /// Takes values from joins with the rows where that costs less than a subquery for each row; none where
+    /// it does nowhere.
+    ///
+    /// # Errors
+    /// 3617.
+    pub fn join(
+        &mut self,
+        binder: &mut Binder<'_>,
+        get: &Get,
+        rows: &Logical,
+    ) -> Result<Option<Joined>, SqlError> {
+        let mut wanted = Vec::new();
+        for (at, set) in self.sets.iter().enumerate() {
+            if set.expr.has_subquery() && !set.expr.is_volatile() && is_comparable(&set.expr, get) {
+                wanted.push((at, binder.new_col()));
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(None);
+        }
+        let mark = binder.new_col();
+        let values = wanted.iter().map(|(at, id)| (*id, self.sets[*at].expr.clone())).collect();
+        let Some((logical, mut columns)) = physical::joined_values(binder, rows.clone(), values, mark)?
+        else {
+            return Ok(None);
+        };
+        let mut of = Vec::new();
+        for (at, id) in wanted.into_iter().filter(|(_, id)| columns.contains(id)) {
+            let expr = &mut self.sets[at].expr;
+            expr.columns(&mut of);
+            let own = std::mem::replace(expr, Expr::Const(Value::Null));
+            *expr = Expr::Case(Box::new(CaseExpr::new(vec![(is_marked(mark), own)], Expr::Col(id))));
+        }
+        of.retain(|id| get.position(*id).is_some());
+        of.sort_unstable();
+        of.dedup();
+        columns.push(mark);
+        Ok(Some(Joined { logical, columns, mark, of }))
+    }
+}
+
+/// Whether it can be seen if one of the target's columns that a value is made of has become another.
+fn is_comparable(e: &Expr, get: &Get) -> bool {
+    let mut used = Vec::new();
+    e.columns(&mut used);
+    let types = used.iter().filter_map(|id| get.position(*id)).map(|at| get.table.columns[at].ty);
+    types.into_iter().all(|ty| !ty.is_lob() && ty.check_comparable().is_ok())
+}
+
+fn is_marked(mark: ColId) -> Pred {
+    let (op, left, right) = (CompareOp::Equal, Expr::Col(mark), Expr::Const(Value::Bit(true)));
+    Pred::Compare(Box::new(CompareExpr { op, left, right, collation: Collation::DEFAULT }))
+}
