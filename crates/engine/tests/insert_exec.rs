@@ -119,6 +119,15 @@ fn load(b: &mut Bench, statement: &str, given: &[&[Value]]) -> Vec<String> {
 }
 
 #[test]
+fn characters_of_loaded_rows_that_a_column_has_not() {
+    let mut b = bench();
+    b.setup(&["create table page (s varchar(10), n nvarchar(10))"]);
+    let text = || Value::str("a\u{3bb}\u{141}");
+    load(&mut b, "insert bulk page (s varchar(10), n nvarchar(10))", &[&[text(), text()]]);
+    assert_eq!(rows(&b.run("select s, n from page")), ["row a?L|a\u{3bb}\u{141}"]);
+}
+
+#[test]
 fn rows_that_follow_insert_bulk() {
     let mut b = bench();
     let row = |s: Option<&str>, n: i32| [s.map_or(Value::Null, Value::str), Value::Int(n)];

@@ -8,7 +8,7 @@ use support::{Answer, Client, TestServer};
 use tds::client::{Token, message};
 use tds::encode::type_of;
 use tds::request::rpc::procedure_id;
-use tds::request::{Procedure, RpcParam, RpcRequest};
+use tds::request::{Headers, Procedure, RpcParam, RpcRequest, RpcValue, TableColumn, TableValue};
 use tds::tokens::DoneStatus;
 use tds::{ColumnFlags, PacketType};
 
@@ -118,4 +118,80 @@ fn a_call_is_prepared_by_number_and_by_name() {
         let end = Procedure::Id(procedure_id::UNPREPARE);
         assert!(send_call(&mut client, end, vec![int(handle as i32)]).errors().is_empty());
     }
+}
+
+/// The bytes of a call whose parameters are these bytes.
+fn raw_call(client: &Client, name: &str, params: &[&[u8]]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    Headers { outstanding: 1, ..Headers::default() }.write(client.codec.version, &mut payload);
+    payload.extend_from_slice(&(name.len() as u16).to_le_bytes());
+    payload.extend(name.encode_utf16().flat_map(u16::to_le_bytes));
+    payload.extend_from_slice(&[0, 0]);
+    params.iter().for_each(|param| payload.extend_from_slice(param));
+    message(PacketType::Rpc, &payload, 4096, 0)
+}
+
+#[test]
+fn nulls_of_types_of_no_length() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create procedure nulls @g uniqueidentifier, @n int, @d decimal(9, 2) as select @g, @n, @d");
+    let params: [&[u8]; 3] = [&[0, 0, 0x24, 0, 0], &[0, 0, 0x26, 0, 0], &[0, 0, 0x6C, 0, 0, 0, 0]];
+    let call = raw_call(&client, "nulls", &params);
+    client.send(&call);
+    let answer = client.read().unwrap();
+    assert!(answer.errors().is_empty(), "{answer:?}");
+    assert_eq!(answer.rows(), [[Value::Null, Value::Null, Value::Null]]);
+    // A value of no length is none.
+    let call = raw_call(&client, "nulls", &[&[0, 0, 0x26, 0, 4, 1, 0, 0, 0]]);
+    client.send(&call);
+    assert_eq!(client.read().unwrap().error_numbers(), [8016]);
+}
+
+#[test]
+fn loads_as_drivers_describe_them() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create table t (at time(0), price decimal(9, 2), id uniqueidentifier)");
+    client.run("insert bulk t (at varchar(16), price decimal(9, 2), id uniqueidentifier)");
+    // Texts of no length, a decimal of a length that none has, a row count of four bytes.
+    let mut load = vec![0x81, 3, 0];
+    let columns: [&[u8]; 3] = [&[0xA7, 0, 0, 9, 4, 0xD0, 0, 0x34], &[0x6A, 38, 9, 2], &[0x24, 0]];
+    for described in columns {
+        load.extend_from_slice(&[0, 0, 0, 0, 1, 0]);
+        load.extend_from_slice(described);
+        load.extend_from_slice(&[1, b'c', 0]);
+    }
+    load.extend_from_slice(b"\xD1\x08\x0012:34:56\x05\x01\x7B\0\0\0\0");
+    load.extend_from_slice(b"\xD1\xFF\xFF\0\0");
+    load.extend_from_slice(&[0xFD, 0, 0, 0, 0, 0, 0, 0, 0]);
+    client.send(&message(PacketType::BulkLoad, &load, 4096, 0));
+    let answer = client.read().unwrap();
+    assert!(answer.errors().is_empty(), "{answer:?}");
+    let text = "select concat_ws('|', at, price) from t order by price desc";
+    let found: Vec<String> = client.batch(text).rows().iter().map(|row| row[0].to_string()).collect();
+    assert_eq!(found, ["12:34:56|1.23", ""]);
+}
+
+#[test]
+fn tables_as_drivers_describe_them() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create type lines as table (word varchar(10), price decimal(9, 2))");
+    client.run("create procedure p @l lines readonly as select word, price from @l");
+    // No value needs a precision.
+    let price = tds::TypeInfo::Decimal { precision: 0, scale: 0, numeric: true };
+    let column = |ty| TableColumn { user_type: 0, flags: ColumnFlags::NULLABLE, ty, default: false };
+    let table = TableValue {
+        schema: "dbo".into(),
+        type_name: "lines".into(),
+        columns: vec![column(type_of(DataType::NVarChar(types::Len::N(10)))), column(price)],
+        column_order: Vec::new(),
+        // A character that the column's code page has not.
+        values: vec![Value::str("a\u{3bb}"), Value::Null],
+    };
+    let param = RpcParam { name: "@l".into(), by_ref: false, default: false, value: RpcValue::Table(table) };
+    let answer = send_call(&mut client, Procedure::Name("p".into()), vec![param]);
+    assert!(answer.errors().is_empty(), "{answer:?}");
+    assert_eq!(answer.rows(), [[Value::str("a?"), Value::Null]]);
 }
