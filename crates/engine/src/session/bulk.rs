@@ -150,7 +150,9 @@ fn load(
     let columns = positions(&table, columns, options.keep_identity)?;
     let dialect = core.options.dialect;
     let mut typed = Typed { rows, table: &table, columns: &columns, dialect, exact: true };
-    let bulk = BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone() };
+    let order = Vec::new();
+    let bulk =
+        BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone(), order };
     core.begin_statement(true)?;
     let result = bulk.run(core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
