@@ -401,6 +401,10 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
             return Err(errors::syntax_near(definition));
         };
         let table = table_type(data_type, catalog).cloned();
+        if readonly && table.is_none() {
+            // That there is no such type comes first.
+            crate::stmt::table_def::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
+        }
         check_readonly(name, readonly, table.is_some())?;
         if table.is_some() {
             params.push(Parameter { name: name.clone(), ty: DataType::Int, default: None, table });
