@@ -46,6 +46,19 @@ fn a_procedure_gives_rows_status_and_output() {
 }
 
 #[test]
+fn a_document_is_given_back_as_text() {
+    let mut b = bench();
+    b.setup(&["create procedure doc @x xml output as set @x = '<a><b/></a>'"]);
+    for ty in [DataType::NVarChar(types::Len::Max), DataType::NVarChar(types::Len::N(4000)), DataType::Xml] {
+        let lines = b.call("doc", &[out(param("@x", ty, Value::str("<a/>")))]);
+        assert_eq!(lines, ["status 0".to_string(), format!("output 0 @x {ty:?} <a><b/></a>")], "{ty:?}");
+    }
+    // A number is none.
+    let lines = b.call("doc", &[out(param("@x", DataType::Int, Value::Null))]);
+    assert!(lines.iter().any(|line| line.starts_with("error")), "{lines:?}");
+}
+
+#[test]
 fn errors_of_calls() {
     let mut b = bench();
     assert_eq!(b.call("nowhere", &[]), ["error 2812 line 0"]);
