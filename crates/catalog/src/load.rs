@@ -19,6 +19,7 @@ use super::{
     IndexOptions, LockEscalation, RowFilter, TableDef, TableState,
 };
 use super::{alias, constraint, module, other, statistics, table_type, temporal};
+use crate::security::{DATABASE_ROLES, is_fixed_role};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, fold_name};
 
@@ -27,6 +28,11 @@ pub const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
     [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
 /// First schema_id of CREATE SCHEMA.
 pub const FIRST_USER_SCHEMA: i32 = 5;
+
+/// Whether a schema was made by CREATE SCHEMA.
+pub fn is_user_schema(id: i32) -> bool {
+    id >= FIRST_USER_SCHEMA && !is_fixed_role(id)
+}
 
 /// What an object is, as sys.objects.type shows it.
 pub const TABLE: &str = "U ";
@@ -43,6 +49,12 @@ pub fn load(trees: &SysTrees, spared: Option<&mut Vec<String>>) -> Result<Catalo
         BUILT_IN_SCHEMAS.iter().map(|(name, id)| (*id, CompactString::from(*name))).collect();
     for row in trees.rows(SysTable::Schemas, &[], ReadMode::Dirty)? {
         schemas.insert(int(&row, 0)?, text(&row, 1)?);
+    }
+    // One that a user has made under such a name is the user's.
+    for (name, id, ..) in DATABASE_ROLES {
+        if !schemas.values().any(|other| fold_name(other) == fold_name(name)) {
+            schemas.insert(id, name.into());
+        }
     }
     let mut objects = HashMap::new();
     for row in trees.rows(SysTable::Objects, &[], ReadMode::Dirty)? {

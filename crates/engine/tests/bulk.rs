@@ -98,6 +98,19 @@ fn code_pages_are_honoured() {
 }
 
 #[test]
+fn rows_of_a_file_come_in_the_order_that_is_told() {
+    let b = &mut Bench::new();
+    b.check("create table t (a int primary key)", "");
+    assert_eq!(load(b, b"1\n2\n3\n", "order (a)"), "(3)\n1\n2\n3\n");
+    let said = load(b, b"1\n3\n2\n", "order (a asc)");
+    assert!(said.starts_with("Msg 4819: Cannot bulk load."), "{said}");
+    assert!(said.contains("primary key of first row: (3), primary key of second row: (2)."), "{said}");
+    // It is not the order of the table.
+    assert_eq!(load(b, b"1\n3\n2\n", "order (a desc)"), "(3)\n1\n2\n3\n");
+    assert!(load(b, b"1\n", "order (z)").starts_with("Msg 207"));
+}
+
+#[test]
 fn a_wrong_encoding_is_an_error_with_row_and_column() {
     let b = &mut Bench::new();
     b.check("create table t (a int, b varchar(20), c nvarchar(20))", "");

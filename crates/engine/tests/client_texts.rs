@@ -54,6 +54,28 @@ fn texts_at_login_and_around_transactions() {
 }
 
 #[test]
+fn calls_as_odbc_writes_them() {
+    let mut b = bench();
+    b.setup(&["create procedure p @a int = 1, @b int = 2 output as select @a, @b set @b = 9 return 7"]);
+    fn rows(b: &mut Bench, text: &str) -> Vec<String> {
+        let told = |line: &String| line.starts_with("row") || line.starts_with("error");
+        b.run(text).into_iter().filter(told).collect()
+    }
+    assert_eq!(rows(&mut b, "{call p}"), ["row 1|2"]);
+    assert_eq!(rows(&mut b, "{ CALL dbo.p() } {call [p](5)}"), ["row 1|2", "row 5|2"]);
+    assert_eq!(
+        rows(&mut b, "declare @r int, @x int = 3; {@r = call p(-4, @x output)}; select @r, @x"),
+        ["row -4|3", "row 7|9"]
+    );
+    assert_eq!(rows(&mut b, "if 1 = 1 {call p(@b = 6)} else select 0"), ["row 1|6"]);
+    b.setup(&["create procedure q @x int as if @x = 1 return {call p}"]);
+    assert_eq!(rows(&mut b, "{call q(2)}"), ["row 1|2"]);
+    for text in ["{call}", "{call p", "{p}", "{call p(1, )}", "{? = call p}"] {
+        assert_eq!(rows(&mut b, text), ["error 102 line 1"], "{text}");
+    }
+}
+
+#[test]
 fn savepoints_as_jdbc_sets_them() {
     let mut b = bench();
     let save = "IF @@TRANCOUNT = 0 BEGIN BEGIN TRAN IF @@TRANCOUNT = 2 COMMIT TRAN END SAVE TRAN [S10001]";

@@ -119,6 +119,15 @@ fn load(b: &mut Bench, statement: &str, given: &[&[Value]]) -> Vec<String> {
 }
 
 #[test]
+fn characters_of_loaded_rows_that_a_column_has_not() {
+    let mut b = bench();
+    b.setup(&["create table page (s varchar(10), n nvarchar(10))"]);
+    let text = || Value::str("a\u{3bb}\u{141}");
+    load(&mut b, "insert bulk page (s varchar(10), n nvarchar(10))", &[&[text(), text()]]);
+    assert_eq!(rows(&b.run("select s, n from page")), ["row a?L|a\u{3bb}\u{141}"]);
+}
+
+#[test]
 fn rows_that_follow_insert_bulk() {
     let mut b = bench();
     let row = |s: Option<&str>, n: i32| [s.map_or(Value::Null, Value::str), Value::Int(n)];
@@ -147,6 +156,42 @@ fn rows_that_follow_insert_bulk() {
     let said = load(&mut b, "insert bulk #b (n int, s nvarchar(30))", &[&[Value::Int(1), Value::str("ü")]]);
     assert_eq!(said, ["done BulkInsert", "done BulkInsert 1"]);
     assert_eq!(rows(&b.run("select * from #b")), ["row 1|ü"]);
+}
+
+#[test]
+fn rows_come_in_the_order_that_insert_bulk_tells() {
+    let mut b = bench();
+    b.setup(&[
+        "create table k (n int, s varchar(10), primary key (n, s desc))",
+        "create table heap (n int, s varchar(10))",
+    ]);
+    let row = |n: i32, s: &str| [Value::Int(n), Value::str(s)];
+    let (in_order, not) = ([row(1, "b"), row(1, "A"), row(2, "c")], [row(1, "b"), row(2, "c"), row(1, "A")]);
+    let (in_order, not) = (in_order.each_ref().map(|r| &r[..]), not.each_ref().map(|r| &r[..]));
+    for hint in ["n", "n asc", "n, s desc", "n ASC, s DESC"] {
+        let text = format!("insert bulk k (n int, s varchar(10)) with (tablock, order ({hint}))");
+        assert_eq!(load(&mut b, &text, &not)[1..], ["error 4819 line 0", "done BulkInsert error"], "{hint}");
+        assert_eq!(rows(&b.run("select count(*) from k")), ["row 0"], "{hint}");
+        assert_eq!(load(&mut b, &text, &in_order)[1..], ["done BulkInsert 3"], "{hint}");
+        b.setup(&["truncate table k"]);
+    }
+    // What is not the order of the clustered index means nothing.
+    for text in [
+        "insert bulk k (n int, s varchar(10)) with (order (n desc))",
+        "insert bulk k (n int, s varchar(10)) with (order (s, n))",
+        "insert bulk heap (n int, s varchar(10)) with (order (n, s desc))",
+    ] {
+        assert_eq!(load(&mut b, text, &not)[1..], ["done BulkInsert 3"], "{text}");
+        b.setup(&["truncate table k"]);
+    }
+    // Columns in another order than the table's.
+    let turned = [[Value::str("x"), Value::Int(5)], [Value::str("x"), Value::Int(4)]];
+    let lines = load(
+        &mut b,
+        "insert bulk k (s varchar(10), n int) with (order (n))",
+        &turned.each_ref().map(|r| &r[..]),
+    );
+    assert_eq!(lines[1..], ["error 4819 line 0", "done BulkInsert error"]);
 }
 
 #[test]

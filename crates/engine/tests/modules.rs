@@ -280,9 +280,16 @@ fn a_parameter_without_an_argument_may_be_what_the_session_says() {
 #[test]
 fn a_status_is_a_whole_number() {
     let mut b = bench();
-    for (value, status) in
-        [("3.7", "3"), ("-3.7", "-3"), ("1e2", "100"), ("'12'", "12"), ("NULL", "0"), ("$2.2", "2")]
-    {
+    for (value, status) in [
+        ("3.7", "3"),
+        ("-3.7", "-3"),
+        ("1e2", "100"),
+        ("'12'", "12"),
+        ("NULL", "0"),
+        ("$2.2", "2"),
+        ("-2147483648", "-2147483648"),
+        ("2147483647", "2147483647"),
+    ] {
         b.check(&format!("CREATE PROCEDURE s AS RETURN {value}"), "");
         b.check("DECLARE @r int; EXEC @r = s; SELECT @r; DROP PROCEDURE s", status);
     }

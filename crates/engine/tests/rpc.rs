@@ -46,6 +46,19 @@ fn a_procedure_gives_rows_status_and_output() {
 }
 
 #[test]
+fn a_document_is_given_back_as_text() {
+    let mut b = bench();
+    b.setup(&["create procedure doc @x xml output as set @x = '<a><b/></a>'"]);
+    for ty in [DataType::NVarChar(types::Len::Max), DataType::NVarChar(types::Len::N(4000)), DataType::Xml] {
+        let lines = b.call("doc", &[out(param("@x", ty, Value::str("<a/>")))]);
+        assert_eq!(lines, ["status 0".to_string(), format!("output 0 @x {ty:?} <a><b/></a>")], "{ty:?}");
+    }
+    // A number is none.
+    let lines = b.call("doc", &[out(param("@x", DataType::Int, Value::Null))]);
+    assert!(lines.iter().any(|line| line.starts_with("error")), "{lines:?}");
+}
+
+#[test]
 fn errors_of_calls() {
     let mut b = bench();
     assert_eq!(b.call("nowhere", &[]), ["error 2812 line 0"]);
@@ -196,6 +209,57 @@ fn prepared_statements_have_numbers() {
     let mut tape = tape::Tape::default();
     other.rpc("sp_execute", vec![int("", 3), int("", 1)], &mut tape);
     assert_eq!(tape.lines, ["error 8179 line 0"]);
+}
+
+#[test]
+fn calls_of_procedures_have_numbers() {
+    let mut b = bench();
+    let handle = || out(param("@handle", DataType::Int, Value::Null));
+    let values = |b: i32| [int("", 5), int("", b), out(int("", 0))];
+    let of = |first: [RpcParam; 2], rest: [RpcParam; 3]| -> Vec<RpcParam> {
+        first.into_iter().chain(rest).collect()
+    };
+    let said = ["info 0 line 4 of add_up: added", "done Print nested", "status 7"];
+    for (number, call) in (1..).zip(["{? = CALL add_up(?, ?, ?)}", "{call [dbo].[add_up](?,?,?)}", "add_up"])
+    {
+        let lines = b.call("sp_prepexecrpc", &of([handle(), text("", call)], values(number)));
+        assert_eq!(lines[..3], said, "{call}");
+        let given = [format!("output 0 @handle Int {number}"), format!("output 4  Int {}", 5 + number)];
+        assert_eq!(lines[3..], given, "{call}");
+    }
+    assert_eq!(b.session.prepared_statements(), 3);
+    let lines = b.call("sp_execute", &[int("", 2), int("", 1), int("", 2), out(int("", 0))]);
+    assert_eq!(lines[..3], said);
+    assert_eq!(lines[3..], ["output 3  Int 3"]);
+    // Another number in place of one that is given back, which is then gone.
+    let lines = b.call("sp_prepexecrpc", &of([out(int("", 2)), text("", "add_up")], values(1)));
+    assert_eq!(lines[3], "output 0  Int 4");
+    assert_eq!(b.call("sp_execute", &[int("", 2), int("", 1)]), ["error 8179 line 0"]);
+    assert_eq!(b.call("sp_unprepare", &[int("", 4)]), ["status 0"]);
+    assert_eq!(b.session.prepared_statements(), 2);
+    // Procedures of the system, too; but no call of a call.
+    let lines = b.call(
+        "sp_prepexecrpc",
+        &[
+            handle(),
+            text("", "{call sp_executesql(?,?,?)}"),
+            text("", "select @n"),
+            text("", "@n int"),
+            int("", 8),
+        ],
+    );
+    assert_eq!(lines[1..4], ["row 8", "done Select 1 nested", "status 0"]);
+    for call in ["sp_prepexecrpc", "{call sp_execute(?)}"] {
+        assert_eq!(b.call("sp_prepexecrpc", &[handle(), text("", call), int("", 1)]), ["error 40510 line 0"]);
+    }
+    // What cannot be called is kept under no number.
+    assert_eq!(b.call("sp_prepexecrpc", &[handle(), text("", "{call nowhere(?)}")]), ["error 2812 line 0"]);
+    let lines = b.call("sp_prepexecrpc", &[handle(), text("", "{call add_up(1)}")]);
+    assert_eq!(lines, ["error 102 line 0", "error 8180 line 0"]);
+    assert_eq!(b.session.prepared_statements(), 3);
+    // The procedure is looked up at each run.
+    b.setup(&["drop procedure add_up"]);
+    assert_eq!(b.call("sp_execute", &[int("", 3), int("", 1)]), ["error 2812 line 0"]);
 }
 
 #[test]

@@ -291,6 +291,47 @@ fn rows_are_changed_through_the_buffer() {
     assert_eq!(lines[0], "error 16929 line 1");
 }
 
+/// T-SQL's cursors over such tables are static.
+#[test]
+fn rows_of_tables_without_a_unique_index_are_changed() {
+    let mut b = bench();
+    b.setup(&[
+        "create table heap (k int, v sql_variant)",
+        "insert heap values (1, 5), (1, 'x'), (2, null)",
+        "create table tree (k int, w int)",
+        "create clustered index i on tree (k)",
+        "insert tree values (1, 10), (1, 20), (3, 30)",
+    ]);
+    let update = |b: &mut Bench, c: i32, row: i32, table: &str, value: RpcParam| {
+        b.call("sp_cursor", &[int("", c), int("", 0x21), int("", row), text("", table), value])
+    };
+    for scroll in [KEYSET, DYNAMIC, FORWARD_ONLY] {
+        b.setup(&["begin tran"]);
+        let (lines, c) = open(&mut b, "select k, v from heap", scroll, OPTIMISTIC);
+        let access = lines.iter().find(|line| line.starts_with("output 3 ")).cloned();
+        assert_eq!(access.as_deref(), Some("output 3  Int 4"), "{scroll}: {lines:?}");
+        assert_eq!(fetch(&mut b, c, 2, 0, 3), "1|5|1 1|x|1 2|NULL|1", "{scroll}");
+        assert_eq!(update(&mut b, c, 2, "", int("@v", 7)), ["done Update 1 nested", "status 0"], "{scroll}");
+        let (_, c) =
+            open(&mut b, "select t.* from heap h join tree t on t.k = h.k where h.v = 5", scroll, OPTIMISTIC);
+        assert_eq!(fetch(&mut b, c, 2, 0, 3), "1|10|1 1|20|1", "{scroll}");
+        assert_eq!(
+            update(&mut b, c, 2, "tree", int("@w", 21)),
+            ["done Update 1 nested", "status 0"],
+            "{scroll}"
+        );
+        let rows: Vec<String> = b.run(
+            "select v from heap order by k, cast(v as varchar(9)); select w from tree where k = 1 order by w",
+        );
+        let rows: Vec<&String> = rows.iter().filter(|line| line.starts_with("row")).collect();
+        assert_eq!(rows, ["row 5", "row 7", "row NULL", "row 10", "row 21"], "{scroll}");
+        b.setup(&["rollback"]);
+        b.call("sp_cursorclose", &[int("", -1)]);
+    }
+    let (lines, _) = open(&mut b, "select distinct k from heap", KEYSET, OPTIMISTIC);
+    assert_eq!(lines[4..6], ["output 2  Int 8", "output 3  Int 1"]);
+}
+
 #[test]
 fn a_row_that_somebody_else_has_changed_is_left_alone() {
     let mut b = bench();

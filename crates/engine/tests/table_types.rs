@@ -128,6 +128,16 @@ fn a_parameter_is_readonly() {
         "exec sp_executesql N'select 1', N'@l lines'",
         "Msg 352: The table-valued parameter \"@l\" must be declared with the READONLY option.",
     );
+    // A type that there is not is told of first.
+    for text in [
+        "exec sp_executesql N'select 1', N'@n int, @l nothing readonly', 1",
+        "exec sp_prepare null, N'@n int, @l nothing readonly', N'select 1'",
+        "create procedure p @n int, @l nothing readonly as select 1",
+    ] {
+        let said = b.run(text);
+        let expected = "Msg 2715: Column, parameter, or variable #2: Cannot find data type nothing.";
+        assert!(said.starts_with(expected), "{text}: {said}");
+    }
 }
 
 #[test]

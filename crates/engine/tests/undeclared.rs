@@ -13,6 +13,8 @@ fn bench() -> Bench {
         "create table t (id int not null primary key, small smallint, big bigint, flag bit, name varchar(30), code char(30), \
          wide nvarchar(40), price decimal(10, 2), cost money, at datetime, day date, moment datetime2(3), ratio float, \
          raw binary(8), guid uniqueidentifier, body nvarchar(max))",
+        "create type lines as table (id int, word varchar(10))",
+        "create procedure many @n int, @l lines readonly as select id, word, @n from @l",
         "create procedure p @n int, @text nvarchar(20) = null, @out decimal(9, 3) = null output as select @n",
     ] {
         assert_eq!(b.run(batch), "");
@@ -77,6 +79,12 @@ fn the_other_side_of_an_equality_or_an_assignment() {
         ),
         ("insert into t (id, name, at) values (@a, @b, @c)", "@a int, @b varchar(30), @c datetime"),
         ("insert into t (id) values (@a + 1), (@b)", "@a int, @b int"),
+        (
+            "insert into t (name, id) select @a, @b where not exists (select 1 from t where code = @c)",
+            "@a varchar(30), @b int, @c char(30)",
+        ),
+        ("insert into t (name) select @a union all select @b", "@a varchar(30), @b varchar(30)"),
+        ("insert t (id, at) select id, @a from t", "@a datetime"),
         ("update t set name = @a, price = @b where id = @c", "@a varchar(30), @b decimal(10,2), @c int"),
         ("update t set price += @a, name += @b where id = 1", "@a numeric(38,19), @b varchar(8000)"),
         ("delete from t where raw = @p", "@p binary(8)"),
@@ -158,6 +166,21 @@ fn arguments_of_procedures() {
 }
 
 #[test]
+fn an_argument_that_is_a_table() {
+    let mut b = bench();
+    let id = b.run("select user_type_id from sys.types where name = 'lines'");
+    let id = id.trim();
+    assert_eq!(
+        b.run("exec sp_describe_undeclared_parameters N'exec many @P1, @P2'"),
+        format!(
+            "1|@P1|56|int|4|10|0|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|0|0|0|1|0|@n|38|4\n\
+             2|@P2|243|NULL|-1|0|0|{id}|master|dbo|lines|NULL|NULL|NULL|NULL|NULL|0|0|0|1|0|@l|243|65535\n"
+        )
+    );
+    assert_eq!(described(&mut b, "exec many @l = @t, @n = 4", ""), "@t NULL for @l");
+}
+
+#[test]
 fn declared_ones_are_left_out() {
     let mut b = bench();
     let sql = "select * from t where id = @id or name = @name";
@@ -188,7 +211,7 @@ fn what_cannot_be_deduced() {
         ("select * from t where @a in (1, @b) and @c in (@d)", &two("@c", "@d")),
         ("select @p", &any("@p")),
         ("select * from t where @p is null", &any("@p")),
-        ("insert t (id) select @p", &any("@p")),
+        ("insert t (id, name) select t.*, @p from t", &any("@p")),
         (
             "select * from t where id = @p or big = @P",
             "Msg 11508: The undeclared parameter '@P' is used more than once in the batch being analyzed.",

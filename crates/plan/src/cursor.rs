@@ -85,6 +85,8 @@ pub struct Source {
     pub vars: Arc<VarScope>,
     pub wish: Model,
     pub update_of: Vec<ast::Ident>,
+    /// It is a client's, which may be a keyset over tables without a unique index; T-SQL's becomes static there.
+    pub api: bool,
 }
 
 /// The tables of a query whose rows are combinations of rows of tables.
@@ -184,7 +186,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
         return Err(not_allowed("Variable assignment"));
     }
     binder.mask_result(&mut bound);
-    let made = Made::new(&mut binder, &bound, source.wish)?;
+    let made = Made::new(&mut binder, &bound, source)?;
     let columns = columns_of(&bound.columns);
     let (origins, origin_of) = made.origins(&bound);
     let needs = physical::needs(&mut binder)?;
@@ -245,7 +247,8 @@ impl Made {
         (tables, bound.columns.iter().map(|column| place(column.id)).collect())
     }
 
-    fn new(binder: &mut Binder<'_>, bound: &BoundQuery, wish: Model) -> Result<Made, SqlError> {
+    fn new(binder: &mut Binder<'_>, bound: &BoundQuery, source: &Source) -> Result<Made, SqlError> {
+        let wish = source.wish;
         let columns: Vec<ColId> = bound.columns.iter().map(|c| c.id).collect();
         let mut shape = Shape::default();
         let rows_of_tables = shape.of(&bound.logical, false) && !shape.gets.is_empty();
@@ -254,7 +257,9 @@ impl Made {
         let model = match wish {
             Model::Static | Model::FastForward => wish,
             Model::Keyset | Model::Dynamic if !rows_of_tables => Model::Static,
-            Model::Keyset if !shape.gets.iter().all(|(get, _)| has_unique_key(get)) => Model::Static,
+            Model::Keyset if !source.api && !shape.gets.iter().all(|(get, _)| has_unique_key(get)) => {
+                Model::Static
+            }
             Model::Keyset | Model::Dynamic => wish,
         };
         if model == Model::Dynamic && shape.gets.len() == 1 {

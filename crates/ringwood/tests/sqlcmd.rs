@@ -204,7 +204,7 @@ fn levels_timeouts_and_options_of_tables() {
     );
     assert_eq!(scene.run(&["-r", "-Q", "print 'p' raiserror('e', 16, 1)"]).1, "p\n");
     assert_eq!(scene.run(&["-r1", "-Q", "print 'p'"]).2, "p\n");
-    assert!(scene.run(&["-m-1", "-Q", "use master"]).2.contains("Msg 5701, Level 0, State 2"));
+    assert!(scene.run(&["-m-1", "-Q", "use master"]).2.contains("Msg 5701, Level 0, State 1"));
     let (code, _, err) = scene.run(&["-t", "1", "-Q", "waitfor delay '0:1'"]);
     assert_eq!((code, err.as_str()), (1, "Timeout expired: the batch was cancelled after 1 second.\n"));
     let row = "set nocount on select 1 id, 'two' name";

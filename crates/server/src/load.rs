@@ -12,7 +12,7 @@ use crate::client::Active;
 use crate::connection::{Connection, Next};
 use crate::counters::Count;
 use crate::hub::Hub;
-use crate::output::Answer;
+use crate::output::{Answer, WITHDRAWN};
 use crate::request::out_of_memory;
 use crate::serve::After;
 use crate::wire::{Got, LARGE, WireError};
@@ -30,6 +30,8 @@ struct Rows<'a> {
     memory: Reservation,
     /// The client sends nothing more of it.
     ended: bool,
+    /// What was wrong with the first piece; the load fails with it.
+    failed: Option<SqlError>,
     /// Why the connection cannot go on.
     broken: Option<WireError>,
 }
@@ -45,8 +47,10 @@ pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) ->
     let limits = Limits { memory: hub.options.max_message };
     let reader = BulkReader::new(active.version, limits);
     let memory = Reservation::new(hub.instance.memory(), Clerk::Packets);
-    let mut rows = Rows { hub, connection, reader, row: Vec::new(), memory, ended: false, broken: None };
-    if rows.take(got).is_ok() {
+    let mut rows =
+        Rows { hub, connection, reader, row: Vec::new(), memory, ended: false, failed: None, broken: None };
+    rows.failed = rows.take(got).err();
+    if rows.broken.is_none() {
         active.session.load_bulk(&mut rows, &mut answer);
     }
     while !rows.ended {
@@ -109,8 +113,7 @@ impl Rows<'_> {
             self.ended = true;
         }
         self.charge()?;
-        // The attention that follows is answered.
-        if ignored { Err(cancelled()) } else { Ok(()) }
+        if ignored { Err(withdrawn()) } else { Ok(()) }
     }
 }
 
@@ -118,8 +121,17 @@ fn cancelled() -> SqlError {
     SqlError::new(CANCELLED, 16, 1, "The client has withdrawn the bulk load.")
 }
 
+/// The last packet says that nothing is to be loaded: the answer is a DONE alone.
+fn withdrawn() -> SqlError {
+    let (number, state) = WITHDRAWN;
+    SqlError::new(number, 16, state, "The client has withdrawn the bulk load.")
+}
+
 impl BulkRows for Rows<'_> {
     fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         loop {
             match self.reader.next_row(&mut self.row).map_err(|e| e.to_sql_error())? {
                 BulkEvent::NeedMore => self.more()?,

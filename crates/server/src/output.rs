@@ -28,6 +28,9 @@ const HURRY: Duration = Duration::from_millis(10);
 const TIMESTAMP: u32 = 80;
 /// The error of a batch that was cancelled.
 const CANCELLED: i32 = 3617;
+/// Number and state of the error of a load that the client has withdrawn with its last packet. The
+/// DONE alone tells of it.
+pub const WITHDRAWN: (i32, u8) = (CANCELLED, 2);
 /// Errors of this severity and above end the connection.
 const FATAL: u8 = 20;
 /// Columns and tables of a cursor whose origins can be told.
@@ -333,8 +336,9 @@ impl Sink for Answer<'_> {
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        if error.number == CANCELLED && self.connection.is_stopped() {
-            // The client has asked for it: the answer to its attention says so.
+        let withdrawn = (error.number, error.state) == WITHDRAWN;
+        if withdrawn || error.number == CANCELLED && self.connection.is_stopped() {
+            // The client has asked for it: the answer to its attention says so, or the DONE.
             self.error = true;
             return Ok(());
         }

@@ -28,8 +28,18 @@ use crate::wire::{LARGE, Received, WireError};
 /// # Errors
 /// The client is gone.
 pub fn acknowledge(hub: &Hub, connection: &Connection, active: &Active) -> Result<After, WireError> {
+    only_done(hub, connection, active, DoneStatus::ATTENTION)
+}
+
+/// An answer that is one DONE.
+fn only_done(
+    hub: &Hub,
+    connection: &Connection,
+    active: &Active,
+    status: DoneStatus,
+) -> Result<After, WireError> {
     let mut buffer = MessageBuffer::new(active.packet_size, active.session.spid() as u16);
-    TokenWriter::new(buffer.payload(), active.version).done(DoneKind::Done, DoneStatus::ATTENTION, 0, None);
+    TokenWriter::new(buffer.payload(), active.version).done(DoneKind::Done, status, 0, None);
     let mut bytes = Vec::new();
     buffer.finish(&mut bytes);
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
@@ -53,8 +63,10 @@ pub fn run(
         _ => return Err(TdsError::Packet("a message that no client sends after its login").into()),
     }
     if message.ignored {
-        // The attention that follows is answered.
-        return Ok(After::Continue);
+        // It was withdrawn before its end, so that no attention is needed: the client waits for this.
+        let in_transaction = active.session.trancount() > 0;
+        let status = DoneStatus::ERROR.with_if(in_transaction, DoneStatus::IN_TRANSACTION);
+        return only_done(hub, connection, active, status);
     }
     hub.counters.add(Count::Requests, 1);
     connection.begin_request(false);

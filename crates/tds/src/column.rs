@@ -108,7 +108,10 @@ impl Column {
     ) -> Result<Column, TdsError> {
         let user_type = read_user_type(reader, version)?;
         let flags = ColumnFlags(reader.u16()?);
-        let ty = TypeInfo::read(reader, version)?;
+        let ty = match sender {
+            Sender::Server => TypeInfo::read(reader, version)?,
+            Sender::BulkLoad => TypeInfo::read_loose(reader, version)?,
+        };
         let mut table = Vec::new();
         if ty.is_old_large_object() {
             let has_count = version >= TdsVersion::V7_2 && sender == Sender::Server;

@@ -90,7 +90,7 @@ pub struct Message {
     pub kind: PacketType,
     /// Status byte of the first packet: the reset bits are there.
     pub status: u8,
-    /// The sender withdrew it: carry out nothing (an attention follows and is answered).
+    /// The sender withdrew it before its end: carry out nothing, answer with a DONE that says so.
     pub ignored: bool,
     /// There was no room for it: it was read to its end and not kept ([`MessageReader::refuse`]).
     pub refused: bool,

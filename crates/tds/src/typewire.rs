@@ -46,6 +46,14 @@ pub(crate) mod byte {
 
 /// Longest sql_variant, its description included: what SQL Server puts into TYPE_INFO.
 const MAX_VARIANT: u32 = 8009;
+/// Largest precision of a decimal.
+const MAX_PRECISION: u8 = 38;
+/// How exactly lengths must be those of values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lengths {
+    Exact,
+    Loose,
+}
 /// The length in TYPE_INFO that means MAX.
 const MAX_MARK: u16 = 0xFFFF;
 
@@ -153,18 +161,35 @@ impl TypeInfo {
         }
     }
 
-    /// Reads the description of a parameter. Errors: as [`TypeInfo::read`].
+    /// Reads the description of a parameter, whose value follows. Errors: as [`TypeInfo::read`]; 8016 for a value of a type that
+    /// is said to take no bytes.
     pub fn read_parameter(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
         if reader.peek() == Some(byte::UDT) {
             reader.u8()?;
             return named_udt(reader);
         }
-        TypeInfo::read(reader, version)
+        let described = reader.clone();
+        let ty = TypeInfo::read_loose(reader, version)?;
+        match of_no_bytes(described) {
+            Some(id) if reader.peek().is_some_and(|len| len != 0) => Err(TdsError::TypeLength(id)),
+            _ => Ok(ty),
+        }
     }
 
     /// Reads a description. Errors: 8009 for an unknown type byte (a table type, which only parameters have, counts
     /// as unknown here), 8016 and 8017 for lengths, precisions and scales; CLR types are `Unsupported`.
     pub fn read(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
+        TypeInfo::read_as(reader, version, Lengths::Exact)
+    }
+
+    /// The same as clients describe what they send: lengths and precisions that no NULL needs may be 0, the type is the widest
+    /// then, and what the length of a decimal is to be says its precision.
+    pub(crate) fn read_loose(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
+        TypeInfo::read_as(reader, version, Lengths::Loose)
+    }
+
+    fn read_as(reader: &mut Reader<'_>, version: TdsVersion, lengths: Lengths) -> Result<TypeInfo, TdsError> {
+        let one_of = |reader: &mut Reader<'_>, id, allowed: &[u8]| one_of(reader, id, allowed, lengths);
         let id = reader.u8()?;
         if let Some(fixed) = Fixed::from_byte(id) {
             return Ok(TypeInfo::Fixed(fixed));
@@ -177,8 +202,8 @@ impl TypeInfo {
             byte::MONEY_N => TypeInfo::Money(one_of(reader, id, &[4, 8])?),
             byte::DATETIME_N => TypeInfo::DateTime(one_of(reader, id, &[4, 8])?),
             byte::GUID => one_of(reader, id, &[16]).map(|_| TypeInfo::Guid)?,
-            byte::DECIMAL | byte::OLD_DECIMAL => decimal(reader, id, false)?,
-            byte::NUMERIC | byte::OLD_NUMERIC => decimal(reader, id, true)?,
+            byte::DECIMAL | byte::OLD_DECIMAL => decimal(reader, id, false, lengths)?,
+            byte::NUMERIC | byte::OLD_NUMERIC => decimal(reader, id, true, lengths)?,
             byte::DATE => TypeInfo::Date,
             byte::TIME => TypeInfo::Time(fraction(reader, id)?),
             byte::DATETIME2 => TypeInfo::DateTime2(fraction(reader, id)?),
@@ -219,18 +244,44 @@ impl Size {
     }
 }
 
-fn one_of(reader: &mut Reader<'_>, id: u8, allowed: &[u8]) -> Result<u8, TdsError> {
+/// One of the lengths that a type has, in ascending order.
+fn one_of(reader: &mut Reader<'_>, id: u8, allowed: &[u8], lengths: Lengths) -> Result<u8, TdsError> {
     let size = reader.u8()?;
-    if allowed.contains(&size) { Ok(size) } else { Err(TdsError::TypeLength(id)) }
+    match allowed.last() {
+        Some(widest) if size == 0 && lengths == Lengths::Loose => Ok(*widest),
+        _ if allowed.contains(&size) => Ok(size),
+        _ => Err(TdsError::TypeLength(id)),
+    }
+}
+
+/// The type that begins here, if it has a length of one byte, which says that it takes none: it has no values but NULL.
+fn of_no_bytes(mut described: Reader<'_>) -> Option<u8> {
+    const WITH_LENGTH: [u8; 10] = [
+        byte::BIT_N,
+        byte::INT_N,
+        byte::FLOAT_N,
+        byte::MONEY_N,
+        byte::DATETIME_N,
+        byte::GUID,
+        byte::DECIMAL,
+        byte::NUMERIC,
+        byte::OLD_DECIMAL,
+        byte::OLD_NUMERIC,
+    ];
+    let [id, len] = described.array().ok()?;
+    (WITH_LENGTH.contains(&id) && len == 0).then_some(id)
 }
 
 /// The length on the wire is not looked at beyond its range: clients send 17 for any precision.
-fn decimal(reader: &mut Reader<'_>, id: u8, numeric: bool) -> Result<TypeInfo, TdsError> {
-    let [len, precision, scale] = reader.array()?;
-    if !(1..=17).contains(&len) {
+fn decimal(reader: &mut Reader<'_>, id: u8, numeric: bool, lengths: Lengths) -> Result<TypeInfo, TdsError> {
+    let [len, mut precision, scale] = reader.array()?;
+    if lengths == Lengths::Exact && !(1..=17).contains(&len) {
         return Err(TdsError::TypeLength(id));
     }
-    if !(1..=38).contains(&precision) || scale > precision {
+    if lengths == Lengths::Loose && precision == 0 {
+        precision = MAX_PRECISION;
+    }
+    if !(1..=MAX_PRECISION).contains(&precision) || scale > precision {
         return Err(TdsError::TypeMetadata(id));
     }
     Ok(TypeInfo::Decimal { precision, scale, numeric })

@@ -147,3 +147,95 @@ fn data_that_ends_too_early_or_goes_on_too_long() {
     assert!(matches!(read(&[0xD1], 1, TdsVersion::V7_4, 100), Err(TdsError::Malformed { .. })));
     assert!(matches!(read(&[0x81, 0, 0], 1, TdsVersion::V7_4, 100), Err(TdsError::Malformed { .. })));
 }
+
+/// A load of one column that these bytes describe, of these rows.
+fn load(described: &[u8], rows: &[&[u8]], done: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x81, 1, 0, 0, 0, 0, 0, 1, 0];
+    bytes.extend_from_slice(described);
+    bytes.extend_from_slice(&[1, b'c', 0]);
+    for row in rows {
+        bytes.push(0xD1);
+        bytes.extend_from_slice(row);
+    }
+    bytes.extend_from_slice(done);
+    bytes
+}
+
+/// The values of a load of one column.
+fn values(payload: &[u8]) -> Result<Vec<String>, TdsError> {
+    let mut reader = BulkReader::new(TdsVersion::V7_4, Limits::default());
+    reader.feed(payload);
+    reader.end();
+    let (mut found, mut row) = (Vec::new(), Vec::new());
+    loop {
+        match reader.next_row(&mut row)? {
+            BulkEvent::NeedMore => panic!("the load has ended"),
+            BulkEvent::Columns => {}
+            BulkEvent::Row => found.push(row[0].to_string()),
+            BulkEvent::End => return Ok(found),
+        }
+    }
+}
+
+#[test]
+fn columns_that_are_described_with_no_length() {
+    const COLLATION: [u8; 5] = [9, 4, 0xD0, 0, 0x34];
+    let text = |id: u8| -> Vec<u8> { [id, 0, 0].into_iter().chain(COLLATION).collect() };
+    let one_byte: &[u8] = &[2, 0, b'a', b'b'];
+    let two_bytes: &[u8] = &[4, 0, b'a', 0, b'b', 0];
+    for (described, row) in
+        [(text(0xA7), one_byte), (text(0xAF), one_byte), (text(0xE7), two_bytes), (text(0xEF), two_bytes)]
+    {
+        let found = values(&load(&described, &[row, &[0xFF, 0xFF], &[0, 0]], &[]));
+        assert_eq!(found.unwrap(), ["ab", "NULL", ""], "{described:x?}");
+    }
+    for id in [0xA5, 0xAD] {
+        let found = values(&load(&[id, 0, 0], &[&[1, 0, 7], &[0xFF, 0xFF]], &[]));
+        assert_eq!(found.unwrap(), ["0x07", "NULL"], "{id:x}");
+    }
+    for id in [0x24, 0x26, 0x68, 0x6D, 0x6E, 0x6F] {
+        assert_eq!(values(&load(&[id, 0], &[&[0]], &[])).unwrap(), ["NULL"], "{id:x}");
+        assert_eq!(values(&load(&[id, 3], &[&[0]], &[])), Err(TdsError::TypeLength(id)), "{id:x}");
+    }
+}
+
+#[test]
+fn decimals_of_any_described_length() {
+    for id in [0x6A, 0x6C] {
+        for len in [0, 5, 9, 17, 38] {
+            let found = values(&load(&[id, len, 18, 2], &[&[5, 1, 123, 0, 0, 0], &[0]], &[]));
+            assert_eq!(found.unwrap(), ["1.23", "NULL"], "{id:x} {len}");
+        }
+        // No precision: of NULLs alone, or of whatever comes.
+        let found = values(&load(&[id, 17, 0, 0], &[&[0], &[5, 0, 9, 0, 0, 0]], &[]));
+        assert_eq!(found.unwrap(), ["NULL", "-9"], "{id:x}");
+        assert_eq!(values(&load(&[id, 17, 39, 0], &[], &[])), Err(TdsError::TypeMetadata(id)));
+        assert_eq!(values(&load(&[id, 17, 2, 3], &[], &[])), Err(TdsError::TypeMetadata(id)));
+    }
+}
+
+#[test]
+fn a_done_that_counts_in_four_bytes() {
+    let done =
+        |rest: usize| -> Vec<u8> { std::iter::once(0xFD).chain(std::iter::repeat_n(0, rest)).collect() };
+    for rest in [8, 12] {
+        let payload = load(&[0x30], &[&[7]], &done(rest));
+        assert_eq!(values(&payload).unwrap(), ["7"], "{rest}");
+        // In pieces: what is missing may still come.
+        let mut reader = BulkReader::new(TdsVersion::V7_4, Limits::default());
+        let mut row = Vec::new();
+        let mut events = Vec::new();
+        for byte in &payload {
+            reader.feed(&[*byte]);
+            events.push(reader.next_row(&mut row).unwrap());
+        }
+        reader.end();
+        events.push(reader.next_row(&mut row).unwrap());
+        events.retain(|event| *event != BulkEvent::NeedMore);
+        assert_eq!(events, [BulkEvent::Columns, BulkEvent::Row, BulkEvent::End], "{rest}");
+    }
+    for rest in [0, 7, 9, 11] {
+        let found = values(&load(&[0x30], &[&[7]], &done(rest)));
+        assert!(matches!(found, Err(TdsError::Truncated { .. })), "{rest}: {found:?}");
+    }
+}

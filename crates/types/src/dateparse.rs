@@ -2,10 +2,13 @@
 //! never a panic; the order of day, month and year is only guessed where the text leaves it open.
 
 use crate::datatype::DataType;
-use crate::datetime::{DAY_1900, Moment, days_from_civil, ticks_of_day};
+use crate::datetime::{DAY_1900, DAY_TICKS, MAX_DAY, Moment, days_from_civil, ticks_of_day};
 use crate::error::SqlError;
 use crate::language::{DateOrder, Dialect};
 use crate::value::Value;
+
+/// The last 100 ns of a second.
+const LAST_TICK: i64 = 9_999_999;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Failure {
@@ -260,14 +263,14 @@ impl Parsed {
         self.set_time(time, afternoon)
     }
 
-    /// A fraction in 100 ns: `.5` is half a second, `:5` is five thousandths.
+    /// A fraction in 100 ns: `.5` is half a second, `:5` is five thousandths. Nanoseconds are rounded, maybe to a whole second.
     fn fraction(&mut self, fraction: Number, thousandths: bool) -> Result<i64, Failure> {
         self.fraction_digits = fraction.digits;
         if thousandths {
             return if fraction.digits <= 3 { Ok(fraction.value * 10_000) } else { Err(Failure::Syntax) };
         }
-        let missing = 7usize.checked_sub(fraction.digits).ok_or(Failure::Syntax)?;
-        Ok(fraction.value * 10i64.pow(missing as u32))
+        let unit = 10i64.pow(fraction.digits.abs_diff(7) as u32);
+        Ok(if fraction.digits <= 7 { fraction.value * unit } else { (fraction.value + unit / 2) / unit })
     }
 
     fn set_time(&mut self, mut time: [i64; 4], afternoon: Option<bool>) -> Result<(), Failure> {
@@ -317,7 +320,8 @@ impl Parsed {
         Ok(())
     }
 
-    fn moment(&mut self) -> Result<Moment, Failure> {
+    /// With `day_alone` a fraction that is rounded up leaves the day as it is.
+    fn moment(&mut self, day_alone: bool) -> Result<Moment, Failure> {
         self.settle()?;
         let [h, m, s, f] = self.time.unwrap_or([0; 4]);
         let days = match (self.year, self.month, self.day) {
@@ -333,7 +337,13 @@ impl Parsed {
             }
             _ => return Err(Failure::Syntax),
         };
-        let ticks = ticks_of_day(h, m, s, f).ok_or(Failure::Range)?;
+        let ticks = ticks_of_day(h, m, s, f.min(LAST_TICK)).ok_or(Failure::Range)? + u64::from(f > LAST_TICK);
+        let (days, ticks) = match ticks {
+            DAY_TICKS if days < MAX_DAY && !day_alone => (days + 1, 0),
+            // The end of time stays the end.
+            DAY_TICKS => (days, DAY_TICKS - 1),
+            _ => (days, ticks),
+        };
         Ok(Moment { days, ticks, offset: self.offset.unwrap_or(0) })
     }
 }
@@ -357,7 +367,7 @@ pub fn parse(text: &str, from: DataType, to: DataType, dialect: Dialect) -> Resu
     if coarse && (parsed.fraction_digits > 3 || (parsed.offset.is_some() && !parsed.zulu)) {
         return Err(syntax());
     }
-    let mut moment = parsed.moment().map_err(failed)?;
+    let mut moment = parsed.moment(to == DataType::Date).map_err(failed)?;
     if !matches!(to, DataType::DateTimeOffset(_)) {
         moment.offset = 0;
     }

@@ -218,6 +218,7 @@ impl Run<'_> {
             vars: Arc::new(self.batch.program.vars.clone()),
             wish: Options::of(def)?.wish,
             update_of: def.for_update.clone().unwrap_or_default(),
+            api: false,
         };
         self.compile(at, |env| Ok(Bound::Cursor(Arc::new(compile_cursor(&source, env)?))))
     }

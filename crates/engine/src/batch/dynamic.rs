@@ -1,6 +1,7 @@
 //! Texts that come with parameters: sp_executesql, and statements that a session prepares under numbers (sp_prepare and its kin).
 //! Statement and parameter list are found by their positions, whatever their names: clients name them as they like.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use compact_str::CompactString;
@@ -11,6 +12,7 @@ use types::{DataType, SqlError, Value};
 
 use super::cache::{BatchCache, Found, LastFound, plan_bytes};
 use super::module::{check_readonly, convert_argument};
+use super::prepared_call::PreparedCall;
 use super::run::{Failure, Flow, Run};
 use super::table_param::TableParam;
 use super::{BatchParam, Compiled};
@@ -33,6 +35,7 @@ pub enum Dynamic {
     Prepare,
     Execute,
     PrepExec,
+    PrepExecRpc,
     Unprepare,
     CursorOpen,
     CursorPrepare,
@@ -47,11 +50,12 @@ pub enum Dynamic {
 impl Dynamic {
     /// The procedure of a name.
     pub fn find(name: &str) -> Option<Dynamic> {
-        const ALL: [(&str, Dynamic); 14] = [
+        const ALL: [(&str, Dynamic); 15] = [
             ("sp_executesql", Dynamic::ExecuteSql),
             ("sp_prepare", Dynamic::Prepare),
             ("sp_execute", Dynamic::Execute),
             ("sp_prepexec", Dynamic::PrepExec),
+            ("sp_prepexecrpc", Dynamic::PrepExecRpc),
             ("sp_unprepare", Dynamic::Unprepare),
             ("sp_cursor", Dynamic::CursorChange),
             ("sp_cursoropen", Dynamic::CursorOpen),
@@ -119,8 +123,13 @@ impl Run<'_> {
                 self.keep(handle, prepared.clone())?;
                 self.run_text(&prepared.declared, &batch, args)
             }
+            Dynamic::PrepExecRpc => self.prep_exec_rpc(args),
             Dynamic::Execute => {
-                let (prepared, batch) = self.prepared(args.next())?;
+                let handle = args.next();
+                if let Some(call) = self.prepared_call(handle.as_ref()) {
+                    return self.run_prepared_call(&call, args);
+                }
+                let (prepared, batch) = self.prepared(handle)?;
                 self.run_text(&prepared.declared, &batch, args)
             }
             Dynamic::Unprepare => {
@@ -187,16 +196,29 @@ impl Run<'_> {
     }
 
     /// Gives a number back; false when it is none.
-    fn forget(&mut self, number: i32) -> bool {
+    pub(super) fn forget(&mut self, number: i32) -> bool {
         if let Some(prepared) = self.core.handles.get::<PreparedText>(number) {
             self.core.holdings.remove(Holding::Prepared, prepared.bytes());
+        } else if let Some(call) = self.core.handles.get::<PreparedCall>(number) {
+            self.core.holdings.remove(Holding::Prepared, call.bytes());
         }
         self.core.handles.remove(number)
     }
 
     /// Gives the number of a statement that is kept from now on.
     pub(super) fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
-        self.core.holdings.add(Holding::Prepared, prepared.bytes())?;
+        let bytes = prepared.bytes();
+        self.keep_any(handle, prepared, bytes)
+    }
+
+    /// Gives the number of what is kept from now on and takes so much memory.
+    pub(super) fn keep_any(
+        &mut self,
+        handle: Option<Arg>,
+        prepared: Arc<dyn Any + Send + Sync>,
+        bytes: usize,
+    ) -> Result<(), SqlError> {
+        self.core.holdings.add(Holding::Prepared, bytes)?;
         let number = self.core.handles.add(prepared);
         match handle.and_then(|handle| handle.output) {
             Some(slot) => self.give_back(slot, DataType::Int, &Value::Int(number)),
@@ -382,6 +404,10 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
             return Err(errors::syntax_near(definition));
         };
         let table = table_type(data_type, catalog).cloned();
+        if readonly && table.is_none() {
+            // That there is no such type comes first.
+            crate::stmt::table_def::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
+        }
         check_readonly(name, readonly, table.is_some())?;
         if table.is_some() {
             params.push(Parameter { name: name.clone(), ty: DataType::Int, default: None, table });

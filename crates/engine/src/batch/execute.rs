@@ -185,6 +185,17 @@ impl Run<'_> {
 
     /// Runs what is called with its arguments. A system procedure works on the database in whose name it is called.
     fn run_called(&mut self, db: Arc<Db>, called: Called, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+        let done = self.run_untold(db, called, args)?;
+        self.tell_called(done)
+    }
+
+    /// The same, and the client is not told that it has ended: whoever calls it tells of itself.
+    pub(super) fn run_untold(
+        &mut self,
+        db: Arc<Db>,
+        called: Called,
+        args: Vec<Arg>,
+    ) -> Result<(Flow, i32), Failure> {
         let visit = self.core.visit_db(&db)?;
         let done = match called {
             // FMTONLY: nothing runs, and what it would return is not known.
@@ -206,7 +217,7 @@ impl Run<'_> {
             Called::Script(script) => self.run_script(&script, args),
         };
         self.core.end_visit(visit);
-        self.tell_called(done?)
+        done
     }
 
     /// Tells the client that what its own batch has called has ended, or a procedure of it.
@@ -605,7 +616,7 @@ fn as_module(options: &mut CurrentOptions, settings: ModuleSettings) {
 }
 
 /// A name of up to four parts that a variable holds.
-fn object_name(text: &str) -> Option<ObjectName> {
+pub(super) fn object_name(text: &str) -> Option<ObjectName> {
     let mut parts = name_parts(text)?.into_iter();
     let ident = |name: String| Ident { value: name.into(), quoted: true, span: Span::default() };
     let mut part = || parts.next().filter(|part| !part.is_empty()).map(ident);

@@ -277,7 +277,7 @@ impl Run<'_> {
         let (old, new) = (self.core.db().name(), db.name());
         self.core.use_db(db)?;
         self.sink.changed(&SessionChange::Database { new: &new, old: &old })?;
-        let message = SqlError::new(5701, 0, 2, format!("Changed database context to '{new}'."));
+        let message = SqlError::new(5701, 0, 1, format!("Changed database context to '{new}'."));
         self.sink.message(&self.placed(at, message))?;
         self.core.succeeded(0);
         Ok(())

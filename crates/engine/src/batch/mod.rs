@@ -19,6 +19,7 @@ mod kind;
 pub mod module;
 mod origins;
 pub mod parameters;
+mod prepared_call;
 mod profile;
 pub mod program;
 mod reads;

@@ -176,6 +176,10 @@ pub fn result_of(module: &ModuleDef, catalog: &Catalog) -> Result<Option<DataTyp
 
 fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
     let table = table_type(&param.data_type, catalog).cloned();
+    if param.readonly && table.is_none() {
+        // That there is no such type comes first.
+        crate::stmt::table_def::data_type(&param.data_type, catalog)?;
+    }
     check_readonly(&param.name, param.readonly, table.is_some())?;
     if let Some(def) = table {
         if param.output || param.default.is_some() {

@@ -145,8 +145,13 @@ impl Run<'_> {
                 Ok(true)
             }
         };
-        let mut typed =
-            Typed { rows: &mut next, table, columns: &columns, dialect: self.core.options.dialect };
+        let mut typed = Typed {
+            rows: &mut next,
+            table,
+            columns: &columns,
+            dialect: self.core.options.dialect,
+            exact: false,
+        };
         let outer = std::mem::replace(&mut self.core.temps.level, level);
         let result = self.core.begin_statement(true).and_then(|()| {
             let result = load_rows_of(self.core, &stmt, &vars, &mut typed);

@@ -89,7 +89,8 @@ impl Run<'_> {
             let value = compile_scalar(value, env, None)?;
             if let Some(undeclared) = &undeclared {
                 let input = op != AssignOp::Set;
-                undeclared.set(slot, Deduced { ty: value.ty(), input, output: true, formal: None });
+                undeclared
+                    .set(slot, Deduced { ty: value.ty(), input, output: true, formal: None, table: None });
             }
             Ok(Bound::Assign { slot, value })
         })
@@ -100,7 +101,8 @@ impl Run<'_> {
         let vars = &self.batch.program.vars;
         let Some(undeclared) = vars.undeclared().cloned() else { return Ok(()) };
         if let Some(slot) = execute.result.as_deref().and_then(|name| vars.open(name)) {
-            undeclared.set(slot, Deduced { ty: DataType::Int, input: false, output: true, formal: None });
+            let (ty, formal, table) = (DataType::Int, None, None);
+            undeclared.set(slot, Deduced { ty, input: false, output: true, formal, table });
         }
         let ExecuteWhat::Procedure { name, args, .. } = &execute.what else { return Ok(()) };
         let slot_of = |arg: &ExecuteArg| match &arg.value.kind {
@@ -117,10 +119,10 @@ impl Run<'_> {
         let params = params_of(&module, &db.catalog())?;
         for (i, arg) in args.iter().enumerate() {
             let param = &params[position(&module.name, &params, arg.name.as_deref(), i)?];
-            // A parameter that is a table has no type that could be told: 11502.
-            if let Some(slot) = slot_of(arg).filter(|_| param.table.is_none()) {
-                let formal = Some(param.name.clone());
-                undeclared.set(slot, Deduced { ty: param.ty, input: true, output: param.output, formal });
+            if let Some(slot) = slot_of(arg) {
+                let (formal, table) = (Some(param.name.clone()), param.table.clone());
+                undeclared
+                    .set(slot, Deduced { ty: param.ty, input: true, output: param.output, formal, table });
             }
         }
         Ok(())

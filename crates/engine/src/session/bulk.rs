@@ -85,8 +85,9 @@ impl Session {
     }
 
     /// Loads the rows of the bulk load that INSERT BULK has announced, as one statement in the session's transaction. Values may be
-    /// of any type that converts to the column's. The sink gets the end of the statement, and errors: those of INSERT, what `rows`
-    /// returns, 2628 and 4864 as for [`Session::bulk_insert`], 4022 when no load is announced.
+    /// of any type that converts to the column's; characters that a column has not become others, as in INSERT. The sink gets the
+    /// end of the statement, and errors: those of INSERT, what `rows` returns, 2628 as for [`Session::bulk_insert`], 4022 when no
+    /// load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
         let bulk = self.core.pending_bulk.take();
         self.request(sink, |core, sink, _| {
@@ -123,7 +124,8 @@ fn run_load(
     rows: &mut dyn BulkRows,
     sink: &mut dyn Sink,
 ) -> Result<u64, SqlError> {
-    let mut typed = Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect: core.options.dialect };
+    let dialect = core.options.dialect;
+    let mut typed = Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
     core.begin_statement(true)?;
     core.tell_transactions(sink)?;
     let result = bulk.run(core, &mut typed);
@@ -146,8 +148,11 @@ fn load(
     };
     let (db, table) = resolve_table(core, name)?;
     let columns = positions(&table, columns, options.keep_identity)?;
-    let mut typed = Typed { rows, table: &table, columns: &columns, dialect: core.options.dialect };
-    let bulk = BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone() };
+    let dialect = core.options.dialect;
+    let mut typed = Typed { rows, table: &table, columns: &columns, dialect, exact: true };
+    let order = Vec::new();
+    let bulk =
+        BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone(), order };
     core.begin_statement(true)?;
     let result = bulk.run(core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
@@ -187,6 +192,8 @@ pub(crate) struct Typed<'a> {
     pub columns: &'a [usize],
     /// How texts of dates are read.
     pub dialect: Dialect,
+    /// Characters that a char or varchar column has not are an error (4864); otherwise they become others, as in INSERT.
+    pub exact: bool,
 }
 
 impl BulkRows for Typed<'_> {
@@ -197,8 +204,7 @@ impl BulkRows for Typed<'_> {
         for (value, at) in row.iter_mut().zip(self.columns) {
             let column = &self.table.columns[*at];
             if !is_of(value, column.ty) {
-                *value =
-                    into_column(value, column, self.dialect).map_err(|e| named(e, self.table, *at, value))?;
+                *value = self.into_column(value, column).map_err(|e| named(e, self.table, *at, value))?;
             }
         }
         Ok(true)
@@ -227,14 +233,16 @@ fn is_of(value: &Value, ty: DataType) -> bool {
     )
 }
 
-fn into_column(value: &Value, column: &catalog::ColumnDef, dialect: Dialect) -> Result<Value, SqlError> {
-    let (ty, page) = (column.ty, column.collation.code_page());
-    if let (Value::Str(text), true, false) = (value, ty.is_string(), ty.is_unicode())
-        && page.replaced(text).is_some()
-    {
-        return Err(SqlError::new(4864, 16, 1, ""));
+impl Typed<'_> {
+    fn into_column(&self, value: &Value, column: &catalog::ColumnDef) -> Result<Value, SqlError> {
+        let (ty, page) = (column.ty, column.collation.code_page());
+        if let (true, Value::Str(text), true, false) = (self.exact, value, ty.is_string(), ty.is_unicode())
+            && page.replaced(text).is_some()
+        {
+            return Err(SqlError::new(4864, 16, 1, ""));
+        }
+        convert_with(value, value.natural_type(), ty, 0, Mode::Assignment, self.dialect, page)
     }
-    convert_with(value, value.natural_type(), ty, 0, Mode::Assignment, dialect, page)
 }
 
 /// An error with the column that it belongs to.

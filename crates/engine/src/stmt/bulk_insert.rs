@@ -10,6 +10,7 @@ use types::convert::{Mode, convert_with};
 use types::{DataType, Dialect, Len, SqlError, Value};
 
 use super::bulk_file::{End, Fields, Terminators, terminator};
+use super::insert_bulk::row_order;
 use super::{StmtCtx, option_rules, resolve_table};
 use crate::encoding::{Decoded, Encoding};
 use crate::instance::OfInstance;
@@ -40,8 +41,9 @@ impl StmtCtx<'_> {
             let column = &table.columns[*at];
             !column.is_made() && (options.load.keep_identity || column.identity.is_none())
         };
-        let columns = (0..table.columns.len()).filter(given).collect();
-        let load = BulkLoad { db, table: table.clone(), columns, options: options.load.clone() };
+        let columns: Vec<usize> = (0..table.columns.len()).filter(given).collect();
+        let order = row_order(&stmt.options, &table, &columns)?;
+        let load = BulkLoad { db, table: table.clone(), columns, options: options.load.clone(), order };
         let mut rows = FileRows {
             fields: Fields::new(input, options.terminators.clone()),
             table: &table,

@@ -1,25 +1,21 @@
 //! INSERT BULK: what a client sends before the rows of a bulk load. The statement checks the table, its columns and the hints;
 //! [`crate::Session::load_bulk`] then takes the rows.
 
-use catalog::{errors, fold_name};
-use syntax::ast::{Expr, ExprKind, InsertBulk, OptionValue};
+use catalog::{TableDef, errors, fold_name};
+use syntax::ast::{Expr, ExprKind, InsertBulk, OptionItem, OptionValue};
 use types::SqlError;
 
 use super::{StmtCtx, option_rules, resolve_table};
 use exec::dml::bulk::{BulkLoad, BulkOptions};
 
 impl StmtCtx<'_> {
-    /// Errors: 208 no such table, 207 no such column, 264 one twice, types that there are not, 155 an unknown hint.
+    /// Errors: 208 no such table, 207 no such column, 264 one twice, types that there are not, 155 an unknown hint. The order of the rows is checked as they come.
     pub(super) fn insert_bulk(&mut self, stmt: &InsertBulk) -> Result<(), SqlError> {
         option_rules::check("INSERT BULK", &stmt.options, option_rules::INSERT_BULK)?;
         let (db, table) = resolve_table(self.core, &stmt.table)?;
-        let find = |name: &str| {
-            let folded = fold_name(name);
-            table.columns.iter().position(|c| fold_name(&c.name) == folded).ok_or_else(|| no_column(name))
-        };
         let mut columns = Vec::with_capacity(table.columns.len());
         for column in &stmt.columns {
-            let at = find(&column.name.value)?;
+            let at = find(&table, &column.name.value)?;
             if columns.contains(&at) {
                 return Err(errors::syntax_near(&column.name.value));
             }
@@ -34,17 +30,7 @@ impl StmtCtx<'_> {
         }
         let on =
             |name: &str| stmt.options.iter().any(|item| item.name == name && item.value != OptionValue::Off);
-        // In which order the rows come is of no use to the loader; that the columns are there is checked.
-        for option in stmt.options.iter().filter(|option| option.name == "ORDER") {
-            for item in &option.nested {
-                match &item.value {
-                    OptionValue::Expr(Expr { kind: ExprKind::Column(column), .. }) => {
-                        find(&column.name.value)?
-                    }
-                    _ => return Err(errors::syntax_near("ORDER")),
-                };
-            }
-        }
+        let order = row_order(&stmt.options, &table, &columns)?;
         let options = BulkOptions {
             batch: 0,
             // The identity column is in the list when its values come.
@@ -54,11 +40,39 @@ impl StmtCtx<'_> {
             ignore_constraints: !on("CHECK_CONSTRAINTS"),
             ignore_triggers: !on("FIRE_TRIGGERS"),
         };
-        self.core.pending_bulk = Some(Box::new(BulkLoad { db, table, columns, options }));
+        self.core.pending_bulk = Some(Box::new(BulkLoad { db, table, columns, options, order }));
         Ok(())
     }
 }
 
-fn no_column(name: &str) -> SqlError {
-    SqlError::new(207, 16, 1, format!("Invalid column name '{name}'."))
+/// The position of a column. Error: 207.
+fn find(table: &TableDef, name: &str) -> Result<usize, SqlError> {
+    let folded = fold_name(name);
+    let found = table.columns.iter().position(|c| fold_name(&c.name) == folded);
+    found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
+}
+
+/// The order of ORDER (...) by positions in `columns`, where the rows have all of its columns and it is that of the clustered
+/// index; any other order is of no meaning. Error: 207.
+pub(super) fn row_order(
+    options: &[OptionItem],
+    table: &TableDef,
+    columns: &[usize],
+) -> Result<Vec<(usize, bool)>, SqlError> {
+    let mut said = Vec::new();
+    for item in options.iter().filter(|option| option.name == "ORDER").flat_map(|option| &option.nested) {
+        let at = match &item.value {
+            OptionValue::Expr(Expr { kind: ExprKind::Column(column), .. }) => {
+                find(table, &column.name.value)?
+            }
+            _ => return Err(errors::syntax_near("ORDER")),
+        };
+        said.push((at, item.unit.as_deref() == Some("DESC")));
+    }
+    let is_clustered = table.storage.key.iter().zip(&said).all(|(key, said)| key == said);
+    let places = said.iter().map(|(at, descending)| {
+        columns.iter().position(|column| column == at).map(|place| (place, *descending))
+    });
+    let places: Option<Vec<_>> = places.take(table.storage.key.len()).collect();
+    Ok(places.filter(|_| is_clustered).unwrap_or_default())
 }

@@ -253,7 +253,7 @@ pub const DBCC: Rules = &[
     ("TABLERESULTS", Takes::Refused),
 ];
 
-/// BULK INSERT. Sizes of batches in kilobytes, expected rows and order are hints; there are no triggers, CHECK or FOREIGN KEY
+/// BULK INSERT. Sizes of batches in kilobytes and expected rows are hints; there are no triggers, CHECK or FOREIGN KEY
 /// constraints.
 pub const INSERT_BULK: Rules = &[
     ("CHECK_CONSTRAINTS", Takes::Switch),

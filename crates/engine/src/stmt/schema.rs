@@ -14,7 +14,7 @@ use crate::security::change::{Change, forget};
 use catalog::change::DdlChange;
 use catalog::errors;
 use catalog::fold_name;
-use catalog::load::FIRST_USER_SCHEMA;
+use catalog::load::{FIRST_USER_SCHEMA, is_user_schema};
 use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
@@ -28,7 +28,10 @@ impl StmtCtx<'_> {
             return Err(errors::name_taken(name));
         }
         let owner = self.schema_owner(&db, stmt)?;
-        let id = catalog.schema_names.keys().copied().max().unwrap_or(0).max(FIRST_USER_SCHEMA - 1) + 1;
+        let used = catalog.schema_names.keys().copied().filter(|id| is_user_schema(*id));
+        let next = used.max().map_or(FIRST_USER_SCHEMA, |last| last + 1);
+        // Those of the fixed roles are passed over.
+        let id = (next..).find(|id| is_user_schema(*id)).unwrap_or(next);
         let open = db.open()?;
         let row = [Value::Int(id), Value::str(name)];
         lock_catalog(self.core, &db, LockMode::IX)?;
@@ -91,7 +94,7 @@ impl StmtCtx<'_> {
                 );
                 return Err(SqlError::new(15151, 16, 1, text));
             };
-            if id < FIRST_USER_SCHEMA {
+            if !is_user_schema(id) {
                 return Err(SqlError::new(15150, 16, 1, format!("Cannot drop the schema '{name}'.")));
             }
             if let Some(table) = catalog.by_id.values().find(|t| fold_name(&t.schema) == folded) {

@@ -104,7 +104,7 @@ impl StmtCtx<'_> {
             "SCHEMA" => {
                 let id = db.catalog().schemas.get(&fold_name(name)).copied();
                 let id = id.ok_or_else(|| cannot("find", "schema", name))?;
-                if id < catalog::load::FIRST_USER_SCHEMA {
+                if !catalog::load::is_user_schema(id) {
                     return Err(SqlError::new(15_150, 16, 1, format!("Cannot alter the schema '{name}'.")));
                 }
                 self.set_owner(&db, Securable::new(Class::Schema, id), 0, stmt)

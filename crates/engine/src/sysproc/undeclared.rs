@@ -72,23 +72,41 @@ pub fn parameters(call: &mut Call<'_>) -> Result<i32, SqlError> {
             return Err(SqlError::new(11_501, 16, 2, text));
         }
     };
-    let rows: Vec<_> = found.iter().enumerate().map(row).collect();
+    let database = Value::Str(call.core.db().name());
+    let rows: Vec<_> = found.iter().enumerate().map(|found| row(found, &database)).collect();
     call.result(&header(), &rows)?;
     Ok(0)
 }
 
-fn row((i, (name, found)): (usize, &(CompactString, Deduced))) -> Vec<Value> {
+/// The number of tables among the types, and that of their type in TDS.
+const TABLE: i32 = 243;
+
+fn row((i, (name, found)): (usize, &(CompactString, Deduced)), database: &Value) -> Vec<Value> {
     let ty = found.ty;
-    let (number, length) = wire(ty);
-    let mut row = vec![
-        Value::Int(i as i32 + 1),
-        Value::str(name),
-        Value::Int(ty.system_type_id().into()),
-        Value::str(ty.to_string()),
-        Value::SmallInt(ty.max_length()),
-        Value::TinyInt(ty.precision()),
-        Value::TinyInt(ty.scale()),
-    ];
+    let mut row = vec![Value::Int(i as i32 + 1), Value::str(name)];
+    let (number, length) = if let Some(table) = &found.table {
+        row.extend([
+            Value::Int(TABLE),
+            Value::Null,
+            Value::SmallInt(-1),
+            Value::TinyInt(0),
+            Value::TinyInt(0),
+            Value::Int(table.type_id),
+            database.clone(),
+            Value::str(&table.schema),
+            Value::str(&table.name),
+        ]);
+        (TABLE, 65_535)
+    } else {
+        row.extend([
+            Value::Int(ty.system_type_id().into()),
+            Value::str(ty.to_string()),
+            Value::SmallInt(ty.max_length()),
+            Value::TinyInt(ty.precision()),
+            Value::TinyInt(ty.scale()),
+        ]);
+        wire(ty)
+    };
     // Types of users, assemblies and collections.
     row.resize(16, Value::Null);
     row.extend([

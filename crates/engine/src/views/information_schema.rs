@@ -10,6 +10,8 @@ use catalog::{
     AliasDef, Catalog, ColumnDef, ConstraintAt, ConstraintKind, Db, ModuleKind, TableDef, constraints_of,
 };
 
+use catalog::security::is_fixed_role;
+
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 
 const TABLE_COLUMNS: &[ViewColumn] = &[
@@ -164,8 +166,9 @@ pub static SCHEMATA: View = View::information("SCHEMATA", SCHEMA_COLUMNS, |_, db
     let catalog = db.catalog();
     let mut schemas: Vec<_> = catalog.schema_names.iter().collect();
     schemas.sort();
-    let row = |(_, name): (&i32, &compact_str::CompactString)| {
-        vec![Value::Str(db.name()), text(name), text("dbo"), text("iso_1")]
+    let row = |(id, name): (&i32, &compact_str::CompactString)| {
+        let owner = if is_fixed_role(*id) { name.as_str() } else { "dbo" };
+        vec![Value::Str(db.name()), text(name), text(owner), text("iso_1")]
     };
     Ok(schemas.into_iter().map(row).collect())
 });

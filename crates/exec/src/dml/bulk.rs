@@ -6,6 +6,7 @@ use std::sync::Arc;
 use syntax::ast::{Stmt, StmtKind};
 use types::{SqlError, Value};
 
+use super::bulk_order::InOrder;
 use super::{DmlPlan, compile_dml};
 use crate::operators::context::ExecCtx;
 use crate::state::SessionCore;
@@ -72,7 +73,12 @@ impl BulkLoad {
         if self.options.keep_identity && self.table.columns.iter().any(|c| c.identity.is_some()) {
             core.options.identity_insert = Some((self.db.id(), self.table.object_id));
         }
-        let result = self.batches(core, rows);
+        let result = if self.order.is_empty() {
+            self.batches(core, rows)
+        } else {
+            let (table, columns, order) = (&*self.table, &self.columns, &self.order);
+            self.batches(core, &mut InOrder { rows, table, columns, order, last: None })
+        };
         core.options.identity_insert = kept;
         result
     }

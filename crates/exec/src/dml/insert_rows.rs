@@ -89,6 +89,10 @@ pub(super) fn query_source(
     listed: bool,
     keeps_defaults: bool,
 ) -> Result<Source, SqlError> {
+    if binder.undeclared().is_some() {
+        let types: Vec<_> = columns.iter().map(|at| table.columns[*at].ty).collect();
+        binder.deduce_inserted(query, &types);
+    }
     let bound = bound_query(binder, columns.len(), query, listed)?;
     let exprs = query_values(binder, (db, table), columns, &bound.columns, keeps_defaults)?;
     let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();

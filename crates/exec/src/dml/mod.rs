@@ -4,6 +4,7 @@
 //! again; an error names table and column.
 
 pub mod bulk;
+mod bulk_order;
 pub mod change;
 pub(crate) mod current;
 pub(crate) mod delete;

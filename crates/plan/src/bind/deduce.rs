@@ -186,12 +186,45 @@ impl Binder<'_> {
             Some(slot) => {
                 let ty = self.expr(value)?.ty;
                 let input = op != ast::AssignOp::Set;
-                undeclared.set(slot, Deduced { ty, input, output: true, formal: None });
+                undeclared.set(slot, Deduced { ty, input, output: true, formal: None, table: None });
                 Ok(())
             }
             None => {
                 let (_, ty) = self.env.vars.find(variable)?;
                 self.deduce(value, Wanted::Becomes(ty))
+            }
+        }
+    }
+
+    /// `INSERT ... SELECT @p`: a parameter that is in the select list by itself takes the type of its column.
+    pub fn deduce_inserted(&self, query: &ast::Query, columns: &[DataType]) {
+        let Some(undeclared) = self.undeclared() else { return };
+        let mut bodies = vec![&query.body];
+        while let Some(body) = bodies.pop() {
+            let select = match body {
+                ast::QueryBody::Select(select) => select,
+                ast::QueryBody::Set { left, right, .. } => {
+                    bodies.extend([&**left, &**right]);
+                    continue;
+                }
+                ast::QueryBody::Ordered(query) => {
+                    bodies.push(&query.body);
+                    continue;
+                }
+            };
+            for (item, ty) in select.items.iter().zip(columns) {
+                match item {
+                    // How many columns it is, is not known yet.
+                    ast::SelectItem::Wildcard { .. } => break,
+                    ast::SelectItem::Expr { expr, .. } => {
+                        if let ExprKind::Variable(name) = &expr.kind
+                            && let Some(slot) = self.env.vars.open(name)
+                        {
+                            undeclared.found(slot, *ty);
+                        }
+                    }
+                    ast::SelectItem::Assign { .. } => {}
+                }
             }
         }
     }

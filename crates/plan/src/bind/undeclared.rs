@@ -2,13 +2,15 @@
 //! They are the variables of a [`super::env::VarScope`] from a slot on. A type comes from where the parameter stands: see
 //! [`super::deduce`].
 
+use catalog::TableTypeDef;
 use compact_str::CompactString;
 use parking_lot::Mutex;
 use std::ops::Range;
+use std::sync::Arc;
 use types::{DataType, SqlError};
 
 /// What was found out of a parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Deduced {
     pub ty: DataType,
     /// Its value is read.
@@ -17,6 +19,8 @@ pub struct Deduced {
     pub output: bool,
     /// The parameter of a procedure whose argument it is.
     pub formal: Option<CompactString>,
+    /// The type of a table; `ty` means nothing then.
+    pub table: Option<Arc<TableTypeDef>>,
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +82,7 @@ impl Undeclared {
 
     /// A parameter whose value is read has this type.
     pub fn found(&self, slot: usize, ty: DataType) {
-        self.set(slot, Deduced { ty, input: true, output: false, formal: None });
+        self.set(slot, Deduced { ty, input: true, output: false, formal: None, table: None });
     }
 
     /// All that is to be known of a parameter.

@@ -65,6 +65,28 @@ impl Parser<'_> {
         Ok(execute)
     }
 
+    /// `{call p}`, `{@r = call p(1, @a OUTPUT)}`: EXECUTE as ODBC writes it.
+    pub(super) fn odbc_call(&mut self) -> P<StmtKind> {
+        self.expect_tok(Tok::LBrace)?;
+        let mut result = None;
+        if self.at_tok(Tok::Variable) {
+            result = Some(self.variable()?);
+            self.expect_tok(Tok::Eq)?;
+        }
+        self.expect("CALL")?;
+        let name = self.object_name()?;
+        let args = if self.eat_tok(Tok::LParen) {
+            let args = self.execute_args()?;
+            self.expect_tok(Tok::RParen)?;
+            args
+        } else {
+            self.execute_args()?
+        };
+        self.expect_tok(Tok::RBrace)?;
+        let what = ExecuteWhat::Procedure { name, number: None, args };
+        Ok(StmtKind::Execute(Box::new(Execute { result, what, options: Vec::new(), result_sets: None })))
+    }
+
     /// A procedure with its arguments, without the word EXEC.
     pub(super) fn bare_call(&mut self) -> P<Execute> {
         let what = if self.at_tok(Tok::Variable) {

@@ -121,12 +121,13 @@ impl Parser<'_> {
             | Tok::NStr
             | Tok::Variable
             | Tok::LParen
-            | Tok::LBrace
             | Tok::Plus
             | Tok::Minus
             | Tok::Tilde
             | Tok::Quoted
             | Tok::DoubleColon => true,
+            // `{call p}` is a statement.
+            Tok::LBrace => !self.at_word(1, "CALL") && self.peek_at(1).kind != Tok::Variable,
             Tok::Word => self.peek_at(1).kind != Tok::Colon && !self.at("THROW"),
             Tok::Reserved => self.at_any(&[
                 "NULL",

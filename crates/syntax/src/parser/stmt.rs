@@ -63,6 +63,7 @@ impl Parser<'_> {
                 Tok::Word => p.word_statement()?,
                 Tok::Quoted if p.peek_at(1).kind == Tok::Colon => p.label()?,
                 Tok::LParen if p.at_query() => p.select_statement()?,
+                Tok::LBrace => p.odbc_call()?,
                 _ => return Err(p.unexpected()),
             };
             let kind = p.foreign.take().map_or(kind, StmtKind::Foreign);

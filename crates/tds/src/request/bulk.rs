@@ -2,6 +2,7 @@
 //! limits; a row that arrives in many pieces is looked at once per piece, not from its beginning again.
 
 use types::Value;
+use types::datatype::MAX_BYTES;
 
 use crate::column::{Column, Sender};
 use crate::error::TdsError;
@@ -9,11 +10,15 @@ use crate::limits::{Limits, MAX_COLUMNS};
 use crate::reader::Reader;
 use crate::rowscan::RowScan;
 use crate::tokens::token;
-use crate::typeinfo::TypeInfo;
+use crate::typeinfo::{Size, TypeInfo};
 use crate::version::TdsVersion;
 
 /// Room that the buffer keeps behind a large row.
 const KEEP: usize = 64 << 10;
+
+/// Bytes of a DONE, and of one with a row count of four bytes, behind the token.
+const DONE: usize = 12;
+const SHORT_DONE: usize = 8;
 
 /// What the reader has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,7 +130,7 @@ impl BulkReader {
             return Err(reader.malformed("number of columns of bulk load data"));
         }
         self.used += 1 + reader.position();
-        self.types = columns.iter().map(|c| c.ty).collect();
+        self.types = columns.iter().map(|c| of_values(c.ty)).collect();
         self.columns = columns;
         self.has_columns = true;
         Ok(BulkEvent::Columns)
@@ -133,7 +138,9 @@ impl BulkReader {
 
     fn read_done(&mut self) -> Result<BulkEvent, TdsError> {
         let mut reader = Reader::new(&self.buffer[self.used + 1..], "DONE of bulk load data");
-        reader.bytes(if self.version >= TdsVersion::V7_2 { 12 } else { 8 })?;
+        // Some clients count rows in four bytes in every version.
+        let short = self.version < TdsVersion::V7_2 || self.ended && reader.remaining() == SHORT_DONE;
+        reader.bytes(if short { SHORT_DONE } else { DONE })?;
         self.used += 1 + reader.position();
         self.done = true;
         let mut none = Vec::new();
@@ -144,5 +151,20 @@ impl BulkReader {
         row.clear();
         self.used += self.scan.read(&self.buffer[self.used..], &self.types, row)?;
         Ok(BulkEvent::Row)
+    }
+}
+
+/// The type of a column's values: texts and bytes that are described with no length have some all the same (JDBC describes
+/// texts of times so).
+fn of_values(ty: TypeInfo) -> TypeInfo {
+    let room = Size::Bytes(MAX_BYTES);
+    match ty {
+        TypeInfo::Char(0, collation) => TypeInfo::Char(MAX_BYTES, collation),
+        TypeInfo::NChar(0, collation) => TypeInfo::NChar(MAX_BYTES, collation),
+        TypeInfo::Binary(0) => TypeInfo::Binary(MAX_BYTES),
+        TypeInfo::VarChar(Size::Bytes(0), collation) => TypeInfo::VarChar(room, collation),
+        TypeInfo::NVarChar(Size::Bytes(0), collation) => TypeInfo::NVarChar(room, collation),
+        TypeInfo::VarBinary(Size::Bytes(0)) => TypeInfo::VarBinary(room),
+        other => other,
     }
 }

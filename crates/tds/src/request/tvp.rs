@@ -178,7 +178,7 @@ impl TableColumn {
         if reader.peek() == Some(byte::TABLE) {
             return Err(TdsError::Unsupported("a table inside a table"));
         }
-        let ty = TypeInfo::read(reader, version)?;
+        let ty = TypeInfo::read_loose(reader, version)?;
         if matches!(ty, TypeInfo::Null | TypeInfo::Fixed(_) | TypeInfo::Short(..)) {
             return Err(TdsError::UnknownType(ty.byte()));
         }

@@ -146,6 +146,34 @@ fn errors_name_the_parameter() {
     assert_eq!(reader.next_call().unwrap_err().to_sql_error().number, 701);
 }
 
+#[test]
+fn nulls_of_types_that_take_no_bytes() {
+    let call = RpcRequest::new(Procedure::Name("p".into()), Vec::new());
+    let payload = one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call]).unwrap()).payload;
+    let read = |param: &[u8]| {
+        let bytes = [&payload[..], &[0, 0], param].concat();
+        let mut reader = RpcReader::new(&bytes, TdsVersion::V7_4, Limits::default()).unwrap();
+        reader.next_call().map(|call| call.unwrap().params[0].scalar().clone())
+    };
+    for id in [0x24, 0x26, 0x68, 0x6D, 0x6E, 0x6F] {
+        assert_eq!(read(&[id, 0, 0]).unwrap(), Value::Null, "{id:x}");
+        // There is no value of such a type.
+        let error = read(&[id, 0, 1, 1]).unwrap_err().to_sql_error();
+        assert_eq!(error.number, 8016, "{id:x}: {}", error.message);
+    }
+    for id in [0x6A, 0x6C] {
+        assert_eq!(read(&[id, 0, 18, 2, 0]).unwrap(), Value::Null, "{id:x}");
+        assert_eq!(read(&[id, 0, 0, 0, 0]).unwrap(), Value::Null, "{id:x}");
+        assert_eq!(read(&[id, 0, 18, 2, 5, 1, 1, 0, 0, 0]).unwrap_err().to_sql_error().number, 8016);
+    }
+    for id in [0xA7, 0xE7, 0xAF, 0xEF] {
+        assert_eq!(read(&[id, 0, 0, 9, 4, 0xD0, 0, 0x34, 0xFF, 0xFF]).unwrap(), Value::Null, "{id:x}");
+    }
+    for id in [0xA5, 0xAD] {
+        assert_eq!(read(&[id, 0, 0, 0xFF, 0xFF]).unwrap(), Value::Null, "{id:x}");
+    }
+}
+
 /// So many bytes, and the most that were taken at once.
 struct Bytes {
     left: usize,

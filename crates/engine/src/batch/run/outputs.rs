@@ -13,7 +13,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Takes a value, in the client's type as a variable would take it.
+    /// Takes a value, in the client's type as a variable would take it; a document also as a text, which drivers declare for it.
     pub fn put(
         &mut self,
         at: usize,
@@ -25,7 +25,9 @@ impl Outputs {
         let value = if to == ty {
             value.clone()
         } else {
-            convert_with(value, ty, to, 0, Mode::Implicit, dialect, page)?
+            let as_text = ty == DataType::Xml && to.is_string();
+            let mode = if as_text { Mode::Explicit } else { Mode::Implicit };
+            convert_with(value, ty, to, 0, mode, dialect, page)?
         };
         self.values.push((at, to, value));
         Ok(())

@@ -313,6 +313,7 @@ fn source_of(batch: &Arc<Compiled>, wish: Model) -> Option<Source> {
         vars: Arc::new(program.vars.clone()),
         wish,
         update_of: Vec::new(),
+        api: true,
     })
 }
 

@@ -7,14 +7,17 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::super::params::{NAME, PATTERN, Param};
 use super::super::{Call, column};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, small, text};
-use crate::batch::module::params_of;
+use crate::batch::module::{params_of, result_of};
 use catalog::{Catalog, ModuleDef, ModuleKind, TableTypeDef};
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt, VarChar};
 
+/// What a function gives back that gives a table, and its COLUMN_TYPE.
+const TABLE_RESULT: &str = "@TABLE_RETURN_VALUE";
+const RESULT_COLUMNS: i16 = 3;
 const PROCEDURE: DataType = NVarChar(Len::N(134));
 
-/// The procedures of these names, in order of schema and name.
+/// The procedures and functions of these names, in order of schema and name.
 fn find(
     catalog: &Catalog,
     owner: Option<&str>,
@@ -24,11 +27,17 @@ fn find(
     // A name may have the number of a group.
     let name = name.map(|name| name.rsplit_once(';').map_or(name, |(name, _)| name));
     let (owners, names) = (Names::new(owner, pattern)?, Names::new(name, pattern)?);
-    let procedures = catalog.modules.values().filter(|m| m.kind == ModuleKind::Procedure);
+    let is_called = |m: &&Arc<ModuleDef>| !matches!(m.kind, ModuleKind::View | ModuleKind::Trigger);
+    let procedures = catalog.modules.values().filter(is_called);
     let mut found: Vec<_> =
         procedures.filter(|m| names.has(&m.name) && owners.has(&m.schema)).cloned().collect();
     found.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
     Ok(found)
+}
+
+/// The name with its number in a group: functions have none.
+fn numbered(module: &ModuleDef) -> Value {
+    text(format!("{};{}", module.name, i32::from(module.kind == ModuleKind::Procedure)))
 }
 
 /// EXEC sp_stored_procedures [name, owner, qualifier, pattern].
@@ -48,7 +57,7 @@ pub fn procedures(call: &mut Call<'_>) -> Result<i32, SqlError> {
         vec![
             Value::Str(db.name()),
             text(&m.schema),
-            text(format!("{};1", m.name)),
+            numbered(m),
             unknown.clone(),
             unknown.clone(),
             unknown.clone(),
@@ -91,6 +100,29 @@ struct Parameter {
     table: Option<Arc<TableTypeDef>>,
 }
 
+/// What a procedure or a function gives back by itself.
+fn result_of_module(module: &ModuleDef, catalog: &Catalog) -> Result<Parameter, SqlError> {
+    let (name, kind) = match module.kind {
+        ModuleKind::InlineFunction | ModuleKind::TableFunction => (TABLE_RESULT, RESULT_COLUMNS),
+        _ => ("@RETURN_VALUE", 5),
+    };
+    let ty = result_of(module, catalog)?;
+    let (nullable, ty) = (ty.is_some(), ty.unwrap_or(Int));
+    Ok(Parameter { name: text(name), kind, ty, nullable, position: 0, table: None })
+}
+
+/// What is told of the rows that a function gives back.
+fn describe_rows(row: &mut [Value]) {
+    (row[5], row[6]) = (Value::SmallInt(0), text("table"));
+    (row[7], row[8], row[9], row[10]) =
+        (Value::Int(0), Value::Int(0), Value::SmallInt(0), Value::SmallInt(0));
+    row[12] = text("Result table returned by table valued function");
+    (row[14], row[15]) = (Value::SmallInt(0), Value::Null);
+    if let Some(last) = row.last_mut() {
+        *last = Value::TinyInt(0);
+    }
+}
+
 fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@procedure_name", NVarChar(Len::N(390))),
@@ -108,15 +140,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     let catalog = db.catalog();
     let mut rows = Vec::new();
     for module in find(&catalog, given.name(1), given.name(0), pattern)? {
-        let result = Parameter {
-            name: text("@RETURN_VALUE"),
-            kind: 5,
-            ty: Int,
-            nullable: false,
-            position: 0,
-            table: None,
-        };
-        let mut all = vec![result];
+        let mut all = vec![result_of_module(&module, &catalog)?];
         for (i, param) in params_of(&module, &catalog)?.into_iter().enumerate() {
             let kind = if param.output { 2 } else { 1 };
             let name = Value::Str(param.name);
@@ -128,7 +152,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
             let mut row = vec![
                 Value::Str(db.name()),
                 text(&module.schema),
-                text(format!("{};1", module.name)),
+                numbered(&module),
                 p.name,
                 Value::SmallInt(p.kind),
                 Value::SmallInt(ty.data_type),
@@ -147,9 +171,12 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
                 text(if p.nullable { "YES" } else { "NO" }),
             ];
             if level == Level::Since2008 {
-                row.resize(row.len() + 6, Value::Null);
+                row.resize(row.len() + 8, Value::Null);
             }
             row.push(Value::TinyInt(ty.ss_data_type));
+            if p.kind == RESULT_COLUMNS {
+                describe_rows(&mut row);
+            }
             if let Some(def) = &p.table {
                 // SQL_SS_TABLE.
                 (row[5], row[14]) = (Value::SmallInt(-153), Value::SmallInt(-153));
@@ -194,6 +221,8 @@ fn header(level: Level) -> Vec<exec::output::ColumnInfo> {
     ];
     if level == Level::Since2008 {
         columns.extend([
+            column("SS_TYPE_CATALOG_NAME", NAME, true),
+            column("SS_TYPE_SCHEMA_NAME", NAME, true),
             column("SS_UDT_CATALOG_NAME", NAME, true),
             column("SS_UDT_SCHEMA_NAME", NAME, true),
             column("SS_UDT_ASSEMBLY_TYPE_NAME", NVarChar(Len::N(4000)), true),

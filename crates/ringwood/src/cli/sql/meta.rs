@@ -176,7 +176,9 @@ fn databases(instance: &Instance) -> Answer {
 }
 
 fn schemas(catalog: &Catalog) -> Answer {
-    let mut names: Vec<_> = catalog.schema_names.values().collect();
+    // Those of the fixed roles have nothing in them.
+    let shown = catalog.schema_names.iter().filter(|(id, _)| **id < engine::catalog::security::DB_OWNER);
+    let mut names: Vec<_> = shown.map(|(_, name)| name).collect();
     names.sort();
     Answer {
         columns: vec![text_column("schema")],
