@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
     fn main(&mut self) -> Result<End, SqlError> {
         let object_id = self.batch.object_id;
         let module = self.core.module.as_ref().filter(|module| module.object_id == object_id);
-        let Some(db) = module.map(|module| module.names.id()).filter(|_| !self.core.in_function()) else {
+        let Some(db) = module.map(|module| module.home).filter(|_| !self.core.in_function()) else {
             return self.steps(false);
         };
         let before = self.core.shared.activity.enters(db, object_id);
