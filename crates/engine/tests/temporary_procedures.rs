@@ -54,8 +54,14 @@ fn they_are_in_tempdb_and_found_from_everywhere() {
     b.check("EXEC #p", "1|t");
     // Names are those of the database in which it is called.
     b.check("CREATE DATABASE u", "");
-    b.check("EXEC ('USE u; CREATE TABLE here (a int); INSERT here VALUES (2); EXEC #p')", "(1)\n2|u");
-    b.check("EXEC #p; EXEC ('USE master; EXEC #p')", "1|t\nMsg 208: Invalid object name 'here'.");
+    b.check(
+        "EXEC ('USE u; CREATE TABLE here (a int); INSERT here VALUES (2); EXEC #p')",
+        "Changed database context to 'u'.\n(1)\n2|u",
+    );
+    b.check(
+        "EXEC #p; EXEC ('USE master; EXEC #p')",
+        "1|t\nChanged database context to 'master'.\nMsg 208: Invalid object name 'here'.",
+    );
     b.check("EXEC tempdb..sp_helptext '#p'", "CREATE PROCEDURE dbo.#p AS SELECT a, DB_NAME() FROM here");
     b.check("CREATE PROCEDURE #q AS SELECT OBJECT_NAME(@@PROCID, 2)", "");
     assert!(b.run("EXEC #q").starts_with("#q__"));
@@ -113,7 +119,7 @@ fn global_ones_are_everybodys_until_their_makers_session_ends() {
     let mut b = Bench::new();
     let mut maker = b.instance.session().unwrap();
     assert_eq!(tell(&mut maker, "CREATE PROCEDURE ##g @n int AS SELECT @n + 1"), "");
-    b.check("EXEC ##g 1; EXEC ('USE master; EXEC ##g 2')", "2\n3");
+    b.check("EXEC ##g 1; EXEC ('USE master; EXEC ##g 2')", "2\nChanged database context to 'master'.\n3");
     b.check("SELECT name FROM tempdb.sys.procedures; SELECT SIGN(OBJECT_ID('tempdb..##g'))", "##g\n1");
     b.check(
         "CREATE PROCEDURE ##g AS SELECT 1",

@@ -8,9 +8,8 @@ use types::SqlError;
 use super::foreign_keys::reference_from_outside;
 use super::indexed_views;
 use super::work::Work;
-use crate::ddl::rebuild::run_dml;
+use crate::ddl::own_queries::has_rows;
 use catalog::errors;
-use catalog::names::quote;
 use catalog::{IndexDef, TableDef, fold_name};
 
 /// Both tables, with their names in messages.
@@ -46,12 +45,7 @@ pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef
         );
         return Err(failed(4967, &text));
     }
-    // Whether a row is there is found out by changing one as it is.
-    let (table, column) = (quote(&target.name), quote(&target.columns[0].name));
-    let plain = target.columns.iter().find(|c| c.computed.is_none() && c.identity.is_none());
-    let column = plain.map_or(column, |c| quote(&c.name));
-    let probe = format!("UPDATE TOP (1) {}.{table} SET {column} = {column}", quote(&target.schema));
-    if run_dml(work, &probe)? > 0 {
+    if has_rows(work, target)? {
         return Err(failed(4905, &format!(". The target table '{}' must be empty.", pair.to)));
     }
     let (mut left, mut right) = (TableDef::clone(source), TableDef::clone(target));
