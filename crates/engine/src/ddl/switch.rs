@@ -9,8 +9,8 @@ use super::foreign_keys::reference_from_outside;
 use super::indexed_views;
 use super::work::Work;
 use crate::ddl::own_queries::has_rows;
-use catalog::errors;
 use catalog::{IndexDef, TableDef, fold_name};
+use catalog::{definition, errors};
 
 /// Both tables, with their names in messages.
 struct Pair<'t> {
@@ -211,9 +211,13 @@ impl Pair<'_> {
     /// What the target says of its rows, the source says of them too.
     fn check_constraints(&self) -> Result<(), SqlError> {
         let Pair { source, target, from, to } = self;
-        let words = |text: &str| text.split_whitespace().collect::<String>().to_lowercase();
+        // A database may have been made before texts were brought into one form.
+        let form = |check: &catalog::CheckDef| {
+            let kept = || check.text.split_whitespace().collect::<String>().to_lowercase();
+            definition::of_condition(&check.condition, check.text.len()).unwrap_or_else(kept)
+        };
         for check in target.checks.iter().filter(|check| !check.disabled) {
-            let same = |own: &&catalog::CheckDef| !own.untrusted && words(&own.text) == words(&check.text);
+            let same = |own: &&catalog::CheckDef| !own.untrusted && form(own) == form(check);
             if !source.checks.iter().any(|own| same(&own)) {
                 let text = format!(
                     ". Target table '{to}' has a table level check constraint '{}' but the source table '{from}' does not have a \
