@@ -14,6 +14,7 @@ pub mod closing;
 pub mod constraint;
 pub mod counters;
 pub mod db;
+pub mod definition;
 pub mod defs;
 pub mod errorlog;
 pub mod errors;

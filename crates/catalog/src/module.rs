@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use compact_str::CompactString;
+use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody, OptionItem, Stmt,
@@ -188,6 +189,8 @@ pub struct ModuleDef {
     pub stmt: StmtKind,
     /// Whom it belongs to, as it was found last.
     pub owner: SeenOwner,
+    /// What is charged for the definition of a temporary procedure, as long as somebody has it.
+    pub charged: Mutex<Option<Box<dyn std::any::Any + Send + Sync>>>,
 }
 
 /// The owner of a module as it was found at a version of the principals and permissions.
@@ -258,6 +261,7 @@ impl ModuleDef {
             modify_date: head.modify_date,
             stmt,
             owner: SeenOwner::default(),
+            charged: Mutex::default(),
         })
     }
 
@@ -277,6 +281,19 @@ impl ModuleDef {
             order: self.order,
             create_date: self.create_date.clone(),
             modify_date: self.modify_date.clone(),
+        }
+    }
+
+    /// Whether it is a temporary procedure.
+    pub fn is_temporary(&self) -> bool {
+        self.name.starts_with('#')
+    }
+
+    /// The name as messages say it: that of a temporary procedure is the one that it was given.
+    pub fn shown_name(&self) -> &CompactString {
+        match self.procedure() {
+            Some(procedure) if self.is_temporary() => &procedure.name.name.value,
+            _ => &self.name,
         }
     }
 

@@ -235,8 +235,8 @@ fn the_catalog_shows_them_also_after_a_restart() {
         b.check(
             "SELECT name, definition, is_persisted, is_computed, TYPE_NAME(user_type_id), max_length, is_nullable
              FROM sys.computed_columns ORDER BY column_id",
-            "twice|(n * 2)|0|1|int|4|1\nlabel|('n=' + CAST(n AS varchar(10)))|1|1|varchar|12|1\n\
-             whole|(id + ISNULL(n, 0))|1|1|int|4|0",
+            "twice|([n]*(2))|0|1|int|4|1\nlabel|('n='+CONVERT([varchar](10),[n]))|1|1|varchar|12|1\n\
+             whole|([id]+isnull([n],(0)))|1|1|int|4|0",
         );
         b.check("SELECT COUNT(*) FROM sys.columns WHERE is_computed = 1 AND object_id = OBJECT_ID('a')", "3");
         b.check(
@@ -244,7 +244,7 @@ fn the_catalog_shows_them_also_after_a_restart() {
                     COLUMNPROPERTY(OBJECT_ID('a'), 'twice', 'IsDeterministic')",
             "1|0|1",
         );
-        b.check("EXEC sp_helptext 'a', 'twice'", "(n * 2)");
+        b.check("EXEC sp_helptext 'a', 'twice'", "([n]*(2))");
         b.check("SELECT id FROM a WHERE twice = 40", "2");
         b = b.restart();
     }

@@ -50,7 +50,7 @@ fn check_holds_on_every_way_in() {
     b.check("SELECT COUNT(*) FROM c", "3");
     b.check(
         "SELECT name, definition FROM sys.check_constraints ORDER BY 1",
-        "both_or_none|((n IS NULL AND s IS NULL) OR n < 100 OR s LIKE 'big%')\npositive|(n > 0)",
+        "both_or_none|([n] IS NULL AND [s] IS NULL OR [n]<(100) OR [s] like 'big%')\npositive|([n]>(0))",
     );
 }
 

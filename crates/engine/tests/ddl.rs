@@ -90,6 +90,28 @@ fn columns_and_constraints_change() {
 }
 
 #[test]
+fn columns_that_must_have_values_come_to_empty_tables_of_every_kind() {
+    let b = &mut Bench::new();
+    b.check("create table parent(id int primary key)", "");
+    let versioned = "f datetime2 generated always as row start not null, u datetime2 generated always as row end not null,
+                     period for system_time (f, u)";
+    let kinds =
+        ["id int identity primary key", "id int identity", "v rowversion", "c as 1 + 1, a int", versioned];
+    for first in kinds {
+        b.check(&format!("create table d({first})"), "");
+        b.check("alter table d add n int not null, s varchar(5) not null", "");
+        b.check("alter table d add p int not null references parent(id)", "");
+        b.check("select name from sys.columns where object_id = object_id('d') and is_nullable = 0 and column_id > 1 and name in ('n', 's', 'p')", "n\ns\np");
+        b.check("drop table d", "");
+    }
+    b.check("create table d(id int identity) insert d default values", "(1)");
+    b.fails("alter table d add n int not null", 4901);
+    b.check("delete d alter table d add n int not null insert d values (4) select * from d", "(1)\n(1)\n2|4");
+    b.check("create table #d(id int identity) alter table #d add n int not null insert #d values (4) select * from #d", "(1)\n1|4");
+    b.fails("alter table #d add m int not null", 4901);
+}
+
+#[test]
 fn databases_come_and_go() {
     let b = &mut Bench::new();
     b.check("create database t", "Msg 1801: Database 't' already exists. Choose a different database name.");

@@ -374,3 +374,54 @@ fn an_error_on_a_type_says_which_column_parameter_or_variable_has_it() {
     b.check("CREATE TYPE list AS TABLE (a int)", "");
     b.fails("CREATE FUNCTION x (@l list READONLY) RETURNS TABLE AS RETURN SELECT a FROM @l", 40517);
 }
+
+#[test]
+fn constraints_and_computed_columns_are_kept_in_one_form() {
+    let mut b = Bench::new();
+    b.check("CREATE SEQUENCE dbo.numbers START WITH 7", "");
+    b.check(
+        "CREATE TABLE kept (id int DEFAULT NEXT VALUE FOR numbers, a int DEFAULT 5+1, at datetime DEFAULT GetDate(),
+                            s varchar(9) DEFAULT 'x', c AS CAST(a AS varchar(9)) + s,
+                            CONSTRAINT one CHECK (a BETWEEN 1 AND 9), CONSTRAINT two CHECK (s IN ('x', 'y')))",
+        "",
+    );
+    for _ in 0..2 {
+        b.check(
+            "SELECT definition FROM sys.default_constraints ORDER BY parent_column_id",
+            "(NEXT VALUE FOR [numbers])\n((5)+(1))\n(getdate())\n('x')",
+        );
+        b.check(
+            "SELECT name, definition FROM sys.check_constraints ORDER BY name",
+            "one|([a]>=(1) AND [a]<=(9))\ntwo|([s]='y' OR [s]='x')",
+        );
+        b.check("SELECT definition FROM sys.computed_columns", "(CONVERT([varchar](9),[a])+[s])");
+        b.check(
+            "SELECT CHECK_CLAUSE FROM INFORMATION_SCHEMA.CHECK_CONSTRAINTS ORDER BY CONSTRAINT_NAME",
+            "([a]>=(1) AND [a]<=(9))\n([s]='y' OR [s]='x')",
+        );
+        b.check("SELECT COLUMN_DEFAULT FROM INFORMATION_SCHEMA.COLUMNS WHERE COLUMN_NAME = 'a'", "((5)+(1))");
+        b.check("SELECT text FROM syscomments WHERE id = OBJECT_ID('one')", "([a]>=(1) AND [a]<=(9))");
+        b.check(
+            "INSERT kept DEFAULT VALUES; SELECT id, a, s, c FROM kept; DELETE kept",
+            "(1)\n7|6|x|6x\n(1)",
+        );
+        b.fails("INSERT kept (a) VALUES (10)", 547);
+        b.fails("INSERT kept (s) VALUES ('z')", 547);
+        b.check(
+            "INSERT kept (s) VALUES ('y'); DELETE kept; ALTER SEQUENCE numbers RESTART WITH 7",
+            "(1)\n(1)",
+        );
+        b = b.restart();
+    }
+    // What names no value that the catalog could write stays as it was written.
+    b.check("CREATE TABLE odd (d datetime DEFAULT {d '2020-01-01'}); INSERT odd DEFAULT VALUES", "(1)");
+    b.check(
+        "SELECT definition FROM sys.default_constraints WHERE parent_object_id = OBJECT_ID('odd')",
+        "({d '2020-01-01'})",
+    );
+    // Quotes of QUOTED_IDENTIFIER OFF become those of a string.
+    b.check("SET QUOTED_IDENTIFIER OFF", "");
+    b.check("CREATE TABLE quotes (s varchar(9) CONSTRAINT q CHECK (s <> \"it's\"))", "");
+    b.check("SELECT definition FROM sys.check_constraints WHERE name = 'q'", "([s]<>'it''s')");
+    b.fails("INSERT quotes VALUES ('it''s')", 547);
+}

@@ -171,3 +171,26 @@ fn lost_digits_and_dear_queries() {
     b.fails("set query_governor_cost_limit -1", 1080);
     b.check("set query_governor_cost_limit 0 select 2", "2");
 }
+
+#[test]
+fn a_language_leaves_what_was_set_for_itself() {
+    let mut b = Bench::new();
+    const ASK: &str = "select @@datefirst, convert(varchar(10), convert(datetime, '02.03.2024'), 120)";
+    b.run("set language german");
+    b.check(ASK, "1|2024-03-02");
+    b.run("set language us_english");
+    b.check(ASK, "7|2024-02-03");
+    b.run("set datefirst 3 set language german");
+    b.check(ASK, "3|2024-03-02");
+    b.run("set dateformat ymd set language us_english");
+    b.check("select @@datefirst, convert(varchar(10), convert(datetime, '24.02.03'), 120)", "3|2024-02-03");
+    // A scope's own settings end with it.
+    let mut b = Bench::new();
+    b.run("exec ('set datefirst 3 set dateformat dmy') set language us_english");
+    b.check(ASK, "7|2024-02-03");
+    b.run("exec ('set datefirst 3') set language german");
+    b.check(ASK, "1|2024-03-02");
+    // What is set again for itself is as it says.
+    b.run("set datefirst 5 set dateformat mdy");
+    b.check(ASK, "5|2024-02-03");
+}

@@ -185,3 +185,31 @@ fn nobody_waits_for_the_log_of_tempdb() {
     let written = writes() - before;
     assert!(written < 100, "{written} writes");
 }
+
+#[test]
+fn foreign_keys_are_left_out_with_a_message() {
+    const REST: &str = "definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.";
+    let mut b = Bench::new();
+    let skipped = |name: &str| format!("Skipping FOREIGN KEY constraint '{name}' {REST}");
+    b.check("CREATE TABLE p (id int PRIMARY KEY)", "");
+    b.check(
+        "CREATE TABLE #t (id int CONSTRAINT one REFERENCES p (id), n int, CONSTRAINT two FOREIGN KEY (n) REFERENCES nowhere (x))",
+        &format!("{}\n{}", skipped("one"), skipped("two")),
+    );
+    b.check("INSERT #t VALUES (5, 6); SELECT * FROM #t", "(1)\n5|6");
+    b.check(
+        "ALTER TABLE #t ADD m int NULL CONSTRAINT three REFERENCES p, CONSTRAINT four FOREIGN KEY (m) REFERENCES p (id), k int DEFAULT 3",
+        &format!("{}\n{}", skipped("three"), skipped("four")),
+    );
+    b.check("SELECT * FROM #t; SELECT COUNT(*) FROM tempdb.sys.foreign_keys", "5|6|NULL|NULL\n0");
+    let said = b.run("CREATE TABLE ##g (id int REFERENCES p)");
+    assert!(
+        said.starts_with("Skipping FOREIGN KEY constraint 'FK__##g") && said.trim_end().ends_with(REST),
+        "{said}"
+    );
+    b.check(
+        "CREATE TABLE q (id int CONSTRAINT five REFERENCES #t (id))",
+        "Msg 1766: Foreign key references to temporary tables are not supported. Foreign key 'five'.\n\
+         Msg 1750: Could not create constraint or index. See previous errors.",
+    );
+}

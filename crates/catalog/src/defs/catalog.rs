@@ -55,7 +55,7 @@ pub struct Catalog {
     pub schema_names: ById<CompactString>,
     /// Principals, permissions and owners, as committed. Their changes do not raise the version.
     pub security: Arc<Security>,
-    /// Bytes of the definitions of tables and modules; temporary tables are charged to the session that makes
+    /// Bytes of the definitions of tables and modules; temporary ones are charged to the session that makes
     /// them.
     pub bytes: usize,
     /// What is made of the tables when it is asked for.
@@ -65,6 +65,11 @@ pub struct Catalog {
 /// What a table adds to [`Catalog::bytes`].
 fn bytes_of(table: &TableDef) -> usize {
     if table.is_temporary() { 0 } else { table.memory() }
+}
+
+/// What a module adds to [`Catalog::bytes`].
+fn bytes_of_module(module: &ModuleDef) -> usize {
+    if module.is_temporary() { 0 } else { module.memory() }
 }
 
 impl Catalog {
@@ -132,9 +137,9 @@ impl Catalog {
             let name = (fold_name(&module.schema), fold_name(&module.name));
             self.module_names.insert_mut(name, module.object_id);
         }
-        self.bytes += module.memory();
+        self.bytes += bytes_of_module(&module);
         if let Some(before) = self.modules.get(&module.object_id) {
-            self.bytes = self.bytes.saturating_sub(before.memory());
+            self.bytes = self.bytes.saturating_sub(bytes_of_module(before));
         }
         self.modules.insert_mut(module.object_id, module);
     }
@@ -144,7 +149,7 @@ impl Catalog {
         self.ddl_triggers.retain(|id| *id != object_id);
         let Some(module) = self.modules.get(&object_id).cloned() else { return };
         self.modules.remove_mut(&object_id);
-        self.bytes = self.bytes.saturating_sub(module.memory());
+        self.bytes = self.bytes.saturating_sub(bytes_of_module(&module));
         if !module.is_ddl_trigger() {
             self.module_names.remove_mut(&(fold_name(&module.schema), fold_name(&module.name)));
         }

@@ -17,7 +17,7 @@ use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
-use crate::ddl::temps;
+use crate::ddl::{temp_procedures, temps};
 use crate::functions::metadata::name_parts;
 use crate::stmt::option_rules;
 use crate::sysproc::{self, Arg};
@@ -168,6 +168,9 @@ impl Run<'_> {
         name: &ObjectName,
         shown: &str,
     ) -> Result<(Arc<Db>, Called), Failure> {
+        if name.name.value.starts_with('#') {
+            return self.temporary_procedure(name, shown);
+        }
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
         let of_system = if own { None } else { Called::of_system(&name.name.value)? };
         // A synonym does not stand before a procedure of the system, as no procedure of users does.
@@ -181,6 +184,16 @@ impl Run<'_> {
             None => self.user_module(&db, name, shown)?,
         };
         Ok((db, called))
+    }
+
+    /// The temporary procedure of a name, which every database has. Error: 2812.
+    fn temporary_procedure(&self, name: &ObjectName, shown: &str) -> Result<(Arc<Db>, Called), Failure> {
+        if let Some(server) = &name.server {
+            return Err(errors::no_server(&server.value).into());
+        }
+        let found = temp_procedures::find(self.core, &name.name.value)?;
+        let module = found.ok_or_else(|| errors::no_procedure(shown))?;
+        Ok((self.core.db().clone(), Called::Global(temps::tempdb(self.core)?, module)))
     }
 
     /// Runs what is called with its arguments. A system procedure works on the database in whose name it is called.
@@ -200,7 +213,10 @@ impl Run<'_> {
         let done = match called {
             // FMTONLY: nothing runs, and what it would return is not known.
             Called::System(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
-            Called::Module(module) if !self.core.options.runs() => self.describe_procedure(&module),
+            Called::Module(module) if !self.core.options.runs() => {
+                let home = self.core.db().clone();
+                self.describe_procedure(&home, &module)
+            }
             Called::System(procedure) => {
                 self.system_procedure(procedure, &args).map(|status| (Flow::Next, status))
             }
@@ -209,7 +225,9 @@ impl Run<'_> {
                 let home = self.core.db().clone();
                 self.run_procedure(&home, &module, args, false)
             }
-            Called::Global(..) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            Called::Global(home, module) if !self.core.options.runs() => {
+                self.describe_procedure(&home, &module)
+            }
             Called::Global(home, module) => self.run_procedure(&home, &module, args, false),
             Called::Function(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
             Called::Function(function) => self.run_function(&function, args),
@@ -295,7 +313,8 @@ impl Run<'_> {
 
     /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner.
     pub(super) fn enter_module(&mut self, home: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
-        if !self.core.may_all() {
+        // Who knows a temporary procedure may run it.
+        if !self.core.may_all() && !module.is_temporary() {
             let mut rights = Rights::new(self.core.chain);
             let name = (module.schema.as_str(), module.name.as_str());
             rights.need_object(home, name, module.object_id, Permission::Execute, &[]);
@@ -316,7 +335,7 @@ impl Run<'_> {
         let code = self.code_of(home, module)?;
         let manner = (self.core.options.dialect, self.core.db().default_collation().code_page());
         let Arguments { values: mut vars, outputs, tables, cursors } =
-            bind_arguments(self.core, &module.name, &code, args, manner)?;
+            bind_arguments(self.core, module.shown_name(), &code, args, manner)?;
         self.check_cursor_arguments(&cursors)?;
         if !system {
             self.enter_module(home, module)?;
@@ -388,22 +407,24 @@ impl Run<'_> {
     }
 
     /// FMTONLY: the columns of what a procedure returns, whatever its arguments. One that calls itself is described once.
-    fn describe_procedure(&mut self, module: &Arc<ModuleDef>) -> Result<(Flow, i32), Failure> {
-        let id = (module.object_id, self.core.db().id());
+    fn describe_procedure(
+        &mut self,
+        home: &Arc<Db>,
+        module: &Arc<ModuleDef>,
+    ) -> Result<(Flow, i32), Failure> {
+        let id = (module.object_id, home.id());
         if self.core.described.contains(&id) {
             return Ok((Flow::Next, 0));
         }
-        let instance = self.core.instance().clone();
-        let code = BatchCache::of(&instance)?.module(self.core, self.core.db(), module)?;
+        let code = self.code_of(home, module)?;
         let settings = module.settings;
-        let home = self.core.db().clone();
-        self.enter_module(&home, module)?;
+        self.enter_module(home, module)?;
         let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
         let tables =
             tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         self.core.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), Some((&home, module)), |options| {
+        let result = self.in_scope(&code.batch, &mut Vec::new(), Some((home, module)), |options| {
             as_module(options, settings);
         });
         self.core.described.pop();
@@ -580,8 +601,8 @@ pub(super) enum Called {
     /// sp_executesql and its kin.
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
-    /// A procedure of master that every database has: its names are those of master, the current
-    /// database stays.
+    /// A procedure of another database that every database has; the current database stays. The
+    /// names in one of master are those of master, in a temporary one those of the current database.
     Global(Arc<Db>, Arc<ModuleDef>),
     /// A scalar function, whose value is the result.
     Function(Arc<ModuleDef>),

@@ -345,6 +345,7 @@ impl Run<'_> {
                         return Err(SqlError::new(2742, 16, 1, text).into());
                     }
                 };
+                options.own_datefirst = true;
             }
             "DEADLOCK_PRIORITY" => {
                 options.deadlock_priority = match value.as_str().map(str::to_ascii_uppercase).as_deref() {
@@ -360,6 +361,7 @@ impl Run<'_> {
                 options.dialect.order = DateOrder::from_name(text).ok_or_else(|| {
                     SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{text}' is invalid."))
                 })?;
+                options.own_dateformat = true;
             }
             "LANGUAGE" => {
                 let old = options.dialect.language();

@@ -103,7 +103,7 @@ pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Res
         Some(function) => compile_function(module, function, &typed, (settings, catalog), go_on)?,
         None => Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog, go_on)?,
     };
-    batch.procedure = module.name.clone();
+    batch.procedure = module.shown_name().clone();
     batch.object_id = module.object_id;
     for param in params.iter().filter(|param| param.cursor) {
         batch.program.vars.mark_cursor(&param.name);

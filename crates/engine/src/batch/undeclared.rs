@@ -111,14 +111,18 @@ impl Run<'_> {
         };
         let (db, called) = self.find_called(name, &name.to_string())?;
         // Those of system procedures are not declared anywhere: 11502 in the end.
-        let Called::Module(module) = called else { return Ok(()) };
+        let (home, module) = match called {
+            Called::Module(module) => (db.clone(), module),
+            Called::Global(home, module) => (home, module),
+            _ => return Ok(()),
+        };
         let visit = self.core.visit_db(&db)?;
-        let entered = self.enter_module(&db, &module);
+        let entered = self.enter_module(&home, &module);
         self.core.end_visit(visit);
         entered?;
-        let params = params_of(&module, &db.catalog())?;
+        let params = params_of(&module, &home.catalog())?;
         for (i, arg) in args.iter().enumerate() {
-            let param = &params[position(&module.name, &params, arg.name.as_deref(), i)?];
+            let param = &params[position(module.shown_name(), &params, arg.name.as_deref(), i)?];
             if let Some(slot) = slot_of(arg) {
                 let (formal, table) = (Some(param.name.clone()), param.table.clone());
                 undeclared

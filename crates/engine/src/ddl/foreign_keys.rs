@@ -29,7 +29,7 @@ pub enum Rows {
 /// Adds a FOREIGN KEY constraint.
 ///
 /// # Errors
-/// 1767 no such table, 1769 and 1770 no such column, 1773 and 1776 no key there, 1778 and 1753 other types, 1761 and 1762
+/// 1766 a temporary table, 1767 no such table, 1769 and 1770 no such column, 1773 and 1776 no key there, 1778 and 1753 other types, 1761 and 1762
 /// actions that the columns do not allow, 1785 cascades in a circle; 547.
 pub fn add_foreign_key(
     work: &mut Work<'_>,
@@ -82,6 +82,23 @@ pub fn add_foreign_key(
     Ok(next)
 }
 
+/// What is said of a foreign key of a temporary table, which does not get it.
+///
+/// # Errors
+/// What the storage says.
+pub fn skipped(work: &Work<'_>, table: &str, new: &NewForeignKey) -> Result<SqlError, SqlError> {
+    let first = new.columns.first().map(CompactString::as_str);
+    let name = match &new.name {
+        Some(name) => name.clone(),
+        None => made_up("FK", table, first, work.object_id()?),
+    };
+    let text = format!(
+        "Skipping FOREIGN KEY constraint '{name}' definition for temporary table. FOREIGN KEY constraints are not enforced \
+         on local or global temporary tables."
+    );
+    Ok(SqlError::new(1756, 10, 1, text))
+}
+
 pub(super) fn parent_of(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -92,6 +109,11 @@ pub(super) fn parent_of(
     if shown.database.as_ref().is_some_and(|db| fold_name(&db.value) != fold_name(&work.db.name())) {
         let text = format!("Cross-database foreign key references are not supported. Foreign key '{shown}'.");
         return Err(SqlError::new(1763, 16, 0, text));
+    }
+    if shown.name.value.starts_with('#') {
+        let text =
+            format!("Foreign key references to temporary tables are not supported. Foreign key '{name}'.");
+        return Err(SqlError::new(1766, 16, 0, text));
     }
     let schema = shown.schema.as_ref().map_or("", |s| s.value.as_str());
     let found = work.db.catalog().find(schema, &shown.name.value).cloned();

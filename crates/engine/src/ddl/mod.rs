@@ -23,6 +23,7 @@ pub mod switch;
 pub mod table_types;
 pub mod tables;
 pub mod temp_memory;
+pub mod temp_procedures;
 pub mod temporal;
 pub mod temps;
 pub mod work;

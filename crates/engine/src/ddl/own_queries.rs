@@ -7,7 +7,8 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::work::Work;
-use catalog::Db;
+use catalog::names::quote;
+use catalog::{Db, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
 use exec::state::SessionCore;
@@ -51,6 +52,15 @@ pub(super) fn with_env<T>(
 pub fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool, SqlError> {
     let db = work.db.clone();
     query_rows(work.core, &db, text).map(|rows| !rows.is_empty())
+}
+
+/// Whether a table that the caller has locked has rows, whoever wrote them last.
+///
+/// # Errors
+/// Those of reading it.
+pub fn has_rows(work: &mut Work<'_>, table: &TableDef) -> Result<bool, SqlError> {
+    let name = format!("{}.{}", quote(&table.schema), quote(&table.name));
+    finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {name} WITH (READCOMMITTEDLOCK)"))
 }
 
 /// The rows of a query that is made of definitions: what it reads needs no rights.

@@ -8,10 +8,9 @@ use types::SqlError;
 use super::foreign_keys::reference_from_outside;
 use super::indexed_views;
 use super::work::Work;
-use crate::ddl::rebuild::run_dml;
-use catalog::errors;
-use catalog::names::quote;
+use crate::ddl::own_queries::has_rows;
 use catalog::{IndexDef, TableDef, fold_name};
+use catalog::{definition, errors};
 
 /// Both tables, with their names in messages.
 struct Pair<'t> {
@@ -46,12 +45,7 @@ pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef
         );
         return Err(failed(4967, &text));
     }
-    // Whether a row is there is found out by changing one as it is.
-    let (table, column) = (quote(&target.name), quote(&target.columns[0].name));
-    let plain = target.columns.iter().find(|c| c.computed.is_none() && c.identity.is_none());
-    let column = plain.map_or(column, |c| quote(&c.name));
-    let probe = format!("UPDATE TOP (1) {}.{table} SET {column} = {column}", quote(&target.schema));
-    if run_dml(work, &probe)? > 0 {
+    if has_rows(work, target)? {
         return Err(failed(4905, &format!(". The target table '{}' must be empty.", pair.to)));
     }
     let (mut left, mut right) = (TableDef::clone(source), TableDef::clone(target));
@@ -217,9 +211,13 @@ impl Pair<'_> {
     /// What the target says of its rows, the source says of them too.
     fn check_constraints(&self) -> Result<(), SqlError> {
         let Pair { source, target, from, to } = self;
-        let words = |text: &str| text.split_whitespace().collect::<String>().to_lowercase();
+        // A database may have been made before texts were brought into one form.
+        let form = |check: &catalog::CheckDef| {
+            let kept = || check.text.split_whitespace().collect::<String>().to_lowercase();
+            definition::of_condition(&check.condition, check.text.len()).unwrap_or_else(kept)
+        };
         for check in target.checks.iter().filter(|check| !check.disabled) {
-            let same = |own: &&catalog::CheckDef| !own.untrusted && words(&own.text) == words(&check.text);
+            let same = |own: &&catalog::CheckDef| !own.untrusted && form(own) == form(check);
             if !source.checks.iter().any(|own| same(&own)) {
                 let text = format!(
                     ". Target table '{to}' has a table level check constraint '{}' but the source table '{from}' does not have a \

@@ -1,5 +1,5 @@
 //! What the definitions and statistics of temporary tables and of table variables take of the
-//! instance's memory.
+//! instance's memory, and the definitions of temporary procedures.
 //! Guarantees: the session that makes a table is charged before the table is to be seen; the charge
 //! lasts as long as a catalog or a plan has a definition of the table; the tables of one session
 //! leave as much memory free as they hold.
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use memory::{Clerk, OutOfMemory, Reservation};
 use types::SqlError;
 
-use catalog::TableDef;
+use catalog::{ModuleDef, TableDef};
 use exec::operators::memory::out_of_memory;
 use exec::state::SessionCore;
 
@@ -85,9 +85,22 @@ pub fn charge(core: &SessionCore, table: &TableDef) -> Result<(), SqlError> {
     if let Some(charge) = kept.as_mut().and_then(|kept| kept.downcast_mut::<Charge>()) {
         return charge.set(bytes_of(table));
     }
+    *kept = Some(Box::new(charge_of(core, bytes_of(table))?));
+    Ok(())
+}
+
+fn charge_of(core: &SessionCore, bytes: usize) -> Result<Charge, SqlError> {
     let charged = Reservation::in_steps(core.host().memory(), Clerk::TemporaryTables, STEP);
     let mut charge = Charge { charged, of_session: core.holdings.temporary.clone() };
-    charge.set(bytes_of(table))?;
-    *kept = Some(Box::new(charge));
+    charge.set(bytes)?;
+    Ok(charge)
+}
+
+/// Charges a temporary procedure that is about to be published.
+///
+/// # Errors
+/// 701: the procedure must not come.
+pub fn charge_module(core: &SessionCore, module: &ModuleDef) -> Result<(), SqlError> {
+    *module.charged.lock() = Some(Box::new(charge_of(core, module.memory())?));
     Ok(())
 }

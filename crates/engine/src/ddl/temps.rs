@@ -1,6 +1,6 @@
 //! Temporary tables: tables of tempdb under names that nobody else has, known to the session that made them by the names that it
-//! gave.
-//! Guarantees: a session sees no other session's; those that a procedure, trigger or EXEC made are dropped when it ends, all
+//! gave. Temporary procedures (`temp_procedures`) are on the same list.
+//! Guarantees: a session sees no other session's; tables that a procedure, trigger or EXEC made are dropped when it ends, all
 //! others when the session does. A drop that a rollback takes back is done again then.
 
 use std::collections::HashSet;
@@ -10,8 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use compact_str::CompactString;
 use types::SqlError;
 
+use super::modules::drop_module;
 use super::tables::{create_table, drop_table};
-use catalog::{Db, NewTable, TEMPDB, TableDef, errors, fold_name};
+use super::work::Work;
+use catalog::{Catalog, Db, NewTable, TEMPDB, TableDef, errors, fold_name};
 use exec::state::SessionCore;
 use plan::bind::env::TempName;
 
@@ -40,9 +42,28 @@ pub fn tempdb(core: &SessionCore) -> Result<Arc<Db>, SqlError> {
 /// # Errors
 /// 193 the name is too long, 2714 the scope has a table of that name; those of [`create_table`].
 pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>, SqlError> {
-    static NUMBER: AtomicU64 = AtomicU64::new(1);
     let db = tempdb(core)?;
     let name = new.name.clone();
+    new.schema = CompactString::default();
+    let level = core.nest_level;
+    new.name = kept_name(core, &db, &name, level)?;
+    let table = create_table(core, &db, new)?;
+    remember(core, &name, table.object_id, level);
+    core.temps.changed();
+    Ok(table)
+}
+
+/// The name in tempdb of a temporary object that is about to be made: one that nobody else has, if it is a local one.
+///
+/// # Errors
+/// 193 the name is too long, 2714 the scope has an object of that name.
+pub(super) fn kept_name(
+    core: &mut SessionCore,
+    tempdb: &Db,
+    name: &CompactString,
+    level: u32,
+) -> Result<CompactString, SqlError> {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
     let length = name.chars().count();
     if length > LONGEST {
         let text = format!(
@@ -50,35 +71,37 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
         );
         return Err(SqlError::new(193, 15, 1, text));
     }
-    new.schema = CompactString::default();
-    let level = core.nest_level;
-    forget_gone(core, &db);
-    if is_local(&name) {
-        let folded = fold_name(&name);
-        let catalog = db.catalog();
-        let taken = |t: &&TempName| t.visible && t.level == level && t.name == folded;
-        if core.temps.list.iter().filter(taken).any(|t| catalog.by_id.contains_key(&t.object_id)) {
-            return Err(errors::name_taken(&name));
-        }
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        new.name = format!("{name}{}{number:012X}", "_".repeat(LONGEST - length)).into();
+    forget_gone(core, tempdb);
+    if !is_local(name) {
+        return Ok(name.clone());
     }
-    let table = create_table(core, &db, new)?;
-    let kept = TempName {
-        name: fold_name(&name),
-        object_id: table.object_id,
+    let (folded, catalog) = (fold_name(name), tempdb.catalog());
+    let taken = |t: &&TempName| t.visible && t.level == level && t.name == folded;
+    if core.temps.list.iter().filter(taken).any(|t| is_there(&catalog, t)) {
+        return Err(errors::name_taken(name));
+    }
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    Ok(format!("{name}{}{number:012X}", "_".repeat(LONGEST - length)).into())
+}
+
+/// The session knows the object by this name from now on.
+pub(super) fn remember(core: &mut SessionCore, name: &str, object_id: i32, level: u32) {
+    core.temps.list.push(TempName {
+        name: fold_name(name),
+        object_id,
         level,
         visible: true,
         type_id: None,
         readonly: false,
         borrowed: false,
-    };
-    core.temps.list.push(kept);
-    core.temps.changed();
-    Ok(table)
+    });
 }
 
-/// Takes names off the list whose tables were dropped: without a transaction no rollback brings one back. Now and then, so that it
+fn is_there(catalog: &Catalog, temp: &TempName) -> bool {
+    catalog.by_id.contains_key(&temp.object_id) || catalog.modules.contains_key(&temp.object_id)
+}
+
+/// Takes names off the list whose objects were dropped: without a transaction no rollback brings one back. Now and then, so that it
 /// costs each table little.
 fn forget_gone(core: &mut SessionCore, tempdb: &Db) {
     if core.trancount() > 0 || core.temps.list.len() < core.temps.most {
@@ -86,7 +109,7 @@ fn forget_gone(core: &mut SessionCore, tempdb: &Db) {
     }
     let catalog = tempdb.catalog();
     let list = &mut core.temps.list;
-    list.retain(|t| t.name.starts_with('@') || catalog.by_id.contains_key(&t.object_id));
+    list.retain(|t| t.name.starts_with('@') || is_there(&catalog, t));
     core.temps.most = 2 * list.len() + 8;
 }
 
@@ -183,7 +206,7 @@ pub fn end_session(core: &mut SessionCore) {
     }
 }
 
-/// Drops tables; one that cannot be dropped now goes with the session, or with tempdb.
+/// Drops tables and procedures; one that cannot be dropped now goes with the session, or with tempdb.
 fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
     let (Ok(tempdb), Ok(variables)) = (tempdb(core), core.host().variables_db()) else { return };
     let db_of = |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };
@@ -223,12 +246,16 @@ fn is_final(core: &SessionCore, (db, _): &(Arc<Db>, i32)) -> bool {
     core.trancount() == 0 || db.is_autonomous()
 }
 
-/// Drops tables, those that are still there, as one statement.
+/// Drops tables and procedures, those that are still there, as one statement.
 fn drop_together(core: &mut SessionCore, tables: &[(Arc<Db>, i32)]) -> Result<(), SqlError> {
     core.begin_statement(false)?;
-    let result = tables.iter().try_for_each(|(db, id)| match db.catalog().by_id.get(id).cloned() {
-        None => Ok(()),
-        Some(table) => drop_table(core, db, &table),
+    let result = tables.iter().try_for_each(|(db, id)| {
+        let catalog = db.catalog();
+        match (catalog.by_id.get(id), catalog.modules.get(id)) {
+            (Some(table), _) => drop_table(core, db, table),
+            (None, Some(procedure)) => drop_module(&mut Work::begin(core, db)?, procedure),
+            (None, None) => Ok(()),
+        }
     });
     core.end_statement(result)
 }

@@ -265,7 +265,9 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
     let Some(parts) = name_parts(text) else { return Ok(None) };
     let Some(db) = named_db(&parts, session) else { return Ok(None) };
     if parts[0].starts_with('#') && db.id() == catalog::TEMPDB {
-        return Ok(session.temps.find(&parts[0], &db));
+        let own = session.temps.find(&parts[0], &db);
+        let global = || db.catalog().find("", &parts[0]).filter(|_| parts[0].starts_with("##")).cloned();
+        return Ok(own.or_else(global));
     }
     let catalog = db.catalog();
     let schema = parts.get(1).filter(|p| !p.is_empty()).map_or("dbo", String::as_str);
@@ -286,6 +288,12 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let session = session(cx)?;
     let Some(db) = named_db(&parts, session) else { return Ok(Value::Null) };
     let (catalog, schema, name) = (db.catalog(), parts.get(1).map_or("", String::as_str), &parts[0]);
+    if name.starts_with('#')
+        && db.id() == catalog::TEMPDB
+        && let Some(module) = session.temps.find_procedure(name, &db).filter(|m| is(m.kind.code()))
+    {
+        return Ok(Value::Int(module.object_id));
+    }
     let mut shown = |id: i32| if sees(session, &db, id) { Value::Int(id) } else { Value::Null };
     if let Some(module) = catalog.find_module(schema, name).filter(|m| is(m.kind.code())) {
         return Ok(shown(module.object_id));

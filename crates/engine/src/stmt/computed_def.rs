@@ -10,7 +10,7 @@ use types::SqlError;
 use super::function_nature::{FunctionNature, is_imprecise};
 use super::table_def::{ColumnDefaults, single_quoted};
 use catalog::other::SequenceDef;
-use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, errors, load};
+use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, definition, errors, load};
 use expr::functions::Function;
 use plan::bind::Binder;
 use plan::bind::computed::{Computed, NamedColumn};
@@ -142,8 +142,11 @@ pub fn new_computed(
     };
     let name = &column.name.value;
     let text = written.expr.span.text(batch).trim();
-    let text = if defaults.quoted_identifier { text.to_string() } else { single_quoted(text) };
-    let text = format!("({text})");
+    let text = match definition::of_value(&written.expr, text.len()) {
+        Some(text) => text,
+        None if defaults.quoted_identifier => format!("({text})"),
+        None => format!("({})", single_quoted(text)),
+    };
     let expr = Arc::new(load::parse_expression(&text)?);
     let Bound { computed, nature } = bind(&defaults.db, table, &named(columns), &expr)?;
     if computed.nature.methods_of_xml {

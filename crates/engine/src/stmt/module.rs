@@ -14,6 +14,8 @@ use crate::batch::module::{compile, params_of};
 use crate::ddl::ddl_triggers;
 use crate::ddl::events::{self, Known};
 use crate::ddl::modules::{self, NewModule, Parent};
+use crate::ddl::temp_procedures;
+use crate::ddl::temps::tempdb;
 use crate::ddl::work::Work;
 use crate::security::change::forget;
 use catalog::module::AS_OWNER;
@@ -27,6 +29,10 @@ use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 impl StmtCtx<'_> {
     pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {
         check_options("CREATE VIEW", &stmt.options, &["VIEW_METADATA", "SCHEMABINDING"])?;
+        if stmt.name.name.value.starts_with('#') {
+            let text = format!("'{}': Temporary views are not allowed.", stmt.name.name.value);
+            return Err(SqlError::new(4103, 15, 1, text));
+        }
         let db = self.own_database("VIEW", &stmt.name)?;
         let text = self.module_text(&stmt.text);
         let new = self.new_module(ModuleKind::View, stmt.verb, &stmt.name, &text);
@@ -47,8 +53,17 @@ impl StmtCtx<'_> {
         let text = self.module_text(&stmt.text);
         let mut new = self.new_module(ModuleKind::Procedure, stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
-        let mut work = Work::begin(self.core, &db)?;
-        modules::put(&mut work, &new, |work, module| compile(work.core, module, &work.db.catalog()).map(drop))
+        let check = |work: &mut Work<'_>, module: &Arc<ModuleDef>| {
+            compile(work.core, module, &work.db.catalog()).map(drop)
+        };
+        if stmt.name.name.value.starts_with('#') {
+            // A user of one database is nobody in the others that it is called in.
+            if run_as.is_some() {
+                return Err(errors::not_supported("EXECUTE AS of a temporary procedure"));
+            }
+            return temp_procedures::put(self.core, &new, check);
+        }
+        modules::put(&mut Work::begin(self.core, &db)?, &new, check)
     }
 
     pub(super) fn create_trigger(&mut self, stmt: &CreateTrigger) -> Result<(), SqlError> {
@@ -236,6 +251,13 @@ impl StmtCtx<'_> {
             return self.drop_event_triggers(stmt, on);
         }
         for name in &stmt.names {
+            if kind == ModuleKind::Procedure
+                && let Some(temporary) = temp_procedures::find(self.core, &name.name.value)?
+            {
+                let db = tempdb(self.core)?;
+                modules::drop_module(&mut Work::begin(self.core, &db)?, &temporary)?;
+                continue;
+            }
             let db = database_of(self.core, name)?;
             db.check_usable()?;
             let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());

@@ -12,7 +12,7 @@ use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table, sequence, temporal};
 use crate::ddl::table_types::{self, NewTableType};
 use crate::ddl::work::Work;
-use crate::ddl::{alias_types, policies, schemabinding, tables, temps};
+use crate::ddl::{alias_types, foreign_keys, policies, schemabinding, tables, temps};
 use crate::security::change::forget;
 use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
@@ -38,11 +38,17 @@ impl StmtCtx<'_> {
             catalog: db.catalog(),
             quoted_identifier,
         };
-        let new = table_def::from_create(stmt, self.text, &defaults)?;
+        let mut new = table_def::from_create(stmt, self.text, &defaults)?;
         let versioning = temporal::versioning_of(&stmt.options)?.flatten();
         let (db, table) = if stmt.name.name.value.starts_with('#') {
+            let (keys, name) = (std::mem::take(&mut new.foreign_keys), new.name.clone());
             let table = temps::create(self.core, new)?;
-            (self.core.host().db_by_id(catalog::TEMPDB).ok_or_else(errors::schema_changed)?, table)
+            let db = temps::tempdb(self.core)?;
+            for key in &keys {
+                let said = foreign_keys::skipped(&Work::begin(self.core, &db)?, &name, key)?;
+                self.sink.message(&said)?;
+            }
+            (db, table)
         } else {
             let table = tables::create_table(self.core, &db, new)?;
             (db, table)

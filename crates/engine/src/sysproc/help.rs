@@ -6,7 +6,7 @@ use super::params::{NAME, Param};
 use super::{Call, column};
 use crate::functions::metadata::name_parts;
 use crate::views::rights::{object_named, sees, sees_definition};
-use catalog::{ConstraintKind, ModuleKind};
+use catalog::{ConstraintKind, ModuleKind, TEMPDB};
 
 /// Characters of a line of sp_helptext.
 const LINE: usize = 255;
@@ -24,7 +24,10 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
         );
         SqlError::new(15009, 16, 1, text)
     };
-    let parts = name_parts(name).filter(|parts| parts.len() <= 3).ok_or_else(missing)?;
+    let mut parts = name_parts(name).filter(|parts| parts.len() <= 3).ok_or_else(missing)?;
+    if let (TEMPDB, Some(own)) = (db.id(), call.core.temps.find_procedure(&parts[0], &db)) {
+        parts[0] = own.name.to_string();
+    }
     let schema = parts.get(1).map_or("", String::as_str);
     let catalog = db.catalog();
     // What the caller may not know of is not there; whose definition it may not see has no text.

@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::params::{NAME, Param};
 use super::{Call, column};
 use crate::batch::module::params_of;
-use catalog::{ModuleKind, fold_name};
+use catalog::{ModuleKind, TEMPDB, fold_name};
 
 use DataType::{Bit, Int, NVarChar, SmallInt};
 
@@ -67,13 +67,15 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
     let given = call.given(procedure, 1, PARAMS)?;
     let db = call.core.db().clone();
     let catalog = db.catalog();
-    let module = catalog.find_module(given.name(2).unwrap_or_default(), given.text(0).unwrap_or_default());
+    let name = given.text(0).unwrap_or_default();
+    let own = (db.id() == TEMPDB).then(|| call.core.temps.find_procedure(name, &db)).flatten();
+    let module = own.or_else(|| catalog.find_module(given.name(2).unwrap_or_default(), name).cloned());
     let wanted = given.name(3).map(fold_name);
     let mut rows = Vec::new();
     if let Some(module) = module.filter(|m| m.kind == ModuleKind::Procedure) {
         let mut all = vec![(Value::str("@RETURN_VALUE"), 4, Int, false)];
         let mut tables = vec![None];
-        for p in params_of(module, &catalog)? {
+        for p in params_of(&module, &catalog)? {
             all.push((Value::Str(p.name), if p.output { 2 } else { 1 }, p.ty, true));
             tables.push(p.table);
         }

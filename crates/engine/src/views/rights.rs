@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use catalog::security::{Class, Permission, Securable};
-use catalog::{Db, ModuleKind, fold_name};
+use catalog::{Db, ModuleKind, TEMPDB, fold_name};
 use plan::rights::ViewRight;
 use types::Value;
 
@@ -383,7 +383,7 @@ fn sees_users(core: &mut SessionCore, db: &Arc<Db>) -> bool {
 
 /// Whether the caller may know of a table, module or trigger; what is no object of the database is everyone's.
 pub(crate) fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
-    if core.may_all() {
+    if core.may_all() || is_own_temporary(core, db, id) {
         return true;
     }
     let catalog = db.catalog();
@@ -402,9 +402,14 @@ pub(crate) fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     core.sees_object(db, id, schema)
 }
 
+/// Whether it is a temporary table or procedure that the session has made.
+fn is_own_temporary(core: &SessionCore, db: &Db, id: i32) -> bool {
+    db.id() == TEMPDB && core.temps.list.iter().any(|t| t.object_id == id && t.name.starts_with('#'))
+}
+
 /// Whether the caller may see the text of a module, of a constraint, or of what a table computes.
 pub(crate) fn sees_definition(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
-    if core.may_all() {
+    if core.may_all() || is_own_temporary(core, db, id) {
         return true;
     }
     let catalog = db.catalog();

@@ -105,3 +105,22 @@ fn foreign_keys_need_references_and_cascades_nothing() {
     allowed(&mut ann, "INSERT child VALUES (2)");
     refused(&mut ann, "INSERT child VALUES (9)", &[547]);
 }
+
+#[test]
+fn temporary_procedures_are_everybodys_and_lend_no_rights() {
+    let instance = new();
+    let mut ann = login(&instance, "ann", "d");
+    allowed(&mut ann, "CREATE PROCEDURE #p AS SELECT COUNT(*) FROM t");
+    refused(&mut ann, "EXEC #p", &[229]);
+    let mine = "SELECT COUNT(*) FROM tempdb.sys.procedures WHERE object_id = OBJECT_ID('tempdb..#p')";
+    assert_eq!(allowed(&mut ann, mine), "1");
+    allowed(&mut ann, "CREATE OR ALTER PROCEDURE #p AS SELECT 1");
+    assert_eq!(allowed(&mut ann, "EXEC #p"), "1");
+    allowed(&mut ann, "DROP PROCEDURE #p");
+    // What the program itself makes for everybody lends nothing of its own either.
+    let mut owner = instance.session().unwrap();
+    owner.use_database("d").unwrap();
+    assert_eq!(super::said(&mut owner, "CREATE PROCEDURE ##g AS SELECT COUNT(*) FROM t"), "");
+    refused(&mut ann, "EXEC ##g", &[229]);
+    assert_eq!(super::said(&mut owner, "EXEC ##g"), "2");
+}

@@ -112,6 +112,10 @@ impl SessionCore {
     /// # Errors
     /// 15517 whom the module runs as is gone.
     pub fn enter_module_scope(&mut self, db: &Arc<Db>, module: &ModuleDef) -> Result<ModuleScope, SqlError> {
+        // Everybody may make one, and its names are those of any database: it lends no rights.
+        if module.is_temporary() {
+            return Ok(self.enter_scope(Some((db, module)), Chain::None, None));
+        }
         let version = db.security_version();
         // What the transaction itself has changed has no version that others know.
         let committed = self.transactions.ddl.is_empty();
@@ -175,7 +179,7 @@ impl SessionCore {
     }
 
     /// The database whose names the statements that run mean: the current one, but in a procedure
-    /// of master that runs in another.
+    /// of master that runs in another. A temporary procedure's are those of the database it is called in.
     #[inline]
     pub fn names_db(&self) -> &Arc<Db> {
         self.module.as_ref().map_or(self.db(), |module| &module.names)

@@ -7,7 +7,7 @@ use crate::bind::undeclared::Undeclared;
 use crate::counters::OptimizerCounters;
 use crate::rights::Chain;
 use crate::view::ViewDef;
-use catalog::{Catalog, Db, TableDef, fold_name};
+use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::functions::Function;
 use std::collections::HashMap;
@@ -71,14 +71,14 @@ pub struct CompileEnv<'a> {
     pub counters: &'a OptimizerCounters,
 }
 
-/// A temporary table of a session.
+/// A temporary table or procedure of a session.
 #[derive(Clone, Debug)]
 pub struct TempName {
     /// Folded, with its `#` or, of a table variable, its `@`.
     pub name: CompactString,
     /// In tempdb, or among the table variables.
     pub object_id: i32,
-    /// Nesting level of the scope that made it.
+    /// Nesting level of the scope that made it; 0 of a procedure, which stays as long as the session.
     pub level: u32,
     /// Its scope has not ended.
     pub visible: bool,
@@ -90,7 +90,8 @@ pub struct TempName {
     pub borrowed: bool,
 }
 
-/// The temporary tables that a session has made, the newest last. One that is no longer in tempdb was dropped.
+/// The temporary tables and procedures that a session has made, the newest last. One that is no longer in tempdb was
+/// dropped.
 #[derive(Debug, Default)]
 pub struct TempTables {
     pub list: Vec<TempName>,
@@ -142,6 +143,17 @@ impl TempTables {
         let (name, catalog) = (fold_name(name), tempdb.catalog());
         let mut newest = self.list.iter().rev().filter(|t| t.visible && t.name == name);
         newest.find_map(|t| catalog.by_id.get(&t.object_id).cloned())
+    }
+
+    /// The temporary procedure of a name, as far as it is still there: the session's, or anyone's whose name begins with `##`.
+    pub fn find_procedure(&self, name: &str, tempdb: &Db) -> Option<Arc<ModuleDef>> {
+        let catalog = tempdb.catalog();
+        if name.starts_with("##") {
+            return catalog.find_module("", name).cloned();
+        }
+        let name = fold_name(name);
+        let mut newest = self.list.iter().rev().filter(|t| t.visible && t.name == name);
+        newest.find_map(|t| catalog.modules.get(&t.object_id).cloned())
     }
 }
 

@@ -113,6 +113,9 @@ pub struct SessionOptions {
     pub datefirst: u8,
     /// LANGUAGE and DATEFORMAT.
     pub dialect: Dialect,
+    /// DATEFIRST and DATEFORMAT were set for themselves: SET LANGUAGE leaves them.
+    pub own_datefirst: bool,
+    pub own_dateformat: bool,
     pub isolation: Isolation,
     /// (database id, object id) of the table that takes explicit identity values.
     pub identity_insert: Option<(i32, i32)>,
@@ -153,6 +156,8 @@ impl Default for SessionOptions {
             textsize: i32::MAX,
             datefirst: 7,
             dialect: Dialect::DEFAULT,
+            own_datefirst: false,
+            own_dateformat: false,
             isolation: Isolation::ReadCommitted,
             identity_insert: None,
             statistics_time: false,
@@ -254,10 +259,16 @@ impl SessionOptions {
         }
     }
 
-    /// SET LANGUAGE: the order of dates and the first day of the week come with it.
+    /// SET LANGUAGE: the order of dates and the first day of the week come with it, unless they were set for themselves.
     pub fn set_language(&mut self, language: &Language) {
+        let order = self.dialect.order;
         self.dialect = Dialect::of(language);
-        self.datefirst = language.first_day;
+        if self.own_dateformat {
+            self.dialect.order = order;
+        }
+        if !self.own_datefirst {
+            self.datefirst = language.first_day;
+        }
     }
 
     /// Whether statements run: not under NOEXEC, FMTONLY and SHOWPLAN.

@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
     fn enters_module(&self) -> Option<u64> {
         let object_id = self.batch.object_id;
         let module = self.core.module.as_ref().filter(|module| module.object_id == object_id);
-        let db = module.filter(|_| !self.core.in_function())?.names.id();
+        let db = module.filter(|_| !self.core.in_function())?.home;
         Some(self.core.shared.activity.enters(db, object_id))
     }
 

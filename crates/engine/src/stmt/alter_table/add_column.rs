@@ -10,6 +10,7 @@ use types::{DataType, SqlError};
 use super::Added;
 use super::add_constraint::add_constraint;
 use super::rewrite::{column_defaults, rewrite};
+use crate::ddl::own_queries::has_rows;
 use crate::ddl::rebuild::run_dml;
 use crate::ddl::work::Work;
 use crate::stmt::{computed_def, table_def};
@@ -177,10 +178,7 @@ fn table_name(table: &TableDef) -> String {
 
 /// 4901: NOT NULL without a default only on an empty table.
 fn require_empty(work: &mut Work<'_>, table: &Arc<TableDef>, column: &str) -> Result<(), SqlError> {
-    let name = table_name(table);
-    // An UPDATE that changes nothing, of at most one row, finds out whether there is one.
-    let first = quote(&table.columns[0].name);
-    if run_dml(work, &format!("UPDATE TOP (1) {name} SET {first} = {first}"))? == 0 {
+    if !has_rows(work, table)? {
         return Ok(());
     }
     let text = format!(

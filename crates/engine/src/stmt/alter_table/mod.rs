@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use syntax::ast::{
-    AlterTable, AlterTableAction, CreateIndex, Ident, IndexColumn, InlineIndex, ObjectName, OptionItem,
-    OptionValue, SwitchPartition, TableElement,
+    AlterTable, AlterTableAction, Constraint, ConstraintKind, CreateIndex, Ident, IndexColumn, InlineIndex,
+    ObjectName, OptionItem, OptionValue, SwitchPartition, TableElement,
 };
 use types::SqlError;
 
 use super::alter_index::clustered_disabled;
-use super::{StmtCtx, index_options, masks, option_rules, resolve_table};
+use super::{StmtCtx, index_options, masks, option_rules, resolve_table, table_def};
 use crate::ddl::modules::Parent;
 use crate::ddl::work::Work;
-use crate::ddl::{constraints, modules, temporal};
+use crate::ddl::{constraints, foreign_keys, modules, temporal};
 use catalog::errors;
 use catalog::{Db, LockEscalation, TableDef};
 
@@ -36,6 +36,39 @@ struct Added<'a> {
     text: &'a str,
     /// The rows that are there must satisfy a new constraint.
     test: bool,
+}
+
+fn is_foreign_key(constraint: &Constraint) -> bool {
+    matches!(constraint.kind, ConstraintKind::ForeignKey { .. })
+}
+
+/// What is added to a temporary table, and what is said of the foreign keys among it, which it does not get.
+fn without_foreign_keys(
+    work: &Work<'_>,
+    table: &TableDef,
+    elements: &[TableElement],
+) -> Result<(Vec<TableElement>, Vec<SqlError>), SqlError> {
+    let (mut kept, mut said) = (Vec::with_capacity(elements.len()), Vec::new());
+    let mut skip = |constraint: &Constraint, column: Option<&str>| -> Result<(), SqlError> {
+        let key = table_def::new_foreign_key(constraint, column)?;
+        said.push(foreign_keys::skipped(work, &table.name, &key)?);
+        Ok(())
+    };
+    for element in elements {
+        match element {
+            TableElement::Constraint(constraint) if is_foreign_key(constraint) => skip(constraint, None)?,
+            TableElement::Column(column) => {
+                let mut column = column.clone();
+                for constraint in column.constraints.iter().filter(|constraint| is_foreign_key(constraint)) {
+                    skip(constraint, Some(&column.name.value))?;
+                }
+                column.constraints.retain(|constraint| !is_foreign_key(constraint));
+                kept.push(TableElement::Column(column));
+            }
+            other => kept.push(other.clone()),
+        }
+    }
+    Ok((kept, said))
 }
 
 impl StmtCtx<'_> {
@@ -61,6 +94,13 @@ impl StmtCtx<'_> {
         match &stmt.action {
             AlterTableAction::Add { elements, check } => {
                 let added = Added { text, test: check.unwrap_or(true) };
+                if table.is_temporary() {
+                    let (elements, said) = without_foreign_keys(&work, &table, elements)?;
+                    add::add_elements(&mut work, table, &elements, added)?;
+                    drop(work);
+                    said.iter().try_for_each(|said| self.sink.message(said))?;
+                    return self.add_indexes(&stmt.name, &elements);
+                }
                 add::add_elements(&mut work, table, elements, added)?;
                 drop(work);
                 self.add_indexes(&stmt.name, elements)

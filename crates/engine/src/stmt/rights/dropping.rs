@@ -9,6 +9,7 @@ use types::SqlError;
 
 use super::object::{alter_schema, alter_table, control_object, is_temporary, object};
 use super::{server, sysadmin};
+use crate::ddl::temp_procedures;
 use crate::stmt::database_of;
 use exec::state::SessionCore;
 
@@ -18,6 +19,7 @@ pub(super) fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result
             DropKind::Table if is_temporary(name) => continue,
             DropKind::Table => "table",
             DropKind::View => "view",
+            DropKind::Procedure if temp_procedures::find(core, &name.name.value)?.is_some() => continue,
             DropKind::Procedure => "procedure",
             DropKind::Function => "function",
             DropKind::Trigger => "trigger",

@@ -165,6 +165,10 @@ pub(super) fn module(
     name: &ObjectName,
     permission: Permission,
 ) -> Result<(), SqlError> {
+    // Everybody may make temporary procedures.
+    if is_temporary(name) && permission == Permission::CreateProcedure {
+        return Ok(());
+    }
     let db = database_of(core, name)?;
     db.check_usable()?;
     core.effective(&db)?;

@@ -1,31 +1,34 @@
-//! The texts of DEFAULT and CHECK constraints as the catalog keeps them.
+//! The texts of DEFAULT and CHECK constraints as the catalog keeps them: in the form that `catalog::definition` gives them.
 //! Guarantees: a text means the same when it is read under QUOTED_IDENTIFIER ON, which the catalog is read with.
 
 use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ParseSettings;
-use syntax::ast::{Constraint, Expr, ExprKind, Literal};
+use syntax::ast::{Constraint, Expr, ExprKind};
 use syntax::lexer::{Tok, tokenize_with, unquote};
 use types::SqlError;
 
 use super::ColumnDefaults;
-use catalog::{NewCheck, NewDefault};
+use catalog::{NewCheck, NewDefault, definition};
 
-/// A DEFAULT's text as the catalog keeps it: in parentheses, numbers in two pairs of them.
+/// A DEFAULT as the catalog keeps it: its text in parentheses.
 pub fn new_default(constraint: &Constraint, expr: &Expr, batch: &str) -> NewDefault {
-    let text = expr.span.text(batch).trim();
-    let named = matches!(expr.kind, ExprKind::Column(_));
-    let text = if named { text.to_string() } else { single_quoted(text) };
-    let number = matches!(
-        expr.kind,
-        ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_))
-    );
-    let text = if number { format!("(({text}))") } else { format!("({text})") };
+    let written = expr.span.text(batch).trim();
+    let text = match expr.kind {
+        // It may be no column: the text says what was written.
+        ExprKind::Column(_) => format!("({written})"),
+        _ => match definition::of_value(expr, written.len()) {
+            Some(text) => text,
+            None => format!("({})", single_quoted(written)),
+        },
+    };
+    // As it will be read when the database is opened again.
+    let read = catalog::load::parse_expression(&text).unwrap_or_else(|_| expr.clone());
     NewDefault {
         name: constraint.name.as_ref().map(|n| n.value.clone()),
         text: text.into(),
-        expr: Arc::new(expr.clone()),
+        expr: Arc::new(read),
     }
 }
 
@@ -58,9 +61,12 @@ pub fn new_check(
     batch: &str,
     defaults: &ColumnDefaults,
 ) -> Result<NewCheck, SqlError> {
-    let text = condition.span.text(batch).trim();
-    let text = if defaults.quoted_identifier { text.to_string() } else { single_quoted(text) };
-    let text = format!("({text})");
+    let written = condition.span.text(batch).trim();
+    let text = match definition::of_condition(condition, written.len()) {
+        Some(text) => text,
+        None if defaults.quoted_identifier => format!("({written})"),
+        None => format!("({})", single_quoted(written)),
+    };
     Ok(NewCheck {
         name: constraint.name.as_ref().map(|n| n.value.clone()),
         condition: Arc::new(catalog::constraint::parse_condition(&text)?),
