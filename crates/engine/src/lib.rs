@@ -35,6 +35,6 @@ pub use exec::output::{
 };
 pub use instance::{Instance, InstanceOptions, PageMemory};
 pub use security::{ClientInfo, LoginAudit, LoginToken};
-pub use session::{RpcParam, Session, TransactionRequest, TransactionStart};
+pub use session::{BeforeAnswer, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;
 pub use types::{DataType, SqlError, Value};

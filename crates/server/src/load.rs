@@ -54,13 +54,15 @@ pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) ->
         rows.reader = BulkReader::new(active.version, limits);
         let _ = rows.more();
     }
+    answer.settle(&mut active.session);
     let stopped = connection.end_request();
     connection.set_in_transaction(active.session.trancount() > 0);
     if let Some(error) = rows.broken {
         return Err(error);
     }
+    let over = answer.is_fatal();
     answer.finish(stopped)?;
-    Ok(if active.session.is_killed() { After::Close } else { After::Continue })
+    Ok(if over || active.session.is_killed() { After::Close } else { After::Continue })
 }
 
 impl Rows<'_> {

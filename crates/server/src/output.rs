@@ -1,13 +1,16 @@
 //! What a session says, as tokens in packets: result sets, ends of statements, messages, changes of the session.
 //! Guarantees: no more than a few packets and one row are in memory; each answer ends with exactly one DONE that has no
-//! MORE bit; after an attention nothing more of the answer is sent than what ends it.
+//! MORE bit; after an attention nothing more of the answer is sent than what ends it; nothing is sent
+//! before what it tells is durable.
 
-use std::sync::OnceLock;
+mod durable;
+
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::{
-    ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError, StatementEnd,
-    StatementKind, Value,
+    BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError,
+    StatementEnd, StatementKind, Value,
 };
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
@@ -62,6 +65,13 @@ pub struct Answer<'a> {
     /// The client knows the columns of the call's rows.
     known_columns: bool,
     sent: Instant,
+    spid: u16,
+    /// What must be durable before anything is sent.
+    before: Arc<BeforeAnswer>,
+    /// Part of it has been sent.
+    begun: bool,
+    /// Why nothing more of it may be sent.
+    lost: Option<SqlError>,
 }
 
 #[derive(Clone, Copy)]
@@ -75,10 +85,11 @@ struct Done {
 impl<'a> Answer<'a> {
     /// An empty answer to a client.
     pub fn new(hub: &'a Hub, connection: &'a Connection, active: &Active) -> Answer<'a> {
+        let spid = active.session.spid() as u16;
         Answer {
             hub,
             connection,
-            buffer: MessageBuffer::new(active.packet_size, active.session.spid() as u16),
+            buffer: MessageBuffer::new(active.packet_size, spid),
             version: active.version,
             types: Vec::new(),
             packets: Vec::new(),
@@ -89,6 +100,10 @@ impl<'a> Answer<'a> {
             call: false,
             known_columns: false,
             sent: Instant::now(),
+            spid,
+            before: active.session.before_answer().clone(),
+            begun: false,
+            lost: None,
         }
     }
 
@@ -148,9 +163,9 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The client wants no more.
+    /// The client wants no more, or may be told no more.
     pub fn is_stopped(&self) -> bool {
-        self.connection.is_stopped()
+        self.lost.is_some() || self.connection.is_stopped()
     }
 
     /// Whether an error was sent after which the connection ends.
@@ -170,8 +185,12 @@ impl<'a> Answer<'a> {
     /// Ends the answer and sends what is left of it; `stopped`: the client wants no more.
     ///
     /// # Errors
-    /// The client is gone.
+    /// The client is gone; or it was told part of an answer that is lost.
     pub fn finish(mut self, stopped: bool) -> std::io::Result<()> {
+        // Whoever has not waited for the log before ([`Answer::settle`]) does now.
+        if self.make_durable().is_err() {
+            self.tell_loss()?;
+        }
         let last = match self.held.take() {
             Some(done) if !self.error => done,
             held => {
@@ -205,6 +224,7 @@ impl<'a> Answer<'a> {
             queued.force(room);
             hub.stalled(connection, wait);
         };
+        self.begun = true;
         let result = connection.send(&self.packets, timeout, &stalled);
         self.packets.clear();
         self.sent = Instant::now();
@@ -217,6 +237,7 @@ impl<'a> Answer<'a> {
         if pending < self.buffer.packet_size() || pending < BATCH && self.sent.elapsed() < HURRY {
             return Ok(());
         }
+        self.make_durable()?;
         self.buffer.take_full(&mut self.packets);
         self.buffer.shrink(KEEP);
         self.send().map_err(|_| gone())?;

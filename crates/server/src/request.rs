@@ -61,6 +61,7 @@ pub fn run(
     let mut answer = Answer::new(hub, connection, active);
     let result = carry_out(hub, active, &message, memory, &mut answer);
     drop(message);
+    answer.settle(&mut active.session);
     let stopped = connection.end_request();
     if stopped {
         hub.counters.add(Count::Attentions, 1);

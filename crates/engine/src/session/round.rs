@@ -41,6 +41,7 @@ pub(super) fn request(
         return Outcome { ok: false, status: -1 };
     }
     core.nest_level = 0;
+    core.begin_answer();
     core.temps.level = 0;
     core.cursors.begin_request();
     core.caught.clear();

@@ -3,7 +3,9 @@
 
 mod acting;
 pub mod activity;
+mod answers;
 pub mod app_locks;
+pub mod before_answer;
 pub mod bulk;
 pub mod caller;
 pub mod changes;
