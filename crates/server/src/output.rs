@@ -8,6 +8,7 @@ mod durable;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use engine::phases::{self, Phase};
 use engine::{
     BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError,
     StatementEnd, StatementKind, Value,
@@ -187,6 +188,7 @@ impl<'a> Answer<'a> {
     /// # Errors
     /// The client is gone; or it was told part of an answer that is lost.
     pub fn finish(mut self, stopped: bool) -> std::io::Result<()> {
+        let _encode = phases::enter(Phase::Encode);
         // Whoever has not waited for the log before ([`Answer::settle`]) does now.
         if self.make_durable().is_err() {
             self.tell_loss()?;
@@ -215,6 +217,7 @@ impl<'a> Answer<'a> {
 
     /// Sends the packets that are made.
     fn send(&mut self) -> std::io::Result<()> {
+        let _send = phases::enter(Phase::Send);
         let (hub, connection) = (self.hub, self.connection);
         let timeout = hub.options.send_timeout;
         let room = self.packets.capacity() + self.buffer.payload().capacity();
@@ -272,6 +275,7 @@ fn user_type(ty: DataType) -> u32 {
 
 impl Sink for Answer<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         let columns: Vec<Column> = columns.iter().map(|info| column(info, self.version)).collect();
         self.types.clear();
@@ -285,6 +289,7 @@ impl Sink for Answer<'_> {
     }
 
     fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         let (tables, columns) = (&origins.tables, &origins.columns);
         // The token counts columns and tables in a byte each.
         if tables.is_empty() || tables.len() > MOST_ORIGINS || columns.len() > MOST_ORIGINS {
@@ -311,6 +316,7 @@ impl Sink for Answer<'_> {
     }
 
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         let bytes: usize = row.iter().map(Value::heap_bytes).sum();
         let _charged = if bytes < LARGE { None } else { Some(self.room_for(bytes)?) };
         let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
@@ -319,6 +325,7 @@ impl Sink for Answer<'_> {
     }
 
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         if !end.error && is_untold(end.statement) {
             return Ok(());
         }
@@ -346,12 +353,14 @@ impl Sink for Answer<'_> {
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         self.tokens().info(message, server_name(), message.procedure());
         self.flow()
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         if error.number == CANCELLED && self.connection.is_stopped() {
             // The client has asked for it: the answer to its attention says so.
             self.error = true;
@@ -362,6 +371,7 @@ impl Sink for Answer<'_> {
     }
 
     fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         let change = match *change {
             SessionChange::Database { new, old } => EnvChange::Database { new, old },
@@ -382,6 +392,7 @@ impl Sink for Answer<'_> {
     }
 
     fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         self.tokens().return_status(status);
         if !self.call {
@@ -391,6 +402,7 @@ impl Sink for Answer<'_> {
     }
 
     fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         let value = ReturnValue {
             ordinal: parameter.ordinal as u16,

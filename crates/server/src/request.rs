@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use engine::phases;
 use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
 use engine::{Sink, SqlError, Value};
 use memory::{Clerk, Reservation};
@@ -57,6 +58,7 @@ pub fn run(
         return Ok(After::Continue);
     }
     hub.counters.add(Count::Requests, 1);
+    phases::is_request();
     connection.begin_request(false);
     let mut answer = Answer::new(hub, connection, active);
     let result = carry_out(hub, active, &message, memory, &mut answer);

@@ -27,6 +27,7 @@ use catalog::{Db, ModuleDef, ModuleKind, errors};
 use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;
+use exec::state::phases::{self, Phase};
 use plan::bind::function::CalledFunction;
 use plan::bind::module_schema::schema_of;
 use plan::bind::set_options::SessionOptions;
@@ -161,6 +162,7 @@ impl Run<'_> {
         name: &ObjectName,
         shown: &str,
     ) -> Result<(Arc<Db>, Called), Failure> {
+        let _plan = phases::enter(Phase::Plan);
         let procedure = sysproc::find(&name.name.value);
         let dynamic = Dynamic::find(&name.name.value);
         let script = sysproc::scripts::find(&name.name.value)?;

@@ -19,6 +19,7 @@ mod identity_insert;
 pub mod inner;
 mod locks;
 pub mod names;
+pub mod phases;
 pub mod profile;
 pub mod rights;
 pub mod room;
