@@ -62,7 +62,19 @@ impl Connection {
         call: &RpcRequest,
         each: &mut dyn FnMut(Token) -> bool,
     ) -> Result<(), ClientError> {
-        let message = self.codec().rpc(std::slice::from_ref(call)).map_err(ClientError::Request)?;
+        self.calls_each(std::slice::from_ref(call), each)
+    }
+
+    /// As [`Connection::call_each`] several calls in one message, whose answers come in one.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn calls_each(
+        &mut self,
+        calls: &[RpcRequest],
+        each: &mut dyn FnMut(Token) -> bool,
+    ) -> Result<(), ClientError> {
+        let message = self.codec().rpc(calls).map_err(ClientError::Request)?;
         self.request(&message, each)
     }
 

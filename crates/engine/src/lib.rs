@@ -33,8 +33,9 @@ pub use exec::dml::bulk::{BulkOptions, BulkRows, ColumnBatches};
 pub use exec::output::{
     ColumnInfo, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
 };
+pub use exec::state::phases;
 pub use instance::{Instance, InstanceOptions, PageMemory};
 pub use security::{ClientInfo, LoginAudit, LoginToken};
-pub use session::{RpcParam, Session, TransactionRequest, TransactionStart};
+pub use session::{BeforeAnswer, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;
 pub use types::{DataType, SqlError, Value};

@@ -18,6 +18,7 @@ use crate::run_files::RunFiles;
 use crate::state::SessionCore;
 use crate::state::changes::FiredTriggers;
 use crate::state::core::SessionShared;
+use crate::state::phases::RequestPhases;
 use catalog::errorlog::ErrorLog;
 use catalog::{Db, FIRST_USER_DB, NewTable, TEMPDB, TableDef, errors, fold_name};
 use plan::bind::env::Names;
@@ -85,6 +86,8 @@ pub struct Host {
     next_transaction: AtomicU64,
     /// Batches of sessions that have ended.
     ended_batches: AtomicU64,
+    /// Where the time of requests goes.
+    phases: RequestPhases,
 }
 
 impl Host {
@@ -106,7 +109,14 @@ impl Host {
             optimizer: OptimizerCounters::default(),
             next_transaction: AtomicU64::new(1),
             ended_batches: AtomicU64::new(0),
+            phases: RequestPhases::default(),
         }
+    }
+
+    /// Where the time of requests goes, as far as it is measured.
+    #[inline]
+    pub fn request_phases(&self) -> &RequestPhases {
+        &self.phases
     }
 
     /// What is done above.

@@ -10,7 +10,7 @@ mod queue;
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,8 @@ pub struct Connection {
     slot: Mutex<Option<Slot>>,
     /// What its session tells of itself goes there.
     watcher: OnceLock<Arc<dyn SessionWatcher>>,
+    /// Since when it has waited for a thread: nanoseconds after `opened`, 0 for not at all. Kept while requests are timed.
+    waits_since: AtomicU64,
 }
 
 struct Gate {
@@ -142,6 +144,7 @@ impl Connection {
             share: OnceLock::new(),
             slot: Mutex::new(None),
             watcher: OnceLock::new(),
+            waits_since: AtomicU64::new(0),
         })
     }
 

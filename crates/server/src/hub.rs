@@ -148,6 +148,9 @@ impl Hub {
     /// Gives a connection to a worker.
     pub fn submit(&self, connection: Arc<Connection>, urgent: bool) {
         self.withdraw(&connection);
+        if self.instance.request_phases().is_on() {
+            connection.begin_wait();
+        }
         if let Some(pool) = self.pool_of(&connection) {
             pool.submit(connection, urgent);
         }

@@ -3,6 +3,7 @@
 //! load that fails reads what the client still sends before it answers, because clients read no
 //! answer earlier.
 
+use engine::phases::{self, Phase};
 use engine::{BulkRows, SqlError, Value};
 use memory::{Clerk, Reservation};
 use tds::request::{BulkEvent, BulkReader};
@@ -42,6 +43,7 @@ struct Rows<'a> {
 /// The client is gone, or sends what is not the protocol.
 pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) -> Result<After, WireError> {
     hub.counters.add(Count::Requests, 1);
+    phases::is_request();
     connection.begin_request(true);
     let mut answer = Answer::new(hub, connection, active);
     let limits = Limits { memory: hub.options.max_message };
@@ -58,18 +60,21 @@ pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) ->
         rows.reader = BulkReader::new(active.version, limits);
         let _ = rows.more();
     }
+    answer.settle(&mut active.session);
     let stopped = connection.end_request();
     connection.set_in_transaction(active.session.trancount() > 0);
     if let Some(error) = rows.broken {
         return Err(error);
     }
+    let over = answer.is_fatal();
     answer.finish(stopped)?;
-    Ok(if active.session.is_killed() { After::Close } else { After::Continue })
+    Ok(if over || active.session.is_killed() { After::Close } else { After::Continue })
 }
 
 impl Rows<'_> {
     /// Waits for the next piece.
     fn more(&mut self) -> Result<(), SqlError> {
+        let _receive = phases::enter(Phase::Receive);
         let (hub, connection) = (self.hub, self.connection);
         match connection.wait_next(hub.options.idle_timeout, &|wait| hub.stalled(connection, wait)) {
             Ok(Next::Got(got)) => self.take(got),
@@ -133,7 +138,10 @@ impl BulkRows for Rows<'_> {
             return Err(error);
         }
         loop {
-            match self.reader.next_row(&mut self.row).map_err(|e| e.to_sql_error())? {
+            let decode = phases::enter(Phase::Decode);
+            let read = self.reader.next_row(&mut self.row).map_err(|e| e.to_sql_error())?;
+            drop(decode);
+            match read {
                 BulkEvent::NeedMore => self.more()?,
                 BulkEvent::Columns => {
                     let (sent, announced) = (self.reader.columns().len(), row.len());

@@ -349,7 +349,7 @@ fn accept(
     connection: &Connection,
     client: &mut Client,
     login: &Login7,
-    (session, memory): (Session, SessionMemory),
+    (mut session, memory): (Session, SessionMemory),
     told: &[SqlError],
 ) -> Result<After, WireError> {
     let size = login.negotiated_packet_size(packet::DEFAULT_PACKET_SIZE);
@@ -387,6 +387,7 @@ fn accept(
     // Closed meanwhile: nobody waits for the answer.
     let Some(watcher) = hub.watcher_of(connection) else { return Ok(After::Close) };
     session.set_watcher(Arc::downgrade(&watcher));
+    session.hold_answers();
     connection.set_logged_in(session.cancel_handle(), watcher);
     client.stage =
         Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size, memory }));

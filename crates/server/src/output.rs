@@ -1,13 +1,17 @@
 //! What a session says, as tokens in packets: result sets, ends of statements, messages, changes of the session.
 //! Guarantees: no more than a few packets and one row are in memory; each answer ends with exactly one DONE that has no
-//! MORE bit; after an attention nothing more of the answer is sent than what ends it.
+//! MORE bit; after an attention nothing more of the answer is sent than what ends it; nothing is sent
+//! before what it tells is durable.
 
-use std::sync::OnceLock;
+mod durable;
+
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use engine::phases::{self, Phase};
 use engine::{
-    ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError, StatementEnd,
-    StatementKind, Value,
+    BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError,
+    StatementEnd, StatementKind, Value,
 };
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
@@ -65,6 +69,13 @@ pub struct Answer<'a> {
     /// The client knows the columns of the call's rows.
     known_columns: bool,
     sent: Instant,
+    spid: u16,
+    /// What must be durable before anything is sent.
+    before: Arc<BeforeAnswer>,
+    /// Part of it has been sent.
+    begun: bool,
+    /// Why nothing more of it may be sent.
+    lost: Option<SqlError>,
 }
 
 #[derive(Clone, Copy)]
@@ -78,10 +89,11 @@ struct Done {
 impl<'a> Answer<'a> {
     /// An empty answer to a client.
     pub fn new(hub: &'a Hub, connection: &'a Connection, active: &Active) -> Answer<'a> {
+        let spid = active.session.spid() as u16;
         Answer {
             hub,
             connection,
-            buffer: MessageBuffer::new(active.packet_size, active.session.spid() as u16),
+            buffer: MessageBuffer::new(active.packet_size, spid),
             version: active.version,
             types: Vec::new(),
             packets: Vec::new(),
@@ -92,6 +104,10 @@ impl<'a> Answer<'a> {
             call: false,
             known_columns: false,
             sent: Instant::now(),
+            spid,
+            before: active.session.before_answer().clone(),
+            begun: false,
+            lost: None,
         }
     }
 
@@ -151,9 +167,9 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The client wants no more.
+    /// The client wants no more, or may be told no more.
     pub fn is_stopped(&self) -> bool {
-        self.connection.is_stopped()
+        self.lost.is_some() || self.connection.is_stopped()
     }
 
     /// Whether an error was sent after which the connection ends.
@@ -173,8 +189,13 @@ impl<'a> Answer<'a> {
     /// Ends the answer and sends what is left of it; `stopped`: the client wants no more.
     ///
     /// # Errors
-    /// The client is gone.
+    /// The client is gone; or it was told part of an answer that is lost.
     pub fn finish(mut self, stopped: bool) -> std::io::Result<()> {
+        let _encode = phases::enter(Phase::Encode);
+        // Whoever has not waited for the log before ([`Answer::settle`]) does now.
+        if self.make_durable().is_err() {
+            self.tell_loss()?;
+        }
         let last = match self.held.take() {
             Some(done) if !self.error => done,
             held => {
@@ -199,6 +220,7 @@ impl<'a> Answer<'a> {
 
     /// Sends the packets that are made.
     fn send(&mut self) -> std::io::Result<()> {
+        let _send = phases::enter(Phase::Send);
         let (hub, connection) = (self.hub, self.connection);
         let timeout = hub.options.send_timeout;
         let room = self.packets.capacity() + self.buffer.payload().capacity();
@@ -208,6 +230,7 @@ impl<'a> Answer<'a> {
             queued.force(room);
             hub.stalled(connection, wait);
         };
+        self.begun = true;
         let result = connection.send(&self.packets, timeout, &stalled);
         self.packets.clear();
         self.sent = Instant::now();
@@ -220,6 +243,7 @@ impl<'a> Answer<'a> {
         if pending < self.buffer.packet_size() || pending < BATCH && self.sent.elapsed() < HURRY {
             return Ok(());
         }
+        self.make_durable()?;
         self.buffer.take_full(&mut self.packets);
         self.buffer.shrink(KEEP);
         self.send().map_err(|_| gone())?;
@@ -253,6 +277,7 @@ fn user_type(ty: DataType) -> u32 {
 
 impl Sink for Answer<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         let version = self.version;
         let types = columns.iter().map(|c| TypeInfo::of(c.ty, c.nullable, c.collation, version));
@@ -269,6 +294,7 @@ impl Sink for Answer<'_> {
     }
 
     fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         let (tables, columns) = (&origins.tables, &origins.columns);
         // The token counts columns and tables in a byte each.
         if tables.is_empty() || tables.len() > MOST_ORIGINS || columns.len() > MOST_ORIGINS {
@@ -295,6 +321,7 @@ impl Sink for Answer<'_> {
     }
 
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         let bytes: usize = row.iter().map(Value::heap_bytes).sum();
         let _charged = if bytes < LARGE { None } else { Some(self.room_for(bytes)?) };
         let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
@@ -303,6 +330,7 @@ impl Sink for Answer<'_> {
     }
 
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         if !end.error && is_untold(end.statement) {
             return Ok(());
         }
@@ -330,12 +358,14 @@ impl Sink for Answer<'_> {
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         self.tokens().info(message, server_name(), message.procedure());
         self.flow()
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         let withdrawn = (error.number, error.state) == WITHDRAWN;
         if withdrawn || error.number == CANCELLED && self.connection.is_stopped() {
             // The client has asked for it: the answer to its attention says so, or the DONE.
@@ -347,6 +377,7 @@ impl Sink for Answer<'_> {
     }
 
     fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         let change = match *change {
             SessionChange::Database { new, old } => EnvChange::Database { new, old },
@@ -367,6 +398,7 @@ impl Sink for Answer<'_> {
     }
 
     fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         self.tokens().return_status(status);
         if !self.call {
@@ -376,6 +408,7 @@ impl Sink for Answer<'_> {
     }
 
     fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
         self.release();
         let value = ReturnValue {
             ordinal: parameter.ordinal as u16,

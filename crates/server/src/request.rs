@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use engine::phases;
 use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
 use engine::{Sink, SqlError, Value};
 use memory::{Clerk, MemoryAccount, Reservation};
@@ -69,10 +70,12 @@ pub fn run(
         return only_done(hub, connection, active, status);
     }
     hub.counters.add(Count::Requests, 1);
+    phases::is_request();
     connection.begin_request(false);
     let mut answer = Answer::new(hub, connection, active);
     let result = carry_out(hub, active, &message, memory, &mut answer);
     drop(message);
+    answer.settle(&mut active.session);
     let stopped = connection.end_request();
     if stopped {
         hub.counters.add(Count::Attentions, 1);

@@ -80,6 +80,8 @@ enum Turn {
 }
 
 fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
+    // Until the message is answered, if there is one.
+    let _timing = hub.instance.request_phases().begin(connection.take_waited());
     let mut client = connection.client();
     let mut next = match &client.stage {
         Stage::Refused(_) => return Turn::Done(login::refuse(hub, connection, &client)),
@@ -97,7 +99,11 @@ fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
         // Whoever takes it out of the queue has it.
         drop(client);
         next = match hub.enter_queue(connection, class, next) {
-            Place::Admitted(next) => next,
+            Place::Admitted(next) => {
+                // It has not waited.
+                connection.take_waited();
+                next
+            }
             Place::Left => return Turn::Left,
             // Nothing may come before the answer to a login.
             Place::Again if class == Class::Opening => return Turn::Done(Ok(After::Close)),

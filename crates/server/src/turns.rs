@@ -94,6 +94,9 @@ impl Hub {
     pub fn enter_queue(&self, connection: &Arc<Connection>, class: Class, next: Option<Next>) -> Place {
         let share = connection.share().unwrap_or(self.admission.strangers());
         let lane = self.lane_of(connection.id);
+        if self.instance.request_phases().is_on() {
+            connection.begin_wait();
+        }
         let mut next = next;
         let mut begin = |ticket| connection.enter_queue(ticket, next.take());
         let (entry, begun) = self.admission.queue(share, class, lane, connection, &mut begin);

@@ -164,6 +164,13 @@ pub(crate) struct Flusher {
 }
 
 impl Flusher {
+    /// It is to come within the window's time.
+    pub fn remind(&self) {
+        if !self.due.load(Ordering::Relaxed) && !self.due.swap(true, Ordering::AcqRel) {
+            self.bell.poke();
+        }
+    }
+
     pub fn call(&self) {
         if !self.called.load(Ordering::Relaxed) && !self.called.swap(true, Ordering::AcqRel) {
             self.due.store(true, Ordering::Release);

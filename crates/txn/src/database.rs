@@ -419,16 +419,6 @@ impl Database {
         self.cleaner.poke();
     }
 
-    /// Waits until every durable commit of the past is durable: for answers made from newest versions.
-    pub fn flush_commits(&self) -> Result<(), TxnError> {
-        let newest = self.txns.newest_commit();
-        if newest == Lsn::ZERO || self.log.is_durable(newest) {
-            Ok(())
-        } else {
-            Ok(self.log.flush_to(newest)?)
-        }
-    }
-
     /// Makes everything durable that is in the log buffers (sp_flush_log).
     pub fn flush_log(&self) -> Result<(), TxnError> {
         Ok(self.log.flush_all()?)

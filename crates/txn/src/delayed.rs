@@ -31,10 +31,19 @@ impl Database {
         if waiting > window / 4 * 3 {
             flusher.call();
         }
-        if !flusher.due.load(Ordering::Relaxed) && !flusher.due.swap(true, Ordering::AcqRel) {
-            flusher.bell.poke();
-        }
+        flusher.remind();
         Ok(())
+    }
+
+    /// A commit is in the log buffer that its session makes durable before it is answered. Where the
+    /// request goes on for long the flusher does it before, within the window's time: the log is
+    /// written while the request works, and others need not wait for it.
+    pub fn flush_soon(&self) {
+        // As for a delayed commit.
+        fence(Ordering::SeqCst);
+        if self.status() == Status::Online {
+            self.flusher().remind();
+        }
     }
 
     /// What the flusher does when its bell has rung.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use access::{ReadMode, Snapshot, SnapshotRef};
 use pages::TxnId;
+use wal::Lsn;
 
 use crate::database::Database;
 use crate::error::TxnError;
@@ -67,6 +68,17 @@ impl SnapshotGuard {
             return Ok(());
         }
         Ok(self.db.log().flush_to(self.ticket.commit)?)
+    }
+
+    /// What [`SnapshotGuard::acknowledge`] waits for, if that is not durable yet: for whoever waits
+    /// later, but before the answer goes out.
+    pub fn unflushed(&self) -> Option<Lsn> {
+        (!self.db.log().is_durable(self.ticket.commit)).then_some(self.ticket.commit)
+    }
+
+    /// The database that it is of.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.db
     }
 }
 

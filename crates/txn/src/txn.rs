@@ -3,6 +3,7 @@
 //! rows and locks are free once the commit record is in the log buffer, the caller is answered when it is durable;
 //! a transaction that is dropped is rolled back.
 
+mod commit;
 mod undo;
 mod write;
 
@@ -17,7 +18,6 @@ use crate::background_state::Deferred;
 use crate::database::Database;
 use crate::error::TxnError;
 use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
-use crate::options::Durability;
 use crate::row_locks::RowLocks;
 use crate::sink::append_at_any_cost;
 use crate::snapshot::SnapshotGuard;
@@ -332,49 +332,6 @@ impl Txn {
     /// take back.
     pub fn undo_bytes(&self, since: &Savepoint) -> u64 {
         self.newest.reserved.saturating_sub(since.reserved)
-    }
-
-    /// Commits. Rows and locks are free and new snapshots see the work as soon as the commit record is in the log;
-    /// with full durability the answer comes when it is durable. After [`TxnError::Log`] the outcome is unknown and the
-    /// database is offline.
-    pub fn commit(mut self, wanted: Durability) -> Result<Committed, TxnError> {
-        self.commit_in_place(wanted)
-    }
-
-    /// As [`Txn::commit`], without moving the transaction, which is long. It is to be dropped then, whether that was an error or not.
-    pub fn commit_in_place(&mut self, wanted: Durability) -> Result<Committed, TxnError> {
-        debug_assert!(!self.ended, "a transaction is committed once");
-        if self.doomed {
-            let id = self.id();
-            self.roll_back()?;
-            return Err(TxnError::Doomed(id));
-        }
-        let Some(s) = self.shared.clone() else {
-            self.finish();
-            return Ok(Committed { lsn: Lsn::ZERO, durable: true });
-        };
-        let scratch = self.db.env().scratch;
-        let durable = !scratch && self.db.delayed_durability().decide(wanted) == Durability::Full;
-        let lsn = match self.append_end(&s, RecordKind::Commit) {
-            Ok(lsn) => lsn,
-            Err(e) => {
-                self.db.fail("commit", &e);
-                return Err(e);
-            }
-        };
-        self.leave_table(lsn, durable);
-        let hard = match (scratch, durable) {
-            // The log is written when its buffers are full, and before the pages that it describes.
-            (true, _) => Ok(()),
-            (false, true) => self.db.log().flush_to(lsn).map_err(TxnError::from),
-            (false, false) => self.db.flush_delayed(lsn),
-        };
-        if let Err(e) = hard {
-            self.db.fail("commit", &e);
-            return Err(e);
-        }
-        self.run_deferred_work();
-        Ok(Committed { lsn, durable })
     }
 
     /// The commit record is in the log: rows and locks are free. `durable`: readers of its work wait for the record.

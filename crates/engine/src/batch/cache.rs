@@ -30,6 +30,7 @@ use super::{BatchParam, Compiled};
 use crate::instance::{BatchTexts, Instance};
 use catalog::{Db, ModuleDef};
 use exec::state::SessionCore;
+use exec::state::phases::{self, Phase};
 use plan::bind::set_options::SessionOptions;
 
 /// Batches kept.
@@ -238,6 +239,7 @@ impl BatchCache {
         text: &str,
         params: &[BatchParam],
     ) -> Result<Arc<Found>, SqlError> {
+        let _plan = phases::enter(Phase::Plan);
         let number = core.options.changes();
         if let Some((known, found)) = &mut *last.lock()
             && self.is_same(found, core.db(), &core.options, *known == number)
@@ -279,6 +281,7 @@ impl BatchCache {
 
     /// The compiled batch for a text, compiled now when it is not there.
     pub fn get(&self, core: &SessionCore, text: &str, params: &Params) -> Result<Arc<Compiled>, SqlError> {
+        let _plan = phases::enter(Phase::Plan);
         let place = self.place(core.db(), &core.options, text, params);
         match self.find(&place) {
             Some(Kept::Own(batch)) => Ok(batch),
@@ -404,6 +407,7 @@ impl BatchCache {
         db: &Db,
         module: &Arc<ModuleDef>,
     ) -> Result<Arc<ModuleCode>, SqlError> {
+        let _plan = phases::enter(Phase::Plan);
         let key = ModuleKey { db: db.id(), object_id: module.object_id };
         if let Some((of, code)) = self.modules.read().get(&key)
             && std::ptr::eq(of.as_ptr(), Arc::as_ptr(module))

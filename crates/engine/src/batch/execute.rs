@@ -27,6 +27,7 @@ use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
 use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;
+use exec::state::phases::{self, Phase};
 use plan::bind::function::CalledFunction;
 use plan::bind::module_schema::schema_of;
 use plan::bind::set_options::CurrentOptions;
@@ -168,6 +169,7 @@ impl Run<'_> {
         name: &ObjectName,
         shown: &str,
     ) -> Result<(Arc<Db>, Called), Failure> {
+        let _plan = phases::enter(Phase::Plan);
         if name.name.value.starts_with('#') {
             return self.temporary_procedure(name, shown);
         }
@@ -454,19 +456,26 @@ impl Run<'_> {
 
     fn system_procedure(&mut self, procedure: sysproc::Procedure, args: &[Arg]) -> Result<i32, Failure> {
         let mut outputs = Vec::new();
-        self.core.begin_statement(false)?;
-        let result = procedure.call(&mut sysproc::Call {
-            core: self.core,
-            sink: self.sink,
-            args,
-            outputs: &mut outputs,
-        });
-        let status = self.core.end_statement(result)?;
+        self.core.begin_at_once()?;
+        let called = self.call_system_procedure(procedure, args, &mut outputs);
+        self.core.end_at_once();
+        let status = called?;
         for (slot, value) in outputs {
             self.give_back(slot, value.natural_type(), &value)?;
         }
         self.core.succeeded(0);
         Ok(status)
+    }
+
+    fn call_system_procedure(
+        &mut self,
+        procedure: sysproc::Procedure,
+        args: &[Arg],
+        outputs: &mut Vec<(usize, Value)>,
+    ) -> Result<i32, SqlError> {
+        self.core.begin_statement(false)?;
+        let result = procedure.call(&mut sysproc::Call { core: self.core, sink: self.sink, args, outputs });
+        self.core.end_statement(result)
     }
 
     /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.

@@ -189,6 +189,8 @@ impl Run<'_> {
             self.sink.error(&self.placed(at, SqlError::new(2745, 16, 2, text)))?;
         }
         if log {
+            // The error log is read by others.
+            self.core.settle()?;
             let source = format!("spid{}", self.core.spid());
             self.core.host().error_log().write(&source, &error.message);
         }
@@ -249,6 +251,8 @@ impl Run<'_> {
                 if time >= now { time - now } else { day - now + time }
             }
         };
+        // Others may look for what was done before the pause.
+        self.core.settle()?;
         self.core.shared.pause_until(Instant::now() + length);
         self.core.check_cancel()?;
         self.core.succeeded(0);
@@ -258,6 +262,7 @@ impl Run<'_> {
     /// SHUTDOWN: no batch begins after this one, which ends here; the program that runs the instance closes it. WITH NOWAIT ends
     /// the batches of other sessions too.
     fn shutdown(&mut self, no_wait: bool) -> Result<(), Failure> {
+        self.core.settle()?;
         let instance = self.core.instance().clone();
         let how = if no_wait { "NOWAIT request" } else { "request" };
         let text = format!("Server shut down by {how} from login {}.", self.core.login);

@@ -22,6 +22,7 @@ use super::{Bound, Compiled, Stamp};
 use crate::instance::OfInstance;
 use exec::dml::compile_dml;
 use exec::state::SessionCore;
+use exec::state::phases::{self, Phase};
 use plan::bind::set_options::SessionOptions;
 use plan::compile_query;
 
@@ -74,6 +75,7 @@ impl ToRun {
 /// # Errors
 /// Those of compiling the text.
 pub fn find(core: &SessionCore, text: &str, key: &mut String) -> Result<ToRun, SqlError> {
+    let _plan = phases::enter(Phase::Plan);
     let cache = BatchCache::of(core.instance())?;
     let place = cache.place(core.db(), &core.options, text, &[]);
     if let Some(Kept::Own(batch)) = cache.find(&place) {

@@ -76,6 +76,9 @@ const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
 /// Trace flag: no checkpoint begins by itself.
 const TRACE_HOLD_CHECKPOINTS: i32 = 3505;
 
+/// Trace flag: requests are timed by phase.
+const TRACE_REQUEST_PHASES: i32 = 15_001;
+
 /// A running instance.
 pub struct Instance {
     /// What statements see of it: databases, memory for queries, error log.
@@ -409,6 +412,9 @@ impl Instance {
     pub(crate) fn set_trace_flag(&self, flag: i32, on: bool) {
         if flag == TRACE_HOLD_CHECKPOINTS {
             self.pace.checkpoints_held.store(on, Ordering::Relaxed);
+        }
+        if flag == TRACE_REQUEST_PHASES {
+            self.request_phases().switch(on);
         }
         let mut flags = self.trace_flags.write();
         if on {

@@ -72,7 +72,7 @@ pub struct InstanceOptions {
     /// Drive letter to folder, for Windows paths in statements.
     pub volumes: HashMap<char, PathBuf>,
     /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves, 4022 keeps
-    /// the procedures of a start from running.
+    /// the procedures of a start from running, 15001 times requests by phase.
     pub trace_flags: Vec<i32>,
     /// Where the files are.
     pub disk: Arc<dyn Disk>,

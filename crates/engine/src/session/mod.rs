@@ -30,12 +30,13 @@ use crate::instance::Instance;
 use crate::instance::OfInstance;
 use catalog::Db;
 use exec::output::Sink;
-use exec::state::activity::Told;
+use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
 use memory::meter::Metered;
 use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
 
+pub use exec::state::before_answer::BeforeAnswer;
 pub use exec::state::core::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
 pub use plan::bind::set_options::{Isolation, SessionOptions};
 
@@ -194,6 +195,35 @@ impl Session {
     pub fn set_watcher(&self, watcher: Weak<dyn SessionWatcher>) {
         // A session has one client.
         let _ = self.core.shared.watcher.set(watcher);
+    }
+
+    /// From now on statements do not wait for the log at their ends. Whoever sends the session's
+    /// answers waits before a byte of them leaves: with [`Session::settle`], and while a request runs
+    /// with [`Session::before_answer`].
+    pub fn hold_answers(&mut self) {
+        self.core.hold_answers();
+    }
+
+    /// What the session's answers wait for before they are sent.
+    pub fn before_answer(&self) -> &Arc<BeforeAnswer> {
+        self.core.before_answer()
+    }
+
+    /// Waits until all that the answers of the session tell is durable. Views show the session as
+    /// running, and what it waits for.
+    ///
+    /// # Errors
+    /// Those of a log that cannot be flushed: its database is offline, and nothing that was not sent
+    /// yet may be told.
+    pub fn settle(&mut self) -> Result<(), SqlError> {
+        if !self.core.before_answer().is_owed() {
+            return Ok(());
+        }
+        let _here = Here::enter(&self.shared);
+        self.shared.running.store(true, Ordering::Release);
+        let settled = self.core.settle();
+        self.shared.running.store(false, Ordering::Release);
+        settled
     }
 
     /// Stops this session's batches from another thread.

@@ -9,6 +9,7 @@ use crate::instance::OfInstance;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
+use exec::state::phases::{self, Phase};
 use memory::meter::Metered;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,6 +34,7 @@ pub(super) fn request(
     }
     let _metered = Metered::begin(core.host().memory());
     let _here = Here::enter(shared);
+    let _run = phases::enter(Phase::Run);
     shared.begins();
     // Who ends a session that runs nothing has not waited for it: see `Db::evict`.
     if shared.killed.load(Ordering::Acquire) {
@@ -41,6 +43,7 @@ pub(super) fn request(
         return Outcome { ok: false, status: -1 };
     }
     core.nest_level = 0;
+    core.begin_answer();
     core.temps.level = 0;
     core.cursors.begin_request();
     core.caught.clear();

@@ -93,8 +93,20 @@ pub struct StmtCtx<'a> {
 }
 
 impl StmtCtx<'_> {
-    /// Runs a statement; returns the number of rows that it reports, if it reports one.
+    /// Runs a statement; returns the number of rows that it reports, if it reports one. These are seen
+    /// outside of the session's answer (by other sessions, in files), but for its table variables: the
+    /// log does not wait for the answer.
     pub fn run(&mut self, stmt: &Stmt) -> Result<Option<u64>, SqlError> {
+        if matches!(stmt.kind, StmtKind::Declare(_)) {
+            return self.carry_out(stmt);
+        }
+        self.core.begin_at_once()?;
+        let result = self.carry_out(stmt);
+        self.core.end_at_once();
+        result
+    }
+
+    fn carry_out(&mut self, stmt: &Stmt) -> Result<Option<u64>, SqlError> {
         self.check_named(&stmt.kind)?;
         match &stmt.kind {
             // These manage databases and sessions as a whole and take no part in a transaction.

@@ -48,6 +48,7 @@ mod policies;
 mod properties;
 mod query_store;
 mod referenced;
+mod request_phases;
 pub mod rights;
 mod routines;
 pub mod security;
@@ -113,6 +114,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &devices::VOLUME_STATS,
     &devices::WRITE_SIZES,
     &devices::LATENCY,
+    &request_phases::REQUEST_PHASES,
     &objects::OBJECTS,
     &objects::ALL_OBJECTS,
     &tables::TABLES,

@@ -38,6 +38,22 @@ pub struct InstanceStatus {
     pub kept_batches: u64,
     pub compilations: u64,
     pub memory: MemoryStatus,
+    /// Where the time of requests has gone; empty unless it was ever measured.
+    pub phases: Vec<PhaseStatus>,
+}
+
+/// A phase of requests, or the whole of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseStatus {
+    pub name: String,
+    /// Requests that were in it, and their time in it.
+    pub count: u64,
+    pub ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// Requests by their time in it: `exec::state::phases` has the bounds of the classes.
+    pub classes: Vec<u64>,
 }
 
 /// Memory in bytes.
@@ -266,6 +282,21 @@ fn requests(instance: &Instance) -> Vec<RequestStatus> {
     running.collect()
 }
 
+fn phases(instance: &Instance) -> Vec<PhaseStatus> {
+    let times = instance.request_phases().times();
+    if times.iter().all(|phase| phase.count == 0) {
+        return Vec::new();
+    }
+    let status = times.into_iter().map(|phase| PhaseStatus {
+        name: phase.name.into(),
+        count: phase.count,
+        ns: phase.total_ns,
+        max_ns: phase.longest_ns,
+        classes: phase.classes,
+    });
+    status.collect()
+}
+
 impl Instance {
     /// A picture of now.
     pub fn status(&self) -> InstanceStatus {
@@ -298,6 +329,7 @@ impl Instance {
                 query_limit: self.query_memory().limit() as u64,
                 query_peak: self.query_memory().peak() as u64,
             },
+            phases: phases(self),
         }
     }
 

@@ -28,7 +28,7 @@ impl Stream {
         if ended {
             batch.truncate(0);
         }
-        running.acknowledge()?;
+        running.acknowledge(ctx.session)?;
         Ok(Stream { running, batch, at: 0, ended })
     }
 
@@ -54,7 +54,7 @@ impl Stream {
         lock_tables(&self.running.query().needs, ctx)?;
         let more = self.running.next(ctx, &mut self.batch)?;
         if more {
-            self.running.acknowledge()?;
+            self.running.acknowledge(ctx.session)?;
             ctx.session.acknowledge_reads()?;
             self.ended = false;
         }

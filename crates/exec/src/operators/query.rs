@@ -6,6 +6,7 @@ use super::context::{ExecCtx, RowSink};
 use super::open::start;
 use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
+use crate::state::SessionCore;
 use crate::unseen;
 use plan::{Needs, QueryPlan};
 use types::{SqlError, Value};
@@ -56,12 +57,13 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
         RunningQuery::with(query, ctx, RunState::from_place(place))
     }
 
-    /// Waits until what it has read so far in snapshots of its own is durable.
+    /// Waits until what it has read so far in snapshots of its own is durable, or has that waited for
+    /// before the session's answer is sent.
     ///
     /// # Errors
     /// Those of the log.
-    pub fn acknowledge(&self) -> Result<(), SqlError> {
-        self.state.acknowledge()
+    pub fn acknowledge(&self, session: &SessionCore) -> Result<(), SqlError> {
+        self.state.acknowledge(session)
     }
 
     fn with(query: Q, ctx: &mut ExecCtx<'_>, state: RunState) -> RunningQuery<Q> {

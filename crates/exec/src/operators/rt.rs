@@ -80,15 +80,14 @@ impl RunState {
         RunState { place: Some(Box::new(place)), ..RunState::default() }
     }
 
-    /// Waits until what a suspended run has read so far is durable.
+    /// Waits until what a suspended run has read so far is durable, or has that waited for before the
+    /// session's answer is sent.
     ///
     /// # Errors
     /// Those of the log.
-    pub fn acknowledge(&self) -> Result<(), SqlError> {
-        for (db, guard) in self.rare.iter().flat_map(|rare| rare.snapshots.iter().flatten()) {
-            guard.acknowledge().map_err(|e| catalog::errors::db_error(db, &e))?;
-        }
-        Ok(())
+    pub fn acknowledge(&self, session: &SessionCore) -> Result<(), SqlError> {
+        let mut snapshots = self.rare.iter().flat_map(|rare| rare.snapshots.iter().flatten());
+        snapshots.try_for_each(|(db, guard)| session.await_snapshot(db, guard))
     }
 
     /// Rows that the run begins with, by their number.

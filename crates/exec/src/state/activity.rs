@@ -16,6 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use wal::WaitKind;
 
 use super::core::SessionShared;
+use super::phases;
 use crate::conceal::conceal;
 use plan::bind::set_options::{CurrentOptions, SessionOptions};
 
@@ -161,6 +162,7 @@ fn here() -> Option<Arc<SessionShared>> {
 
 /// This thread begins to wait for the log.
 pub fn waits(kind: WaitKind) {
+    phases::log_wait_begins();
     let Some(session) = here() else { return };
     // The flush of a commit is short, and each commit has one.
     if kind != WaitKind::WriteLog {
@@ -175,6 +177,7 @@ pub fn waits(kind: WaitKind) {
 
 /// This thread has waited for the log.
 pub fn waited() {
+    phases::log_wait_ends();
     if let Some(session) = here() {
         session.activity.waits.store(0, Relaxed);
     }

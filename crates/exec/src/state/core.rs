@@ -17,6 +17,7 @@ use types::{SqlError, Value};
 
 use super::activity::Activity;
 use super::app_locks::AppLocks;
+use super::before_answer::BeforeAnswer;
 use super::bulk::BulkLoad;
 use super::caller::Caller;
 use super::changes::{ChangedRows, FiredTriggers};
@@ -303,6 +304,12 @@ pub struct SessionCore {
     /// @@NESTLEVEL: EXEC levels above this one.
     pub nest_level: u32,
     pub transactions: Transactions,
+    /// What must be durable before the client is told.
+    pub(super) before_answer: Arc<BeforeAnswer>,
+    /// Whoever sends the answers waits for the log.
+    pub(super) answers_held: bool,
+    /// How many of the statements that run wait at once all the same.
+    pub(super) at_once: u32,
     /// @@TRANCOUNT around INSERT ... EXECUTE, while it runs what it calls.
     pub insert_exec: Option<u32>,
     /// What INSERT BULK has announced.
@@ -403,6 +410,9 @@ impl SessionCore {
             caught: Vec::new(),
             nest_level: 0,
             transactions: Transactions::default(),
+            before_answer: Arc::default(),
+            answers_held: false,
+            at_once: 0,
             insert_exec: None,
             pending_bulk: None,
             described: Vec::new(),
@@ -642,6 +652,8 @@ impl Drop for SessionCore {
         self.rollback_all();
         self.settle_undo();
         self.app_locks.release_session();
+        // Nobody is told of it any more; what was committed last is not left to the next flush.
+        let _ = self.settle();
         self.host.session_ended(&self.shared);
     }
 }

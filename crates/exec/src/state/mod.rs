@@ -3,7 +3,9 @@
 
 mod acting;
 pub mod activity;
+mod answers;
 pub mod app_locks;
+pub mod before_answer;
 pub mod bulk;
 pub mod caller;
 pub mod changes;
@@ -17,6 +19,7 @@ mod identity_insert;
 pub mod inner;
 mod locks;
 pub mod names;
+pub mod phases;
 pub mod profile;
 pub mod rights;
 pub mod room;

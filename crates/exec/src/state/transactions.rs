@@ -247,7 +247,7 @@ impl SessionCore {
                 // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be flushed
                 // has taken the database offline.
                 for open in &self.transactions.open {
-                    let _ = open.txn.database().flush_commits();
+                    let _ = self.await_newest(&open.db, open.txn.database());
                 }
                 self.look_for_room(&e);
                 self.undo_statement(&e);
@@ -319,16 +319,16 @@ impl SessionCore {
         }
     }
 
-    /// Waits until what the running statement has read so far is durable: before rows go out. Costs a look at the log's
-    /// end when it is.
+    /// Waits until what the running statement has read so far is durable, or has that waited for
+    /// before the answer is sent: before rows go out. Costs a look at the log's end when it is.
     #[inline]
     pub fn acknowledge_reads(&self) -> Result<(), SqlError> {
         for open in self.transactions.open.iter().filter(|open| open.has_shown()) {
             for snapshot in open.snapshot.iter().filter(|_| open.fresh).chain(&open.kept) {
-                snapshot.acknowledge().map_err(|e| db_error(&open.db, &e))?;
+                self.await_snapshot(&open.db, snapshot)?;
             }
             if open.newest {
-                open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
+                self.await_newest(&open.db, open.txn.database())?;
             }
         }
         Ok(())
@@ -358,7 +358,7 @@ impl SessionCore {
         let commits = |txn: &Txn| self.trancount == 0 && txn.has_written();
         for open in &self.transactions.open {
             if open.txn.has_waited() && !commits(&open.txn) && open.txn.take_waited() {
-                open.txn.database().flush_commits().map_err(|e| db_error(&open.db, &e))?;
+                self.await_newest(&open.db, open.txn.database())?;
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! Clients as thin as can be, for figures of servers and not of drivers: a blocking socket, one prepared statement with whole numbers as
-//! parameters, one message there and one answer back. Both protocols are spoken in the same way: TDS by Ringwood's own crate,
+//! parameters, once or often in one message, and one answer back. Both protocols are spoken in the same way: TDS by Ringwood's own crate,
 //! PostgreSQL's by the crate of its driver.
 
 use crate::LabError;
@@ -8,8 +8,8 @@ use client::{ClientError, Connection, Prepared, Token};
 
 /// A connection with a prepared statement.
 pub trait Client: Send {
-    /// Runs it; how many rows it returned.
-    fn run(&mut self, values: &[i32]) -> Result<usize, LabError>;
+    /// Runs it so many times, in one message; how many rows it returned.
+    fn run(&mut self, values: &[i32], times: usize) -> Result<usize, LabError>;
 }
 
 /// TDS 7.4.
@@ -33,10 +33,11 @@ impl Tds {
 }
 
 impl Client for Tds {
-    fn run(&mut self, values: &[i32]) -> Result<usize, LabError> {
+    fn run(&mut self, values: &[i32], times: usize) -> Result<usize, LabError> {
         let (mut rows, mut error) = (0, None);
         let call = self.prepared.with(values.iter().map(|value| client::int("", *value)));
-        let called = self.connection.call_each(&call, &mut |token| {
+        let calls = vec![call; times];
+        let called = self.connection.calls_each(&calls, &mut |token| {
             match token {
                 Token::Row(_) => rows += 1,
                 Token::Error(e) => {
@@ -135,14 +136,17 @@ mod pg {
     }
 
     impl Client for Pg {
-        fn run(&mut self, values: &[i32]) -> Result<usize, LabError> {
+        fn run(&mut self, values: &[i32], times: usize) -> Result<usize, LabError> {
             let number = |value: &i32, out: &mut BytesMut| {
                 out.extend_from_slice(&value.to_be_bytes());
                 Ok(IsNull::No)
             };
-            frontend::bind("", NAME, [BINARY], values, number, [BINARY], &mut self.out)
-                .map_err(|_| LabError::Request("parameters of a statement".into()))?;
-            frontend::execute("", 0, &mut self.out)?;
+            for _ in 0..times {
+                frontend::bind("", NAME, [BINARY], values, number, [BINARY], &mut self.out)
+                    .map_err(|_| LabError::Request("parameters of a statement".into()))?;
+                frontend::execute("", 0, &mut self.out)?;
+            }
+            // Together: as its drivers send a batch, which commits once.
             frontend::sync(&mut self.out);
             self.exchange()
         }

@@ -1,4 +1,4 @@
-//! `lab run wire`: what a server does for clients that ask for little: durable one-row inserts of many connections, a prepared SELECT
+//! `lab run wire`: what a server does for clients that ask for little: durable one-row inserts of many connections, also many of them in a message, a prepared SELECT
 //! by primary key, the same beside thousands of idle connections and what each of these takes, and how soon a new server answers.
 //! Ringwood is a `ringwood serve` of the lab's own, PostgreSQL (feature `peers`) one beside it; they take turns.
 
@@ -25,6 +25,8 @@ pub struct WireOptions {
     /// Connections that insert, and numbers of those that select.
     pub inserting: u32,
     pub selecting: Vec<u32>,
+    /// Inserts in one message, of as many connections as select; 0 = left out.
+    pub batch: u32,
     /// Idle connections; 0 = none.
     pub idle: u32,
     /// Rows of the table that is selected from.
@@ -162,11 +164,13 @@ impl Server for Postgres {
     }
 }
 
-/// Calls of one statement by many clients at once for some seconds: microseconds of each, all together.
+/// Calls of one statement, so many in a message, by many clients at once for some seconds: microseconds of each message, all
+/// together. `rows` of each message.
 fn calls(
     clients: Vec<Box<dyn Client>>,
     seconds: f64,
     values: impl Fn(u32, &mut fastrand::Rng) -> ([i32; 2], usize) + Sync,
+    times: usize,
     rows: usize,
 ) -> Result<Vec<f64>, LabError> {
     let barrier = Barrier::new(clients.len());
@@ -184,7 +188,7 @@ fn calls(
                     let mut last = begin;
                     while last - begin < all {
                         let (values, count) = values(index, &mut random);
-                        let there = client.run(&values[..count])?;
+                        let there = client.run(&values[..count], times)?;
                         if there != rows {
                             return Err(LabError::Request(format!("{there} rows, not {rows}")));
                         }
@@ -218,8 +222,9 @@ impl Figures<'_> {
         self.study.record_in(self.round, factor, self.title, measure, unit, value);
     }
 
-    fn calls(&mut self, factor: &str, seconds: f64, mut us: Vec<f64>) {
-        self.put(factor, "calls", "calls/s", us.len() as f64 / seconds);
+    /// `times`: calls in a message.
+    fn calls(&mut self, factor: &str, seconds: f64, times: usize, mut us: Vec<f64>) {
+        self.put(factor, "calls", "calls/s", (us.len() * times) as f64 / seconds);
         for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
             if let Some(value) = stats::percentile(&mut us, share) {
                 self.put(factor, name, "us", value);
@@ -385,12 +390,20 @@ fn turn(options: &WireOptions, server: &mut dyn Server, figures: &mut Figures) -
     let rows = options.rows as i32;
     for count in &options.selecting {
         let clients = many(server, *count, Statement::Select)?;
-        let us = calls(clients, options.seconds, |_, random| ([random.i32(1..=rows), 0], 1), 1)?;
-        figures.calls(&format!("{SELECTS}, {}", connections(*count)), options.seconds, us);
+        let us = calls(clients, options.seconds, |_, random| ([random.i32(1..=rows), 0], 1), 1, 1)?;
+        figures.calls(&format!("{SELECTS}, {}", connections(*count)), options.seconds, 1, us);
+    }
+    let arrival = |index: u32, random: &mut fastrand::Rng| ([index as i32, random.i32(0..1_000)], 2);
+    let batches = options.selecting.iter().filter(|_| options.batch > 0);
+    for count in batches {
+        let clients = many(server, *count, Statement::Insert)?;
+        let us = calls(clients, options.seconds, arrival, options.batch as usize, 0)?;
+        let factor = format!("{INSERTS}, {} in a message, {}", options.batch, connections(*count));
+        figures.calls(&factor, options.seconds, options.batch as usize, us);
     }
     let clients = many(server, options.inserting, Statement::Insert)?;
-    let us = calls(clients, options.seconds, |index, random| ([index as i32, random.i32(0..1_000)], 2), 0)?;
-    figures.calls(&format!("{INSERTS}, {}", connections(options.inserting)), options.seconds, us);
+    let us = calls(clients, options.seconds, arrival, 1, 0)?;
+    figures.calls(&format!("{INSERTS}, {}", connections(options.inserting)), options.seconds, 1, us);
     server.stop()
 }
 
@@ -403,7 +416,7 @@ fn beside_idle(options: &WireOptions, server: &mut Ringwood, figures: &mut Figur
     let rows = options.rows as i32;
     let query = |server: &Ringwood| {
         let clients = vec![server.connect(Statement::Select)?];
-        calls(clients, options.seconds, |_, random| ([random.i32(1..=rows), 0], 1), 1)
+        calls(clients, options.seconds, |_, random| ([random.i32(1..=rows), 0], 1), 1, 1)
     };
     query(server)?;
     let before = resident_kb(server.0.id()?)?;
@@ -415,7 +428,7 @@ fn beside_idle(options: &WireOptions, server: &mut Ringwood, figures: &mut Figur
     let after = resident_kb(server.0.id()?)?;
     figures.put(IDLE, "memory of each", "KB", (after - before) / f64::from(options.idle));
     let us = query(server)?;
-    figures.calls(&format!("beside {} idle connections", options.idle), options.seconds, us);
+    figures.calls(&format!("beside {} idle connections", options.idle), options.seconds, 1, us);
     drop(idle);
     server.stop()
 }

@@ -2,6 +2,9 @@
 //! and no other owner.
 //! Guarantee: it leaves the queue once, to begin or because something else has come.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use super::{Connection, Gate, Next};
 use crate::admission::{Queued, Ticket};
 use crate::wire::Got;
@@ -30,6 +33,21 @@ impl Queued for Connection {
 }
 
 impl Connection {
+    /// It begins to wait for a thread, unless it does already.
+    pub fn begin_wait(&self) {
+        let now = (self.opened.elapsed().as_nanos() as u64).max(1);
+        let _ = self.waits_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// A thread has it: how long it has waited for that, if it was noted.
+    pub fn take_waited(&self) -> Option<Duration> {
+        if self.waits_since.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let since = Duration::from_nanos(self.waits_since.swap(0, Ordering::Relaxed));
+        Some(self.opened.elapsed().saturating_sub(since))
+    }
+
     /// Where the request has been in the queue that the caller has taken it from; once.
     pub fn take_withdrawn(&self) -> Option<Ticket> {
         self.gate.lock().withdrawn.take()

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use engine::phases::class_bound;
 use engine::watch::status::{DatabaseStatus, FileStatus, InstanceStatus, WaitTotal};
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -15,6 +16,10 @@ use crate::hub::Hub;
 
 /// Latency classes of flushes that are shown: from 16 microseconds on, each twice the one before.
 const FIRST_LATENCY: usize = 4;
+
+/// Powers of two of request phases that are shown: from 1,024 nanoseconds to 8.6 seconds.
+const FIRST_POWER: usize = 8;
+const LAST_POWER: usize = 31;
 
 /// Labels of one value.
 type Labels<'a> = Vec<(&'a str, &'a str)>;
@@ -71,6 +76,7 @@ pub fn encode(hub: &Hub, encoder: DescriptorEncoder<'_>) -> fmt::Result {
     let mut list = List(encoder);
     of_server(hub, &status, &mut list)?;
     of_instance(&status, &mut list)?;
+    of_phases(&status, &mut list)?;
     of_pool(&status, &mut list)?;
     of_databases(&status, &mut list)?;
     of_logs(&status, &mut list)?;
@@ -140,6 +146,35 @@ fn of_instance(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
         memory.query_limit as f64,
     )?;
     list.gauge("query_memory_peak", "Most that queries have held at once", bytes, memory.query_peak as f64)
+}
+
+/// Only while there are some: nobody may ever have asked for them.
+fn of_phases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
+    if status.phases.is_empty() {
+        return Ok(());
+    }
+    let (unit, help) = (Unit::Seconds, "Time of requests by what they did");
+    let mut phases = list.0.encode_descriptor("request_phase", help, Some(&unit), MetricType::Histogram)?;
+    for phase in &status.phases {
+        let labels: Labels<'_> = vec![("phase", phase.name.as_str())];
+        let metric = &mut phases.encode_family(&labels)?;
+        let buckets = powers(&phase.classes);
+        let count = buckets.iter().map(|(_, n)| n).sum();
+        metric.encode_histogram::<NoLabelSet>(phase.ns as f64 / 1e9, count, &buckets, None)?;
+    }
+    Ok(())
+}
+
+/// Upper bounds in seconds and counts of the powers of two that are shown, each of four classes; the
+/// first holds all that is faster, the last all that is slower.
+fn powers(classes: &[u64]) -> Vec<(f64, u64)> {
+    let counts: Vec<u64> = classes.chunks(4).map(|classes| classes.iter().sum()).collect();
+    let (shown, slow) = counts.split_at(counts.len().min(LAST_POWER + 1));
+    let bound = |power: usize| class_bound(4 * power + 3) as f64 / 1e9;
+    let fast = shown.iter().take(FIRST_POWER + 1).sum::<u64>();
+    let rest = shown.iter().enumerate().skip(FIRST_POWER + 1).map(|(power, n)| (bound(power), *n));
+    let last = (f64::MAX, slow.iter().sum::<u64>());
+    std::iter::once((bound(FIRST_POWER), fast)).chain(rest).chain([last]).collect()
 }
 
 fn of_pool(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
@@ -279,5 +314,15 @@ mod tests {
         assert_eq!(shown[..2], [(16e-6, 3), (32e-6, 4)]);
         assert_eq!(shown.last(), Some(&(f64::MAX, 8)));
         assert_eq!(shown.len(), 20);
+    }
+
+    #[test]
+    fn phases_are_shown_by_powers_of_two() {
+        let mut classes = [0; 160];
+        (classes[3], classes[35], classes[36], classes[39], classes[159]) = (1, 2, 4, 8, 16);
+        let shown = powers(&classes);
+        assert_eq!(shown[..2], [(1.024e-6, 3), (2.048e-6, 12)]);
+        assert_eq!(shown.last(), Some(&(f64::MAX, 16)));
+        assert_eq!(shown.len(), 25);
     }
 }

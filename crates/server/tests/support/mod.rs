@@ -41,7 +41,11 @@ impl TestServer {
         TestServer::open(|o| o.process_bytes = Some(bytes), |_| {})
     }
 
-    fn open(of: impl FnOnce(&mut InstanceOptions), change: impl FnOnce(&mut ServerOptions)) -> TestServer {
+    /// With options of the instance and of the server.
+    pub fn open(
+        of: impl FnOnce(&mut InstanceOptions),
+        change: impl FnOnce(&mut ServerOptions),
+    ) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
         let mut instance = InstanceOptions::new(folder.path());
         of(&mut instance);

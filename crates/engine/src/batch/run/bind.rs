@@ -12,6 +12,7 @@ use crate::batch::counts::Counts;
 use crate::batch::{Bound, Compiled};
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
+use exec::state::phases::{self, Phase};
 use plan::bind::env::CompileEnv;
 use plan::bind::select_list::compound;
 use plan::compile_query;
@@ -29,6 +30,7 @@ impl Run<'_> {
     /// made is made anew by one session; the others go on with the old one until it is there.
     #[cold]
     fn finds_binding(&mut self, at: usize) -> bool {
+        let _plan = phases::enter(Phase::Plan);
         let shared = self.batch.bound.lock()[at].clone();
         if let Some((bound_to, _)) = &shared
             && bound_to.is_of(self.core)
@@ -46,6 +48,7 @@ impl Run<'_> {
         at: usize,
         make: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
     ) -> Result<(), Failure> {
+        let _plan = phases::enter(Phase::Plan);
         let made = self.compile_anew(at, make);
         if made.is_err()
             && let Some((_, old)) = &self.bound[at]

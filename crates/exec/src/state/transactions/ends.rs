@@ -211,7 +211,9 @@ impl SessionCore {
             open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
             open.txn.throttle();
         }
-        let failed = commit_all(&mut list, durability).err();
+        // A definition is seen by others without a look at the log.
+        let later = self.holds_answers() && changes.is_empty();
+        let failed = self.commit_all(&mut list, durability, later).err();
         let undone = !list.iter().any(|open| open.txn.is_over() && open.txn.has_written());
         if let Some(e) = failed.as_ref().filter(|_| undone) {
             // Nothing is committed anywhere, and the databases go on.
@@ -280,38 +282,53 @@ impl SessionCore {
             self.holdings.remove(Holding::Transaction, charged.saturating_sub(left));
         }
     }
-}
 
-/// Commits the transactions of a session: those that have written in several databases as one. In their places: a transaction is
-/// long. After an error those that are not over are to be rolled back.
-fn commit_all(list: &mut [OpenTxn], durability: Durability) -> Result<(), SqlError> {
-    let failed = |open: &OpenTxn, e: &TxnError| {
-        open.db.note_failure(e);
-        db_error(&open.db, e)
-    };
-    // What is in tempdb is gone after a crash in any case.
-    let takes_part = |open: &OpenTxn| open.txn.has_written() && !open.txn.database().env().scratch;
-    if list.iter().filter(|open| takes_part(open)).count() > 1 {
-        let mut parts: Vec<usize> = (0..list.len()).filter(|&at| takes_part(&list[at])).collect();
-        // The one that most others have in common decides: a system database can always be asked.
-        parts.sort_by_key(|&at| list[at].db.id());
-        let name = list[parts[0]].db.name();
-        let mut txns: Vec<(usize, &mut Txn)> = Vec::with_capacity(parts.len());
-        for (at, open) in list.iter_mut().enumerate() {
-            if let Some(order) = parts.iter().position(|part| *part == at) {
-                txns.push((order, &mut open.txn));
+    /// Commits the transactions of a session: those that have written in several databases as one. In their places: a
+    /// transaction is long. After an error those that are not over are to be rolled back. `later`: whoever sends the
+    /// answer waits for the log.
+    fn commit_all(&self, list: &mut [OpenTxn], durability: Durability, later: bool) -> Result<(), SqlError> {
+        // What is in tempdb is gone after a crash in any case.
+        let takes_part = |open: &OpenTxn| open.txn.has_written() && !open.txn.database().env().scratch;
+        // Before anything is committed: it can still be rolled back everywhere.
+        for open in list.iter().filter(|open| open.txn.has_written()) {
+            self.settle_others(&open.db, open.txn.database())?;
+        }
+        if list.iter().filter(|open| takes_part(open)).count() > 1 {
+            self.settle()?;
+            commit_several(list, takes_part)?;
+        }
+        for open in list.iter_mut().filter(|open| !open.txn.is_over()) {
+            let committed = match later {
+                true => open.txn.commit_unflushed(durability),
+                false => open.txn.commit_in_place(durability).map(|_| None),
+            };
+            let unflushed = committed.map_err(|e| failed(open, &e))?;
+            if let Some(record) = unflushed {
+                self.committed_unflushed(&open.db, open.txn.database(), record);
             }
         }
-        txns.sort_by_key(|(order, _)| *order);
-        let mut txns: Vec<&mut Txn> = txns.into_iter().map(|(_, txn)| txn).collect();
-        if let Err((at, e)) = txn::commit_together(&mut txns, &name) {
-            return Err(failed(&list[parts[at]], &e));
+        Ok(())
+    }
+}
+
+fn failed(open: &OpenTxn, e: &TxnError) -> SqlError {
+    open.db.note_failure(e);
+    db_error(&open.db, e)
+}
+
+/// Commits those transactions as one that take part in it.
+fn commit_several(list: &mut [OpenTxn], takes_part: impl Fn(&OpenTxn) -> bool) -> Result<(), SqlError> {
+    let mut parts: Vec<usize> = (0..list.len()).filter(|&at| takes_part(&list[at])).collect();
+    // The one that most others have in common decides: a system database can always be asked.
+    parts.sort_by_key(|&at| list[at].db.id());
+    let name = list[parts[0]].db.name();
+    let mut txns: Vec<(usize, &mut Txn)> = Vec::with_capacity(parts.len());
+    for (at, open) in list.iter_mut().enumerate() {
+        if let Some(order) = parts.iter().position(|part| *part == at) {
+            txns.push((order, &mut open.txn));
         }
     }
-    for open in list.iter_mut().filter(|open| !open.txn.is_over()) {
-        if let Err(e) = open.txn.commit_in_place(durability) {
-            return Err(failed(open, &e));
-        }
-    }
-    Ok(())
+    txns.sort_by_key(|(order, _)| *order);
+    let mut txns: Vec<&mut Txn> = txns.into_iter().map(|(_, txn)| txn).collect();
+    txn::commit_together(&mut txns, &name).map_err(|(at, e)| failed(&list[parts[at]], &e))
 }

@@ -136,6 +136,9 @@ pub(super) struct LoadArgs {
     /// wire: numbers of connections that select, each a level
     #[arg(long, value_name = "N", num_args = 1.., default_values_t = [1, 16], value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) selecting: Vec<u32>,
+    /// wire: inserts in one message, from as many connections as select; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub(super) batch: u32,
     /// wire: idle connections beside a point query; 0 for none
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     pub(super) idle: u32,

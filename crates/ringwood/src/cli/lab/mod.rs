@@ -132,6 +132,7 @@ fn run_wire(args: &RunArgs) -> Result<Results, LabError> {
         seconds: args.load.seconds,
         inserting: args.load.inserting,
         selecting: args.load.selecting.clone(),
+        batch: args.load.batch,
         idle: args.load.idle,
         rows: if matches!(args.scale, ScaleArg::Tiny) { 1_000 } else { 100_000 },
         postgres: args.targets.iter().any(|t| t == "postgres"),

@@ -1,5 +1,6 @@
 //! One frame as lines of styled text: the same for the terminal and for `--once`.
 
+use super::phases::phases;
 use super::rates::{Between, bytes, clock, count, counted, each};
 use super::ring::{look, ring};
 use engine::watch::status::{DatabaseStatus, InstanceStatus, VlfState};
@@ -78,7 +79,8 @@ pub fn choose(before: &InstanceStatus, now: &InstanceStatus, name: Option<&str>)
     busiest.unwrap_or(0)
 }
 
-fn columns(cells: &[(&str, usize, bool)]) -> String {
+/// Texts in columns of a width, flush right or not.
+pub fn columns(cells: &[(&str, usize, bool)]) -> String {
     let mut line = String::new();
     for (i, (text, width, right)) in cells.iter().enumerate() {
         if i > 0 {
@@ -114,6 +116,7 @@ pub fn frame(
     }
     lines.extend(databases(&between, chosen));
     lines.extend(waits(&between));
+    lines.extend(phases(&between));
     if let Some(db) = now.databases.get(chosen) {
         lines.extend(files(&between, db));
     }

@@ -2,6 +2,7 @@
 //! socket in its folder, or from its server, and shows what happened between two of them.
 
 mod frame;
+mod phases;
 mod rates;
 mod ring;
 mod screen;

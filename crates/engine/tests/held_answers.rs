@@ -1,0 +1,272 @@
+//! Sessions whose answers are held back until the log is durable, as a server does it: one wait for all
+//! commits of a message; what a client was told is there after a power failure at any I/O, and of what
+//! it was not told the beginning in its order; what is seen outside of an answer does not wait for it.
+
+extern crate ringwood_engine as engine;
+
+use engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use sim::{Fault, OpKind, SimDisk};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows, the first error, and the disk as a power failure would leave it when a message comes.
+#[derive(Default)]
+struct Collector<'d> {
+    rows: Vec<Vec<Value>>,
+    error: Option<SqlError>,
+    disk: Option<&'d SimDisk>,
+    left: Option<SimDisk>,
+}
+
+impl Sink for Collector<'_> {
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        self.rows.push(row.to_vec());
+        Ok(())
+    }
+    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
+        self.left = self.disk.map(|disk| disk.crash_keeping(|_| false));
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.error.get_or_insert_with(|| error.clone());
+        Ok(())
+    }
+}
+
+fn open(disk: &SimDisk) -> Result<Arc<Instance>, SqlError> {
+    let options = InstanceOptions {
+        memory_bytes: Some(8 << 20),
+        disk: Arc::new(disk.clone()),
+        ..InstanceOptions::new("/data")
+    };
+    Instance::open(options).map_err(|e| SqlError::new(17_113, 16, 1, e.to_string()))
+}
+
+fn run(session: &mut Session, batch: &str) -> Result<Vec<Vec<Value>>, SqlError> {
+    let mut collector = Collector::default();
+    session.execute(batch, &mut collector);
+    collector.error.map_or(Ok(collector.rows), Err)
+}
+
+fn number(session: &mut Session, query: &str) -> i64 {
+    run(session, query).unwrap()[0][0].as_i64().unwrap_or_default()
+}
+
+const CREATE: &str = "create database d on (name = d, filename = 'd.mdf', size = 4MB) \
+                      log on (name = l, filename = 'd.ldf', size = 2MB)";
+
+/// A disk with a database d with a table t, and its instance.
+fn with_table(seed: u64) -> (SimDisk, Arc<Instance>) {
+    let disk = SimDisk::new(seed);
+    let instance = open(&disk).unwrap();
+    let mut session = instance.session().unwrap();
+    run(&mut session, CREATE).unwrap();
+    run(&mut session, "use d create table t (n int not null primary key)").unwrap();
+    (disk, instance)
+}
+
+fn session_in(instance: &Arc<Instance>, held: bool) -> Session {
+    let mut session = instance.session().unwrap();
+    run(&mut session, "use d").unwrap();
+    if held {
+        session.hold_answers();
+    }
+    session
+}
+
+/// Rows of t after a power failure.
+fn rows_left(disk: &SimDisk) -> i64 {
+    let instance = open(disk).unwrap();
+    number(&mut instance.session().unwrap(), "select count(*) from d..t")
+}
+
+const LOOP: &str = "declare @n int = (select coalesce(max(n), 0) from t) declare @end int = @n + 100 \
+                    while @n < @end begin set @n += 1 insert t values (@n) end";
+
+#[test]
+fn one_wait_for_all_commits_of_a_message() {
+    let (_disk, instance) = with_table(1);
+    let waits = "select waiting_tasks_count from sys.dm_os_wait_stats where wait_type = 'WRITELOG'";
+    let mut watcher = session_in(&instance, false);
+    let mut count = |session: &mut Session, batch: &str| {
+        let before = number(&mut watcher, waits);
+        run(session, batch).unwrap();
+        session.settle().unwrap();
+        number(&mut watcher, waits) - before
+    };
+    assert!(count(&mut session_in(&instance, false), LOOP) >= 90, "each commit waits by itself");
+    let mut held = session_in(&instance, true);
+    // None where the thread for delayed commits was there before.
+    assert!(count(&mut held, LOOP) <= 1);
+    run(
+        &mut held,
+        "create procedure p as begin tran insert t values (-1) commit exec('delete t where n = -1')",
+    )
+    .unwrap();
+    assert!(count(&mut held, "exec p exec p exec p") <= 1);
+    assert!(!held.before_answer().is_owed());
+    assert_eq!(number(&mut held, "select @@trancount"), 0);
+    assert_eq!(number(&mut held, "select count(*) from t"), 200);
+}
+
+#[test]
+fn what_is_seen_outside_of_the_answer_does_not_wait_for_it() {
+    for (at, batch) in [
+        "insert t values (1) waitfor delay '0:00:00' print ''",
+        "insert t values (1) raiserror('seen', 0, 1) with log",
+        "insert t values (1) exec sp_flush_log print ''",
+        "insert t values (1) create table u (n int) print ''",
+        "create table u (n int) insert t values (1) drop table u print ''",
+        "insert t values (1) exec sp_getapplock 'a', 'Exclusive', 'Session' print ''",
+        "insert t values (1) insert e..t values (1) print ''",
+        "create table ##g (n int) insert t values (1) insert ##g select n from t print ''",
+        "begin tran insert t values (1) insert e..t values (1) commit print ''",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (disk, instance) = with_table(10 + at as u64);
+        let mut session = session_in(&instance, false);
+        run(&mut session, "create database e").unwrap();
+        run(&mut session, "create table e.dbo.t (n int)").unwrap();
+        session.hold_answers();
+        let mut seen = Collector { disk: Some(&disk), ..Collector::default() };
+        session.execute(batch, &mut seen);
+        assert!(seen.error.is_none(), "{batch}: {:?}", seen.error);
+        assert_eq!(rows_left(&seen.left.expect("a message")), 1, "{batch}");
+    }
+}
+
+#[test]
+fn nothing_is_told_after_a_failed_flush() {
+    let (disk, instance) = with_table(30);
+    let mut session = session_in(&instance, true);
+    run(&mut session, "insert t values (1)").unwrap();
+    session.settle().unwrap();
+    disk.fail_on(Path::new("/data/d.ldf"), OpKind::Any, 1, Fault::Io);
+    // The first to flush is the session itself, in the middle of its batch: the wait at the end fails too.
+    let failed = run(&mut session, "insert t values (2) waitfor delay '0:00:00' print ''");
+    assert!(failed.is_err_and(|error| error.severity >= 20));
+    for _ in 0..2 {
+        assert!(session.settle().is_err(), "a later wait may not pass");
+        assert!(session.before_answer().wait().is_err());
+    }
+    let mut other = instance.session().unwrap();
+    let state = "select state_desc from sys.databases where name = 'd'";
+    assert_eq!(run(&mut other, state).unwrap()[0][0].as_str(), Some("SUSPECT"));
+    assert!(run(&mut other, "select n from d..t").is_err());
+}
+
+/// What the clients were told: of each, the rows of its own table, and of the first one's.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    own: i64,
+    of_first: i64,
+}
+
+const CLIENTS: usize = 3;
+/// The client that writes in one database alone: no other one makes it wait earlier.
+const ALONE: usize = 2;
+const ROWS: i64 = 6;
+
+/// Messages of a client until the disk is gone: single statements that commit by themselves, in one
+/// batch or in several, mostly in two databases; and a look at what another client has done.
+fn talk(disk: &SimDisk, instance: &Arc<Instance>, client: usize, seed: u64) -> Told {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut told = Told::default();
+    let Ok(mut session) = instance.session() else { return told };
+    session.hold_answers();
+    for message in 0..20 {
+        let rows = message * ROWS + 1..=(message + 1) * ROWS;
+        let mut batches = vec![String::new()];
+        for n in rows.clone() {
+            // Always the one database before the other.
+            let mut text = format!("insert d..t{client} values ({n});\n");
+            if client != ALONE {
+                text.push_str(&format!("insert e..t{client} values ({n});\n"));
+            }
+            if random.bool() {
+                batches.push(text);
+            } else if let Some(last) = batches.last_mut() {
+                last.push_str(&text);
+            }
+        }
+        let look = "select coalesce(max(n), 0) from d..t0";
+        let mut of_first = 0;
+        let mut batches = batches.iter().filter(|batch| !batch.is_empty());
+        let ran = batches.try_for_each(|batch| run(&mut session, batch).map(drop));
+        let ran = ran.and_then(|()| run(&mut session, look)).map(|rows| {
+            of_first = rows[0][0].as_i64().unwrap_or_default();
+        });
+        // The answer leaves.
+        if let Err(error) = ran.and_then(|()| session.settle()) {
+            assert!(disk.has_crashed(), "an error without a crash: {error:?}");
+            break;
+        }
+        told = Told { own: *rows.end(), of_first };
+    }
+    told
+}
+
+fn crash_once(seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let disk = SimDisk::new(seed);
+    let instance = open(&disk).unwrap();
+    let mut session = instance.session().unwrap();
+    for name in ["d", "e"] {
+        run(&mut session, &CREATE.replace(" d ", &format!(" {name} ")).replace("'d.", &format!("'{name}.")))
+            .unwrap();
+        for client in 0..CLIENTS {
+            run(&mut session, &format!("create table {name}..t{client} (n int not null primary key)"))
+                .unwrap();
+        }
+    }
+    drop(session);
+    disk.crash_at(disk.io_count() + random.u64(1..150));
+    let told: Vec<Told> = std::thread::scope(|scope| {
+        let talks: Vec<_> = (0..CLIENTS)
+            .map(|client| {
+                let (disk, instance) = (&disk, &instance);
+                scope.spawn(move || talk(disk, instance, client, seed + client as u64))
+            })
+            .collect();
+        talks.into_iter().map(|talk| talk.join().expect("a client")).collect()
+    });
+    drop(instance);
+    let disk = disk.crash(seed);
+    let instance = open(&disk).unwrap_or_else(|e| panic!("seed {seed}: open after the crash: {e:?}"));
+    let mut session = instance.session().unwrap();
+    let mut found = |table: &str| {
+        let rows = run(&mut session, &format!("select count(*), coalesce(max(n), 0) from {table}"));
+        let rows = rows.unwrap_or_else(|e| panic!("seed {seed}: {table}: {e:?}"));
+        let (count, max) = (rows[0][0].as_i64().unwrap(), rows[0][1].as_i64().unwrap());
+        assert_eq!(count, max, "seed {seed}: {table} has a hole");
+        count
+    };
+    for (client, told) in told.iter().enumerate() {
+        let first = found(&format!("d..t{client}"));
+        let second = if client == ALONE { first } else { found(&format!("e..t{client}")) };
+        assert!(second >= told.own, "seed {seed}: client {client} was told {}, has {second}", told.own);
+        let ahead = first - second;
+        assert!((0..=1).contains(&ahead), "seed {seed}: client {client} has {first} and {second}");
+    }
+    let first = found("d..t0");
+    let shown = told.iter().map(|told| told.of_first).max().unwrap_or_default();
+    assert!(first >= shown, "seed {seed}: somebody has seen {shown} rows, there are {first}");
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+/// `RINGWOOD_CRASH_SEEDS` and `RINGWOOD_CRASH_FROM` as for the test `crash`.
+#[test]
+fn power_loss_at_any_io() {
+    let (from, seeds) = (setting("RINGWOOD_CRASH_FROM", 1), setting("RINGWOOD_CRASH_SEEDS", 30));
+    for seed in from..from + seeds {
+        if let Err(panic) = std::panic::catch_unwind(|| crash_once(seed)) {
+            eprintln!("failing seed: {seed} (RINGWOOD_CRASH_FROM={seed} RINGWOOD_CRASH_SEEDS=1)");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}

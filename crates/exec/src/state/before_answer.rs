@@ -1,0 +1,104 @@
+//! What must be durable before a client is told of it: the commits of its session, and those of
+//! others that its statements have read.
+//!
+//! # Guarantees
+//! - After a failed wait every later one fails as well, until the session has ended: nothing that may
+//!   not be on disk is ever told.
+//! - No commit in one database is recorded while another database owes one of before: what is on disk
+//!   after a crash is never the later of two commits of a session without the earlier.
+//! - It holds one entry per database.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use catalog::Db;
+use catalog::errors::db_error;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use txn::Database;
+use types::SqlError;
+use wal::Lsn;
+
+/// A log that an answer waits for, up to a record.
+#[derive(Clone)]
+struct Awaited {
+    db: Arc<Db>,
+    /// As it was when the record was written: the database may have been opened anew.
+    storage: Arc<Database>,
+    record: Lsn,
+}
+
+type List = SmallVec<[Awaited; 1]>;
+
+/// What the answers of a session wait for.
+#[derive(Default)]
+pub struct BeforeAnswer {
+    list: Mutex<List>,
+    /// The list is not empty: mostly nobody has to look at it.
+    any: AtomicBool,
+}
+
+impl Awaited {
+    fn wait(&self) -> Result<(), SqlError> {
+        self.storage.make_durable(self.record).map_err(|e| {
+            self.db.note_failure(&e);
+            db_error(&self.db, &e)
+        })
+    }
+}
+
+impl BeforeAnswer {
+    /// Whether something is owed.
+    #[inline]
+    pub fn is_owed(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// Waits until all of it is durable. To be called before a byte of an answer is sent.
+    ///
+    /// # Errors
+    /// Those of a log that cannot be flushed; its database is offline, and what the answer tells may
+    /// not be on disk.
+    #[inline]
+    pub fn wait(&self) -> Result<(), SqlError> {
+        if self.is_owed() { self.wait_for(|_| true) } else { Ok(()) }
+    }
+
+    /// Waits for what other databases owe, before something is committed in this one.
+    pub(super) fn wait_for_others(&self, storage: &Arc<Database>) -> Result<(), SqlError> {
+        if !self.is_owed() {
+            return Ok(());
+        }
+        self.wait_for(|awaited| !Arc::ptr_eq(&awaited.storage, storage))
+    }
+
+    #[cold]
+    fn wait_for(&self, which: impl Fn(&Awaited) -> bool) -> Result<(), SqlError> {
+        loop {
+            // Only the session's own thread adds to it: no lock is held across the wait.
+            let next = self.list.lock().iter().find(|awaited| which(awaited)).cloned();
+            let Some(awaited) = next else { return Ok(()) };
+            // It stays where the wait fails, in whichever way.
+            awaited.wait()?;
+            let mut list = self.list.lock();
+            list.retain(|left| !Arc::ptr_eq(&left.storage, &awaited.storage));
+            self.any.store(!list.is_empty(), Ordering::Release);
+        }
+    }
+
+    /// One record more to wait for; whether its database owed one before.
+    pub(super) fn add(&self, db: &Arc<Db>, storage: &Arc<Database>, record: Lsn) -> bool {
+        let mut list = self.list.lock();
+        match list.iter_mut().find(|awaited| Arc::ptr_eq(&awaited.storage, storage)) {
+            Some(awaited) => {
+                awaited.record = awaited.record.max(record);
+                true
+            }
+            None => {
+                list.push(Awaited { db: db.clone(), storage: storage.clone(), record });
+                self.any.store(true, Ordering::Release);
+                false
+            }
+        }
+    }
+}
