@@ -9,9 +9,8 @@ mod values;
 pub use entries::{Image, duplicate, entry_key, entry_value, touches};
 pub use locator::Locator;
 
-use super::row::fetch;
+use super::row::{Pointers, fetch};
 use super::{Base, IndexStore, TableStore, access_error};
-use access::lob::LobPointer;
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::errors::db_error;
@@ -33,8 +32,10 @@ pub struct RowWriter {
     entry: Vec<u8>,
     entry_key: Vec<u8>,
     batch: RowBatch,
-    /// Large values that a row has lost.
-    lost: Vec<LobPointer>,
+    /// Values outside a row that it has lost.
+    lost: Pointers,
+    /// Those that it keeps.
+    kept: Pointers,
     /// The index whose key the last row that failed has repeated.
     pub repeated: Option<i32>,
 }

@@ -1,7 +1,7 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
-use super::decode::{base_row, entry_into, index_locator};
+use super::decode::{Entry, base_row, entry_into, index_locator};
 use super::large::{LargeRows, MOST};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
@@ -14,7 +14,7 @@ use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
-use storage::{Base, TableMode, access_error, rid_value};
+use storage::{Base, IndexStore, TableMode, access_error, rid_value};
 use txn::SnapshotGuard;
 use types::{KeyPart, SqlError, Value};
 
@@ -74,8 +74,8 @@ impl Default for Scan {
 
 impl Scan {
     fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
-        // Whatever the mode: large values are read after the rows, and freed only when no older snapshot is left.
-        if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
+        // Whatever the mode: values outside the rows are read after them, and freed only when no older snapshot is left.
+        if plan.mode == TableMode::Snapshot || plan.store.has_outside() {
             self.guard = Some(rt.snapshot(&plan.db)?);
         }
         if let Some(sample) = &plan.sample {
@@ -264,10 +264,29 @@ impl Scan {
     #[inline(never)]
     fn long_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &RowSet) -> Result<usize, SqlError> {
         let row = out.row(out.len() - 1);
-        if plan.store.lob.is_some() {
+        let bytes: usize = row.iter().map(Value::heap_bytes).sum();
+        if plan.store.lob.is_some() || bytes > LONGEST_INSIDE {
             self.large.add(row, rt)?;
         }
-        Ok(row.iter().map(Value::heap_bytes).sum())
+        Ok(bytes)
+    }
+
+    /// Adds the base row of the index entry at hand, unless the condition rejects it.
+    fn looked_up(
+        &mut self,
+        plan: &ScanPlan,
+        index: &IndexStore,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        let locator = index_locator(index, self.batch.row(i), plan)?;
+        let mode = read_mode(&self.guard, plan.mode);
+        if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+            // The entry and its row are versions of one moment; only a dirty read can miss the row.
+            return Ok(());
+        }
+        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
     }
 
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
@@ -282,20 +301,13 @@ impl Scan {
             Path::Index { index, covering: true, .. } => {
                 let index = &plan.store.indexes[*index];
                 let filled = entry_into(plan, index, self.batch.row(i), rt, out.push_row());
-                if !out.or_pop(filled)? {
+                let filled = out.or_pop(filled)?;
+                if filled != Entry::Decoded {
                     out.pop_row();
                 }
-                Ok(())
+                if filled == Entry::NeedsRow { self.looked_up(plan, index, i, rt, out) } else { Ok(()) }
             }
-            Path::Index { index, .. } => {
-                let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
-                let mode = read_mode(&self.guard, plan.mode);
-                if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
-                    // The entry and its row are versions of one moment; only a dirty read can miss the row.
-                    return Ok(());
-                }
-                base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
-            }
+            Path::Index { index, .. } => self.looked_up(plan, &plan.store.indexes[*index], i, rt, out),
             _ => {
                 let locator = locator_of(plan, || match &plan.store.base {
                     Base::Heap(_) => rid_value(self.batch.rid(i)),
@@ -306,6 +318,9 @@ impl Scan {
         }
     }
 }
+
+/// Most bytes of memory that the values of a row have which are all in it: stored, a character may take one byte, and three here.
+const LONGEST_INSIDE: usize = 3 * types::MAX_ROW;
 
 /// Whether a batch of as many rows as an operator gives at once may come to more than [`MOST`]
 /// bytes.
