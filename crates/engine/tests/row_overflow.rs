@@ -220,6 +220,7 @@ fn rows_that_are_copied_and_rebuilt_keep_their_values() {
             "drop index by_a on t",
             "create statistics s on t(b)",
             "update statistics t with fullscan",
+            "drop statistics t.s",
         ] {
             let said = b.run(change);
             assert!(!said.contains("Msg "), "{change}: {said}");

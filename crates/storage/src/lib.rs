@@ -3,7 +3,7 @@
 //!
 //! A row's *locator* is its RID in a heap, its whole clustered key (with the uniquifier) otherwise. A nonclustered
 //! entry's key is the normalised key columns, followed by the locator unless the index is unique; its value is a row
-//! of (key columns, included columns, locator).
+//! of (key columns, included columns, locator), in which included values that do not fit are left to the base row.
 
 pub mod keys;
 pub mod row;
