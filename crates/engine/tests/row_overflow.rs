@@ -360,3 +360,19 @@ fn an_emptied_file_takes_the_values_along() {
     assert_eq!(b.run(SUMS), sums);
     b.check("dbcc checkdb with no_infomsgs", "");
 }
+
+#[test]
+fn files_are_loaded_with_the_values() {
+    let b = &mut Bench::new();
+    b.check("create table t(id int, n int, a varchar(8000), b nvarchar(4000), c varbinary(8000))", "");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.txt");
+    let row = |id: usize| {
+        format!("{id}\t0\t{}\t{}\t{}\n", "a".repeat(4000 + id), "b".repeat(2000), "0C".repeat(id * 30))
+    };
+    std::fs::write(&path, (1..=40).map(row).collect::<String>()).unwrap();
+    b.check(&format!("bulk insert t from '{}'", path.display()), "(40)");
+    b.check("select sum(len(a)), sum(len(b)), sum(datalength(c)) from t", "160820|80000|24600");
+    // 15 bytes of columns, 8 of ends, a, 4,000 of b and 30 times the id of c: from the second row on that is too much.
+    comes_to(b, 40);
+}
