@@ -9,7 +9,7 @@ mod values;
 pub use entries::{Image, duplicate, entry_key, entry_value, touches};
 pub use locator::Locator;
 
-use super::row::{Pointers, fetch};
+use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error};
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
@@ -33,9 +33,9 @@ pub struct RowWriter {
     entry_key: Vec<u8>,
     batch: RowBatch,
     /// Values outside a row that it has lost.
-    lost: Pointers,
+    lost: crate::Pointers,
     /// Those that it keeps.
-    kept: Pointers,
+    kept: crate::Pointers,
     /// The index whose key the last row that failed has repeated.
     pub repeated: Option<i32>,
 }

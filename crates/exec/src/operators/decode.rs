@@ -10,17 +10,8 @@ use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, corrupt_row, rid_value};
 use types::{Corrupt, SqlError, Value};
 
-/// What an entry of a covering index has given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
-    Decoded,
-    /// The condition rejects it.
-    Rejected,
-    /// A wanted value did not fit the entry: the base row has it.
-    NeedsRow,
-}
-
-/// Decodes an entry of a covering index into slots.
+/// Decodes an entry of a covering index into slots; false when the condition rejects it, nothing when a wanted value did not fit
+/// the entry: the base row has it.
 #[inline]
 pub(super) fn entry_into(
     plan: &ScanPlan,
@@ -28,27 +19,27 @@ pub(super) fn entry_into(
     bytes: &[u8],
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
-) -> Result<Entry, SqlError> {
+) -> Result<Option<bool>, SqlError> {
     let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(bytes, wanted, slots) {
         Ok(()) => Ok(true),
         Err(Corrupt::OffRow { .. }) => Ok(false),
         Err(e) => Err(corrupt_row(&plan.store.table, &e)),
     };
     if !decode(&plan.index_columns[..plan.tested], slots)? {
-        return Ok(Entry::NeedsRow);
+        return Ok(None);
     }
     if let Some(pred) = &plan.pred
         && !pred.is_true(slots, rt)?
     {
-        return Ok(Entry::Rejected);
+        return Ok(Some(false));
     }
     if !decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])? {
-        return Ok(Entry::NeedsRow);
+        return Ok(None);
     }
     if plan.locator {
         slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
     }
-    Ok(Entry::Decoded)
+    Ok(Some(true))
 }
 
 /// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.

@@ -1,7 +1,7 @@
 //! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
 //! only for rows that satisfy it.
 
-use super::decode::{Entry, base_row, entry_into, index_locator};
+use super::decode::{base_row, entry_into, index_locator};
 use super::large::{LargeRows, MOST};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
@@ -14,7 +14,7 @@ use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{read_current, wait};
-use storage::{Base, IndexStore, TableMode, access_error, rid_value};
+use storage::{Base, TableMode, access_error, rid_value};
 use txn::SnapshotGuard;
 use types::{KeyPart, SqlError, Value};
 
@@ -271,16 +271,16 @@ impl Scan {
         Ok(bytes)
     }
 
-    /// Adds the base row of the index entry at hand, unless the condition rejects it.
-    fn looked_up(
+    /// Adds the base row of the entry at hand, which does not have all values that its index covers, unless the condition rejects it.
+    fn row_behind(
         &mut self,
         plan: &ScanPlan,
-        index: &IndexStore,
+        index: usize,
         i: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<(), SqlError> {
-        let locator = index_locator(index, self.batch.row(i), plan)?;
+        let locator = index_locator(&plan.store.indexes[index], self.batch.row(i), plan)?;
         let mode = read_mode(&self.guard, plan.mode);
         if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
             // The entry and its row are versions of one moment; only a dirty read can miss the row.
@@ -299,15 +299,23 @@ impl Scan {
     ) -> Result<(), SqlError> {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
-                let index = &plan.store.indexes[*index];
-                let filled = entry_into(plan, index, self.batch.row(i), rt, out.push_row());
+                let entries = &plan.store.indexes[*index];
+                let filled = entry_into(plan, entries, self.batch.row(i), rt, out.push_row());
                 let filled = out.or_pop(filled)?;
-                if filled != Entry::Decoded {
+                if filled != Some(true) {
                     out.pop_row();
                 }
-                if filled == Entry::NeedsRow { self.looked_up(plan, index, i, rt, out) } else { Ok(()) }
+                if filled.is_none() { self.row_behind(plan, *index, i, rt, out) } else { Ok(()) }
             }
-            Path::Index { index, .. } => self.looked_up(plan, &plan.store.indexes[*index], i, rt, out),
+            Path::Index { index, .. } => {
+                let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
+                let mode = read_mode(&self.guard, plan.mode);
+                if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+                    // The entry and its row are versions of one moment; only a dirty read can miss the row.
+                    return Ok(());
+                }
+                base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+            }
             _ => {
                 let locator = locator_of(plan, || match &plan.store.base {
                     Base::Heap(_) => rid_value(self.batch.rid(i)),
