@@ -28,6 +28,7 @@ pub mod module;
 pub mod names;
 pub mod new;
 pub mod other;
+pub mod overflow;
 pub mod pending;
 pub mod policy;
 pub mod properties;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use access::ReadMode;
 use compact_str::CompactString;
-use pages::UnitId;
+use pages::{PageId, UnitId};
 use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
 use super::rows::{ObjectRow, bigint, damaged, group, int, object_row, page_id, text, text_rows, texts};
@@ -21,7 +21,7 @@ use super::{
 use super::{alias, constraint, module, other, statistics, table_type, temporal};
 use crate::security::{DATABASE_ROLES, is_fixed_role};
 use crate::statistics::TableStatistics;
-use crate::{LOB_INDEX_ID, fold_name};
+use crate::{LOB_INDEX_ID, OVERFLOW_INDEX_ID, fold_name};
 
 /// Schemas that every database has.
 pub const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
@@ -171,11 +171,12 @@ fn table(
     }
     let mut storage = None;
     let mut indexes = Vec::new();
-    let mut lob = None;
+    let (mut lob, mut overflow) = (None, None);
     for row in &rows.indexes {
         let index = index(row, &rows.keys, &columns, objects, texts)?;
         match index.index_id {
             LOB_INDEX_ID => lob = Some((index.unit, index.first_iam)),
+            OVERFLOW_INDEX_ID => overflow = Some((index.unit, index.first_iam)),
             0 | 1 => storage = Some(Arc::new(index)),
             _ => indexes.push(Arc::new(index)),
         }
@@ -193,6 +194,7 @@ fn table(
         storage,
         indexes,
         lob,
+        overflow,
         checks: rows.checks,
         foreign_keys: rows.foreign_keys,
         lock_escalation: said(object, LockEscalation::of),
@@ -377,33 +379,44 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
             IndexDef { index_id: LOB_INDEX_ID, ..IndexDef::heap(unit, first_iam, table.storage.filegroup) };
         index_rows(table, &lob, schema_id, &mut rows);
     }
+    if let Some((unit, first_iam)) = table.overflow {
+        rows.push((SysTable::Indexes, overflow_row(table, unit, first_iam)));
+    }
     constraint::rows_of(table, schema_id, &mut rows);
     rows
+}
+
+/// The row that names a table's unit of values that do not fit their rows.
+pub(crate) fn overflow_row(table: &TableDef, unit: UnitId, first_iam: PageId) -> Vec<Value> {
+    let heap = IndexDef::heap(unit, first_iam, table.storage.filegroup);
+    index_row(table, &IndexDef { index_id: OVERFLOW_INDEX_ID, ..heap })
+}
+
+fn index_row(table: &TableDef, index: &IndexDef) -> Vec<Value> {
+    let constraint = index.primary_key.or(index.unique_constraint);
+    let name = if index.name.is_empty() { Value::Null } else { Value::str(&index.name) };
+    vec![
+        Value::Int(table.object_id),
+        Value::Int(index.index_id),
+        name,
+        Value::BigInt(index.unit.0.into()),
+        Value::Int(index.first_iam.file.into()),
+        Value::BigInt(index.first_iam.page.into()),
+        Value::Int(index.root.file.into()),
+        Value::BigInt(index.root.page.into()),
+        Value::Bit(index.unique),
+        constraint.map_or(Value::Null, Value::Int),
+        Value::TinyInt(index.fill_factor),
+        Value::SmallInt(index.filegroup as i16),
+        Value::Int(index.options.bits()),
+        index.filter.as_ref().map_or(Value::Null, |filter| Value::Int(filter.object_id)),
+    ]
 }
 
 fn index_rows(table: &TableDef, index: &IndexDef, schema_id: i32, rows: &mut Vec<(SysTable, Vec<Value>)>) {
     let (id, index_id) = (Value::Int(table.object_id), Value::Int(index.index_id));
     let constraint = index.primary_key.or(index.unique_constraint);
-    let name = if index.name.is_empty() { Value::Null } else { Value::str(&index.name) };
-    rows.push((
-        SysTable::Indexes,
-        vec![
-            id.clone(),
-            index_id.clone(),
-            name,
-            Value::BigInt(index.unit.0.into()),
-            Value::Int(index.first_iam.file.into()),
-            Value::BigInt(index.first_iam.page.into()),
-            Value::Int(index.root.file.into()),
-            Value::BigInt(index.root.page.into()),
-            Value::Bit(index.unique),
-            constraint.map_or(Value::Null, Value::Int),
-            Value::TinyInt(index.fill_factor),
-            Value::SmallInt(index.filegroup as i16),
-            Value::Int(index.options.bits()),
-            index.filter.as_ref().map_or(Value::Null, |filter| Value::Int(filter.object_id)),
-        ],
-    ));
+    rows.push((SysTable::Indexes, index_row(table, index)));
     if let Some(filter) = &index.filter {
         rows.extend(text_rows(filter.object_id, &filter.kept(&table.columns)));
     }

@@ -3,7 +3,7 @@
 //!
 //! A row's *locator* is its RID in a heap, its whole clustered key (with the uniquifier) otherwise. A nonclustered
 //! entry's key is the normalised key columns, followed by the locator unless the index is unique; its value is a row
-//! of (key columns, included columns, locator).
+//! of (key columns, included columns, locator), in which included values that do not fit are left to the base row.
 
 pub mod keys;
 pub mod left;
@@ -25,7 +25,7 @@ use types::{
     encode_key_part, keeps_values,
 };
 
-pub use row::fetch;
+pub use row::{Pointers, fetch};
 
 /// How a table is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +127,20 @@ pub struct TableStore {
     pub lob: Option<LobSpace>,
     /// Positions of MAX columns.
     pub lob_columns: Vec<usize>,
+    /// Where values of other columns go that do not fit their rows.
+    pub overflow: Option<LobSpace>,
+    /// Positions of the columns that may have them there; none without `overflow`.
+    pub overflow_columns: Vec<usize>,
     /// Bytes of its largest row, values outside of the row not counted.
     pub longest_row: usize,
+}
+
+/// Which unit of a table is meant.
+#[derive(Clone, Copy)]
+enum Place<'d> {
+    Index(&'d IndexDef),
+    /// Values outside the rows: unit, first IAM page.
+    Outside(UnitId, PageId),
 }
 
 /// An open storage unit, kept with the table's state so that all plans share insertion points and the like.
@@ -152,7 +164,7 @@ pub fn corrupt_row(table: &TableDef, e: &Corrupt) -> SqlError {
 impl TableStore {
     /// Opens a table. Errors: the database is not usable, a unit cannot be opened.
     pub fn open(db: &Arc<Db>, table: &Arc<TableDef>) -> Result<Arc<TableStore>, SqlError> {
-        let base = match &*handle(db, table, Some(&table.storage), table.storage.index_id > 0)? {
+        let base = match &*handle(db, table, Place::Index(&table.storage), table.storage.index_id > 0)? {
             Handle::Heap(heap) => Base::Heap(heap.clone()),
             Handle::Tree(tree) => Base::Tree(tree.clone()),
             Handle::Lob(_) => return Err(SqlError::internal("a table's unit holds large values")),
@@ -167,13 +179,15 @@ impl TableStore {
             .enumerate()
             .filter(|(_, c)| c.ty.is_lob() && !c.is_virtual())
             .map(|(i, _)| i);
-        let lob = match &table.lob {
-            None => None,
-            Some(_) => match &*handle(db, table, None, false)? {
-                Handle::Lob(space) => Some(space.clone()),
-                _ => None,
-            },
+        let outside = |unit: Option<(UnitId, PageId)>| -> Result<Option<LobSpace>, SqlError> {
+            let Some((unit, first_iam)) = unit else { return Ok(None) };
+            match &*handle(db, table, Place::Outside(unit, first_iam), false)? {
+                Handle::Lob(space) => Ok(Some(space.clone())),
+                _ => Ok(None),
+            }
         };
+        let (lob, overflow) = (outside(table.lob)?, outside(table.overflow)?);
+        let movable = (0..table.columns.len()).filter(|c| overflow.is_some() && table.may_move(*c)).collect();
         let parts = if table.storage.index_id > 0 { key_parts(table, &table.storage) } else { Vec::new() };
         Ok(Arc::new(TableStore {
             table: table.clone(),
@@ -182,8 +196,17 @@ impl TableStore {
             indexes,
             lob,
             lob_columns: lob_columns.collect(),
+            overflow,
+            overflow_columns: movable,
             longest_row: table.layout.max_row_size().min(types::row::MAX_ROW),
         }))
+    }
+
+    /// Whether rows may have values outside them, which are read after the row and freed by and by: who reads rows holds a
+    /// snapshot then.
+    #[inline]
+    pub fn has_outside(&self) -> bool {
+        self.lob.is_some() || self.overflow.is_some()
     }
 
     /// The clustered key of a row, without the uniquifier.
@@ -201,7 +224,7 @@ impl TableStore {
 
 /// Opens a nonclustered index.
 pub fn open_index(db: &Arc<Db>, table: &Arc<TableDef>, def: &Arc<IndexDef>) -> Result<IndexStore, SqlError> {
-    let tree = match &*handle(db, table, Some(def), true)? {
+    let tree = match &*handle(db, table, Place::Index(def), true)? {
         Handle::Tree(tree) => tree.clone(),
         _ => return Err(SqlError::internal("an index is not a tree")),
     };
@@ -248,24 +271,17 @@ fn names_unit(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId, root: 
     let catalog = db.catalog();
     catalog.by_id.get(&table.object_id).is_some_and(|t| {
         t.all_indexes().any(|i| (i.unit, i.first_iam, i.root) == (unit, first_iam, root))
-            || t.lob == Some((unit, first_iam))
+            || t.outside().any(|(_, other, iam)| (other, iam) == (unit, first_iam))
     })
 }
 
-/// The shared handle of a unit; `index` none means the large values.
-fn handle(
-    db: &Arc<Db>,
-    table: &TableDef,
-    index: Option<&IndexDef>,
-    tree: bool,
-) -> Result<Arc<Handle>, SqlError> {
-    let (unit, first_iam) = match (index, table.lob) {
-        (Some(index), _) => (index.unit, index.first_iam),
-        (None, Some(lob)) => lob,
-        (None, None) => return Err(SqlError::internal("the table has no large values")),
-    };
+/// The shared handle of a unit.
+fn handle(db: &Arc<Db>, table: &TableDef, place: Place<'_>, tree: bool) -> Result<Arc<Handle>, SqlError> {
     // Unit numbers are never used twice, so a handle can be kept under its unit's; only the root may move.
-    let root = index.map_or(PageId::NONE, |index| index.root);
+    let (unit, first_iam, root) = match place {
+        Place::Index(index) => (index.unit, index.first_iam, index.root),
+        Place::Outside(unit, first_iam) => (unit, first_iam, PageId::NONE),
+    };
     let key = (unit, root);
     let mut handles = table.state.handles.lock();
     if let Some(known) = handles.get(&key)
@@ -290,16 +306,16 @@ fn handle(
         store.rename_unit(&open, first_iam).map_err(|e| errors::db_error(db, &e.into()))?;
     }
     let mut settled = !moving;
-    let made = Arc::new(match index {
-        Some(_) if tree => {
+    let made = Arc::new(match place {
+        Place::Index(_) if tree => {
             let tree = BTree::open(store, open.clone(), root);
             if !moving {
                 settled = settle_root(db, &tree, &open, &named)?;
             }
             Handle::Tree(tree)
         }
-        Some(_) => Handle::Heap(Heap::new(store, open)),
-        None => Handle::Lob(LobSpace::new(store, open)),
+        Place::Index(_) => Handle::Heap(Heap::new(store, open)),
+        Place::Outside(..) => Handle::Lob(LobSpace::new(store, open)),
     });
     // Now ghost cleanup may know the unit.
     storage

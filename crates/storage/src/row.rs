@@ -1,9 +1,10 @@
-//! Decoding stored rows, large values included.
+//! Decoding stored rows, values outside them included.
 
 use super::{Base, TableStore, access_error, corrupt_row};
 use access::lob::{LobPointer, LobSpace};
 use access::{ReadMode, Rid, RowBatch};
 use catalog::Db;
+use types::row::has_overflow;
 use types::{Corrupt, Field, RowLayout, SqlError, Value};
 
 impl TableStore {
@@ -57,19 +58,44 @@ impl TableStore {
     }
 
     fn off_row(&self, db: &Db, row: &[u8], column: usize) -> Result<Value, SqlError> {
-        read_off_row(db, self.lob.as_ref(), &self.table.layout, row, column)
+        let large = self.lob_columns.contains(&column);
+        let space = if large { &self.lob } else { &self.overflow };
+        read_off_row(db, space.as_ref(), &self.table.layout, row, column)
             .and_then(|value| value.ok_or_else(|| corrupt_row(&self.table, &Corrupt::OffRow { column })))
     }
 
-    /// The pointers to large values in a row.
-    pub fn pointers(&self, row: &[u8], out: &mut Vec<LobPointer>) {
-        for column in &self.lob_columns {
-            if let Ok(Field::Lob(bytes)) = self.table.layout.decode_field(row, *column)
-                && let Ok(pointer) = LobPointer::from_bytes(bytes)
-            {
-                out.push(pointer);
+    /// The pointers to values outside a row.
+    pub fn pointers(&self, row: &[u8], out: &mut Pointers) {
+        let find = |columns: &[usize], out: &mut Vec<LobPointer>| {
+            for column in columns {
+                if let Ok(Field::Lob(bytes)) = self.table.layout.decode_field(row, *column)
+                    && let Ok(pointer) = LobPointer::from_bytes(bytes)
+                {
+                    out.push(pointer);
+                }
             }
+        };
+        find(&self.lob_columns, &mut out.large);
+        if has_overflow(row) {
+            find(&self.overflow_columns, &mut out.overflow);
         }
+    }
+}
+
+/// Pointers from rows to values outside them, by the space that they lead to.
+#[derive(Clone, Debug, Default)]
+pub struct Pointers {
+    /// Of MAX columns.
+    pub large: Vec<LobPointer>,
+    /// Of other columns, of rows that were too long.
+    pub overflow: Vec<LobPointer>,
+}
+
+impl Pointers {
+    /// None of a row.
+    pub fn clear(&mut self) {
+        self.large.clear();
+        self.overflow.clear();
     }
 }
 

@@ -15,9 +15,10 @@ use catalog::statistics::histogram::{self, Entry};
 use catalog::statistics::store::key_part;
 use catalog::statistics::{Measured, Statistics};
 use catalog::{Db, RowFilter, TableDef, clock, row_counts};
+use types::row::has_overflow;
 use types::{KeyPart, SqlError, Value, encode_key_part};
 
-use super::{Base, TableStore, access_error, corrupt_row};
+use super::{Base, TableStore, access_error};
 
 /// Pages of a sample; a table of at most so many (8 MB) is read as a whole, as SQL Server does.
 pub const PAGES: usize = 1_000;
@@ -107,6 +108,8 @@ fn read(
     let mut sample = Sample { width: columns.len(), share: 1.0, ..Sample::default() };
     let fail = |e: AccessError| access_error(db, e);
     let mut batch = RowBatch::new();
+    // Values outside the rows are read after them, and are not freed meanwhile.
+    let _held = store.has_outside().then(|| db.storage().map(|storage| storage.snapshot())).transpose()?;
     let mut values = vec![Value::Null; columns.len()];
     // The filter's tests are over these columns, one after another.
     let tested: Vec<u16> = filter.iter().flat_map(|f| f.columns()).map(|at| at as u16).collect();
@@ -114,19 +117,23 @@ fn read(
     let filter = filter.map(|filter| filter.moved(place));
     let mut filtered = vec![Value::Null; tested.len()];
     let mut take = |sample: &mut Sample, batch: &RowBatch, page: u32| -> Result<(), SqlError> {
-        let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| {
-            let decoded = store.table.layout.decode_some(row, columns, values);
-            decoded.map_err(|e| corrupt_row(&store.table, &e))
+        // False: a value outside the row is not there, as the row's transaction is being rolled back.
+        let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| match store
+            .columns(db, row, columns, values)
+        {
+            Err(_) if has_overflow(row) => Ok(false),
+            decoded => decoded.map(|()| true),
         };
         sample.read += batch.len();
         for i in 0..batch.len() {
-            if let Some(filter) = &filter {
-                decode(batch.row(i), &tested, &mut filtered)?;
-                if !filter.admits(&filtered) {
-                    continue;
-                }
+            if let Some(filter) = &filter
+                && !(decode(batch.row(i), &tested, &mut filtered)? && filter.admits(&filtered))
+            {
+                continue;
             }
-            decode(batch.row(i), &columns, &mut values)?;
+            if !decode(batch.row(i), &columns, &mut values)? {
+                continue;
+            }
             sample.values.extend(values.iter_mut().map(shortened));
             sample.pages.push(page);
         }

@@ -12,7 +12,6 @@ pub use locator::Locator;
 use super::left::Ended;
 use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error};
-use access::lob::LobPointer;
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::errors::db_error;
@@ -34,8 +33,10 @@ pub struct RowWriter {
     entry: Vec<u8>,
     entry_key: Vec<u8>,
     batch: RowBatch,
-    /// Large values that a row has lost.
-    lost: Vec<LobPointer>,
+    /// Values outside a row that it has lost.
+    lost: crate::Pointers,
+    /// Those that it keeps.
+    kept: crate::Pointers,
     /// The index whose key the last row that failed has repeated.
     pub repeated: Option<i32>,
 }

@@ -5,7 +5,8 @@
 //!          | variable column count: u16 | end offset of each: u16 | variable data
 //! ```
 //! The variable part is there only when some variable column is not empty (status A, bit 0x20); an end offset
-//! with its high bit set marks bytes that are a pointer to a value outside the row. Fixed columns take their space
+//! with its high bit set marks bytes that are a pointer to a value outside the row. Status A has bit 0x40 where the value of a
+//! column that is not a MAX one is outside. Fixed columns take their space
 //! even when NULL; bit columns share bytes; char and varchar are in their collation's code page, nchar and nvarchar UTF-16LE.
 //! Guarantees: what `encode` wrote, `decode` gives back; columns added to the layout later read as NULL from older
 //! rows; no bytes whatever make `decode` panic.
@@ -26,6 +27,8 @@ pub const MAX_ROW: usize = 8060;
 const HEADER: usize = 4;
 const STATUS_NULL_BITMAP: u8 = 0x10;
 const STATUS_VARIABLE: u8 = 0x20;
+/// A column that is not a MAX one has a pointer.
+const STATUS_OVERFLOW: u8 = 0x40;
 const OFF_ROW: u16 = 0x8000;
 
 /// A column as the row format sees it.
@@ -34,6 +37,12 @@ pub struct ColumnType {
     pub ty: DataType,
     pub nullable: bool,
     pub collation: Collation,
+}
+
+/// Whether a row has a value outside it for a column that is not a MAX one.
+#[inline]
+pub fn has_overflow(row: &[u8]) -> bool {
+    row.first().is_some_and(|status| status & STATUS_OVERFLOW != 0)
 }
 
 /// What goes into a column: a value, or an opaque pointer to where the value is.
@@ -160,6 +169,20 @@ impl RowLayout {
         });
         let variable: usize = lengths.sum();
         self.min_row_size() + variable + if self.variable.is_empty() { 0 } else { 2 }
+    }
+
+    /// Bytes of a row in which each variable column takes so many: its value, or the pointer that stands for it; 0 for NULL and
+    /// empty ones.
+    pub fn row_size(&self, bytes_of: impl Fn(usize) -> usize) -> usize {
+        let (mut written, mut data) = (0, 0);
+        for (index, &number) in self.variable.iter().enumerate() {
+            let bytes = bytes_of(usize::from(number));
+            if bytes > 0 {
+                written = index + 1;
+                data += bytes;
+            }
+        }
+        self.min_row_size() + if written == 0 { 0 } else { 2 + 2 * written + data }
     }
 
     /// Whether rows of this layout can be copied byte for byte into a table of the other.

@@ -3,6 +3,7 @@
 mod common;
 
 use fastrand::Rng;
+use ringwood_types::row::has_overflow;
 use ringwood_types::{
     CodePage, Collation, ColumnType, Corrupt, DataType, EncodeValue, Field, Len, MAX_ROW, RowLayout, Value,
 };
@@ -167,5 +168,46 @@ fn no_bytes_make_decoding_panic() {
             }
         }
         assert!(layout.decode_field(&row, types.len()).is_err());
+    }
+}
+
+#[test]
+fn a_row_says_that_it_overflows() {
+    let types = [DataType::Int, DataType::VarChar(Len::N(100)), DataType::NVarChar(Len::Max)];
+    let layout = layout(&types);
+    let (int, text) = (Value::Int(7), Value::str("short"));
+    let row = |fields: [EncodeValue<'_>; 3]| {
+        let mut row = Vec::new();
+        layout.encode_fields(&fields, &mut row).unwrap();
+        row
+    };
+    let (int, text, pointer) =
+        (EncodeValue::Value(&int), EncodeValue::Value(&text), EncodeValue::LobPointer(b"pointer"));
+    let plain = row([int, text, text]);
+    assert!(!has_overflow(&plain) && !has_overflow(&[]));
+    // A MAX column has always had pointers.
+    assert!(!has_overflow(&row([int, text, pointer])));
+    let outside = row([int, pointer, text]);
+    assert!(has_overflow(&outside));
+    assert_eq!(layout.decode_field(&outside, 1).unwrap(), Field::Lob(b"pointer"));
+    assert_eq!(layout.decode_column(&outside, 2).unwrap(), Value::str("short"));
+    assert_eq!(plain[0] & !outside[0], 0);
+}
+
+#[test]
+fn sizes_are_known_before_a_row_is_made() {
+    for seed in 0..3000 {
+        let mut rng = Rng::with_seed(seed);
+        let (types, values) = random_row(&mut rng);
+        let layout = layout(&types);
+        let (mut row, mut scratch) = (Vec::new(), Vec::new());
+        layout.encode(&values, &mut row).unwrap();
+        let lengths: Vec<usize> = (0..types.len())
+            .map(|i| match layout.is_variable(i) {
+                true => layout.stored_len(i, &values[i], &mut scratch).unwrap(),
+                false => 0,
+            })
+            .collect();
+        assert_eq!(layout.row_size(|i| lengths[i]), row.len(), "seed {seed}");
     }
 }

@@ -36,7 +36,7 @@ impl TableDef {
             + TABLE
             + columns
             + indexes
-            + usize::from(self.lob.is_some()) * UNIT
+            + self.outside().count() * UNIT
             + self.columns.iter().map(of_column).sum::<usize>()
             + self.all_indexes().map(|index| of_index(index)).sum::<usize>()
             + checks.sum::<usize>()

@@ -6,11 +6,13 @@ mod catalog;
 mod column;
 mod index;
 mod memory;
+mod outside;
 mod state;
 mod table;
 
 pub use catalog::{ById, ByName, Catalog};
 pub use column::{ColumnDef, ColumnTraits, ComputedDef, DefaultDef};
 pub use index::{Compression, IndexDef, IndexOptions, LOB_INDEX_ID};
+pub use outside::{LEAST_OUTSIDE, OVERFLOW_INDEX_ID, UnitKind};
 pub use state::{IdentityState, TableState};
 pub use table::{LockEscalation, SeenCurrent, TableDef};

@@ -67,7 +67,10 @@ fn table_of(host: &Host, core: &SessionCore, reads: &UnitReads) -> Option<(Arc<D
         let catalog = db.catalog();
         let table = catalog.tables.values().find(|table| {
             let indexes = table.indexes.iter().chain([&table.storage]);
-            indexes.map(|i| i.unit).chain(table.lob.map(|lob| lob.0)).any(|unit| unit == reads.unit)
+            indexes
+                .map(|i| i.unit)
+                .chain(table.outside().map(|(_, unit, _)| unit))
+                .any(|unit| unit == reads.unit)
         })?;
         Some((db, table.clone()))
     })

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use access::{Direction, LobPointer, ReadMode, RowBatch};
+use access::{Direction, ReadMode, RowBatch};
 use plan::hints::TableLock;
 use txn::LockMode;
 use txn::check::{CheckResult, CheckUnit};
@@ -25,7 +25,7 @@ use catalog::systables;
 use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
 use storage::write::entry_key;
-use storage::{Base, IndexStore, TableStore};
+use storage::{Base, IndexStore, Pointers, TableStore};
 
 /// What a check found.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +89,7 @@ pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckRep
 fn check_units(
     open: &Arc<Open>,
     stores: &[Arc<TableStore>],
-    pointers: &[Vec<LobPointer>],
+    pointers: &[Pointers],
 ) -> Result<CheckResult, txn::TxnError> {
     let store = open.storage.store();
     let mut units = Vec::new();
@@ -103,7 +103,10 @@ fn check_units(
             units.push(CheckUnit::Tree(&index.tree, store.open_unit(index.def.first_iam)?));
         }
         if let (Some(lob), Some((_, first_iam))) = (&table.lob, table.table.lob) {
-            units.push(CheckUnit::Lob(lob, pointers, store.open_unit(first_iam)?));
+            units.push(CheckUnit::Lob(lob, &pointers.large, store.open_unit(first_iam)?));
+        }
+        if let (Some(space), Some((_, first_iam))) = (&table.overflow, table.table.overflow) {
+            units.push(CheckUnit::Lob(space, &pointers.overflow, store.open_unit(first_iam)?));
         }
     }
     for table in systables::ALL {
@@ -145,17 +148,17 @@ impl Tally {
     }
 }
 
-/// Decodes every row and compares what the indexes should hold with what they hold. Returns the pointers to large
-/// values.
+/// Decodes every row and compares what the indexes should hold with what they hold. Returns the pointers to values
+/// outside the rows.
 fn check_rows(
     core: &mut SessionCore,
     db: &Arc<Db>,
     store: &Arc<TableStore>,
     report: &mut CheckReport,
-) -> Result<Vec<LobPointer>, SqlError> {
+) -> Result<Pointers, SqlError> {
     let name = store.table.full_name();
     let mut expected = vec![Tally::default(); store.indexes.len()];
-    let mut pointers = Vec::new();
+    let mut pointers = Pointers::default();
     let mut values = vec![Value::Null; store.table.columns.len()];
     let (mut rows, mut key, mut faults) = (0u64, Vec::new(), Vec::new());
     let mut ctx = ExecCtx { session: core, vars: &mut [] };

@@ -145,7 +145,7 @@ impl<'c> Vacate<'c> {
                 left.extents += extents;
             }
         }
-        if let Some((unit, _)) = table.lob {
+        for (_, unit, _) in table.outside() {
             let (behind, extents) = self.behind(unit);
             left.base |= behind > 0;
             all += extents;

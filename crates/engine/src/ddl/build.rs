@@ -82,7 +82,7 @@ pub fn build_index(
         }
         let locator = locator.bytes();
         entry_key(&target, &values, &locator, &mut key);
-        entry_value(&target, &values, &locator, &mut value)?;
+        entry_value(&target, &values, &locator, key.len(), &mut value)?;
         sorter.push(&key, &value)
     })?;
     load(ctx, db, &base, &target, sorter.finish()?)

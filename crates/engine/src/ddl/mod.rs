@@ -11,6 +11,8 @@ pub mod modules;
 pub mod moves;
 pub mod names;
 pub mod others;
+#[cfg(test)]
+mod overflow_tests;
 pub mod own_queries;
 pub mod policies;
 pub mod rebuild;

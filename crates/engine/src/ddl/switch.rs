@@ -54,6 +54,7 @@ pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef
         exchange(Arc::make_mut(&mut left.indexes[at]), Arc::make_mut(&mut right.indexes[place]));
     }
     std::mem::swap(&mut left.lob, &mut right.lob);
+    std::mem::swap(&mut left.overflow, &mut right.overflow);
     for (table, of) in [(&mut left, source), (&mut right, target)] {
         // Identity values go on where they were; rows are counted anew.
         let state = of.state.emptied();

@@ -46,11 +46,6 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         let id = indexes.len() as i32 + 2;
         indexes.push(Arc::new(work.index(&new.name, object_id, id, index, filegroup)?));
     }
-    let lob = if columns.iter().any(|c| c.ty.is_lob() && !c.is_virtual()) {
-        Some(work.unit(filegroup)?)
-    } else {
-        None
-    };
     let mut table = TableDef {
         object_id,
         schema,
@@ -60,7 +55,8 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         uniquifier: storage.index_id == 1 && !storage.unique,
         storage: Arc::new(storage),
         indexes,
-        lob: lob.map(|unit| (unit.unit, unit.first_iam)),
+        lob: None,
+        overflow: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         lock_escalation: Default::default(),
@@ -70,6 +66,7 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
         state: Arc::new(TableState::default()),
         seen: Default::default(),
     };
+    work.renew_outside(&mut table)?;
     for check in &new.checks {
         let check = constraints::make_check(&mut work, &table, check, false)?;
         table.checks.push(check);
@@ -137,10 +134,7 @@ pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef
     next.storage = Arc::new(work.renewed(&table.storage)?);
     next.indexes =
         table.indexes.iter().map(|index| work.renewed(index).map(Arc::new)).collect::<Result<_, _>>()?;
-    if table.lob.is_some() {
-        let unit = work.unit(table.storage.filegroup)?;
-        next.lob = Some((unit.unit, unit.first_iam));
-    }
+    work.renew_outside(&mut next)?;
     let next = Arc::new(next);
     work.delete_rows(table)?;
     work.write_rows(&next)?;

@@ -41,9 +41,8 @@ pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
         .stored_indexes()
         .map(|i| UnitRef { unit: i.unit, first_iam: i.first_iam, filegroup: i.filegroup })
         .collect();
-    if let Some((unit, first_iam)) = table.lob {
-        units.push(UnitRef { unit, first_iam, filegroup: table.storage.filegroup });
-    }
+    let filegroup = table.storage.filegroup;
+    units.extend(table.outside().map(|(_, unit, first_iam)| UnitRef { unit, first_iam, filegroup }));
     units
 }
 
@@ -243,6 +242,25 @@ impl Work<'_> {
         Ok(next)
     }
 
+    /// New, empty units for what lies outside the rows of a table that has new storage for them.
+    pub fn renew_outside(&mut self, table: &mut TableDef) -> Result<(), SqlError> {
+        (table.lob, table.overflow) = (None, None);
+        self.complete_outside(table)
+    }
+
+    /// Units for what lies outside the rows of a table, where its columns ask for one that it does not have.
+    pub fn complete_outside(&mut self, table: &mut TableDef) -> Result<(), SqlError> {
+        if table.lob.is_none() && table.has_large() {
+            let unit = self.unit(table.storage.filegroup)?;
+            table.lob = Some((unit.unit, unit.first_iam));
+        }
+        if table.overflow.is_none() && table.may_overflow() {
+            let unit = self.unit(table.storage.filegroup)?;
+            table.overflow = Some((unit.unit, unit.first_iam));
+        }
+        Ok(())
+    }
+
     /// Writes a definition's rows.
     pub fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
         // Nobody ever loads the definition of a table variable.
@@ -298,8 +316,13 @@ impl Work<'_> {
 
     /// Replaces a definition: rows, storage that is no longer named, catalog. Errors: 1701 and 1702
     /// too large.
-    pub fn replace(&mut self, before: &Arc<TableDef>, after: TableDef) -> Result<Arc<TableDef>, SqlError> {
+    pub fn replace(
+        &mut self,
+        before: &Arc<TableDef>,
+        mut after: TableDef,
+    ) -> Result<Arc<TableDef>, SqlError> {
         shape::check_change(before, &after)?;
+        self.complete_outside(&mut after)?;
         let after = Arc::new(after);
         // By number: a unit that was given another name is the same one.
         let kept = units_of(&after);

@@ -201,7 +201,7 @@ impl Instance {
         apply_log_settings(&storage, &settings);
         let mut spared = Vec::new();
         let system = i32::from(storage.id()) < catalog::db::FIRST_USER_DB;
-        let catalog = catalog::load::load(&trees, system.then_some(&mut spared))?;
+        let mut catalog = catalog::load::load(&trees, system.then_some(&mut spared))?;
         spared.into_iter().for_each(|what| self.note_spared(i32::from(storage.id()), &what));
         let counters = Counters::load(&trees)?;
         for unit in pending::listed(&trees)? {
@@ -209,6 +209,10 @@ impl Instance {
                 break;
             }
             pending::free(&storage, &trees, &unit)?;
+        }
+        let writable = !self.is_read_only() && !settings.read_only;
+        if writable && catalog::overflow::add_units(&storage, &trees, &counters, &catalog)? {
+            catalog = catalog::load::load(&trees, system.then_some(&mut Vec::new()))?;
         }
         let open = Open { storage, trees, counters, errors: self.error_log().clone() };
         Ok((open, catalog, settings))

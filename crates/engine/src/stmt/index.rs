@@ -279,10 +279,7 @@ fn with_new_base(
     }
     next.indexes = Vec::new();
     let sources: Vec<String> = next.columns.iter().map(|c| quote(&c.name)).collect();
-    if next.lob.is_some() {
-        let unit = work.unit(next.storage.filegroup)?;
-        next.lob = Some((unit.unit, unit.first_iam));
-    }
+    work.renew_outside(&mut next)?;
     copy_rows(work, table, &next, &sources)?;
     next.indexes = indexes.clone();
     let after = work.replace(table, next)?;

@@ -323,7 +323,7 @@ pub fn table_space(db: &Arc<Db>, table: &TableDef) -> Result<Space, SqlError> {
             space.index += used * page;
         }
     }
-    if let Some((_, first_iam)) = table.lob {
+    for (_, _, first_iam) in table.outside() {
         let (reserved, used) = unit_pages(db, first_iam)?;
         space.reserved += reserved * page;
         space.data += used * page;

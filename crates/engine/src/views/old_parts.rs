@@ -281,9 +281,9 @@ struct Pages {
 fn pages_of(db: &Arc<Db>, table: &TableDef, index: &IndexDef) -> Result<Pages, SqlError> {
     let (mut reserved, mut used) = super::files::unit_pages(db, index.first_iam)?;
     let data = used.saturating_sub(1);
-    if let Some((_, first_iam)) = table.lob.filter(|_| index.index_id < 2) {
-        let (lob_reserved, lob_used) = super::files::unit_pages(db, first_iam)?;
-        (reserved, used) = (reserved + lob_reserved, used + lob_used);
+    for (_, _, first_iam) in table.outside().filter(|_| index.index_id < 2) {
+        let (outside_reserved, outside_used) = super::files::unit_pages(db, first_iam)?;
+        (reserved, used) = (reserved + outside_reserved, used + outside_used);
     }
     Ok(Pages { data, used, reserved })
 }

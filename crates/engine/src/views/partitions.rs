@@ -9,7 +9,7 @@ use super::{NVARCHAR60, View, ViewColumn, big, pick, text};
 use crate::ddl::own_queries::query_rows;
 use catalog::names::quote;
 use catalog::security::{Class, Permission, Securable};
-use catalog::{Db, IndexDef, TableDef, fold_name};
+use catalog::{Db, IndexDef, TableDef, UnitKind, fold_name};
 use exec::state::SessionCore;
 use pages::UnitId;
 
@@ -75,16 +75,15 @@ const UNIT_COLUMNS: &[ViewColumn] = &[
 pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, |_, db, _| {
     let mut rows = Vec::new();
     for table in db.catalog().stored() {
-        let base = (table.storage.clone(), 2, "LOB_DATA");
-        let units = table.stored_indexes().map(|i| (i.unit, i.first_iam, i.clone(), 1, "IN_ROW_DATA"));
-        let lob = table.lob.map(|(unit, iam)| (unit, iam, base.0.clone(), base.1, base.2));
-        for (unit, first_iam, index, kind, name) in units.chain(lob) {
+        let units = table.stored_indexes().map(|i| (UnitKind::InRow, i.unit, i.first_iam, i));
+        let outside = table.outside().map(|(kind, unit, first_iam)| (kind, unit, first_iam, &table.storage));
+        for (kind, unit, first_iam, index) in units.chain(outside) {
             let (reserved, used) = super::files::unit_pages(db, first_iam)?;
             rows.push(vec![
                 allocation_unit_id(unit),
-                Value::TinyInt(kind),
-                text(name),
-                partition_id(&index),
+                Value::TinyInt(kind.number()),
+                text(kind.name()),
+                partition_id(index),
                 Value::Int(index.filegroup.into()),
                 big(reserved),
                 big(used),
@@ -124,12 +123,17 @@ pub static PARTITION_STATS: View = View::seeking(
             let count = table_rows(session, db, table)?;
             for index in table.stored_indexes() {
                 let (reserved, used) = super::files::unit_pages(db, index.first_iam)?;
-                // Large values are the base's.
-                let lob = table.lob.filter(|_| index.index_id < 2);
-                let (lob_reserved, lob_used) = match lob {
-                    Some((_, first_iam)) => super::files::unit_pages(db, first_iam)?,
-                    None => (0, 0),
+                // Values outside the rows are the base's.
+                let outside = |wanted: UnitKind| {
+                    let mut units =
+                        table.outside().filter(|(kind, _, _)| *kind == wanted && index.index_id < 2);
+                    match units.next() {
+                        Some((_, _, first_iam)) => super::files::unit_pages(db, first_iam),
+                        None => Ok((0, 0)),
+                    }
                 };
+                let (lob_reserved, lob_used) = outside(UnitKind::Large)?;
+                let (over_reserved, over_used) = outside(UnitKind::Overflow)?;
                 rows.push(wanted.part(vec![
                     partition_id(index),
                     Value::Int(table.shown_id()),
@@ -140,10 +144,10 @@ pub static PARTITION_STATS: View = View::seeking(
                     big(reserved),
                     big(lob_used),
                     big(lob_reserved),
-                    big(0),
-                    big(0),
-                    big(used + lob_used),
-                    big(reserved + lob_reserved),
+                    big(over_used),
+                    big(over_reserved),
+                    big(used + lob_used + over_used),
+                    big(reserved + lob_reserved + over_reserved),
                     Value::BigInt(count),
                 ]));
             }

@@ -7,7 +7,7 @@ use pages::{PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, PageId, PageType};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, big, bit, databases_of, int, text};
-use catalog::{Db, IndexDef, TableDef};
+use catalog::{Db, IndexDef, TableDef, UnitKind};
 use exec::state::SessionCore;
 
 use DataType::{BigInt, Bit, Float, Int, NVarChar, SmallInt, TinyInt};
@@ -23,7 +23,14 @@ struct Part {
     table: Arc<TableDef>,
     index: Arc<IndexDef>,
     first_iam: PageId,
-    is_lob: bool,
+    kind: UnitKind,
+}
+
+impl Part {
+    /// Values outside the rows, whose pages have no order.
+    fn is_outside(&self) -> bool {
+        self.kind != UnitKind::InRow
+    }
 }
 
 /// An optional number: NULL, 0 and -1 mean all.
@@ -39,10 +46,10 @@ fn parts(db: &Db, object: Option<i64>, index: Option<i64>) -> Vec<Part> {
         catalog.stored().into_iter().filter(|t| object.is_none_or(|id| id == i64::from(t.shown_id())))
     {
         for own in table.stored_indexes().filter(|i| index.is_none_or(|id| id == i64::from(i.index_id))) {
-            let part =
-                |first_iam, is_lob| Part { table: table.clone(), index: own.clone(), first_iam, is_lob };
-            list.push(part(own.first_iam, false));
-            list.extend(table.lob.filter(|_| own.index_id < 2).map(|(_, first_iam)| part(first_iam, true)));
+            let part = |first_iam, kind| Part { table: table.clone(), index: own.clone(), first_iam, kind };
+            list.push(part(own.first_iam, UnitKind::InRow));
+            let outside = table.outside().filter(|_| own.index_id < 2);
+            list.extend(outside.map(|(kind, _, first_iam)| part(first_iam, kind)));
         }
     }
     list
@@ -110,7 +117,7 @@ fn levels(db: &Arc<Db>, part: &Part, rows: bool) -> Result<Vec<Level>, SqlError>
                 level.least = Some(level.least.map_or(bytes.len(), |least| least.min(bytes.len())));
                 level.greatest = level.greatest.max(bytes.len());
                 level.bytes += bytes.len() as u64;
-                let stub = part.index.index_id == 0 && !part.is_lob;
+                let stub = part.index.index_id == 0 && !part.is_outside();
                 let forwards =
                     stub && matches!(page.row(slot), Ok(Some((head, _))) if head.flags & pages::FORWARD != 0);
                 level.forwarded += u64::from(forwards);
@@ -192,7 +199,7 @@ fn physical(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
 
 fn physical_row(db: &Db, part: &Part, (at, depth): (usize, usize), level: &Level, sizes: bool) -> Vec<Value> {
     let pages = level.pages.len();
-    let is_heap = part.index.index_id == 0 || part.is_lob;
+    let is_heap = part.index.index_id == 0 || part.is_outside();
     // A page whose right neighbour in the index is not the next one of the index on disk is out of order.
     let out_of_order = level.pages.windows(2).filter(|two| two[0].next != two[1].id).count();
     // A fragment is a run of pages that lie side by side.
@@ -221,12 +228,12 @@ fn physical_row(db: &Db, part: &Part, (at, depth): (usize, usize), level: &Level
                 1 => "CLUSTERED INDEX",
                 _ => "NONCLUSTERED INDEX",
             }),
-            "alloc_unit_type_desc" => text(if part.is_lob { "LOB_DATA" } else { "IN_ROW_DATA" }),
+            "alloc_unit_type_desc" => text(part.kind.name()),
             "index_depth" => Value::TinyInt(if is_heap { 1 } else { depth as u8 }),
             "index_level" => Value::TinyInt(at as u8),
-            "avg_fragmentation_in_percent" if part.is_lob => Value::Null,
+            "avg_fragmentation_in_percent" if part.is_outside() => Value::Null,
             "avg_fragmentation_in_percent" => Value::Float(fragmentation),
-            "fragment_count" | "avg_fragment_size_in_pages" if part.is_lob => Value::Null,
+            "fragment_count" | "avg_fragment_size_in_pages" if part.is_outside() => Value::Null,
             "fragment_count" => big(fragments as u64),
             "avg_fragment_size_in_pages" if fragments == 0 => Value::Null,
             "avg_fragment_size_in_pages" => Value::Float(pages as f64 / fragments as f64),
@@ -242,7 +249,7 @@ fn physical_row(db: &Db, part: &Part, (at, depth): (usize, usize), level: &Level
             "avg_record_size_in_bytes" => {
                 shown(Value::Float(if slots == 0 { 0.0 } else { level.bytes as f64 / slots as f64 }))
             }
-            "forwarded_record_count" if part.index.index_id == 0 && !part.is_lob => {
+            "forwarded_record_count" if part.index.index_id == 0 && !part.is_outside() => {
                 shown(big(level.forwarded))
             }
             "compressed_page_count" => shown(big(0)),
@@ -331,8 +338,8 @@ fn allocation_row(
         "index_id" => Value::Int(part.index.index_id),
         "partition_id" => Value::Int(1),
         "rowset_id" => super::partitions::partition_id(&part.index),
-        "allocation_unit_type" => Value::Int(if part.is_lob { 2 } else { 1 }),
-        "allocation_unit_type_desc" => text(if part.is_lob { "LOB_DATA" } else { "IN_ROW_DATA" }),
+        "allocation_unit_type" => Value::Int(part.kind.number().into()),
+        "allocation_unit_type_desc" => text(part.kind.name()),
         "extent_file_id" => Value::SmallInt(id.file as i16),
         "extent_page_id" => int(u64::from(id.page / 8 * 8)),
         "allocated_page_iam_file_id" => place(Some(part.first_iam), true),
@@ -458,8 +465,8 @@ fn page_info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let byte = store.pfs_byte(id).map_err(|e| failed(&db, e))?;
     let page = store.read(id).map_err(|e| failed(&db, e))?;
     let owner = parts(&db, None, None).into_iter().find(|part| {
-        let unit = if part.is_lob { part.table.lob.map(|(unit, _)| unit) } else { Some(part.index.unit) };
-        unit == Some(page.unit())
+        let outside = part.table.outside().find(|(kind, _, _)| *kind == part.kind).map(|(_, unit, _)| unit);
+        outside.unwrap_or(part.index.unit) == page.unit()
     });
     let pfs = id.pfs_page();
     let kind = page.page_type();

@@ -21,6 +21,7 @@ use plan::logical::TopSpec;
 use storage::write::{Image, Locator, RowWriter, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
+use types::row::has_overflow;
 use types::{SqlError, Value};
 
 /// A compiled DELETE.
@@ -238,7 +239,7 @@ impl<'p> RowDelete<'p> {
         }
     }
 
-    /// What is left to do for a row whose base is gone: its large values, its index entries.
+    /// What is left to do for a row whose base is gone: its values outside it, its index entries.
     fn rest(
         &mut self,
         (rt, out): (&mut Rt<'_, '_>, &mut Outlet<'_>),
@@ -246,7 +247,7 @@ impl<'p> RowDelete<'p> {
         i: usize,
         slots: &[Value],
     ) -> Result<(), SqlError> {
-        if self.store.lob.is_some() {
+        if self.store.lob.is_some() || has_overflow(page.row(i)) {
             let txn = rt.session().txn(self.db)?;
             self.writer.discard_values(self.db, txn, self.store, page.row(i))?;
         }

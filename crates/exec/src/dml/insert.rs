@@ -399,10 +399,19 @@ impl InsertPlan {
         debug_assert!(plan.mode != TableMode::Current);
         let mut loader = Loader::new(&self.rows.db, &self.rows.store);
         let mut scan = Scan::default();
+        let mut values = Vec::new();
         while scan.next_page(plan, rt)? {
             let page = scan.rows();
             for i in 0..page.len() {
-                loader.add_bytes(rt, page.row(i))?;
+                let row = page.row(i);
+                if self.rows.store.takes_bytes(row) {
+                    loader.add_bytes(rt, row)?;
+                    continue;
+                }
+                // What its pointers lead to is the other table's.
+                values.resize(plan.store.table.columns.len(), Value::Null);
+                plan.store.all_columns(&plan.db, row, &mut values)?;
+                loader.add(rt, &values)?;
             }
         }
         loader.finish(rt)

@@ -52,9 +52,8 @@ impl<'t> Loader<'t> {
 
     /// Adds a row of values, one per column, already of the columns' types.
     pub fn add(&mut self, rt: &mut Rt<'_, '_>, values: &[Value]) -> Result<(), SqlError> {
-        if self.store.lob_columns.is_empty() {
-            self.store.table.layout.encode(values, &mut self.rows)?;
-        } else {
+        let plain = self.store.lob_columns.is_empty();
+        if !plain || !self.store.encode_in_row(values, &mut self.rows)? {
             let txn = rt.session().txn(self.db)?;
             self.writer.encode(self.db, txn, self.store, values)?;
             self.rows.extend_from_slice(&self.writer.row);

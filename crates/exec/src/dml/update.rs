@@ -35,6 +35,7 @@ use set::SetClause;
 use storage::write::{Locator, touches};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
+use types::row::has_overflow;
 use types::{SqlError, Value};
 
 /// A compiled UPDATE.
@@ -241,8 +242,9 @@ struct Updating<'p> {
 }
 
 impl Updating<'_> {
-    /// Appends the new row to `self.rows`: patched where all changed columns are of fixed length and not NULL.
-    fn build(&mut self, row: &[u8]) -> Result<(), SqlError> {
+    /// Appends the new row to `self.rows`: patched where all changed columns are of fixed length and not NULL. False: values have to go
+    /// outside it, so that it is to be changed by itself.
+    fn build(&mut self, row: &[u8]) -> Result<bool, SqlError> {
         let start = self.rows.len();
         if !self.patch(row, start)? {
             self.rows.truncate(start);
@@ -251,10 +253,12 @@ impl Updating<'_> {
             for (set, value) in set.sets.iter().zip(values) {
                 new[set.column] = std::mem::take(value);
             }
-            store.table.layout.encode(new, &mut self.rows)?;
+            if !store.encode_in_row(new, &mut self.rows)? {
+                return Ok(false);
+            }
         }
         self.ends.push(self.rows.len());
-        Ok(())
+        Ok(true)
     }
 
     fn patch(&mut self, row: &[u8], start: usize) -> Result<bool, SqlError> {
@@ -332,7 +336,7 @@ impl RowChange for Updating<'_> {
             }
             return Ok(Progress { count: picked.len() as u64, stopped_at: None });
         }
-        if self.row_by_row {
+        if self.row_by_row || picked.iter().any(|i| has_overflow(page.row(*i))) {
             let mut done = Progress::default();
             for (at, i) in picked.iter().enumerate() {
                 let locator = match &self.row.store.base {
@@ -350,11 +354,17 @@ impl RowChange for Updating<'_> {
         }
         self.rows.clear();
         self.ends.clear();
+        let mut alone = None;
         for (at, i) in picked.iter().enumerate() {
             self.row.compute(slots.row(at), rt)?;
-            self.build(page.row(*i))?;
+            if !self.build(page.row(*i))? {
+                alone = Some(*i);
+                break;
+            }
         }
-        self.apply(rt, page, picked)
+        let mut done = self.apply(rt, page, picked)?;
+        done.stopped_at = done.stopped_at.or(alone);
+        Ok(done)
     }
 
     fn one(

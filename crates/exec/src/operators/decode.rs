@@ -10,7 +10,8 @@ use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, corrupt_row, rid_value};
 use types::{Corrupt, SqlError, Value};
 
-/// Decodes an entry of a covering index into slots; false when the condition rejects it.
+/// Decodes an entry of a covering index into slots; false when the condition rejects it, nothing when a wanted value did not fit
+/// the entry: the base row has it.
 #[inline]
 pub(super) fn entry_into(
     plan: &ScanPlan,
@@ -18,21 +19,27 @@ pub(super) fn entry_into(
     bytes: &[u8],
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
-) -> Result<bool, SqlError> {
-    let decode = |wanted: &[u16], slots: &mut [Value]| {
-        index.decode(bytes, wanted, slots).map_err(|e| corrupt_row(&plan.store.table, &e))
+) -> Result<Option<bool>, SqlError> {
+    let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(bytes, wanted, slots) {
+        Ok(()) => Ok(true),
+        Err(Corrupt::OffRow { .. }) => Ok(false),
+        Err(e) => Err(corrupt_row(&plan.store.table, &e)),
     };
-    decode(&plan.index_columns[..plan.tested], slots)?;
+    if !decode(&plan.index_columns[..plan.tested], slots)? {
+        return Ok(None);
+    }
     if let Some(pred) = &plan.pred
         && !pred.is_true(slots, rt)?
     {
-        return Ok(false);
+        return Ok(Some(false));
     }
-    decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])?;
+    if !decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])? {
+        return Ok(None);
+    }
     if plan.locator {
         slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
     }
-    Ok(true)
+    Ok(Some(true))
 }
 
 /// Whether an index's entry satisfies what it tells of the conditions; `room` is for its values.

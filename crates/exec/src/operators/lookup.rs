@@ -14,6 +14,7 @@ use std::sync::Arc;
 use storage::TableMode;
 use txn::SnapshotGuard;
 use types::SqlError;
+use types::row::has_overflow;
 
 /// The operator.
 pub struct Lookup {
@@ -75,7 +76,7 @@ impl Operator for Lookup {
         out.reset(scan.width());
         self.large.begin();
         let (mut enough, mut bytes) = (false, 0);
-        if self.guard.is_none() && (scan.mode == TableMode::Snapshot || scan.store.lob.is_some()) {
+        if self.guard.is_none() && (scan.mode == TableMode::Snapshot || scan.store.has_outside()) {
             self.guard = Some(rt.snapshot(&scan.db)?);
         }
         while !out.is_full() && !enough {
@@ -90,7 +91,7 @@ impl Operator for Lookup {
                 if out.len() > before {
                     bytes += self.row.row(0).len();
                     enough = bytes >= MOST;
-                    if scan.store.lob.is_some() {
+                    if scan.store.lob.is_some() || has_overflow(self.row.row(0)) {
                         enough |= self.large.add(out.row(out.len() - 1), rt)?;
                     }
                 }

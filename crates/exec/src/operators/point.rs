@@ -40,6 +40,8 @@ fn read(scan: &ScanPlan, room: &mut PointRoom, ctx: &mut ExecCtx<'_>) -> Result<
     ctx.session.check_cancel()?;
     let guard = match scan.mode {
         TableMode::Snapshot => Some(ctx.session.snapshot(&scan.db)?),
+        // Values outside the row are not freed before they are read.
+        _ if scan.store.has_outside() => Some(ctx.session.snapshot(&scan.db)?),
         _ => None,
     };
     let mut vars = PlainVars(ctx.vars);

@@ -92,8 +92,8 @@ impl Default for Scan {
 
 impl Scan {
     fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
-        // Whatever the mode: large values are read after the rows, and freed only when no older snapshot is left.
-        if plan.mode == TableMode::Snapshot || plan.store.lob.is_some() {
+        // Whatever the mode: values outside the rows are read after them, and freed only when no older snapshot is left.
+        if plan.mode == TableMode::Snapshot || plan.store.has_outside() {
             self.guard = Some(rt.snapshot(&plan.db)?);
         }
         if let Some(sample) = &plan.sample {
@@ -240,10 +240,29 @@ impl Scan {
     #[inline(never)]
     fn long_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &RowSet) -> Result<usize, SqlError> {
         let row = out.row(out.len() - 1);
-        if plan.store.lob.is_some() {
+        let bytes: usize = row.iter().map(Value::heap_bytes).sum();
+        if plan.store.lob.is_some() || bytes > LONGEST_INSIDE {
             self.large.add(row, rt)?;
         }
-        Ok(row.iter().map(Value::heap_bytes).sum())
+        Ok(bytes)
+    }
+
+    /// Adds the base row of the entry at hand, which does not have all values that its index covers, unless the condition rejects it.
+    fn row_behind(
+        &mut self,
+        plan: &ScanPlan,
+        index: usize,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        let locator = index_locator(&plan.store.indexes[index], self.batch.row(i), plan)?;
+        let mode = read_mode(&self.guard, plan.mode);
+        if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
+            // The entry and its row are versions of one moment; only a dirty read can miss the row.
+            return Ok(());
+        }
+        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
     }
 
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
@@ -256,12 +275,13 @@ impl Scan {
     ) -> Result<(), SqlError> {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
-                let index = &plan.store.indexes[*index];
-                let filled = entry_into(plan, index, self.batch.row(i), rt, out.push_row());
-                if !out.or_pop(filled)? {
+                let entries = &plan.store.indexes[*index];
+                let filled = entry_into(plan, entries, self.batch.row(i), rt, out.push_row());
+                let filled = out.or_pop(filled)?;
+                if filled != Some(true) {
                     out.pop_row();
                 }
-                Ok(())
+                if filled.is_none() { self.row_behind(plan, *index, i, rt, out) } else { Ok(()) }
             }
             Path::Index { index, .. } => {
                 let index = &plan.store.indexes[*index];
@@ -286,6 +306,9 @@ impl Scan {
         }
     }
 }
+
+/// Most bytes of memory that the values of a row have which are all in it: stored, a character may take one byte, and three here.
+const LONGEST_INSIDE: usize = 3 * types::MAX_ROW;
 
 /// Whether a batch of as many rows as an operator gives at once may come to more than [`MOST`]
 /// bytes.

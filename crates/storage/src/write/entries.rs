@@ -1,13 +1,17 @@
 //! The entries of a row in the nonclustered indexes: keys, values, what a second one under a key is told.
-//! Guarantee: an entry that is to be deleted and is not there is 8646, not ignored.
+//! Guarantees: an entry that is to be deleted and is not there is 8646, not ignored; included values never make an entry too long: the
+//! largest are left to the base row where it would be.
 
 use super::{RowWriter, wait, wait_for_lock};
 use crate::{IndexStore, TableStore, access_error};
-use access::{Outcome, ReadMode};
-use catalog::{Db, RowFilter};
+use access::{MAX_ENTRY_LEN, MAX_KEY_LEN, Outcome, ReadMode};
+use catalog::{Db, LEAST_OUTSIDE, RowFilter};
 use std::sync::Arc;
 use txn::Txn;
-use types::{EncodeValue, SqlError, Value, encode_key_part};
+use types::{EncodeValue, MAX_ROW, SqlError, Value, encode_key_part};
+
+/// Stands in an entry for a value that only the base row has.
+const IN_BASE_ROW: &[u8] = &[0];
 
 /// A row as its index entries see it: what goes in, or what has to go.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +35,7 @@ impl RowWriter {
             entry_key(index, values, locator, &mut self.entry_key);
             match row {
                 Image::New { .. } => {
-                    entry_value(index, values, locator, &mut self.entry)?;
+                    entry_value(index, values, locator, self.entry_key.len(), &mut self.entry)?;
                     self.insert_entry(db, txn, store, index, values)?;
                 }
                 Image::Old { .. } => self.delete_entry(db, txn, store, index)?,
@@ -109,18 +113,51 @@ pub fn entry_key(index: &IndexStore, values: &[Value], locator: &[u8], out: &mut
     }
 }
 
-/// The value of a row's entry.
+/// The value of a row's entry, whose key has so many bytes.
 pub fn entry_value(
     index: &IndexStore,
     values: &[Value],
     locator: &[u8],
+    key: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     out.clear();
     let locator = Value::bytes(locator.to_vec());
-    let fields: smallvec::SmallVec<[EncodeValue<'_>; 8]> =
+    let mut fields: smallvec::SmallVec<[EncodeValue<'_>; 8]> =
         index.columns.iter().map(|c| &values[*c]).chain([&locator]).map(EncodeValue::Value).collect();
+    match index.layout.encode_fields(&fields, out) {
+        Err(e) if e.number == 511 => {}
+        // A key that is too long is refused by the tree.
+        Ok(()) if key > MAX_KEY_LEN || key + out.len() <= MAX_ENTRY_LEN => return Ok(()),
+        Ok(()) => {}
+        Err(e) => return Err(e),
+    }
+    shorten(index, &mut fields, MAX_ROW.min(MAX_ENTRY_LEN - key.min(MAX_KEY_LEN)))?;
+    out.clear();
     index.layout.encode_fields(&fields, out)
+}
+
+/// Leaves the largest included values of an entry to the base row until it has room.
+fn shorten(index: &IndexStore, fields: &mut [EncodeValue<'_>], room: usize) -> Result<(), SqlError> {
+    let layout = &index.layout;
+    let (mut bytes, mut scratch) = (vec![0; fields.len()], Vec::new());
+    for (at, field) in fields.iter().enumerate().filter(|(at, _)| layout.is_variable(*at)) {
+        if let EncodeValue::Value(value) = field {
+            bytes[at] = layout.stored_len(at, value, &mut scratch)?;
+        }
+    }
+    let mut size = layout.row_size(|at| bytes[at]);
+    let mut order: Vec<usize> = (index.def.key.len()..index.columns.len()).collect();
+    order.retain(|at| bytes[*at] > LEAST_OUTSIDE);
+    order.sort_by_key(|at| std::cmp::Reverse(bytes[*at]));
+    for at in order {
+        if size <= room {
+            break;
+        }
+        size -= bytes[at] - IN_BASE_ROW.len();
+        fields[at] = EncodeValue::LobPointer(IN_BASE_ROW);
+    }
+    Ok(())
 }
 
 /// 8646: a row has no entry in an index.

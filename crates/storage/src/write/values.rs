@@ -1,21 +1,68 @@
 //! A row as bytes, and its values that do not fit in it.
-//! Guarantees: values of an update that are not set stay where they are outside the row; a large value that no row has any more is
-//! discarded in the transaction that made it so.
+//! Guarantees: values of an update that are not set stay where they are outside the row, or come back into it where it has room for
+//! them again; a value outside that no row has any more is discarded in the transaction that made it so.
 
-use super::RowWriter;
-use crate::{TableStore, access_error, corrupt_row};
+use super::{RowWriter, UNIQUIFIER};
+use crate::{Base, TableStore, access_error, corrupt_row};
 use access::lob::LobPointer;
-use catalog::Db;
+use access::{MAX_ENTRY_LEN, MAX_KEY_LEN};
 use catalog::errors::db_error;
+use catalog::{Db, LEAST_OUTSIDE};
 use std::sync::Arc;
 use txn::Txn;
-use types::{EncodeValue, Field, SqlError, Value};
+use types::row::has_overflow;
+use types::{EncodeValue, Field, MAX_ROW, SqlError, Value};
 
 /// Values of a MAX column that are longer than this many stored bytes always live outside the row.
 const IN_ROW: usize = 8000;
+/// Bytes of a pointer.
+const POINTER: usize = 16;
+
+/// A column whose value is outside the row, and where.
+type Placed = (usize, [u8; POINTER]);
+
+impl TableStore {
+    /// Appends a row if it fits with all its values in it; false when some have to go outside: then `out` is as before.
+    ///
+    /// Errors: 511 when no value may; those of [`types::RowLayout::encode`].
+    pub fn encode_in_row(&self, values: &[Value], out: &mut Vec<u8>) -> Result<bool, SqlError> {
+        let start = out.len();
+        match self.table.layout.encode(values, out) {
+            Err(e) if e.number == 511 && self.has_outside() => return Ok(false),
+            result => result?,
+        }
+        let fits = self.fits_leaf(out.len() - start, values);
+        if !fits {
+            out.truncate(start);
+        }
+        Ok(fits)
+    }
+
+    /// Whether the bytes of a row of another table with this layout can be a row of this one.
+    pub fn takes_bytes(&self, row: &[u8]) -> bool {
+        let always = matches!(self.base, Base::Heap(_)) || row.len() + MAX_KEY_LEN <= MAX_ENTRY_LEN;
+        !has_overflow(row) && (always || !self.has_outside())
+    }
+
+    /// Whether a row of so many bytes has room beside its key in a leaf. Without values that could go elsewhere the tree says so.
+    #[inline]
+    fn fits_leaf(&self, len: usize, values: &[Value]) -> bool {
+        len + MAX_KEY_LEN <= MAX_ENTRY_LEN || !self.has_outside() || len <= self.room(values)
+    }
+
+    /// Most bytes of a row with these values.
+    fn room(&self, values: &[Value]) -> usize {
+        let Base::Tree(_) = self.base else { return MAX_ROW };
+        let mut key = Vec::new();
+        self.clustered_key(values, &mut key);
+        let key = key.len() + if self.table.uniquifier { UNIQUIFIER } else { 0 };
+        // The tree refuses a key that is longer.
+        MAX_ROW.min(MAX_ENTRY_LEN - key.min(MAX_KEY_LEN))
+    }
+}
 
 impl RowWriter {
-    /// Encodes a row into `self.row`; values that do not fit go to the large value space first.
+    /// Encodes a row into `self.row`; values that do not fit go outside first.
     pub fn encode(
         &mut self,
         db: &Arc<Db>,
@@ -26,84 +73,81 @@ impl RowWriter {
         self.encode_keeping(db, txn, store, values, Vec::new())
     }
 
-    /// As `encode`; the columns of `pointers` have their values outside the row already.
+    /// As `encode`; the columns of `placed` have their values outside the row already.
     pub(super) fn encode_keeping(
         &mut self,
         db: &Arc<Db>,
         txn: &mut Txn,
         store: &TableStore,
         values: &[Value],
-        pointers: Vec<(usize, [u8; 16])>,
+        placed: Vec<Placed>,
     ) -> Result<(), SqlError> {
         self.row.clear();
-        if store.lob_columns.is_empty() {
-            return store.table.layout.encode(values, &mut self.row);
-        }
-        let kept = |c: &usize| pointers.iter().any(|(column, _)| column == c);
-        let long = store.lob_columns.iter().any(|c| !kept(c) && stored_len(&values[*c]) > IN_ROW);
-        if !long {
-            match store.table.layout.encode_fields(&fields(values, &pointers), &mut self.row) {
-                Err(e) if e.number == 511 => {}
-                result => return result,
+        if placed.is_empty() && store.lob_columns.is_empty() {
+            if store.encode_in_row(values, &mut self.row)? {
+                return Ok(());
+            }
+        } else if placed.iter().all(|(column, _)| store.lob_columns.contains(column)) {
+            let kept = |c: &usize| placed.iter().any(|(column, _)| column == c);
+            let long = store.lob_columns.iter().any(|c| !kept(c) && about(&values[*c]) > IN_ROW);
+            if !long {
+                match store.table.layout.encode_fields(&fields(values, &placed), &mut self.row) {
+                    Ok(()) if store.fits_leaf(self.row.len(), values) => return Ok(()),
+                    Ok(()) => {}
+                    Err(e) if e.number == 511 => {}
+                    Err(e) => return Err(e),
+                }
             }
         }
-        self.encode_off_row(db, txn, store, values, pointers)
+        let planned = Placing::of(store, values, placed)?;
+        self.place(db, txn, store, values, planned)
     }
 
-    fn encode_off_row(
+    /// Writes the values that go outside, and encodes the row.
+    fn place(
         &mut self,
         db: &Arc<Db>,
         txn: &mut Txn,
         store: &TableStore,
         values: &[Value],
-        mut pointers: Vec<(usize, [u8; 16])>,
+        planned: Placing,
     ) -> Result<(), SqlError> {
-        let Some(lob) = &store.lob else { return Err(SqlError::internal("no space for large values")) };
-        let mut order = store.lob_columns.clone();
-        order.retain(|c| !pointers.iter().any(|(column, _)| column == c));
-        order.sort_by_key(|c| std::cmp::Reverse(stored_len(&values[*c])));
-        for column in order {
-            let length = stored_len(&values[column]);
-            let fits = length <= IN_ROW && {
-                self.row.clear();
-                let fields = fields(values, &pointers);
-                match store.table.layout.encode_fields(&fields, &mut self.row) {
-                    Ok(()) => return Ok(()),
-                    Err(e) if e.number == 511 => false,
-                    Err(e) => return Err(e),
-                }
-            };
-            if fits || length <= 24 {
-                continue;
-            }
-            let mut bytes = Vec::with_capacity(length);
+        let Placing { leaving, mut placed, .. } = planned;
+        for column in leaving {
+            let large = store.lob_columns.contains(&column);
+            let space = if large { &store.lob } else { &store.overflow };
+            let Some(space) = space else { return Err(SqlError::internal("no space for a value outside")) };
+            let mut bytes = Vec::new();
             store.table.layout.value_to_bytes(column, &values[column], &mut bytes)?;
-            let pointer: LobPointer = lob.write(txn, &bytes).map_err(|e| access_error(db, e))?;
-            pointers.push((column, pointer.to_bytes()));
+            let pointer: LobPointer = space.write(txn, &bytes).map_err(|e| access_error(db, e))?;
+            placed.push((column, pointer.to_bytes()));
         }
         self.row.clear();
-        store.table.layout.encode_fields(&fields(values, &pointers), &mut self.row)
+        store.table.layout.encode_fields(&fields(values, &placed), &mut self.row)
     }
 
-    /// A row's large values that `kept` does not name are discarded: they are freed when no snapshot needs them.
+    /// A row's values outside it that `self.kept` does not name are discarded: they are freed when no snapshot needs them.
     fn discard_lost(
         &mut self,
         db: &Arc<Db>,
         txn: &mut Txn,
         store: &TableStore,
         row: &[u8],
-        kept: &[LobPointer],
     ) -> Result<(), SqlError> {
-        let Some(space) = &store.lob else { return Ok(()) };
         self.lost.clear();
         store.pointers(row, &mut self.lost);
-        for value in self.lost.iter().filter(|v| !kept.contains(v)) {
-            txn.discard(space, *value).map_err(|e| db_error(db, &e))?;
+        let large = (&store.lob, &self.lost.large, &self.kept.large);
+        let overflow = (&store.overflow, &self.lost.overflow, &self.kept.overflow);
+        for (space, lost, kept) in [large, overflow] {
+            let Some(space) = space else { continue };
+            for value in lost.iter().filter(|v| !kept.contains(v)) {
+                txn.discard(space, *value).map_err(|e| db_error(db, &e))?;
+            }
         }
         Ok(())
     }
 
-    /// The large values of a row that has been deleted are discarded.
+    /// The values outside a row that has been deleted are discarded.
     pub fn discard_values(
         &mut self,
         db: &Arc<Db>,
@@ -111,10 +155,14 @@ impl RowWriter {
         store: &TableStore,
         row: &[u8],
     ) -> Result<(), SqlError> {
-        self.discard_lost(db, txn, store, row, &[])
+        if store.lob_columns.is_empty() && !has_overflow(row) {
+            return Ok(());
+        }
+        self.kept.clear();
+        self.discard_lost(db, txn, store, row)
     }
 
-    /// After an attempt to change `row` to `self.row`: which row has lost a large value, the old one or (if it is still there)
+    /// After an attempt to change `row` to `self.row`: which row has lost a value outside, the old one or (if it is still there)
     /// the new one that was not stored, discards it.
     pub(super) fn settle_values(
         &mut self,
@@ -124,17 +172,17 @@ impl RowWriter {
         row: &[u8],
         done: bool,
     ) -> Result<(), SqlError> {
-        if store.lob_columns.is_empty() {
+        if store.lob_columns.is_empty() && !has_overflow(row) && !has_overflow(&self.row) {
             return Ok(());
         }
-        let mut kept = Vec::new();
+        self.kept.clear();
         if done {
-            store.pointers(&self.row, &mut kept);
-            return self.discard_lost(db, txn, store, row, &kept);
+            store.pointers(&self.row, &mut self.kept);
+            return self.discard_lost(db, txn, store, row);
         }
-        store.pointers(row, &mut kept);
+        store.pointers(row, &mut self.kept);
         let unused = std::mem::take(&mut self.row);
-        let result = self.discard_lost(db, txn, store, &unused, &kept);
+        let result = self.discard_lost(db, txn, store, &unused);
         self.row = unused;
         result
     }
@@ -145,9 +193,10 @@ pub(super) fn kept_pointers(
     store: &TableStore,
     row: &[u8],
     changed: &[usize],
-) -> Result<Vec<(usize, [u8; 16])>, SqlError> {
+) -> Result<Vec<Placed>, SqlError> {
     let mut kept = Vec::new();
-    for column in store.lob_columns.iter().filter(|c| !changed.contains(c)) {
+    let overflow: &[usize] = if has_overflow(row) { &store.overflow_columns } else { &[] };
+    for column in store.lob_columns.iter().chain(overflow).filter(|c| !changed.contains(c)) {
         let field = store.table.layout.decode_field(row, *column);
         if let Field::Lob(bytes) = field.map_err(|e| corrupt_row(&store.table, &e))?
             && let Ok(pointer) = bytes.try_into()
@@ -158,8 +207,82 @@ pub(super) fn kept_pointers(
     Ok(kept)
 }
 
-fn fields<'v>(values: &'v [Value], pointers: &'v [(usize, [u8; 16])]) -> Vec<EncodeValue<'v>> {
-    let field = |(i, value)| match pointers.iter().find(|(column, _)| *column == i) {
+/// Which values of a row go outside so that it fits.
+struct Placing {
+    /// Bytes that each column's value takes wherever it is, and those that it takes in the row.
+    whole: Vec<usize>,
+    inside: Vec<usize>,
+    /// Columns whose values are to be written outside.
+    leaving: Vec<usize>,
+    /// Columns whose values are there already and stay.
+    placed: Vec<Placed>,
+}
+
+impl Placing {
+    /// The largest values leave until the row fits. Values of columns that are not MAX ones and were outside come back, the smallest
+    /// first, as long as the row has room for them.
+    ///
+    /// Errors: 511 when the row does not fit without all that may leave it.
+    fn of(store: &TableStore, values: &[Value], placed: Vec<Placed>) -> Result<Placing, SqlError> {
+        let layout = &store.table.layout;
+        let mut whole = vec![0; values.len()];
+        let mut scratch = Vec::new();
+        for (column, value) in values.iter().enumerate().filter(|(c, _)| layout.is_variable(*c)) {
+            // Nobody asks for the length of a MAX value that stays outside.
+            let stays = store.lob_columns.contains(&column) && placed.iter().any(|(c, _)| *c == column);
+            whole[column] = if stays { POINTER } else { layout.stored_len(column, value, &mut scratch)? };
+        }
+        let inside = whole.clone();
+        let mut planned = Placing { whole, inside, leaving: Vec::new(), placed };
+        planned.placed.iter().for_each(|(column, _)| planned.inside[*column] = POINTER);
+        let large = store.lob_columns.iter().filter(|c| planned.whole[**c] > IN_ROW);
+        for column in large.copied().collect::<Vec<_>>() {
+            planned.leave(column);
+        }
+        let room = store.room(values);
+        let mut size = layout.row_size(|c| planned.inside[c]);
+        let mut order: Vec<usize> =
+            store.lob_columns.iter().chain(&store.overflow_columns).copied().collect();
+        order.retain(|c| planned.inside[*c] > LEAST_OUTSIDE);
+        order.sort_by_key(|c| std::cmp::Reverse(planned.inside[*c]));
+        for column in order {
+            if size <= room {
+                break;
+            }
+            size -= planned.inside[column] - POINTER;
+            planned.leave(column);
+        }
+        if size > room {
+            return Err(SqlError::row_too_large(size, room));
+        }
+        planned.bring_back(store, room - size);
+        Ok(planned)
+    }
+
+    fn leave(&mut self, column: usize) {
+        self.inside[column] = POINTER;
+        self.leaving.push(column);
+    }
+
+    /// Values come back into a row that has so many bytes left.
+    fn bring_back(&mut self, store: &TableStore, mut free: usize) {
+        let movable = |(column, _): &Placed| store.overflow_columns.contains(column);
+        let mut back: Vec<usize> = self.placed.iter().filter(|p| movable(p)).map(|(c, _)| *c).collect();
+        back.sort_by_key(|c| self.whole[*c]);
+        for column in back {
+            let more = self.whole[column].saturating_sub(POINTER);
+            if more > free {
+                break;
+            }
+            free -= more;
+            self.inside[column] = self.whole[column];
+            self.placed.retain(|(c, _)| *c != column);
+        }
+    }
+}
+
+fn fields<'v>(values: &'v [Value], placed: &'v [Placed]) -> Vec<EncodeValue<'v>> {
+    let field = |(i, value)| match placed.iter().find(|(column, _)| *column == i) {
         Some((_, bytes)) => EncodeValue::LobPointer(bytes),
         None => EncodeValue::Value(value),
     };
@@ -167,7 +290,7 @@ fn fields<'v>(values: &'v [Value], pointers: &'v [(usize, [u8; 16])]) -> Vec<Enc
 }
 
 /// About how many bytes a value takes in a row.
-fn stored_len(value: &Value) -> usize {
+fn about(value: &Value) -> usize {
     match value {
         Value::Str(s) => s.len(),
         Value::Bytes(b) => b.len(),

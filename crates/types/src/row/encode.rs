@@ -1,6 +1,9 @@
 //! Values into the bytes of a row: the whole row, one fixed column in place, or one value by itself.
 
-use super::{Column, EncodeValue, MAX_ROW, OFF_ROW, Place, RowLayout, STATUS_NULL_BITMAP, STATUS_VARIABLE};
+use super::{
+    Column, EncodeValue, MAX_ROW, OFF_ROW, Place, RowLayout, STATUS_NULL_BITMAP, STATUS_OVERFLOW,
+    STATUS_VARIABLE,
+};
 use crate::error::SqlError;
 use crate::rowcell::{Cell, encode_bytes, encode_fixed};
 use crate::value::Value;
@@ -78,7 +81,12 @@ impl RowLayout {
                         written = usize::from(index) + 1;
                     }
                 }
-                (Place::Variable { index }, EncodeValue::LobPointer(_)) => written = usize::from(index) + 1,
+                (Place::Variable { index }, EncodeValue::LobPointer(_)) => {
+                    written = usize::from(index) + 1;
+                    if !self.types[i].ty.is_lob() {
+                        fixed[0] |= STATUS_OVERFLOW;
+                    }
+                }
                 (Place::Fixed { .. }, EncodeValue::LobPointer(_)) => {
                     return Err(SqlError::internal("only variable columns hold pointers"));
                 }
@@ -143,6 +151,30 @@ impl RowLayout {
                 encode_fixed(*cell, value, place)
             }
             _ => Err(SqlError::internal("only fixed columns are written in place")),
+        }
+    }
+
+    /// Bytes of a variable column's value in a row, for choosing what goes outside; `scratch` is overwritten.
+    ///
+    /// Errors: those of [`RowLayout::value_to_bytes`].
+    pub fn stored_len(&self, i: usize, value: &Value, scratch: &mut Vec<u8>) -> Result<usize, SqlError> {
+        if let (Some(Column { cell, .. }), Value::Str(text)) = (self.columns.get(i), value)
+            && crate::codepage::is_ascii(text.as_bytes())
+        {
+            match cell {
+                Cell::NVarChar { .. } => return Ok(text.len() * 2),
+                Cell::VarChar { .. } | Cell::PageVarChar { .. } | Cell::Xml => return Ok(text.len()),
+                _ => {}
+            }
+        }
+        match (value, self.columns.get(i).map(|column| column.cell)) {
+            (Value::Null, _) => Ok(0),
+            (Value::Bytes(bytes), Some(Cell::VarBinary { .. })) => Ok(bytes.len()),
+            _ => {
+                scratch.clear();
+                self.value_to_bytes(i, value, scratch)?;
+                Ok(scratch.len())
+            }
         }
     }
 

@@ -63,10 +63,6 @@ pub(super) fn add_column(
         return Ok(after);
     }
     next.layout = layout_of(&next.columns);
-    if new.ty.is_lob() && new.computed.is_none() && next.lob.is_none() {
-        let unit = work.unit(table.storage.filegroup)?;
-        next.lob = Some((unit.unit, unit.first_iam));
-    }
     if let Some(name) = new.default.as_ref().and_then(|d| d.name.as_ref()) {
         work.check_free_name(&table.schema, name)?;
     }

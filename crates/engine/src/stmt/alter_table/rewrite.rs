@@ -28,11 +28,7 @@ pub(in crate::stmt) fn rewrite(
         indexes.push(Arc::new(work.renewed(index)?));
     }
     next.indexes = indexes;
-    next.lob = None;
-    if next.columns.iter().any(|c| c.ty.is_lob() && !c.is_virtual()) {
-        let unit = work.unit(next.storage.filegroup)?;
-        next.lob = Some((unit.unit, unit.first_iam));
-    }
+    work.renew_outside(&mut next)?;
     let source = |(i, c): (usize, &catalog::ColumnDef)| match &computed {
         Some((at, value)) if *at == i => value.clone(),
         // No row has its value.

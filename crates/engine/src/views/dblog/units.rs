@@ -55,7 +55,7 @@ impl Units {
                 };
                 names.insert(index.unit, (full.into(), index.index_id == 1));
             }
-            if let Some((unit, _)) = table.lob {
+            for (_, unit, _) in table.outside() {
                 let full = match table.storage.index_id {
                     0 => table.full_name(),
                     _ => format!("{}.{}", table.full_name(), table.storage.name),

@@ -1,0 +1,96 @@
+//! What of a table's rows lies outside them: its large values, and values of other variable columns that did not fit (row overflow).
+//!
+//! Guarantee: a table whose rows may need room outside has a unit for that, unless an earlier version made it and the database
+//! has not been opened for changes since ([`crate::overflow`]).
+
+use super::TableDef;
+use access::{MAX_ENTRY_LEN, MAX_KEY_LEN};
+use pages::{PageId, UnitId};
+use types::{MAX_ROW, keeps_values};
+
+/// `index_id` of the row that names a table's unit of values that do not fit: no index ever had it.
+pub const OVERFLOW_INDEX_ID: i32 = -1;
+/// Values of at most so many bytes stay in the row: a pointer and what it stands for would take more.
+pub const LEAST_OUTSIDE: usize = 24;
+/// Most bytes of a number, date or GUID in a key.
+const FIXED_KEY_PART: usize = 24;
+/// Bytes of the uniquifier behind a key.
+const UNIQUIFIER: usize = 4;
+
+/// What the pages of an allocation unit hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitKind {
+    InRow,
+    /// Values of MAX columns.
+    Large,
+    /// Values of other columns, of rows that were too long.
+    Overflow,
+}
+
+impl UnitKind {
+    /// sys.allocation_units.type.
+    pub fn number(self) -> u8 {
+        match self {
+            UnitKind::InRow => 1,
+            UnitKind::Large => 2,
+            UnitKind::Overflow => 3,
+        }
+    }
+
+    /// sys.allocation_units.type_desc.
+    pub fn name(self) -> &'static str {
+        match self {
+            UnitKind::InRow => "IN_ROW_DATA",
+            UnitKind::Large => "LOB_DATA",
+            UnitKind::Overflow => "ROW_OVERFLOW_DATA",
+        }
+    }
+}
+
+impl TableDef {
+    /// Units and first IAM pages of what lies outside its rows; they are in the filegroup of the rows.
+    pub fn outside(&self) -> impl Iterator<Item = (UnitKind, UnitId, PageId)> {
+        let large = self.lob.map(|(unit, first_iam)| (UnitKind::Large, unit, first_iam));
+        let overflow = self.overflow.map(|(unit, first_iam)| (UnitKind::Overflow, unit, first_iam));
+        large.into_iter().chain(overflow)
+    }
+
+    /// Whether it has a MAX column whose values are stored.
+    pub fn has_large(&self) -> bool {
+        self.columns.iter().any(|c| c.ty.is_lob() && !c.is_virtual())
+    }
+
+    /// Whether a column that is not a MAX one may have its value outside a row: it is of variable length, and no part of the
+    /// clustered key.
+    pub fn may_move(&self, column: usize) -> bool {
+        let in_key = self.storage.index_id > 0 && self.storage.key.iter().any(|(key, _)| *key == column);
+        let def = self.columns.get(column);
+        self.layout.is_variable(column) && !in_key && def.is_some_and(|c| !c.ty.is_lob() && !c.is_virtual())
+    }
+
+    /// Whether there can be a row that fits only with values of columns outside it that are not MAX columns.
+    pub fn may_overflow(&self) -> bool {
+        let mut longest = self.layout.min_row_size() + 2;
+        for (at, column) in self.columns.iter().enumerate() {
+            if !self.layout.is_variable(at) || column.is_virtual() {
+                continue;
+            }
+            let most = usize::try_from(column.ty.max_length()).unwrap_or(0);
+            longest += 2 + if column.ty.is_lob() { LEAST_OUTSIDE } else { most };
+        }
+        let room = MAX_ENTRY_LEN - self.longest_key().min(MAX_KEY_LEN);
+        longest > room.min(MAX_ROW) && (0..self.columns.len()).any(|column| self.may_move(column))
+    }
+
+    /// Most bytes of a clustered key; 0 for a heap.
+    fn longest_key(&self) -> usize {
+        if self.storage.index_id == 0 {
+            return 0;
+        }
+        let part = |(at, _): &(usize, bool)| match self.columns.get(*at).map(|column| column.ty) {
+            Some(ty) if keeps_values(ty) => FIXED_KEY_PART,
+            _ => MAX_KEY_LEN,
+        };
+        self.storage.key.iter().map(part).sum::<usize>() + if self.uniquifier { UNIQUIFIER } else { 0 }
+    }
+}

@@ -1,0 +1,135 @@
+//! Tables of an earlier version: they get their unit for values that do not fit when the database is opened.
+
+use super::work::{Work, units_of};
+use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
+use catalog::{Db, TableDef};
+use sim::SimDisk;
+use std::sync::Arc;
+use types::{SqlError, Value};
+
+/// Numbers of errors, and values.
+#[derive(Default)]
+struct Said(Vec<i64>);
+
+impl Sink for Said {
+    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+        self.0.extend(row.iter().filter_map(Value::as_i64));
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.0.push(error.number.into());
+        Ok(())
+    }
+}
+
+fn run(instance: &Arc<Instance>, sql: &str) -> Vec<i64> {
+    let mut said = Said::default();
+    instance.session().unwrap().execute(sql, &mut said);
+    said.0
+}
+
+fn current(db: &Db) -> Arc<TableDef> {
+    db.catalog().find("dbo", "t").cloned().unwrap()
+}
+
+/// Makes the table what an earlier version left.
+fn without_unit(instance: &Arc<Instance>, db: &Arc<Db>) {
+    let before = current(db);
+    let after = Arc::new(TableDef { overflow: None, ..TableDef::clone(&before) });
+    let mut session = instance.session().unwrap();
+    let done = session.with_core(|core| {
+        core.begin_statement(false)?;
+        let mut change = || -> Result<(), SqlError> {
+            let mut work = Work::begin(core, db)?;
+            work.lock_current(&before)?;
+            work.delete_rows(&before)?;
+            work.write_rows(&after)?;
+            let stays = units_of(&after);
+            work.drop_units(units_of(&before).into_iter().filter(|unit| !stays.contains(unit)).collect())?;
+            work.publish(Some(before.clone()), Some(after.clone()))
+        };
+        let changed = change();
+        core.end_statement(changed)
+    });
+    done.unwrap();
+}
+
+fn open(disk: &SimDisk) -> Option<Arc<Instance>> {
+    let options = InstanceOptions {
+        memory_bytes: Some(16 << 20),
+        disk: Arc::new(disk.clone()),
+        ..InstanceOptions::new("/data")
+    };
+    Instance::open(options).ok()
+}
+
+/// A database on a disk as an earlier version left it, closed.
+fn left_before(disk: &SimDisk) {
+    let instance = open(disk).unwrap();
+    run(&instance, "CREATE DATABASE d");
+    run(
+        &instance,
+        "CREATE TABLE d.dbo.t (id int PRIMARY KEY, a varchar(8000), c varchar(8000))
+         CREATE TABLE d.dbo.short (id int PRIMARY KEY, a varchar(8000))",
+    );
+    let db = instance.database("d").unwrap();
+    without_unit(&instance, &db);
+    assert_eq!(run(&instance, INSERT).first(), Some(&511));
+    assert!(run(&instance, "INSERT d.dbo.t VALUES (2, REPLICATE('a', 8000), '')").is_empty());
+    drop(db);
+    instance.close().unwrap();
+}
+
+const INSERT: &str = "INSERT d.dbo.t VALUES (1, REPLICATE('a', 8000), REPLICATE('c', 8000))";
+
+/// The table has its unit, and takes a row that needs it.
+fn takes_long_rows(instance: &Arc<Instance>) {
+    let db = instance.database("d").unwrap();
+    assert!(current(&db).overflow.is_some());
+    assert!(db.catalog().find("dbo", "short").unwrap().overflow.is_none());
+    assert!(run(instance, INSERT).is_empty());
+    assert_eq!(run(instance, "SELECT LEN(a), LEN(c) FROM d.dbo.t ORDER BY id"), vec![8000i64, 8000, 8000, 0]);
+    let report = instance.check_database("d").unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+#[test]
+fn a_table_of_before_gets_its_unit_at_the_next_start() {
+    let disk = SimDisk::new(3);
+    left_before(&disk);
+    let instance = open(&disk).unwrap();
+    takes_long_rows(&instance);
+    let unit = current(&instance.database("d").unwrap()).overflow;
+    instance.close().unwrap();
+    drop(instance);
+    // Once is enough.
+    let instance = open(&disk).unwrap();
+    assert_eq!(current(&instance.database("d").unwrap()).overflow, unit);
+    instance.close().unwrap();
+}
+
+#[test]
+fn power_loss_while_it_gets_its_unit() {
+    let disk = SimDisk::new(4);
+    left_before(&disk);
+    let ios = {
+        let disk = disk.crash(0);
+        let before = disk.io_count();
+        let instance = open(&disk).unwrap();
+        let ios = disk.io_count() - before;
+        instance.close().unwrap();
+        ios
+    };
+    for at in (1..=ios + 1).step_by((ios / 60 + 1) as usize) {
+        let disk = disk.crash(at);
+        disk.crash_at(disk.io_count() + at);
+        drop(open(&disk));
+        let disk = disk.crash(at + 1000);
+        let instance = open(&disk).unwrap_or_else(|| panic!("power loss at {at}: it does not open"));
+        takes_long_rows(&instance);
+        instance.close().unwrap();
+    }
+}
