@@ -121,7 +121,7 @@ fn occurrence(b: &mut Bench, counter: &str) -> i64 {
 }
 
 /// A query for each rewrite that changes it.
-const CHANGED: [(&str, &str); 11] = [
+const CHANGED: [(&str, &str); 12] = [
     ("OrFactors", "SELECT COUNT(*) FROM part WHERE (part < 9 AND kind = 'a') OR (part < 9 AND kind = 'b')"),
     (
         "EqualityList",
@@ -137,6 +137,7 @@ const CHANGED: [(&str, &str); 11] = [
         "SELECT COUNT(*), SUM(x.m) FROM customer c OUTER APPLY (SELECT MAX(price) AS m FROM orders) x",
     ),
     ("OuterJoin", "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price > 90"),
+    ("EqualConstant", "SELECT COUNT(*) FROM orders o JOIN line l ON l.o = o.o WHERE o.o = 9"),
     (
         "OrImplied",
         "SELECT COUNT(*) FROM part p, line l WHERE (p.part = 9 AND l.n = 2) OR (p.part = 11 AND l.n = 3)",

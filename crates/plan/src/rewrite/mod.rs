@@ -4,6 +4,7 @@
 //! orders them); after each one, debug builds check that every column that a node uses comes from below it. Each can be left out. A cancel
 //! is noticed before each one and while joins are ordered.
 
+mod equal_constant;
 mod equality_list;
 mod free_apply;
 mod in_list;
@@ -46,6 +47,8 @@ static STAGES: &[Stage] = &[
             // What it makes of OUTER APPLY may be an inner join.
             &free_apply::RULE,
             &outer_join::RULE,
+            // By then as many joins are inner ones as will be.
+            &equal_constant::RULE,
             &or_implied::RULE,
             &like_range::RULE,
             &min_max::RULE,
