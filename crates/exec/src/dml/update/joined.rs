@@ -23,6 +23,11 @@ pub struct Joined {
 }
 
 impl SetClause {
+    /// Whether some value has a subquery.
+    pub fn has_subquery(&self) -> bool {
+        self.sets.iter().any(|set| set.expr.has_subquery())
+    }
+
     /// Takes values from joins with the rows where that costs less than a subquery for each row; none where
     /// it does nowhere.
     ///
@@ -32,7 +37,7 @@ impl SetClause {
         &mut self,
         binder: &mut Binder<'_>,
         get: &Get,
-        rows: &Logical,
+        rows: Logical,
     ) -> Result<Option<Joined>, SqlError> {
         let mut wanted = Vec::new();
         for (at, set) in self.sets.iter().enumerate() {
@@ -45,8 +50,7 @@ impl SetClause {
         }
         let mark = binder.new_col();
         let values = wanted.iter().map(|(at, id)| (*id, self.sets[*at].expr.clone())).collect();
-        let Some((logical, mut columns)) = physical::joined_values(binder, rows.clone(), values, mark)?
-        else {
+        let Some((logical, mut columns)) = physical::joined_values(binder, rows, values, mark)? else {
             return Ok(None);
         };
         let mut of = Vec::new();
