@@ -1,10 +1,11 @@
-//! The plan that is chosen for a join is not much worse than what its author could have forced: random joins
-//! over skewed, repeated and dependent keys, each as it is planned and with each operator of OPTION and the
-//! written order. What counts is the work that the executor counts, rows, starts of operators, pairs of rows
-//! that conditions are tested on and pages that are read, and not the time.
+//! The plan that is chosen for a join is not much worse than what its author could have forced:
+//! random joins over skewed, repeated and dependent keys, each as it is planned and with each
+//! operator of OPTION and the written order. What counts is the work that the executor counts,
+//! rows, starts of operators, pairs of rows that conditions are tested on and pages that are read,
+//! and not the time.
 //!
-//! `RINGWOOD_QUERIES` says how many queries (30 without it), `RINGWOOD_SEED` where to begin. The example
-//! `join_times` measures the same queries by time.
+//! `RINGWOOD_QUERIES` says how many queries (30 without it), `RINGWOOD_SEED` where to begin. The
+//! example `join_times` measures the same queries by time.
 
 extern crate ringwood_engine as engine;
 

@@ -1,16 +1,17 @@
-//! Tables whose keys are skewed, repeated and dependent on each other, and random joins over them. The same
-//! seed gives the same queries.
+//! Tables whose keys are skewed, repeated and dependent on each other, and random joins over them.
+//! The same seed gives the same queries.
 
 use fastrand::Rng;
 
 /// What a query may be forced to.
 pub const FORCED: [&str; 4] = ["HASH JOIN", "MERGE JOIN", "LOOP JOIN", "FORCE ORDER"];
 
-/// Tables and the order of their clustered indexes; each has the columns x, y, z, k, v and some more.
+/// Tables and the order of their clustered indexes; each has the columns x, y, z, k, v and some
+/// more.
 const TABLES: [&str; 7] = ["one", "many", "other", "skew", "uniq", "corr", "heap"];
 
-/// Columns that two tables are joined by; `z` has few rows of a value, in the others a value may have a third
-/// of all rows.
+/// Columns that two tables are joined by; `z` has few rows of a value, in the others a value may
+/// have a third of all rows.
 const KEYS: [&[&str]; 11] = [
     &["x"],
     &["k"],

@@ -350,8 +350,8 @@ pub fn keeps_order(from: DataType, to: DataType) -> bool {
     (exact(from) && to.is_number()) || (dated(from) && dated(to))
 }
 
-/// Whether a conversion that keeps the order keeps different values apart as well: rows that are ordered
-/// by another column behind the converted one stay so.
+/// Whether a conversion that keeps the order keeps different values apart as well: rows that are
+/// ordered by another column behind the converted one stay so.
 pub fn keeps_values(from: DataType, to: DataType) -> bool {
     let scale = |ty: DataType| match ty {
         DataType::Decimal { scale, .. } => Some(scale),

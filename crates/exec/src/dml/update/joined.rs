@@ -1,7 +1,7 @@
-//! SET's correlated subqueries as joins with the rows that are changed, where a SELECT of the same values
-//! would join them: the values come with the rows.
-//! Guarantee: a value is of the row as it is when it is changed. Where somebody has changed a column that it
-//! is made of since the row was found, it is computed again, by its subquery.
+//! SET's correlated subqueries as joins with the rows that are changed, where a SELECT of the same
+//! values would join them: the values come with the rows.
+//! Guarantee: a value is of the row as it is when it is changed. Where somebody has changed a
+//! column that it is made of since the row was found, it is computed again, by its subquery.
 
 use super::set::SetClause;
 use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};
@@ -28,8 +28,8 @@ impl SetClause {
         self.sets.iter().any(|set| set.expr.has_subquery())
     }
 
-    /// Takes values from joins with the rows where that costs less than a subquery for each row; none where
-    /// it does nowhere.
+    /// Takes values from joins with the rows where that costs less than a subquery for each row;
+    /// none where it does nowhere.
     ///
     /// # Errors
     /// 3617.
@@ -68,7 +68,8 @@ impl SetClause {
     }
 }
 
-/// Whether it can be seen if one of the target's columns that a value is made of has become another.
+/// Whether it can be seen if one of the target's columns that a value is made of has become
+/// another.
 fn is_comparable(e: &Expr, get: &Get) -> bool {
     let mut used = Vec::new();
     e.columns(&mut used);
