@@ -605,7 +605,8 @@ fn at_most_one_row_per_bucket() {
     assert!(rows > 20, "{rows}");
 }
 
-/// A value that was joined with the rows before one of them has changed is of the row as it is changed.
+/// A value that was joined with the rows before one of them has changed is of the row as it is
+/// changed.
 #[test]
 fn joined_values_are_of_the_row_that_is_changed() {
     let mut b = Bench::new();

@@ -151,8 +151,8 @@ fn merges_use_and_keep_orders() {
     assert!(!shown.contains("Sort"), "{shown}");
 }
 
-/// Tables whose clustered keys begin with the same columns, of other types and in other directions; `n`
-/// has NULL in its keys. A value of `x` has a thirtieth of the rows of `p`.
+/// Tables whose clustered keys begin with the same columns, of other types and in other directions;
+/// `n` has NULL in its keys. A value of `x` has a thirtieth of the rows of `p`.
 fn fill_several(b: &mut Bench) {
     b.run(
         "SET NOCOUNT ON

@@ -228,7 +228,8 @@ pub enum JoinHint {
     Loop,
     Hash,
     Merge,
-    /// No hint: the search for an order of joins wants a merge by the orders in which the sides come.
+    /// No hint: the search for an order of joins wants a merge by the orders in which the sides
+    /// come.
     Ordered,
 }
 

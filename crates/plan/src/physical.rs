@@ -26,9 +26,9 @@ pub fn plan_query(
     plan_rewritten(binder, logical, wanted, goal)
 }
 
-/// The rows of a query with those values of which a subquery becomes a join, as in a SELECT of them: the
-/// rewritten query, and the values' columns. `mark`, the newest column, is false in each row. None, and
-/// nothing done, where no subquery is joined.
+/// The rows of a query with those values of which a subquery becomes a join, as in a SELECT of
+/// them: the rewritten query, and the values' columns. `mark`, the newest column, is false in each
+/// row. None, and nothing done, where no subquery is joined.
 ///
 /// # Errors
 /// 3617.

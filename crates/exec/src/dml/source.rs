@@ -260,11 +260,11 @@ pub fn plan_target(
         return Ok((Target::Current(Box::new(target)), needed.to_vec()));
     }
     let joined = match set {
-        Some(set) => {
+        Some(set) if set.has_subquery() => {
             let rows = logical.clone().filtered(preds.clone());
-            set.join(binder, &get, &rows)?
+            set.join(binder, &get, rows)?
         }
-        None => None,
+        _ => None,
     };
     let gather = gather || snapshot || get.locks.is_some() || joined.is_some();
     let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);

@@ -47,8 +47,8 @@ pub struct Gathered {
     pub snapshot: bool,
 }
 
-/// The slot that tells whether a row's values are to be computed again, and the slots of the columns that
-/// they were made of.
+/// The slot that tells whether a row's values are to be computed again, and the slots of the
+/// columns that they were made of.
 #[derive(Debug)]
 pub struct Mark {
     pub slot: usize,

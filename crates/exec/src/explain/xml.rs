@@ -207,6 +207,10 @@ impl Shown<'_> {
                 ("ActualEndOfScans", counters.ends),
                 ("ActualExecutions", counters.executions),
             ];
+            if counters.compared > 0 {
+                // What SQL Server counts of a scan with a condition.
+                did.push(("ActualRowsRead", counters.compared));
+            }
             if matches!(step.counted, Counted::Node(_)) {
                 did.push(("ActualElapsedms", counters.elapsed.as_millis() as u64));
             }

@@ -42,7 +42,8 @@ pub(super) fn entry_into(
     Ok(Some(true))
 }
 
-/// Whether an index's entry satisfies what it tells of the conditions; `room` is for its values.
+/// Whether an index's entry satisfies what it tells of the conditions; `room` is for its values. An entry that lacks one of
+/// them, because it did not fit, passes: the base row is asked.
 #[inline]
 pub(super) fn entry_passes(
     plan: &ScanPlan,
@@ -53,8 +54,11 @@ pub(super) fn entry_passes(
 ) -> Result<bool, SqlError> {
     let Some(test) = &plan.entry else { return Ok(true) };
     room.resize(test.places.len(), Value::Null);
-    index.decode(bytes, &test.places, room).map_err(|e| corrupt_row(&plan.store.table, &e))?;
-    test.pred.is_true(room, rt)
+    match index.decode(bytes, &test.places, room) {
+        Ok(()) => test.pred.is_true(room, rt),
+        Err(Corrupt::OffRow { .. }) => Ok(true),
+        Err(e) => Err(corrupt_row(&plan.store.table, &e)),
+    }
 }
 
 /// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.

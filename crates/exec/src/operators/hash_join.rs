@@ -259,4 +259,8 @@ impl Operator for HashJoin {
         }
         Ok(!out.is_empty())
     }
+
+    fn compared(&self) -> u64 {
+        self.probe.compared
+    }
 }

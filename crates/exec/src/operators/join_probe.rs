@@ -146,6 +146,8 @@ pub struct Probe {
     chain: Place,
     found: bool,
     scratch: Vec<Value>,
+    /// Pairs on which the condition has been tested.
+    pub compared: u64,
 }
 
 impl Probe {
@@ -231,6 +233,7 @@ impl Probe {
             }
             let place = self.chain;
             let Some(key) = self.keys.get(self.at) else { return Ok(true) };
+            self.compared += u64::from(shape.on.is_some());
             self.chain = table.next(place, &key);
             let probe = self.batch.row_mut(self.at);
             let row = out.push_row();
@@ -286,6 +289,7 @@ impl Probe {
                 continue;
             }
             if let Some(on) = shape.on {
+                self.compared += 1;
                 self.scratch.resize(shape.left_width + shape.right_width, Value::Null);
                 let (left, right) = self.scratch.split_at_mut(shape.left_width);
                 table.rows.unpack(place, left)?;
@@ -317,6 +321,7 @@ impl Probe {
         self.scratch[..width].swap_with_slice(self.batch.row_mut(self.at));
         let mut found = false;
         while !found && self.chain != Place::NONE {
+            self.compared += 1;
             table.rows.unpack(self.chain, &mut self.scratch[width..])?;
             found = on.is_true(&self.scratch, rt)?;
             self.chain = table.next(self.chain, &key);

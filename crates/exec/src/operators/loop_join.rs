@@ -109,4 +109,8 @@ impl Operator for LoopJoin {
         }
         Ok(!out.is_empty())
     }
+
+    fn compared(&self) -> u64 {
+        self.pairs.compared
+    }
 }

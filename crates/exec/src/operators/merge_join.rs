@@ -28,6 +28,8 @@ pub struct MergeJoin {
     found: bool,
     stage: Stage,
     scratch: Vec<Value>,
+    /// Pairs on which the condition has been tested.
+    compared: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -236,6 +238,7 @@ impl MergeJoin {
             found: false,
             stage: Stage::Next,
             scratch: Vec::new(),
+            compared: 0,
         }
     }
 
@@ -330,6 +333,7 @@ impl MergeJoin {
             let at = self.inner;
             self.inner += 1;
             if let Some(on) = &shape.join.residual {
+                self.compared += 1;
                 self.scratch.resize(left_width + shape.join.right_width, Value::Null);
                 let (left, right) = self.scratch.split_at_mut(left_width);
                 left.clone_from_slice(self.left.row());
@@ -429,5 +433,9 @@ impl Operator for MergeJoin {
             };
         }
         Ok(!out.is_empty())
+    }
+
+    fn compared(&self) -> u64 {
+        self.compared
     }
 }

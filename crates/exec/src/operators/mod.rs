@@ -69,6 +69,11 @@ pub trait Operator: Send {
     /// Those of expressions and of the storage; internal for another kind of node. Rows of the result that come before an error
     /// are in `out`, whole, if `RowsFirst` is to give them.
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError>;
+
+    /// Pairs of rows on which a join has tested a condition so far.
+    fn compared(&self) -> u64 {
+        0
+    }
 }
 
 /// The error of an operator that is called with a node of another kind.

@@ -17,6 +17,8 @@ pub struct Pairs {
     /// The left side is done; FULL JOIN: the next right row to look at.
     rest: Option<usize>,
     scratch: Vec<Value>,
+    /// Pairs on which the condition has been tested.
+    pub compared: u64,
 }
 
 /// Gives only left rows.
@@ -47,6 +49,7 @@ impl Pairs {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         if let Some(on) = &join.on {
+            self.compared += 1;
             self.scratch.clear();
             self.scratch.extend_from_slice(left);
             self.scratch.extend_from_slice(right);

@@ -11,12 +11,14 @@ use types::SqlError;
 pub struct Counted {
     operator: Box<dyn Operator>,
     begun: bool,
+    /// Of the pairs that it has compared so many are counted.
+    compared: u64,
 }
 
 impl Counted {
     /// Of an operator.
     pub fn new(operator: Box<dyn Operator>) -> Counted {
-        Counted { operator, begun: false }
+        Counted { operator, begun: false, compared: 0 }
     }
 }
 
@@ -24,14 +26,17 @@ impl Operator for Counted {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let before = Instant::now();
         let more = self.operator.next(plan, rt, out)?;
+        let compared = self.operator.compared();
         if let Some(profile) = &mut rt.session().profile {
             let counters = profile.of_mut(NodeId::of(plan));
             counters.elapsed += before.elapsed();
             counters.executions += u64::from(!self.begun);
             counters.ends += u64::from(!more);
+            counters.compared += compared.saturating_sub(self.compared);
             counters.rows += if more { out.len() as u64 } else { 0 };
         }
         self.begun = true;
+        self.compared = compared;
         Ok(more)
     }
 }

@@ -46,4 +46,8 @@ impl<O: Operator> Operator for RowsFirst<O> {
             answer => answer,
         }
     }
+
+    fn compared(&self) -> u64 {
+        self.operator.compared()
+    }
 }

@@ -22,6 +22,8 @@ pub struct NodeCounters {
     pub executions: u64,
     /// Runs that came to the end of their rows.
     pub ends: u64,
+    /// Pairs of rows on which a join tested a condition.
+    pub compared: u64,
     /// With what is below it.
     pub elapsed: Duration,
 }

@@ -84,7 +84,8 @@ impl Ordering {
     }
 }
 
-/// The columns by which the rows of the clustered index come in order, as far as joins can go by them.
+/// The columns by which the rows of the clustered index come in order, as far as joins can go by
+/// them.
 pub fn natural_order(get: &Get) -> Vec<Ordering> {
     let storage = &get.table.storage;
     let hinted = get.hints.access.index.is_some_and(|hint| hint != storage.index_id);

@@ -386,8 +386,8 @@ pub fn keeps_order(from: DataType, to: DataType) -> bool {
     kept(from, to) == Some(Kept::Each)
 }
 
-/// Whether a conversion that keeps the order keeps different values apart as well: rows that are ordered
-/// by another column behind the converted one stay so.
+/// Whether a conversion that keeps the order keeps different values apart as well: rows that are
+/// ordered by another column behind the converted one stay so.
 pub fn keeps_values(from: DataType, to: DataType) -> bool {
     let scale = |ty: DataType| match ty {
         DataType::Decimal { scale, .. } => Some(scale),

@@ -167,8 +167,8 @@ pub struct Binder<'a> {
     row_values: Vec<(i32, i32)>,
     /// A side of a set operation is bound.
     combining: bool,
-    /// The block, by its number in `scopes`, that an aggregate in a subquery has turned out to be of while
-    /// it was bound as one that does not group.
+    /// The block, by its number in `scopes`, that an aggregate in a subquery has turned out to be
+    /// of while it was bound as one that does not group.
     late_grouping: Option<usize>,
     /// How many of these values are taken in whatever order the rows come.
     unordered_values: usize,

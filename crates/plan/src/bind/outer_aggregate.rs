@@ -1,8 +1,9 @@
-//! Aggregates in subqueries whose column is one of a block around: they are aggregates of that block,
-//! wherever in its subqueries they stand, and what is below it takes their value as a parameter.
-//! Guarantees: an aggregate is of the innermost block that its columns are of (without columns, of the one
-//! in which it stands); one of an outer column names no other (8124). A block that has no other aggregates
-//! becomes one that groups.
+//! Aggregates in subqueries whose column is one of a block around: they are aggregates of that
+//! block, wherever in its subqueries they stand, and what is below it takes their value as a
+//! parameter.
+//! Guarantees: an aggregate is of the innermost block that its columns are of (without columns, of
+//! the one in which it stands); one of an outer column names no other (8124). A block that has no
+//! other aggregates becomes one that groups.
 
 use super::Binder;
 use super::contains::{as_aggregate, contains, has_aggregate, named_columns};
@@ -33,8 +34,8 @@ impl Binder<'_> {
         })
     }
 
-    /// The columns that an aggregate's arguments name, those of the innermost block last; what is no
-    /// column is not among them.
+    /// The columns that an aggregate's arguments name, those of the innermost block last; what is
+    /// no column is not among them.
     fn columns_in_call(&mut self, call: &ast::FunctionCall) -> Vec<Place> {
         let mut places = Vec::new();
         for column in named_columns(&call.args) {
@@ -54,7 +55,8 @@ impl Binder<'_> {
         places
     }
 
-    /// The value of an aggregate that is one of a block around the innermost; none of one that is not.
+    /// The value of an aggregate that is one of a block around the innermost; none of one that is
+    /// not.
     ///
     /// # Errors
     /// 8124; 4101 of the left side of an APPLY; those of the place where the block's subquery stands (130,
@@ -99,8 +101,8 @@ impl Binder<'_> {
         Ok(Some(self.carried(owner, bound?)))
     }
 
-    /// Lets the innermost block group, of which an aggregate in a subquery has turned out to be; false
-    /// where none has. `subqueries`: there were so many when its list began.
+    /// Lets the innermost block group, of which an aggregate in a subquery has turned out to be;
+    /// false where none has. `subqueries`: there were so many when its list began.
     pub(super) fn begins_to_group(&mut self, blocks: usize, subqueries: usize) -> Result<bool, SqlError> {
         if self.late_grouping.is_none() || self.late_grouping != blocks.checked_sub(1) {
             return Ok(false);

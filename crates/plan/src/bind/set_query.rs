@@ -43,9 +43,9 @@ impl Binder<'_> {
         self.offset_fetch(query, bound)
     }
 
-    /// Where an ORDER BY item stands in the list of the first SELECT, when no column of the result is
-    /// called like it: a column that has another name there (`a AS b`, ordered by `a` or `t.a`), or an
-    /// expression that is written like it.
+    /// Where an ORDER BY item stands in the list of the first SELECT, when no column of the result
+    /// is called like it: a column that has another name there (`a AS b`, ordered by `a` or `t.a`),
+    /// or an expression that is written like it.
     ///
     /// # Errors
     /// 207, 209, 4104.

@@ -41,7 +41,8 @@ fn share(left: &Side<'_>, l: ColId, right: &Side<'_>, r: ColId) -> f64 {
     share_of_pairs(left.logical, l, right.logical, r).map_or(even, |share| share.max(even))
 }
 
-/// As far as the histograms of two columns tell: the share of all pairs of rows that have the same value.
+/// As far as the histograms of two columns tell: the share of all pairs of rows that have the same
+/// value.
 pub fn share_of_pairs(left: &Logical, l: ColId, right: &Logical, r: ColId) -> Option<f64> {
     let (left, right) = (known(l, left)?, known(r, right)?);
     let rows = left.measured.rows.max(1.0);
@@ -60,7 +61,8 @@ pub fn share_of_pairs(left: &Logical, l: ColId, right: &Logical, r: ColId) -> Op
     Some((same + others).clamp(0.0, 1.0))
 }
 
-/// Different combinations of values of several columns of one table, from statistics that begin with them.
+/// Different combinations of values of several columns of one table, from statistics that begin
+/// with them.
 fn combinations(logical: &Logical, columns: &[ColId]) -> Option<f64> {
     let (first, _) = columns.split_first().filter(|(_, others)| !others.is_empty())?;
     let get = source(logical, *first)?;

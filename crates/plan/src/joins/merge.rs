@@ -45,9 +45,9 @@ pub(super) struct MergeKey {
 impl MergeKeys {
     /// Those of a join's equalities that can be merged by; `None` without one.
     ///
-    /// They are what the orders of both sides begin with, the other equalities are tested on the pairs.
-    /// `forced`: the join has to be a merge. Where there would be too many pairs, the sides are sorted by
-    /// all of them.
+    /// They are what the orders of both sides begin with, the other equalities are tested on the
+    /// pairs. `forced`: the join has to be a merge. Where there would be too many pairs, the sides
+    /// are sorted by all of them.
     pub(super) fn of(
         keys: &Equalities,
         (left, right): (&Side, &Side),
@@ -94,8 +94,8 @@ impl MergeKeys {
         (left.rows + right.rows) * MERGED + self.pairs(left, right, keys) * PAIR
     }
 
-    /// Pairs of rows with the same keys on which other equalities have to be tested, which a hash table
-    /// would not bring together.
+    /// Pairs of rows with the same keys on which other equalities have to be tested, which a hash
+    /// table would not bring together.
     pub(super) fn pairs(&self, left: &Side, right: &Side, keys: &Equalities) -> f64 {
         if self.keys.len() == keys.pairs.len() {
             return 0.0;
@@ -140,8 +140,8 @@ impl MergeKeys {
     }
 }
 
-/// The equalities that a merge can go by. One whose conversion makes different values equal can only be
-/// the last key: what is ordered behind it is ordered for each of these values.
+/// The equalities that a merge can go by. One whose conversion makes different values equal can
+/// only be the last key: what is ordered behind it is ordered for each of these values.
 fn mergeable(keys: &Equalities, left: &Side, right: &Side) -> Vec<MergeKey> {
     let key = |(pair, (l, r, collation)): (usize, &(Expr, Expr, Collation))| {
         let (left, right) = (ordering_column(l, &left.logical)?, ordering_column(r, &right.logical)?);
@@ -159,8 +159,8 @@ fn mergeable(keys: &Equalities, left: &Side, right: &Side) -> Vec<MergeKey> {
     single
 }
 
-/// The keys that the orders of both sides begin with: the same columns, one after another, and each on
-/// both sides in the same direction or each in the other one.
+/// The keys that the orders of both sides begin with: the same columns, one after another, and each
+/// on both sides in the same direction or each in the other one.
 fn shared(all: &[MergeKey], left: &[Ordered], right: &[Ordered]) -> Vec<MergeKey> {
     let mut keys: Vec<MergeKey> = Vec::new();
     let mut opposite = None;
@@ -186,8 +186,8 @@ fn shared(all: &[MergeKey], left: &[Ordered], right: &[Ordered]) -> Vec<MergeKey
     keys
 }
 
-/// All keys in an order that saves sorting one of the sides, if there is such a one: those that keep
-/// values apart, and one that does not behind them.
+/// All keys in an order that saves sorting one of the sides, if there is such a one: those that
+/// keep values apart, and one that does not behind them.
 fn sortable(mut all: Vec<MergeKey>, orders: &[Vec<Ordered>; 2]) -> Vec<MergeKey> {
     let place = |key: &MergeKey, of: usize| {
         let id = if of == 0 { key.left } else { key.right };
@@ -222,9 +222,9 @@ impl Ordered {
     }
 }
 
-/// The order in which rows are expected to come: of a table that of its clustered index, of a merge that
-/// was planned for its order the keys, of another join that of its left side, which loops keep. Where it
-/// turns out otherwise the rows are sorted.
+/// The order in which rows are expected to come: of a table that of its clustered index, of a merge
+/// that was planned for its order the keys, of another join that of its left side, which loops
+/// keep. Where it turns out otherwise the rows are sorted.
 fn natural_order(logical: &Logical, most_below: usize) -> Vec<Ordered> {
     let Some(below) = most_below.checked_sub(1) else { return Vec::new() };
     match below_filters(logical) {
@@ -373,7 +373,8 @@ mod tests {
         columns.iter().map(column).collect()
     }
 
-    /// The keys that two orders share, as pairs of columns; the left one with a minus where they descend.
+    /// The keys that two orders share, as pairs of columns; the left one with a minus where they
+    /// descend.
     fn keys(all: &[MergeKey], left: &[i32], right: &[i32]) -> Vec<(i32, i32)> {
         let sign = |key: &MergeKey| if key.descending { -1 } else { 1 };
         let shown = |key: &MergeKey| (key.left as i32 * sign(key), key.right as i32);

@@ -1,7 +1,7 @@
-//! SET's correlated subqueries as joins with the rows that are changed, where a SELECT of the same values
-//! would join them: the values come with the rows.
-//! Guarantee: a value is of the row as it is when it is changed. Where somebody has changed a column that it
-//! is made of since the row was found, it is computed again, by its subquery.
+//! SET's correlated subqueries as joins with the rows that are changed, where a SELECT of the same
+//! values would join them: the values come with the rows.
+//! Guarantee: a value is of the row as it is when it is changed. Where somebody has changed a
+//! column that it is made of since the row was found, it is computed again, by its subquery.
 
 use super::set::SetClause;
 use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};
@@ -23,8 +23,13 @@ pub struct Joined {
 }
 
 impl SetClause {
-    /// Takes values from joins with the rows where that costs less than a subquery for each row; none where
-    /// it does nowhere.
+    /// Whether some value has a subquery.
+    pub fn has_subquery(&self) -> bool {
+        self.sets.iter().any(|set| set.expr.has_subquery())
+    }
+
+    /// Takes values from joins with the rows where that costs less than a subquery for each row;
+    /// none where it does nowhere.
     ///
     /// # Errors
     /// 3617.
@@ -32,7 +37,7 @@ impl SetClause {
         &mut self,
         binder: &mut Binder<'_>,
         get: &Get,
-        rows: &Logical,
+        rows: Logical,
     ) -> Result<Option<Joined>, SqlError> {
         let mut wanted = Vec::new();
         for (at, set) in self.sets.iter().enumerate() {
@@ -45,8 +50,7 @@ impl SetClause {
         }
         let mark = binder.new_col();
         let values = wanted.iter().map(|(at, id)| (*id, self.sets[*at].expr.clone())).collect();
-        let Some((logical, mut columns)) = physical::joined_values(binder, rows.clone(), values, mark)?
-        else {
+        let Some((logical, mut columns)) = physical::joined_values(binder, rows, values, mark)? else {
             return Ok(None);
         };
         let mut of = Vec::new();
@@ -64,7 +68,8 @@ impl SetClause {
     }
 }
 
-/// Whether it can be seen if one of the target's columns that a value is made of has become another.
+/// Whether it can be seen if one of the target's columns that a value is made of has become
+/// another.
 fn is_comparable(e: &Expr, get: &Get) -> bool {
     let mut used = Vec::new();
     e.columns(&mut used);

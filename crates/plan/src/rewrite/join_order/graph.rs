@@ -117,12 +117,12 @@ struct Pair {
     factor: f64,
 }
 
-/// Classes of equal columns that rows are ordered by, one after another; whether each descends while the
-/// first one ascends.
+/// Classes of equal columns that rows are ordered by, one after another; whether each descends
+/// while the first one ascends.
 pub type Sequence = Vec<(usize, bool)>;
 
-/// The share of pairs of rows that are the same in the classes of an order, by the two relations and the
-/// order's number.
+/// The share of pairs of rows that are the same in the classes of an order, by the two relations
+/// and the order's number.
 type Merged = HashMap<(usize, usize, usize), f64>;
 
 /// Costs of seeks, by relation and by the classes and other conditions whose values are given.
@@ -354,8 +354,9 @@ impl Graph {
         self.relation_of(column).filter(comes)
     }
 
-    /// Pairs of rows of two sets, so many rows each, that a merge by the classes of an order (by its
-    /// number) finds and on which other equalities have to be tested; none where there are no others.
+    /// Pairs of rows of two sets, so many rows each, that a merge by the classes of an order (by
+    /// its number) finds and on which other equalities have to be tested; none where there are no
+    /// others.
     pub fn tested_pairs(
         &self,
         (left, left_rows): (Set, f64),

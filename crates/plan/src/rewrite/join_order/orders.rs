@@ -1,8 +1,8 @@
 //! Orders that are worth keeping while relations are joined ("interesting orders", Selinger et al. 1979): those in which a table comes
 //! and by which it is joined, for merges, and the one that is wanted of all rows in the end.
 //!
-//! An order is a list of classes of equal columns. A merge goes by all that the orders of its sides begin
-//! with, and its rows come in that.
+//! An order is a list of classes of equal columns. A merge goes by all that the orders of its sides
+//! begin with, and its rows come in that.
 
 use super::graph::{Graph, Sequence, Set, only};
 use crate::cost::{GROUPED, SORTED, STREAMED};
@@ -145,7 +145,8 @@ impl Orders {
         order.wanted || order.sources & !set != 0
     }
 
-    /// The order that two sides are merged by which come in these, and in which the rows of the merge come.
+    /// The order that two sides are merged by which come in these, and in which the rows of the
+    /// merge come.
     pub fn meet(&self, left: usize, right: usize) -> Option<usize> {
         self.meets[left][right]
     }
