@@ -292,6 +292,11 @@ impl Sink for Answer<'_> {
         self.flow()
     }
 
+    fn ordered(&mut self, columns: &[u16]) -> Result<(), SqlError> {
+        self.tokens().order(columns);
+        self.flow()
+    }
+
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let bytes: usize = row.iter().map(Value::heap_bytes).sum();
         let _charged = if bytes < LARGE { None } else { Some(self.room_for(bytes)?) };
