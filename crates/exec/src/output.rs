@@ -19,6 +19,12 @@ pub trait Sink {
         let _ = origins;
         Ok(())
     }
+    /// By which columns, counted from 1, the rows are in order, where ORDER BY names columns of the result alone; behind
+    /// [`Sink::columns`] and [`Sink::origins`].
+    fn ordered(&mut self, columns: &[u16]) -> Result<(), SqlError> {
+        let _ = columns;
+        Ok(())
+    }
     /// A row of the current result set; valid for the call only.
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let _ = row;

@@ -198,6 +198,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
         assignments: Vec::new(),
         point: false,
         browse: None,
+        order: Vec::new(),
         needs,
     };
     count(&binder, &query, source, began);

@@ -92,6 +92,8 @@ pub struct QueryPlan {
     pub point: bool,
     /// In browse mode: where its columns come from.
     pub browse: Option<Box<Browse>>,
+    /// See [`QueryPlan::order`].
+    order: Vec<u16>,
     pub needs: Needs,
 }
 
@@ -186,6 +188,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let mut bound = binder.query(q)?;
     binder.mask_result(&mut bound);
     let logical::BoundQuery { logical, columns, assignments } = bound;
+    let order = if assignments.is_empty() { ordered_by(&logical, &columns) } else { Vec::new() };
     let (plan, assignments) = if assignments.is_empty() {
         let wanted: Vec<expr::ColId> = columns.iter().map(|c| c.id).collect();
         (physical::plan_query(&mut binder, logical, &wanted, None)?, assignments)
@@ -199,10 +202,25 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let browse = binder.browsed.take();
     // One row by its key tells of no origins.
     let point = point && browse.is_none();
-    let query = QueryPlan { columns, plan, assignments, point, browse, needs: physical::needs(&mut binder)? };
+    let needs = physical::needs(&mut binder)?;
+    let query = QueryPlan { columns, plan, assignments, point, browse, order, needs };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
     Ok(Arc::new(query))
+}
+
+/// The columns of the result that ORDER BY names, from 1; none where it names anything else.
+fn ordered_by(logical: &logical::Logical, columns: &[logical::OutColumn]) -> Vec<u16> {
+    let mut logical = logical;
+    while let logical::Logical::Top { input, .. } = logical {
+        logical = input;
+    }
+    let logical::Logical::Sort { keys, .. } = logical else { return Vec::new() };
+    let number = |key: &logical::SortKey| match &key.expr {
+        expr::Expr::Col(id) => columns.iter().zip(1..).find(|(c, _)| c.id == *id).map(|(_, number)| number),
+        _ => None,
+    };
+    keys.iter().map(number).collect::<Option<Vec<u16>>>().unwrap_or_default()
 }
 
 /// The variables that a list gives values. One that is not declared is refused when it is bound.
@@ -231,6 +249,11 @@ impl QueryPlan {
     /// The result's columns; none when the query assigns variables.
     pub fn columns(&self) -> &[ColumnInfo] {
         &self.columns
+    }
+
+    /// The numbers, from 1, of the result's columns that the rows are in order of; none where something else says the order, too.
+    pub fn order(&self) -> &[u16] {
+        &self.order
     }
 
     /// Whether the query assigns variables and gives no rows.

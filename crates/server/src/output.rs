@@ -320,6 +320,11 @@ impl Sink for Answer<'_> {
         self.flow()
     }
 
+    fn ordered(&mut self, columns: &[u16]) -> Result<(), SqlError> {
+        self.tokens().order(columns);
+        self.flow()
+    }
+
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let _encode = phases::enter(Phase::Encode);
         let bytes: usize = row.iter().map(Value::heap_bytes).sum();

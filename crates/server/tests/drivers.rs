@@ -195,3 +195,32 @@ fn tables_as_drivers_describe_them() {
     assert!(answer.errors().is_empty(), "{answer:?}");
     assert_eq!(answer.rows(), [[Value::str("a?"), Value::Null]]);
 }
+
+#[test]
+fn the_order_of_rows_is_told_behind_their_columns() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create table t (a int primary key, b int, c varchar(10))");
+    client.run("insert t values (1, 5, 'x'), (2, 4, 'y')");
+    for (text, order) in [
+        ("select a, b from t order by b desc, a", Some(vec![2, 1])),
+        ("select top (1) a, b as n from t order by n", Some(vec![2])),
+        ("select c, a from t order by 2 offset 1 rows", Some(vec![2])),
+        ("select a from t where a = 1 order by a", Some(vec![1])),
+        ("select a from t union select b from t order by a", Some(vec![1])),
+        ("select a from t order by b", None),
+        ("select a from t", None),
+        ("select a, (select max(b) from t) from t order by a", Some(vec![1])),
+        ("select a from t order by a for xml raw", None),
+    ] {
+        let tokens = client.batch(text).tokens;
+        let at = tokens.iter().position(|token| matches!(token, Token::Columns(_))).unwrap();
+        let told = match &tokens[at + 1] {
+            Token::Order(columns) => Some(columns.clone()),
+            _ => None,
+        };
+        assert_eq!(told, order, "{text}: {tokens:?}");
+        let all = tokens.iter().filter(|token| matches!(token, Token::Order(_))).count();
+        assert_eq!(all, usize::from(order.is_some()), "{text}: {tokens:?}");
+    }
+}

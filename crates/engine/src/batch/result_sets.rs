@@ -87,6 +87,10 @@ impl Sink for Declared<'_> {
         self.client.origins(origins)
     }
 
+    fn ordered(&mut self, columns: &[u16]) -> Result<(), SqlError> {
+        self.client.ordered(columns)
+    }
+
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         if !self.converts {
             return self.client.row(row);

@@ -178,6 +178,7 @@ fn read(plan: &QueryPlan, core: &mut SessionCore, sink: &mut dyn Sink, vars: &mu
     }
     let columns = plan.columns();
     let mut out = ToSink::new(sink, columns, core.options.textsize);
+    out.order = plan.order();
     let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
     let result = result.and_then(|rows| out.finish().map(|()| rows));
     let begun = out.begun;

@@ -39,6 +39,11 @@ impl Sink for Watch<'_> {
         self.passed(result)
     }
 
+    fn ordered(&mut self, columns: &[u16]) -> Result<(), SqlError> {
+        let result = self.inner.ordered(columns);
+        self.passed(result)
+    }
+
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let result = self.inner.row(row);
         self.passed(result)

@@ -78,6 +78,7 @@ impl Run<'_> {
             let mut out = ToSink::new(*sink, columns, core.options.textsize);
             out.origins =
                 plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
+            out.order = plan.order();
             let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
             let result = result.and_then(|rows| out.finish().map(|()| rows));
             (*shown, *owes) = (out.begun && returns, !out.begun && returns);

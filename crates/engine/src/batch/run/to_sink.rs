@@ -18,6 +18,8 @@ pub(in crate::batch) struct ToSink<'s> {
     cut: Vec<Value>,
     /// In browse mode: where the columns come from.
     pub(super) origins: Option<Origins>,
+    /// By which columns the rows are in order.
+    pub(in crate::batch) order: &'s [u16],
 }
 
 impl<'s> ToSink<'s> {
@@ -30,7 +32,7 @@ impl<'s> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
         let limit = limit.filter(|_| columns.iter().any(|c| is_cut(c.ty)));
         let header = (!columns.is_empty()).then_some(columns);
-        ToSink { sink, header, begun: false, limit, cut: Vec::new(), origins: None }
+        ToSink { sink, header, begun: false, limit, cut: Vec::new(), origins: None, order: &[] }
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
@@ -41,6 +43,9 @@ impl<'s> ToSink<'s> {
             }
             if let Some(origins) = self.origins.take() {
                 self.sink.origins(&origins)?;
+            }
+            if !self.order.is_empty() {
+                self.sink.ordered(self.order)?;
             }
         }
         Ok(())
