@@ -38,7 +38,10 @@ fn tables_come_and_go() {
         "drop table nope",
         "Msg 3701: Cannot drop the table 'nope', because it does not exist or you do not have permission.",
     );
-    b.check("drop table if exists nope drop table d select count(*) from sys.objects", "0");
+    b.check(
+        "drop table if exists nope drop table d select count(*) from sys.objects where is_ms_shipped = 0",
+        "0",
+    );
     b.check("dbcc checkdb with no_infomsgs", "");
 }
 
@@ -375,7 +378,7 @@ fn alias_types_stand_for_their_base() {
     );
     b.check("CREATE TABLE a (c code, m money_amount, d code NULL)", "");
     b.check(
-        "SELECT c.name, TYPE_NAME(c.system_type_id), c.max_length, c.is_nullable FROM sys.columns AS c ORDER BY column_id",
+        "SELECT c.name, TYPE_NAME(c.system_type_id), c.max_length, c.is_nullable FROM sys.columns AS c WHERE c.object_id = OBJECT_ID('a') ORDER BY column_id",
         "c|varchar|5|0\nm|decimal|5|1\nd|varchar|5|1",
     );
     b.check("DECLARE @c code = 'abcdefgh'; SELECT @c", "abcde");
@@ -469,7 +472,7 @@ fn alias_types_in_use_stay() {
     b.check("DROP PROCEDURE p", "");
     b.check("DROP TYPE code", &refused("f"));
     b.check("DROP FUNCTION f; CREATE TYPE codes AS TABLE (c code)", "");
-    b.check("SELECT TYPE_NAME(user_type_id) FROM sys.columns", "code");
+    b.check("SELECT TYPE_NAME(user_type_id) FROM sys.columns WHERE user_type_id > 256", "code");
     b.check("DROP TYPE code", &refused("codes"));
     b.check("EXEC ('CREATE FUNCTION g (@c codes READONLY) RETURNS int AS BEGIN RETURN 1 END')", "");
     assert!(b.run("DROP TYPE codes").starts_with("Msg 3732: "));

@@ -36,7 +36,7 @@ pub fn system_object_id(schema: &str, name: &str) -> i32 {
 
 /// A system view: its name and columns.
 pub trait ViewDef: Sync {
-    /// Schema: `sys` or `INFORMATION_SCHEMA`.
+    /// Schema: `sys`, `INFORMATION_SCHEMA`, or `dbo` of what master alone has.
     fn schema(&self) -> &'static str {
         "sys"
     }

@@ -305,7 +305,11 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if let Some((id, _)) = named.filter(|(_, constraint)| is(constraint.code())) {
         return Ok(shown(id));
     }
+    if let Some(table) = crate::views::system_tables::find(schema, name).filter(|table| is(table.code())) {
+        return Ok(shown(table.id));
+    }
     let view = crate::views::find(if schema.is_empty() { "dbo" } else { schema }, name);
+    let view = view.filter(|view| db.id() == catalog::MASTER || !crate::views::is_of_master(*view));
     let view = view.filter(|view| is(if view.arguments().is_some() { "IF" } else { "V" }));
     Ok(view.map_or(Value::Null, |view| Value::Int(view.object_id())))
 }
@@ -345,6 +349,9 @@ fn name_of(db: &Arc<Db>, id: i32) -> Option<(CompactString, CompactString)> {
     }
     if let Some(constraint) = catalog.constraint(id) {
         return Some((constraint.table.schema.clone(), constraint.name().clone()));
+    }
+    if let Some(table) = crate::views::system_tables::by_id(id) {
+        return Some((table.schema().into(), table.name.into()));
     }
     let view = crate::views::by_id(id)?;
     Some((view.schema().into(), view.name().into()))

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use types::{Collation, DataType, Len, Look, SqlError, Value};
 
-use super::{NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, modules, pick, text};
-use catalog::{ColumnDef, Db, ModuleKind, TableDef};
+use super::{
+    NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick,
+    system_tables, text,
+};
+use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
 use exec::state::SessionCore;
 use plan::view::{PIECE, RowSource, ViewRows};
 
@@ -156,12 +159,41 @@ fn user_columns(
     wanted: &Wanted<'_>,
     rows: &mut Vec<Vec<Value>>,
 ) -> Result<(), SqlError> {
-    each(session, db, wanted, (0, 1), &mut |column| {
-        rows.push(wanted.row(|at| column.value(at, 0)));
-    })
+    let mut add = |column: &Column<'_>| rows.push(wanted.row(|at| column.value(at, 0)));
+    each(session, db, wanted, (0, 1), &mut add)?;
+    of_itself(db, wanted, (0, 1), &mut add);
+    Ok(())
 }
 
-/// Columns of tables, piece by piece, and after them those of types and views.
+/// Gives the wanted columns of what a database has of itself.
+pub(super) fn of_itself(
+    db: &Db,
+    wanted: &Wanted<'_>,
+    (id, named): (usize, usize),
+    give: &mut dyn FnMut(&Column<'_>),
+) {
+    system_tables::columns(wanted, (id, named), give);
+    if db.id() != MASTER {
+        return;
+    }
+    for view in every().filter(|view| is_of_master(*view)) {
+        let object_id = view.object_id();
+        if wanted.id(id).is_some_and(|id| id != object_id) {
+            continue;
+        }
+        for (column_id, (name, ty, nullable)) in (1..).zip(view.columns()) {
+            if wanted.may_be(named, name) {
+                give(&Column { object_id, column_id, name, ty: *ty, nullable: *nullable, def: None });
+            }
+        }
+    }
+}
+
+fn expected(db: &Db) -> f64 {
+    pick::per_column(db) + system_tables::COLUMNS
+}
+
+/// Columns of tables, piece by piece, and after them those of types, views and the database itself.
 struct UserColumns {
     keep: Vec<usize>,
     equal: Vec<(usize, Value)>,
@@ -176,9 +208,9 @@ impl UserColumns {
         wanted: &Wanted<'_>,
     ) -> Result<Box<dyn RowSource>, SqlError> {
         let mut others = Vec::new();
-        each_other(session, db, wanted, (0, 1), &mut |column| {
-            others.push(wanted.row(|at| column.value(at, 0)));
-        })?;
+        let mut add = |column: &Column<'_>| others.push(wanted.row(|at| column.value(at, 0)));
+        each_other(session, db, wanted, (0, 1), &mut add)?;
+        of_itself(db, wanted, (0, 1), &mut add);
         let tables: Vec<_> = pick::tables(&db.catalog(), wanted, 0, None).into_iter().cloned().collect();
         let (keep, equal) = wanted.owned();
         let others = others.into_iter();
@@ -293,7 +325,7 @@ fn system_columns(wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
 
 /// sys.columns.
 pub static COLUMNS: View =
-    View::seeking("columns", COLUMN_COLUMNS, SOUGHT, pick::per_column, |session, db, wanted| {
+    View::seeking("columns", COLUMN_COLUMNS, SOUGHT, expected, |session, db, wanted| {
         let mut rows = Vec::new();
         user_columns(session, db, wanted, &mut rows)?;
         Ok(rows)
@@ -302,7 +334,7 @@ pub static COLUMNS: View =
 
 /// sys.all_columns: also those of the system's views.
 pub static ALL_COLUMNS: View =
-    View::seeking("all_columns", COLUMN_COLUMNS, SOUGHT, pick::per_column, |session, db, wanted| {
+    View::seeking("all_columns", COLUMN_COLUMNS, SOUGHT, expected, |session, db, wanted| {
         let mut rows = Vec::new();
         user_columns(session, db, wanted, &mut rows)?;
         system_columns(wanted, &mut rows);

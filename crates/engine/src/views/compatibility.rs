@@ -2,7 +2,8 @@
 
 use types::{DataType, Len, Value};
 
-use super::{SYSNAME, View, ViewColumn, text};
+use super::{SYSNAME, View, ViewColumn, system_tables, text};
+use crate::instance::OfInstance;
 use catalog::{Catalog, ModuleKind};
 
 use DataType::{Char, DateTime, Int, NVarChar, SmallInt, TinyInt, VarBinary};
@@ -57,6 +58,7 @@ const OBJECT_COLUMNS: &[ViewColumn] = &[
 /// The low bits of sysstat: what kind of object it is.
 fn status_of(kind: &str) -> i16 {
     match kind.trim_end() {
+        "S" => 1,
         "V" => 2,
         "U" => 3,
         "P" => 4,
@@ -135,7 +137,13 @@ fn objects(catalog: &Catalog) -> Vec<Vec<Value>> {
 }
 
 /// sysobjects.
-pub static OBJECTS: View = View::sys("sysobjects", OBJECT_COLUMNS, |_, db, _| Ok(objects(&db.catalog())));
+pub static OBJECTS: View = View::sys("sysobjects", OBJECT_COLUMNS, |session, db, _| {
+    let mut rows = objects(&db.catalog());
+    let started = session.instance().started();
+    let own = system_tables::all().iter();
+    rows.extend(own.map(|t| object(t.name, t.id, t.code(), t.schema_id(), 0, started)));
+    Ok(rows)
+});
 
 const DATABASE_COLUMNS: &[ViewColumn] = &[
     ("name", SYSNAME, true),

@@ -56,8 +56,10 @@ pub mod server;
 mod server_triggers;
 pub mod sessions;
 pub(crate) mod shown;
+mod spt_values;
 pub mod statistics;
 mod system_info;
+pub(crate) mod system_tables;
 pub mod table_functions;
 mod tables;
 pub mod transactions;
@@ -233,6 +235,7 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::SERVERS,
     &endpoints::ENDPOINTS,
     &others::IS_SEQUENCES,
+    &spt_values::VALUES,
 ];
 
 /// The view or function with this name; names compare without regard to case.
@@ -258,7 +261,12 @@ pub fn by_id(object_id: i32) -> Option<&'static dyn SystemView> {
     every().find(|view| view.object_id() == object_id)
 }
 
-/// Every view that a text can name, for sys.all_objects; the binder's own ones have names with parentheses.
+/// Every view that a text can name in each database, for sys.all_objects; the binder's own ones have names with parentheses.
 pub fn all() -> impl Iterator<Item = &'static dyn SystemView> {
-    every().filter(|view| !view.name().contains('('))
+    every().filter(|view| !view.name().contains('(') && !is_of_master(*view))
+}
+
+/// Whether master alone has a view: those of dbo.
+pub(crate) fn is_of_master(view: &dyn SystemView) -> bool {
+    view.schema() == "dbo"
 }

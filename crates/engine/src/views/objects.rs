@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use types::{DataType, Value};
 
-use super::{SYSNAME, View, ViewColumn, Wanted, all, bit, modules, pick, text};
+use super::{
+    SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick, system_tables, text,
+};
 use crate::instance::OfInstance;
-use catalog::Db;
 use catalog::security::Class;
 use catalog::{Catalog, IndexDef, TableDef};
+use catalog::{Db, MASTER};
 use exec::state::SessionCore;
 
 use DataType::Int;
@@ -158,19 +160,33 @@ fn system_objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>>
     all().filter(asked).map(row).collect()
 }
 
+/// The objects of users and those that every database has of itself.
+fn own_objects(session: &SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+    let mut rows = user_objects(&db.catalog(), wanted);
+    note_owners(session, db, &mut rows);
+    rows.extend(system_tables::objects(session, wanted));
+    if db.id() == MASTER {
+        let started = session.instance().started();
+        let views = every().filter(|view| is_of_master(*view));
+        rows.extend(views.map(|v| object(v.name(), v.object_id(), 1, 0, VIEW, started, true)));
+    }
+    rows
+}
+
+fn expected(db: &Db) -> f64 {
+    pick::some_per_table(db) + system_tables::OBJECTS
+}
+
 /// sys.objects.
 pub static OBJECTS: View =
-    View::seeking("objects", OBJECT_COLUMNS, BY_OBJECT, pick::some_per_table, |session, db, wanted| {
-        let mut rows = user_objects(&db.catalog(), wanted);
-        note_owners(session, db, &mut rows);
-        Ok(parts(rows, wanted))
+    View::seeking("objects", OBJECT_COLUMNS, BY_OBJECT, expected, |session, db, wanted| {
+        Ok(parts(own_objects(session, db, wanted), wanted))
     });
 
 /// sys.all_objects: also the system's own.
 pub static ALL_OBJECTS: View =
-    View::seeking("all_objects", OBJECT_COLUMNS, BY_OBJECT, pick::some_per_table, |session, db, wanted| {
-        let mut rows = user_objects(&db.catalog(), wanted);
-        note_owners(session, db, &mut rows);
+    View::seeking("all_objects", OBJECT_COLUMNS, BY_OBJECT, expected, |session, db, wanted| {
+        let mut rows = own_objects(session, db, wanted);
         rows.extend(system_objects(session, wanted));
         Ok(parts(rows, wanted))
     });

@@ -89,13 +89,15 @@ fn columns_of(session: &mut SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> R
     let mut rows = Vec::new();
     // Most columns have the collation of the one before.
     let mut named: Option<(Collation, Value)> = None;
-    columns::each(session, db, wanted, (ID, NAME), &mut |column| {
+    let mut add = |column: &Column<'_>| {
         let mut name_of = |collation: Collation| match &named {
             Some((known, name)) if *known == collation => name.clone(),
             _ => named.insert((collation, text(collation.name()))).1.clone(),
         };
         rows.push(wanted.row(|at| column_value(column, SYSCOLUMN_COLUMNS[at].0, &mut name_of)));
-    })?;
+    };
+    columns::each(session, db, wanted, (ID, NAME), &mut add)?;
+    columns::of_itself(db, wanted, (ID, NAME), &mut add);
     Ok(rows)
 }
 

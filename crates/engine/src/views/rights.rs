@@ -186,6 +186,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.column_store_segments", PUBLIC, Rows::All),
     ("sys.selective_xml_index_paths", PUBLIC, Rows::All),
     ("sys.internal_tables", PUBLIC, Rows::All),
+    ("dbo.spt_values", PUBLIC, Rows::All),
     ("sys.numbered_procedures", PUBLIC, Rows::All),
     ("sys.numbered_procedure_parameters", PUBLIC, Rows::All),
     ("sys.change_tracking_databases", PUBLIC, Rows::All),

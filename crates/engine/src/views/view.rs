@@ -272,6 +272,11 @@ impl View {
         View { schema: "sys", name, columns, arguments: None, make: Make::All(make) }
     }
 
+    /// `dbo.name` of master.
+    pub const fn of_master(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
+        View { schema: "dbo", name, columns, arguments: None, make: Make::All(make) }
+    }
+
     /// `sys.name`, which finds rows by the values of columns. `expected`: about how many rows there are.
     pub const fn seeking(
         name: &'static str,

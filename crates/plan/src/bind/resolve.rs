@@ -6,7 +6,7 @@ use super::module_schema;
 use super::synonym::{base_of, invalid_synonym};
 use crate::view::ViewDef;
 use catalog::other::OtherObject;
-use catalog::{Catalog, Db, ModuleDef, TableDef, errors, fold_name};
+use catalog::{Catalog, Db, MASTER, ModuleDef, TableDef, errors, fold_name};
 use std::sync::Arc;
 use syntax::ast;
 use types::SqlError;
@@ -81,6 +81,7 @@ impl Binder<'_> {
             return self.resolve_through(&base_of(&db, synonym), false).map_err(|_| invalid_synonym(name));
         }
         let view = self.env.names.view(schema, &name.name.value);
+        let view = view.filter(|view| view.schema() != "dbo" || db.id() == MASTER);
         view.map(|view| Named::View(db, view)).ok_or_else(missing)
     }
 }

@@ -20,6 +20,8 @@ enum Thing {
     Constraint(ConstraintAt),
     /// A system view, or a system table function.
     System(bool),
+    /// What every database has of itself, by its type.
+    SystemTable(&'static str),
 }
 
 fn thing(catalog: &Catalog, id: i64) -> Option<Thing> {
@@ -32,6 +34,9 @@ fn thing(catalog: &Catalog, id: i64) -> Option<Thing> {
     }
     if let Some(constraint) = catalog.constraint(id) {
         return Some(Thing::Constraint(constraint.clone()));
+    }
+    if let Some(table) = views::system_tables::by_id(id) {
+        return Some(Thing::SystemTable(table.code()));
     }
     let view = views::by_id(id)?;
     Some(Thing::System(view.arguments().is_some()))
@@ -51,14 +56,15 @@ pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Valu
         (Thing::Table(table), "schemaid") => schema_of(&table.schema),
         (Thing::Module(module), "schemaid") => schema_of(&module.schema),
         (Thing::Constraint(constraint), "schemaid") => schema_of(&constraint.table.schema),
-        (Thing::System(_), "schemaid") => Value::Int(4),
+        (Thing::SystemTable("SQ"), "schemaid") => Value::Int(1),
+        (Thing::System(_) | Thing::SystemTable(_), "schemaid") => Value::Int(4),
         (Thing::Table(table), "cardinality") if !knows_rows(session, &db, table) => Value::Null,
         (Thing::Table(table), _) => table_value(&db, table, property),
         (Thing::Module(module), _) => {
             nature_value(&db, module, property).unwrap_or_else(|| module_value(module, property))
         }
         (Thing::Constraint(constraint), _) => constraint_value(constraint, property),
-        (Thing::System(_), _) => Value::Null,
+        (Thing::System(_) | Thing::SystemTable(_), _) => Value::Null,
     }
 }
 
@@ -70,11 +76,15 @@ fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
         Thing::Constraint(constraint) => constraint.code(),
         Thing::System(false) => "V ",
         Thing::System(true) => "IF",
+        Thing::SystemTable(code) => code,
     };
     let is = |wanted: &str| Some(flag(code == wanted));
     match property {
         "basetype" => Some(Value::str(code)),
-        "istable" | "isusertable" => is("U "),
+        "istable" => Some(flag(["U ", "S "].contains(&code))),
+        "isusertable" => is("U "),
+        "issystemtable" => is("S "),
+        "isqueue" => is("SQ"),
         "isview" => is("V "),
         "isprocedure" => is("P "),
         "istrigger" => is("TR"),
@@ -90,10 +100,9 @@ fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
         "isexecuted" => Some(flag(matches!(thing, Thing::Module(_)))),
         "ismsshipped" => Some(flag(match thing {
             Thing::Module(module) => module.marked_system,
-            _ => matches!(thing, Thing::System(_)),
+            _ => matches!(thing, Thing::System(_) | Thing::SystemTable(_)),
         })),
-        "issystemtable" | "isdefault" | "isrule" | "isextendedproc" | "isreplproc" | "isqueue"
-        | "isencrypted" => Some(flag(false)),
+        "isdefault" | "isrule" | "isextendedproc" | "isreplproc" | "isencrypted" => Some(flag(false)),
         "isschemabound" if !matches!(thing, Thing::Module(_)) => Some(flag(false)),
         _ => None,
     }
