@@ -104,6 +104,16 @@ fn one_wait_for_all_commits_of_a_message() {
     )
     .unwrap();
     assert!(count(&mut held, "exec p; exec p; exec p") <= 3);
+    // Its own temporary tables and table variables make it wait no earlier.
+    run(&mut held, "create table #own (n int)").unwrap();
+    let own = "declare @v table (n int); declare @n int = 0; \
+               while @n < 50 begin set @n += 1; update t set n = -n where n = @n; \
+               insert #own values (@n); insert @v values (@n); end; update t set n = -n where n < 0";
+    assert!(count(&mut held, own) <= 3);
+    let shared = "create table ##all (n int); declare @n int = 0; \
+                  while @n < 50 begin set @n += 1; update t set n = -n where n = @n; \
+                  insert ##all values (@n); end; update t set n = -n where n < 0";
+    assert!(count(&mut held, shared) >= 40, "others can read what is there");
     assert!(!held.before_answer().is_owed());
     assert_eq!(number(&mut held, "select @@trancount"), 0);
     assert_eq!(number(&mut held, "select count(*) from t"), 200);
