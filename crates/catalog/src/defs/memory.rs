@@ -47,6 +47,11 @@ impl TableDef {
     pub fn is_temporary(&self) -> bool {
         self.name.starts_with('#')
     }
+
+    /// Whether other sessions can use it: not a session's own `#t`.
+    pub fn is_shared(&self) -> bool {
+        !self.is_temporary() || self.name.starts_with("##")
+    }
 }
 
 impl ModuleDef {

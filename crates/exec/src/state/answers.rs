@@ -104,9 +104,9 @@ impl SessionCore {
         }
     }
 
-    /// A transaction of this database is about to be committed: nothing of before may be lost that
-    /// another one owes. Table variables are the session's own.
-    pub(super) fn settle_others(&self, db: &Db, storage: &Arc<Database>) -> Result<(), SqlError> {
-        if db.is_autonomous() { Ok(()) } else { self.before_answer.wait_for_others(storage) }
+    /// A transaction of this database is about to be committed, which others `can_see`: nothing of
+    /// before may be lost that another database owes.
+    pub(super) fn settle_others(&self, can_see: bool, storage: &Arc<Database>) -> Result<(), SqlError> {
+        if can_see { self.before_answer.wait_for_others(storage) } else { Ok(()) }
     }
 }

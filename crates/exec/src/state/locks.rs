@@ -11,7 +11,7 @@ use super::core::SessionCore;
 use super::transactions::is_private;
 use catalog::errors::{self, db_error};
 use catalog::other::{OtherObject, SequenceDef};
-use catalog::{Db, ModuleDef, TableDef};
+use catalog::{Db, ModuleDef, TEMPDB, TableDef};
 use plan::hints::TableLock;
 
 impl SessionCore {
@@ -21,7 +21,9 @@ impl SessionCore {
     #[inline]
     pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, lock: TableLock) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
-        let txn = &mut self.transactions.open[at].txn;
+        let open = &mut self.transactions.open[at];
+        open.in_shared_tables |= db.id() == TEMPDB && table.is_shared();
+        let txn = &mut open.txn;
         if lock.no_wait {
             txn.wait.timeout_ms = 0;
             self.transactions.no_wait = true;

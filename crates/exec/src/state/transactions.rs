@@ -42,6 +42,8 @@ pub struct OpenTxn {
     pub(super) kept: Option<Arc<SnapshotGuard>>,
     /// That the session uses the database, where it is not its current one.
     pub(super) used: Option<DbUse>,
+    /// It is one of tempdb, and has used a table that other sessions can use.
+    pub(super) in_shared_tables: bool,
 }
 
 impl OpenTxn {
@@ -165,6 +167,7 @@ impl SessionCore {
             newest: false,
             kept: None,
             used,
+            in_shared_tables: false,
         });
         let others = self.transactions.open.len() - 1;
         if others > 0 {

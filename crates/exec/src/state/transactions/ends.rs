@@ -9,7 +9,7 @@ use crate::state::core::SessionCore;
 use crate::state::holdings::Holding;
 use catalog::change::DdlChange;
 use catalog::errors::{self, db_error};
-use catalog::{TableDef, fold_name};
+use catalog::{TEMPDB, TableDef, fold_name};
 use std::sync::atomic::Ordering;
 use txn::{Durability, Txn, TxnError};
 use types::SqlError;
@@ -289,9 +289,14 @@ impl SessionCore {
     fn commit_all(&self, list: &mut [OpenTxn], durability: Durability, later: bool) -> Result<(), SqlError> {
         // What is in tempdb is gone after a crash in any case.
         let takes_part = |open: &OpenTxn| open.txn.has_written() && !open.txn.database().env().scratch;
+        // Table variables and the session's own temporary tables are nobody else's.
+        let shared = |open: &OpenTxn| open.db.id() == TEMPDB && open.in_shared_tables;
+        // What is seen in tempdb at once may not be ahead of the rest of its transaction.
+        let later = later && !list.iter().any(shared);
         // Before anything is committed: it can still be rolled back everywhere.
         for open in list.iter().filter(|open| open.txn.has_written()) {
-            self.settle_others(&open.db, open.txn.database())?;
+            let own = open.db.is_autonomous() || later && open.db.id() == TEMPDB;
+            self.settle_others(!own, open.txn.database())?;
         }
         if list.iter().filter(|open| takes_part(open)).count() > 1 {
             self.settle()?;
