@@ -152,6 +152,36 @@ fn texts_with_parameters() {
     assert_eq!(rows(&lines), ["row 9"]);
 }
 
+/// A session knows what the texts were that it ran last: each is what it would be found to be now.
+#[test]
+fn a_text_that_comes_again_is_found_under_what_holds_now() {
+    let mut b = bench();
+    let mut says = |name: &str, params: &[RpcParam]| -> Vec<String> {
+        let lines = b.call(name, params);
+        lines.into_iter().filter(|line| line.starts_with("row") || line.starts_with("error")).collect()
+    };
+    for n in 0..200 {
+        let params = [text("", "select @a + 1"), text("", "@a int"), int("", n)];
+        assert_eq!(says("sp_executesql", &params), [format!("row {}", n + 1)]);
+    }
+    let three = DataType::VarChar(types::Len::N(3));
+    for _ in 0..3 {
+        // Another list, another database, no list, other options.
+        let params = [text("", "select @a"), text("", "@a int"), int("", 7)];
+        assert_eq!(says("sp_executesql", &params), ["row 7"]);
+        let params = [text("", "select @a"), text("", "@a varchar(3)"), param("", three, Value::str("abc"))];
+        assert_eq!(says("sp_executesql", &params), ["row abc"]);
+        assert_eq!(says("master..sp_executesql", &[text("", "select db_name()")]), ["row master"]);
+        assert_eq!(says("tempdb..sp_executesql", &[text("", "select db_name()")]), ["row tempdb"]);
+        let undeclared = says("sp_executesql", &[text("", "select @a")]);
+        assert!(undeclared.len() == 1 && undeclared[0].starts_with("error 137 "), "{undeclared:?}");
+        let quoted = says("sp_executesql", &[text("", "select \"x\"")]);
+        assert!(quoted.len() == 1 && quoted[0].starts_with("error 207 "), "{quoted:?}");
+        let off = [text("", "set quoted_identifier off exec sp_executesql N'select \"x\"'")];
+        assert_eq!(says("sp_executesql", &off), ["row x"]);
+    }
+}
+
 /// Whoever may create a synonym does not say what drivers call.
 #[test]
 fn a_synonym_does_not_stand_before_procedures_of_the_system() {

@@ -209,9 +209,7 @@ fn pool(
     let sockets = Sockets { hub: Arc::downgrade(hub), first };
     let served = Arc::downgrade(hub);
     Pool::new(base, lanes, sockets, load, move |connection| {
-        if let Some(hub) = served.upgrade() {
-            serve::serve(&hub, &connection);
-        }
+        poller::with_hub(&served, |hub| serve::serve(hub, &connection));
     })
 }
 

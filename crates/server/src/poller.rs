@@ -3,6 +3,7 @@
 //! queues requests, accepts connections and listens for attentions. While workers are free it sleeps.
 //! Guarantees: while a server runs some thread waits for each socket, or will within [`LEAVE`]; nobody blocks on a client.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,6 +121,21 @@ fn take(hub: &Hub, ready: Ready) -> Option<Arc<Connection>> {
     Some(taken)
 }
 
+thread_local! {
+    /// The server of this worker. It is kept from the wait for a request to the end of that and to
+    /// the next wait: all workers change the count of its users, and a request would four times.
+    static OWN: RefCell<Option<Arc<Hub>>> = const { RefCell::new(None) };
+}
+
+/// Does something with the server of this worker, if it is there.
+pub fn with_hub<R>(hub: &Weak<Hub>, work: impl FnOnce(&Arc<Hub>) -> R) -> Option<R> {
+    let own = OWN.take().or_else(|| hub.upgrade())?;
+    debug_assert!(std::ptr::eq(Arc::as_ptr(&own), hub.as_ptr()), "a worker is of one server");
+    let done = work(&own);
+    OWN.set(Some(own));
+    Some(done)
+}
+
 /// Where the workers of a pool wait.
 pub struct Sockets {
     /// The server.
@@ -130,20 +146,24 @@ pub struct Sockets {
 
 impl Arrivals<Arc<Connection>> for Sockets {
     fn wait(&self, lane: usize, timeout: Duration) -> Arrived<Arc<Connection>> {
-        let Some(hub) = self.hub.upgrade() else {
-            std::thread::sleep(REST);
-            return Arrived::Late;
-        };
-        let mut room = room::<1>();
-        match hub.shard(self.first + lane).readiness.wait(&mut room, Some(timeout)) {
-            Ok([]) => Arrived::Late,
-            Ok([event, ..]) => take(&hub, readiness::ready(event)).map_or(Arrived::Nothing, Arrived::Request),
-            Err(_) => {
-                // The poller says so.
-                std::thread::sleep(REST);
-                Arrived::Nothing
+        let arrived = with_hub(&self.hub, |hub| {
+            let mut room = room::<1>();
+            match hub.shard(self.first + lane).readiness.wait(&mut room, Some(timeout)) {
+                Ok([]) => Arrived::Late,
+                Ok([event, ..]) => {
+                    take(hub, readiness::ready(event)).map_or(Arrived::Nothing, Arrived::Request)
+                }
+                Err(_) => {
+                    // The poller says so.
+                    std::thread::sleep(REST);
+                    Arrived::Nothing
+                }
             }
-        }
+        });
+        arrived.unwrap_or_else(|| {
+            std::thread::sleep(REST);
+            Arrived::Late
+        })
     }
 
     fn wake(&self, lane: usize) {
@@ -156,6 +176,10 @@ impl Arrivals<Arc<Connection>> for Sockets {
         if let Some(hub) = self.hub.upgrade() {
             hub.shard(self.first + lane).bed.call();
         }
+    }
+
+    fn leave(&self) {
+        drop(OWN.take());
     }
 }
 

@@ -48,6 +48,8 @@ pub trait Arrivals<T>: Send + Sync {
     fn wake(&self, lane: usize);
     /// The last free thread of the lane has work now: what comes next finds none.
     fn deserted(&self, lane: usize);
+    /// The thread that says so waits no more: it ends.
+    fn leave(&self) {}
 }
 
 /// What the requests hold that run on the pool's threads.
@@ -334,6 +336,8 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     fn end(&self, state: &mut State<T>) {
+        // Before it is counted as ended: whoever waits for the last one finds nothing kept.
+        self.arrivals.leave();
         let own = gettid();
         state.threads.retain(|thread| *thread != own);
         state.workers -= 1;

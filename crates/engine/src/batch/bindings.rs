@@ -2,15 +2,17 @@
 //! A session keeps the lists of the batches that it ran last and takes them up again as they are: running a batch again costs
 //! neither a lock, nor a copy, nor a count of users that sessions share.
 //! Guarantee: a list that is kept is never trusted: each binding has its stamp, and what does not fit any more is looked for in
-//! the list that all sessions share, then made anew.
+//! the list that all sessions share, then made anew. Nor is what sp_executesql has found for a text:
+//! it is what would be found now, or is looked for.
 
 use std::sync::Arc;
 
-use super::cache::BatchCache;
+use super::cache::{BatchCache, Found};
 use super::counts::Counts;
 use super::{Bound, Compiled, Stamp};
 use crate::instance::OfInstance;
 use exec::state::SessionCore;
+use exec::state::handles::Declared;
 
 /// By operation: what a statement was bound to, and under what.
 pub type Bindings = Vec<Option<(Stamp, Bound)>>;
@@ -21,20 +23,71 @@ pub(super) type Own = (Bindings, Arc<Counts>);
 /// Batches whose bindings a session keeps; one of them is the batch around its calls.
 const KEPT: usize = 9;
 
+/// A text of sp_executesql is looked for in the cache once in so many times all the same: there it
+/// is known by that to be in use.
+const LOOK_AGAIN: u32 = 64;
+
+/// What a session keeps of a batch.
+struct KeptBatch {
+    batch: Arc<Compiled>,
+    /// Not while a run has it.
+    own: Option<Own>,
+    /// As what sp_executesql has found it.
+    again: Option<FoundAgain>,
+}
+
+/// What sp_executesql has found for a text.
+struct FoundAgain {
+    declared: Arc<Declared>,
+    /// The options when it was the same last, by their number.
+    options: u64,
+    /// How often it was asked for since.
+    asked: u32,
+    found: Arc<Found>,
+}
+
 /// What a session keeps.
 #[derive(Default)]
 struct Kept {
     /// Of the cache of batches when the first of these was kept: what they hold is let go when that is cleared.
     generation: u64,
-    /// The newest last; without bindings while a run has them.
-    list: Vec<(Arc<Compiled>, Option<Own>)>,
+    /// The newest last.
+    list: Vec<KeptBatch>,
+}
+
+impl Kept {
+    /// Of a session, where it keeps anything.
+    fn of(core: &mut SessionCore) -> Option<&mut Kept> {
+        core.kept_bindings.as_mut()?.downcast_mut()
+    }
+
+    fn batch(&mut self, batch: &Arc<Compiled>) -> Option<&mut KeptBatch> {
+        self.list.iter_mut().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))
+    }
+
+    fn found_again(&mut self, core: &SessionCore, text: &str, declared: &Declared) -> Option<Arc<Found>> {
+        let cache = BatchCache::of(core.instance()).ok()?;
+        let of_text = self.list.iter_mut().rev().filter(|kept| *kept.batch.source == *text);
+        let mut of_text = of_text.filter_map(|kept| kept.again.as_mut());
+        let again = of_text.find(|again| {
+            std::ptr::eq(&*again.declared, declared)
+                || again.declared.typed.is_empty() && declared.typed.is_empty()
+        })?;
+        again.asked += 1;
+        let number = core.options.changes();
+        let same = cache.is_same(&again.found, core.db(), &core.options, again.options == number);
+        if !same || again.asked >= LOOK_AGAIN {
+            return None;
+        }
+        again.options = number;
+        Some(again.found.clone())
+    }
 }
 
 /// The bindings to run a batch with: those of its last run in this session, else the shared ones.
 pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Own {
-    let kept = core.kept_bindings.as_mut().and_then(|kept| kept.downcast_mut::<Kept>());
-    let place = kept.and_then(|kept| kept.list.iter_mut().rfind(|(of, _)| Arc::ptr_eq(of, batch)));
-    match place.and_then(|(_, own)| own.take()) {
+    let place = Kept::of(core).and_then(|kept| kept.batch(batch));
+    match place.and_then(|kept| kept.own.take()) {
         Some(own) => own,
         None => (batch.bound.lock().clone(), batch.counts.take(core.db())),
     }
@@ -43,18 +96,16 @@ pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Own {
 /// What the first statement of a batch was bound to when it ran last in this session, under what, and where it is counted.
 pub(super) fn of_first(core: &SessionCore, batch: &Arc<Compiled>) -> Option<(Stamp, Bound, Arc<Counts>)> {
     let kept = core.kept_bindings.as_ref()?.downcast_ref::<Kept>()?;
-    let (_, own) = kept.list.iter().rfind(|(of, _)| Arc::ptr_eq(of, batch))?;
-    let (bound, counts) = own.as_ref()?;
+    let kept = kept.list.iter().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))?;
+    let (bound, counts) = kept.own.as_ref()?;
     let (stamp, bound) = bound.first()?.as_ref()?;
     Some((*stamp, bound.clone(), counts.clone()))
 }
 
 /// Keeps the bindings of a run that has ended.
 pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
-    let kept = core.kept_bindings.get_or_insert_with(|| Box::<Kept>::default());
-    let Some(kept) = kept.downcast_mut::<Kept>() else { return };
-    match kept.list.iter_mut().rfind(|(of, _)| Arc::ptr_eq(of, batch)) {
-        Some((_, place)) => *place = Some(own),
+    match Kept::of(core).and_then(|kept| kept.batch(batch)) {
+        Some(kept) => kept.own = Some(own),
         None => add(core, batch, own),
     }
 }
@@ -62,8 +113,8 @@ pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
 #[cold]
 fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
     let generation = BatchCache::of(core.instance()).map_or(0, BatchCache::generation);
-    let kept = core.kept_bindings.as_mut().and_then(|kept| kept.downcast_mut::<Kept>());
-    let Some(kept) = kept else { return };
+    let kept = core.kept_bindings.get_or_insert_with(|| Box::<Kept>::default());
+    let Some(kept) = kept.downcast_mut::<Kept>() else { return };
     if kept.generation != generation {
         kept.list.clear();
         kept.generation = generation;
@@ -71,5 +122,23 @@ fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
     if kept.list.len() >= KEPT {
         kept.list.remove(0);
     }
-    kept.list.push((batch.clone(), Some(own)));
+    kept.list.push(KeptBatch { batch: batch.clone(), own: Some(own), again: None });
+}
+
+/// What sp_executesql has found for a text with these parameters when that ran last in this session,
+/// if it would find the same now. It costs no hash of the text, no lock and no count that sessions
+/// share.
+pub(super) fn found_again(core: &mut SessionCore, text: &str, declared: &Declared) -> Option<Arc<Found>> {
+    let mut all = core.kept_bindings.take()?;
+    let found = all.downcast_mut::<Kept>().and_then(|kept| kept.found_again(core, text, declared));
+    core.kept_bindings = Some(all);
+    found
+}
+
+/// sp_executesql has found this for a text, which has run by now.
+pub(super) fn remember(core: &mut SessionCore, declared: Arc<Declared>, found: Arc<Found>) {
+    let options = core.options.changes();
+    if let Some(kept) = Kept::of(core).and_then(|kept| kept.batch(&found.batch)) {
+        kept.again = Some(FoundAgain { declared, options, asked: 0, found });
+    }
 }

@@ -10,6 +10,7 @@ use syntax::ast::{Declaration, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
+use super::bindings;
 use super::cache::{BatchCache, Found, LastFound, plan_bytes};
 use super::module::{check_readonly, convert_argument};
 use super::prepared_call::PreparedCall;
@@ -154,8 +155,14 @@ impl Run<'_> {
             arg => text_of("sp_executesql", arg)?,
         };
         let declared = self.declared(args.next())?;
-        let batch = BatchCache::of(self.core.instance())?.get(self.core, &text, &declared.typed)?;
-        self.run_text(&declared, &batch, args)
+        if let Some(found) = bindings::found_again(self.core, &text, &declared) {
+            return self.run_text(&declared, &found, args);
+        }
+        let cache = BatchCache::of(self.core.instance())?;
+        let found = Arc::new(cache.found(self.core, &text, &declared.typed)?);
+        let done = self.run_text(&declared, &found, args);
+        bindings::remember(self.core, declared, found);
+        done
     }
 
     /// The statement of a number. Errors: 8179.

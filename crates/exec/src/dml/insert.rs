@@ -39,6 +39,8 @@ pub struct InsertPlan {
     keeps_identity: bool,
     top: Option<Expr>,
     output: Option<OutputPlan>,
+    /// It is one row of VALUES that nobody but the table gets.
+    plain: bool,
     lock: TableLock,
     pub(super) needs: Needs,
 }
@@ -112,7 +114,15 @@ pub fn compile(
     };
     let rows = NewRows::compile(binder, &change, &columns, compile_cascade)?;
     rows.change.check_output(output::to_client(output.as_ref()))?;
+    let plain = matches!(&source, Source::Values(rows) if rows.len() == 1)
+        && nested.is_none()
+        && !keeps_identity
+        && top.is_none()
+        && output.is_none()
+        && !rows.change.keeps_rows()
+        && !rows.change.is_instead();
     Ok(InsertPlan {
+        plain,
         rows,
         source,
         reads_target,
@@ -147,12 +157,7 @@ impl InsertPlan {
 
     /// Whether it adds one row of its own, and nothing sees the row or comes after it.
     pub fn is_point(&self) -> bool {
-        matches!(&self.source, Source::Values(rows) if rows.len() == 1)
-            && self.nested.is_none()
-            && self.top.is_none()
-            && !self.keeps_identity
-            && !self.sees_rows()
-            && !self.rows.change.is_instead()
+        self.plain && !self.sees_rows()
     }
 
     /// OUTPUT.
@@ -162,6 +167,11 @@ impl InsertPlan {
 
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        if let (true, Source::Values(rows)) = (self.plain, &self.source)
+            && let Some(row) = rows.first()
+        {
+            return self.run_plain(row, ctx);
+        }
         if !self.keeps_identity {
             return self.run_now(ctx, out);
         }
@@ -172,14 +182,31 @@ impl InsertPlan {
         result
     }
 
-    fn run_now(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        let NewRows { db, store, change, .. } = &self.rows;
+    /// Locks the table, and what else the statement reads.
+    #[inline]
+    fn lock(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
+        let NewRows { db, store, .. } = &self.rows;
         self.rows.check_identity(ctx)?;
         ctx.session.lock_table(db, &store.table, self.lock)?;
         db.check_writable()?;
-        if !self.needs.is_empty() {
-            crate::operators::query::lock_tables(&self.needs, ctx)?;
-        }
+        if self.needs.is_empty() { Ok(()) } else { crate::operators::query::lock_tables(&self.needs, ctx) }
+    }
+
+    /// Adds the one row of a statement that has nothing else to do.
+    fn run_plain(&self, row: &[Expr], ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
+        self.lock(ctx)?;
+        let mut rt = Rt::new(ctx, &self.needs);
+        let mut room = PointRoom::take(rt.session());
+        let added = self.add(&mut room.values, row, &mut rt);
+        room.give(rt.session());
+        let count = u64::from(added?);
+        rt.session().inserted(&self.rows.db, &self.rows.store.table, count);
+        Ok(count)
+    }
+
+    fn run_now(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+        let NewRows { db, store, change, .. } = &self.rows;
+        self.lock(ctx)?;
         let state = match &self.nested {
             None => RunState::default(),
             Some(nested) => nested.run(ctx)?,
@@ -294,6 +321,15 @@ impl InsertPlan {
         added
     }
 
+    /// Computes a row and adds it to the table, unless a trigger stands in its place; false: it is
+    /// left out.
+    fn add(&self, values: &mut Vec<Value>, exprs: &[Expr], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+        values.resize(exprs.len(), Value::Null);
+        self.rows.compute(exprs, &[], rt, values)?;
+        self.rows.complete(values, true, rt)?;
+        Ok(self.rows.change.is_instead() || self.rows.insert(values, rt)?)
+    }
+
     fn one_row_in(
         &self,
         values: &mut Vec<Value>,
@@ -301,10 +337,7 @@ impl InsertPlan {
         rt: &mut Rt<'_, '_>,
         to: &mut Given<'_>,
     ) -> Result<u64, SqlError> {
-        values.resize(exprs.len(), Value::Null);
-        self.rows.compute(exprs, &[], rt, values)?;
-        self.rows.complete(values, true, rt)?;
-        if !self.rows.change.is_instead() && !self.rows.insert(values, rt)? {
+        if !self.add(values, exprs, rt)? {
             return Ok(0);
         }
         to.out.give(&added(values), rt)?;
