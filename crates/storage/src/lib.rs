@@ -87,6 +87,13 @@ impl IndexStore {
         own.or_else(|| located().map(|at| self.columns.len() + 1 + at))
     }
 
+    /// Whether an entry may be without the value of a table column that it has a place for: a value of an included column that
+    /// does not fit is only in the base row.
+    pub fn may_lack(&self, column: usize) -> bool {
+        let own = self.columns.iter().position(|c| *c == column);
+        own.is_some_and(|at| at >= self.def.key.len() && self.layout.is_variable(at))
+    }
+
     /// Columns of an entry, by the positions that [`IndexStore::position`] gives, into the first places of `out`.
     pub fn decode(&self, entry: &[u8], wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
         let locator = self.columns.len();

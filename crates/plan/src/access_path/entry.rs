@@ -31,9 +31,16 @@ fn on_entries(get: &Get, index: &IndexStore, preds: &[Pred]) -> Vec<bool> {
     preds.iter().map(&mut of).collect()
 }
 
+/// Whether an entry may be without a value that the condition asks for.
+fn may_lack(get: &Get, index: &IndexStore, pred: &Pred) -> bool {
+    let mut used = Vec::new();
+    pred.columns(&mut used);
+    used.iter().any(|id| get.position(*id).is_none_or(|column| index.may_lack(column)))
+}
+
 /// The test of an index's entries. It takes the conditions that it stands for from those that are
-/// tested on rows, except where a row may be another one by then than its entry says: newest
-/// versions are tested again.
+/// tested on rows, except where a row may be another one by then than its entry says (newest
+/// versions are tested again), or where an entry may lack a value, which lets it pass.
 pub(super) fn test_of(
     get: &Get,
     index: &IndexStore,
@@ -47,7 +54,7 @@ pub(super) fn test_of(
     let (mut own, mut rest) = (Vec::new(), Vec::new());
     for (pred, taken) in std::mem::take(preds).into_iter().zip(taken) {
         match taken {
-            true if again => {
+            true if again || may_lack(get, index, &pred) => {
                 own.push(pred.clone());
                 rest.push(pred);
             }
