@@ -10,6 +10,7 @@ use disk::Disk;
 use expr::functions::Function;
 use memory::MemoryAccount;
 use parking_lot::RwLock;
+use txn::Apart;
 use types::{SqlError, Value};
 
 use crate::operators::memory::QueryMemory;
@@ -83,7 +84,7 @@ pub struct Host {
     /// What compilations came to.
     optimizer: OptimizerCounters,
     /// Number of the next transaction that a session begins, as clients see it.
-    next_transaction: AtomicU64,
+    next_transaction: Apart<AtomicU64>,
     /// Batches of sessions that have ended.
     ended_batches: AtomicU64,
     /// Where the time of requests goes.
@@ -107,7 +108,7 @@ impl Host {
             run_files: Arc::new(RunFiles::new(disk, error_log.clone())),
             error_log,
             optimizer: OptimizerCounters::default(),
-            next_transaction: AtomicU64::new(1),
+            next_transaction: Apart::new(AtomicU64::new(1)),
             ended_batches: AtomicU64::new(0),
             phases: RequestPhases::default(),
         }

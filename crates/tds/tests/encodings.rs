@@ -343,6 +343,17 @@ fn columns() {
     let id = "00000000 1000 38 02 69006400";
     let text = "00000000 0900 23 ffffff7f 0904d00034 02 0300 640062006f00 0100 7800 01 7400";
     assert_eq!(out, hex(&format!("81 0200 {id} {text}")));
+    // The same of columns that borrow their names.
+    let borrowed = columns.iter().map(|c| Column {
+        name: c.name.as_str(),
+        user_type: c.user_type,
+        flags: c.flags,
+        ty: c.ty,
+        table: c.table.iter().map(String::as_str).collect(),
+    });
+    let mut again = Vec::new();
+    TokenWriter::new(&mut again, TdsVersion::V7_4).columns_of(columns.len(), borrowed);
+    assert_eq!(again, out);
     out.clear();
     TokenWriter::new(&mut out, TdsVersion::V7_1).columns(&columns[..1]);
     assert_eq!(out, hex("81 0100 0000 1000 38 02 69006400"));

@@ -20,6 +20,7 @@ use std::sync::{Arc, Weak};
 use memory::{Clerk, MemoryAccount};
 use parking_lot::{Mutex, RwLock};
 use syntax::ParseSettings;
+use txn::Apart;
 use types::SqlError;
 
 use super::module::{ModuleCode, compile};
@@ -193,7 +194,8 @@ pub struct KeptPlan {
 pub struct BatchCache {
     generation: AtomicU64,
     hasher: RandomState,
-    parts: [Mutex<Part>; PARTS],
+    /// Each apart: sessions that meet at one do not take the others, nor the generation, from cores.
+    parts: [Apart<Mutex<Part>>; PARTS],
     /// Texts and shapes that were seen once and are not kept.
     sightings: Sightings,
     modules: RwLock<Modules>,

@@ -161,7 +161,7 @@ impl DeletePlan {
         let mut change = Deleting { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
         let waiting = change.out.finish(&mut rt)?;
-        Ok((Written::new(count, change.row.kept, rt.suspend()), waiting))
+        Ok((Written::alone(count, change.row.kept, rt), waiting))
     }
 }
 

@@ -228,7 +228,7 @@ impl UpdatePlan {
         let Updating { row, out, .. } = change;
         let kept = row.finish(&mut rt)?;
         let waiting = out.finish(&mut rt)?;
-        Ok((Written::new(count, kept, rt.suspend()), waiting))
+        Ok((Written::alone(count, kept, rt), waiting))
     }
 }
 

@@ -313,13 +313,20 @@ pub struct Written {
     pub count: u64,
     /// As far as a later step reads them.
     pub kept: Option<Box<Kept>>,
-    /// The memory that they are charged with.
-    _state: RunState,
+    /// The memory that they are charged with. Boxed: it is large, and most statements keep nothing.
+    _state: Option<Box<RunState>>,
 }
 
 impl Written {
     /// Of a run that ends with this state.
     pub fn new(count: u64, kept: Option<Box<Kept>>, state: RunState) -> Written {
+        Written { count, kept, _state: Some(Box::new(state)) }
+    }
+
+    /// Of a run that has kept no other rows.
+    #[inline]
+    pub fn alone(count: u64, kept: Option<Box<Kept>>, rt: Rt<'_, '_>) -> Written {
+        let state = kept.is_some().then(|| Box::new(rt.suspend()));
         Written { count, kept, _state: state }
     }
 }
