@@ -19,8 +19,8 @@ pub trait Sink {
         let _ = origins;
         Ok(())
     }
-    /// By which columns, counted from 1, the rows are in order, where ORDER BY names columns of the result alone; behind
-    /// [`Sink::columns`] and [`Sink::origins`].
+    /// By which columns, counted from 1, the rows are in order, where ORDER BY names columns of the
+    /// result alone; behind [`Sink::columns`] and [`Sink::origins`].
     fn ordered(&mut self, columns: &[u16]) -> Result<(), SqlError> {
         let _ = columns;
         Ok(())

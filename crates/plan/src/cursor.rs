@@ -85,7 +85,8 @@ pub struct Source {
     pub vars: Arc<VarScope>,
     pub wish: Model,
     pub update_of: Vec<ast::Ident>,
-    /// It is a client's, which may be a keyset over tables without a unique index; T-SQL's becomes static there.
+    /// It is a client's, which may be a keyset over tables without a unique index; T-SQL's becomes
+    /// static there.
     pub api: bool,
 }
 

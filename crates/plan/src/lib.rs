@@ -251,7 +251,8 @@ impl QueryPlan {
         &self.columns
     }
 
-    /// The numbers, from 1, of the result's columns that the rows are in order of; none where something else says the order, too.
+    /// The numbers, from 1, of the result's columns that the rows are in order of; none where
+    /// something else says the order, too.
     pub fn order(&self) -> &[u16] {
         &self.order
     }

@@ -64,7 +64,8 @@ pub fn run(
         _ => return Err(TdsError::Packet("a message that no client sends after its login").into()),
     }
     if message.ignored {
-        // It was withdrawn before its end, so that no attention is needed: the client waits for this.
+        // It was withdrawn before its end, so that no attention is needed: the client waits for
+        // this.
         let in_transaction = active.session.trancount() > 0;
         let status = DoneStatus::ERROR.with_if(in_transaction, DoneStatus::IN_TRANSACTION);
         return only_done(hub, connection, active, status);

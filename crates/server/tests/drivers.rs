@@ -1,5 +1,5 @@
-//! What some drivers send and others do not, byte by byte: requests that are withdrawn before their end, calls that are prepared,
-//! types and lengths that no value needs.
+//! What some drivers send and others do not, byte by byte: requests that are withdrawn before their
+//! end, calls that are prepared, types and lengths that no value needs.
 
 mod support;
 

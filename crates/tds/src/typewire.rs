@@ -161,8 +161,8 @@ impl TypeInfo {
         }
     }
 
-    /// Reads the description of a parameter, whose value follows. Errors: as [`TypeInfo::read`]; 8016 for a value of a type that
-    /// is said to take no bytes.
+    /// Reads the description of a parameter, whose value follows. Errors: as [`TypeInfo::read`];
+    /// 8016 for a value of a type that is said to take no bytes.
     pub fn read_parameter(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
         if reader.peek() == Some(byte::UDT) {
             reader.u8()?;
@@ -182,8 +182,9 @@ impl TypeInfo {
         TypeInfo::read_as(reader, version, Lengths::Exact)
     }
 
-    /// The same as clients describe what they send: lengths and precisions that no NULL needs may be 0, the type is the widest
-    /// then, and what the length of a decimal is to be says its precision.
+    /// The same as clients describe what they send: lengths and precisions that no NULL needs may
+    /// be 0, the type is the widest then, and what the length of a decimal is to be says its
+    /// precision.
     pub(crate) fn read_loose(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
         TypeInfo::read_as(reader, version, Lengths::Loose)
     }
@@ -254,7 +255,8 @@ fn one_of(reader: &mut Reader<'_>, id: u8, allowed: &[u8], lengths: Lengths) -> 
     }
 }
 
-/// The type that begins here, if it has a length of one byte, which says that it takes none: it has no values but NULL.
+/// The type that begins here, if it has a length of one byte, which says that it takes none: it has
+/// no values but NULL.
 fn of_no_bytes(mut described: Reader<'_>) -> Option<u8> {
     const WITH_LENGTH: [u8; 10] = [
         byte::BIT_N,

@@ -263,7 +263,8 @@ impl Parsed {
         self.set_time(time, afternoon)
     }
 
-    /// A fraction in 100 ns: `.5` is half a second, `:5` is five thousandths. Nanoseconds are rounded, maybe to a whole second.
+    /// A fraction in 100 ns: `.5` is half a second, `:5` is five thousandths. Nanoseconds are
+    /// rounded, maybe to a whole second.
     fn fraction(&mut self, fraction: Number, thousandths: bool) -> Result<i64, Failure> {
         self.fraction_digits = fraction.digits;
         if thousandths {

@@ -404,7 +404,8 @@ impl Security {
     pub fn schema_owner(&self, schema_id: i32) -> i32 {
         match self.owners.get(&(Class::Schema as u8, schema_id)) {
             Some(owner) => *owner,
-            // guest, INFORMATION_SCHEMA, sys and those of fixed roles belong to the users and roles of these names.
+            // guest, INFORMATION_SCHEMA, sys and those of fixed roles belong to the users and roles
+            // of these names.
             None if (GUEST..FIRST_USER).contains(&schema_id) || is_fixed_role(schema_id) => schema_id,
             None => DBO,
         }

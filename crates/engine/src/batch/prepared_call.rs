@@ -1,6 +1,6 @@
-//! Calls of procedures that a session keeps under numbers: sp_prepexecrpc, and sp_execute of what it gave. Drivers send `{? = CALL p(?, ?)}`
-//! so, once it has been prepared.
-//! Guarantee: a call that cannot be made is kept under no number.
+//! Calls of procedures that a session keeps under numbers: sp_prepexecrpc, and sp_execute of what
+//! it gave. Drivers send `{? = CALL p(?, ?)}` so, once it has been prepared. Guarantee: a call that
+//! cannot be made is kept under no number.
 
 use std::sync::Arc;
 
@@ -64,7 +64,8 @@ impl Run<'_> {
         self.run_untold(db, called, args.collect())
     }
 
-    /// What is called, as it is now. Errors: 2812; 40510 for a call of a call, which might never end.
+    /// What is called, as it is now. Errors: 2812; 40510 for a call of a call, which might never
+    /// end.
     fn find_prepared(&mut self, call: &PreparedCall) -> Result<(Arc<catalog::Db>, Called), Failure> {
         let name = object_name(&call.name).ok_or_else(|| errors::no_procedure(&call.name))?;
         match self.find_called(&name, &call.name)? {
@@ -76,7 +77,8 @@ impl Run<'_> {
     }
 }
 
-/// The procedure's name in a call: the name alone, or `{? = CALL name(?, ?)}`, of which only `CALL` and the name must be there.
+/// The procedure's name in a call: the name alone, or `{? = CALL name(?, ?)}`, of which only `CALL`
+/// and the name must be there.
 fn procedure_of(text: &str) -> Option<&str> {
     let text = text.trim();
     let Some(braced) = text.strip_prefix('{') else { return without_list(text) };

@@ -85,9 +85,9 @@ impl Session {
     }
 
     /// Loads the rows of the bulk load that INSERT BULK has announced, as one statement in the session's transaction. Values may be
-    /// of any type that converts to the column's; characters that a column has not become others, as in INSERT. The sink gets the
-    /// end of the statement, and errors: those of INSERT, what `rows` returns, 2628 as for [`Session::bulk_insert`], 4022 when no
-    /// load is announced.
+    /// of any type that converts to the column's; characters that a column has not become others,
+    /// as in INSERT. The sink gets the end of the statement, and errors: those of INSERT, what
+    /// `rows` returns, 2628 as for [`Session::bulk_insert`], 4022 when no load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
         let bulk = self.core.pending_bulk.take();
         self.request(sink, |core, sink, _| {
@@ -192,7 +192,8 @@ pub(crate) struct Typed<'a> {
     pub columns: &'a [usize],
     /// How texts of dates are read.
     pub dialect: Dialect,
-    /// Characters that a char or varchar column has not are an error (4864); otherwise they become others, as in INSERT.
+    /// Characters that a char or varchar column has not are an error (4864); otherwise they become
+    /// others, as in INSERT.
     pub exact: bool,
 }
 

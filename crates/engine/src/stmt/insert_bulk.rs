@@ -9,7 +9,8 @@ use super::{StmtCtx, option_rules, resolve_table};
 use exec::dml::bulk::{BulkLoad, BulkOptions};
 
 impl StmtCtx<'_> {
-    /// Errors: 208 no such table, 207 no such column, 264 one twice, types that there are not, 155 an unknown hint. The order of the rows is checked as they come.
+    /// Errors: 208 no such table, 207 no such column, 264 one twice, types that there are not, 155
+    /// an unknown hint. The order of the rows is checked as they come.
     pub(super) fn insert_bulk(&mut self, stmt: &InsertBulk) -> Result<(), SqlError> {
         option_rules::check("INSERT BULK", &stmt.options, option_rules::INSERT_BULK)?;
         let (db, table) = resolve_table(self.core, &stmt.table)?;
@@ -52,8 +53,8 @@ fn find(table: &TableDef, name: &str) -> Result<usize, SqlError> {
     found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
 }
 
-/// The order of ORDER (...) by positions in `columns`, where the rows have all of its columns and it is that of the clustered
-/// index; any other order is of no meaning. Error: 207.
+/// The order of ORDER (...) by positions in `columns`, where the rows have all of its columns and
+/// it is that of the clustered index; any other order is of no meaning. Error: 207.
 pub(super) fn row_order(
     options: &[OptionItem],
     table: &TableDef,

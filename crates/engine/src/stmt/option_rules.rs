@@ -253,8 +253,8 @@ pub const DBCC: Rules = &[
     ("TABLERESULTS", Takes::Refused),
 ];
 
-/// BULK INSERT. Sizes of batches in kilobytes and expected rows are hints; there are no triggers, CHECK or FOREIGN KEY
-/// constraints.
+/// BULK INSERT. Sizes of batches in kilobytes and expected rows are hints; there are no triggers,
+/// CHECK or FOREIGN KEY constraints.
 pub const INSERT_BULK: Rules = &[
     ("CHECK_CONSTRAINTS", Takes::Switch),
     ("FIRE_TRIGGERS", Takes::Switch),

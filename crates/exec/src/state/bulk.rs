@@ -28,6 +28,7 @@ pub struct BulkLoad {
     /// Positions of the columns that the rows have.
     pub columns: Vec<usize>,
     pub options: BulkOptions,
-    /// In which order the rows are said to come, where it is that of the clustered index: positions in `columns`, descending.
+    /// In which order the rows are said to come, where it is that of the clustered index: positions
+    /// in `columns`, descending.
     pub order: Vec<(usize, bool)>,
 }

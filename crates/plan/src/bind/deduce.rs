@@ -196,7 +196,8 @@ impl Binder<'_> {
         }
     }
 
-    /// `INSERT ... SELECT @p`: a parameter that is in the select list by itself takes the type of its column.
+    /// `INSERT ... SELECT @p`: a parameter that is in the select list by itself takes the type of
+    /// its column.
     pub fn deduce_inserted(&self, query: &ast::Query, columns: &[DataType]) {
         let Some(undeclared) = self.undeclared() else { return };
         let mut bodies = vec![&query.body];

@@ -61,7 +61,8 @@ impl BulkWriter {
         self.buffer.finish(out);
     }
 
-    /// Ends the message so that the server loads nothing; it answers with one DONE, which says that it failed.
+    /// Ends the message so that the server loads nothing; it answers with one DONE, which says that
+    /// it failed.
     pub fn withdraw(mut self, out: &mut Vec<u8>) {
         self.buffer.finish_ignored(out);
     }

@@ -154,8 +154,8 @@ impl BulkReader {
     }
 }
 
-/// The type of a column's values: texts and bytes that are described with no length have some all the same (JDBC describes
-/// texts of times so).
+/// The type of a column's values: texts and bytes that are described with no length have some all
+/// the same (JDBC describes texts of times so).
 fn of_values(ty: TypeInfo) -> TypeInfo {
     let room = Size::Bytes(MAX_BYTES);
     match ty {

@@ -13,7 +13,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Takes a value, in the client's type as a variable would take it; a document also as a text, which drivers declare for it.
+    /// Takes a value, in the client's type as a variable would take it; a document also as a text,
+    /// which drivers declare for it.
     pub fn put(
         &mut self,
         at: usize,

@@ -56,7 +56,10 @@ impl Names for Live {
     fn schemas(&self, database: Option<&str>) -> Vec<String> {
         let Some(db) = self.instance.find_db(database.unwrap_or(&self.database)) else { return Vec::new() };
         let catalog = db.catalog();
-        let own = catalog.schema_names.values().map(ToString::to_string);
+        // Those of the fixed roles have nothing in them.
+        let of_roles = engine::catalog::security::DB_OWNER;
+        let own = catalog.schema_names.iter().filter(|(id, _)| **id < of_roles);
+        let own = own.map(|(_, name)| name.to_string());
         own.chain(["sys".to_owned(), "INFORMATION_SCHEMA".to_owned()]).collect()
     }
 }
