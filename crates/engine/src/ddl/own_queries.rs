@@ -40,6 +40,7 @@ pub(super) fn with_env<T>(
         changes: None,
         cancel: &shared.cancel,
         counters: host.optimizer(),
+        unresolved: None,
     };
     f(&env, core)
 }
