@@ -63,6 +63,7 @@ use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
+use plan::bind::unresolved::{Unresolved, is_of_a_name};
 use plan::cursor::CursorPlan;
 use plan::{Needs, QueryPlan};
 use program::{FunctionResult, Op, Program};
@@ -130,7 +131,7 @@ impl Bound {
         core: &SessionCore,
         vars: &VarScope,
         values: &[Value],
-        bind: impl FnOnce(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+        bind: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
     ) -> Result<(Stamp, Bound), SqlError> {
         let mut stamp = Stamp::now(core);
         core.temps.used.store(false, Relaxed);
@@ -153,8 +154,9 @@ impl Bound {
             }),
             cancel: &core.shared.cancel,
             counters: core.host().optimizer(),
+            unresolved: None,
         };
-        let bound = bind(&env)?;
+        let bound = bind(&env).map_err(|error| with_other_names(error, &env, &bind))?;
         stamp.temps = core.temps.used.load(Relaxed).then_some(core.temps.generation);
         Ok((stamp, bound))
     }
@@ -173,6 +175,27 @@ impl Bound {
             | Bound::Into(_) => false,
         }
     }
+}
+
+/// The error of a statement because of a name, with those of its other names behind it.
+#[cold]
+fn with_other_names(
+    mut error: SqlError,
+    env: &CompileEnv<'_>,
+    bind: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+) -> SqlError {
+    if !is_of_a_name(&error) {
+        return error;
+    }
+    let names = Unresolved::default();
+    let env = CompileEnv { unresolved: Some(&names), ..env.clone() };
+    // What it comes to is nothing that could be run.
+    drop(bind(&env));
+    let mut all = names.take();
+    if all.first() == Some(&error) {
+        error.after = all.split_off(1);
+    }
+    error
 }
 
 /// What a bound statement was bound to.
@@ -253,7 +276,10 @@ impl Compiled {
     /// An error or message of an operation with its place, unless it has one.
     fn placed(&self, at: usize, error: SqlError) -> SqlError {
         let line = self.program.lines.get(at).copied().unwrap_or(0);
-        error.in_procedure(&self.procedure).at_line(line)
+        let mut error = error.in_procedure(&self.procedure).at_line(line);
+        let after = std::mem::take(&mut error.after);
+        error.after = after.into_iter().map(|e| e.in_procedure(&self.procedure).at_line(line)).collect();
+        error
     }
 
     /// Bytes of text and program.
@@ -476,6 +502,7 @@ mod tests {
                 changes: None,
                 cancel,
                 counters: &counters,
+                unresolved: None,
             };
             plan::compile_query(query, &env)?;
             Ok(counters.totals().elapsed.occurrences)

@@ -41,6 +41,7 @@ pub(super) fn with_env<T>(
         changes: None,
         cancel: &shared.cancel,
         counters: host.optimizer(),
+        unresolved: None,
     };
     f(&env, core)
 }

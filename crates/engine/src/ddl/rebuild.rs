@@ -118,6 +118,7 @@ fn run(
         changes: None,
         cancel: &shared.cancel,
         counters: host.optimizer(),
+        unresolved: None,
     };
     let plan = compile_dml(stmt, &env)?;
     let kept = std::mem::replace(&mut work.core.private_tables, private);

@@ -46,6 +46,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
         changes: None,
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),
+        unresolved: None,
     };
     plan::compile_query(query, &env).expect("it compiles")
 }

@@ -110,6 +110,7 @@ pub fn with_variables<T>(
         changes: None,
         cancel: &GOES_ON,
         counters: &counters,
+        unresolved: None,
     };
     f(&mut Binder::new(&env))
 }

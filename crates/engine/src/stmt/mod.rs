@@ -189,7 +189,10 @@ impl StmtCtx<'_> {
             StmtKind::CreateSchema(create) => self.create_schema(create)?,
             StmtKind::Drop(drop) => self.drop_objects(drop)?,
             StmtKind::Declare(list) => self.declare_tables(list)?,
-            StmtKind::CreateType(create) => self.create_type(create, span)?,
+            StmtKind::CreateType(create) => {
+                let made = self.create_type(create, span);
+                self.of_constraints(made)?;
+            }
             StmtKind::CreateView(create) => self.create_view(create)?,
             StmtKind::CreateProcedure(create) => self.create_procedure(create)?,
             StmtKind::CreateSequence(create) => self.create_sequence(create)?,
@@ -260,7 +263,7 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// What CREATE or ALTER TABLE says: when a constraint cannot be, the reason, then 1750.
+    /// What CREATE or ALTER TABLE and CREATE TYPE say: when a constraint cannot be, the reason, then 1750.
     fn of_constraints(&mut self, made: Result<(), SqlError>) -> Result<(), SqlError> {
         made.map_err(|reason| {
             if !errors::is_of_constraint(&reason) {
@@ -291,6 +294,7 @@ impl StmtCtx<'_> {
             }
             (3725 | 3728, _) => (3727, 0, "Could not drop constraint. See previous errors.".into()),
             (4917, _) => (4916, 0, "Could not enable or disable the constraint. See previous errors.".into()),
+            (1904 | 1909 | 1911 | 1919, AlterTableAction::AlterColumn { .. }) => return Err(reason),
             _ => return self.of_constraints(Err(reason)),
         };
         self.first_error(reason);

@@ -505,6 +505,7 @@ fn bind_module(
         changes: None,
         cancel: &shared.cancel,
         counters: host.optimizer(),
+        unresolved: None,
     };
     bind(&mut Binder::new(&env))
 }

@@ -210,6 +210,7 @@ pub(crate) fn columns_of_view(
         changes: None,
         cancel: &shared.cancel,
         counters: host.optimizer(),
+        unresolved: None,
     };
     let mut binder = plan::bind::Binder::new(&env);
     let columns: Vec<ScopeColumn> = match view.function().map(|function| &function.body) {

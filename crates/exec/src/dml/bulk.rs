@@ -203,5 +203,6 @@ fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> CompileEnv<'a> 
         changes: None,
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),
+        unresolved: None,
     }
 }

@@ -23,7 +23,11 @@ impl Binder<'_> {
             if !self.scopes[depth].visible {
                 continue;
             }
-            if let Some(found) = self.column_at(depth, column, &folded)? {
+            let found = match self.column_at(depth, column, &folded) {
+                Ok(found) => found,
+                Err(error) => return self.unresolved(error),
+            };
+            if let Some(found) = found {
                 if let Expr::Col(id) = found.expr
                     && self.node_columns.contains(&id)
                     && !self.node_access
@@ -33,7 +37,7 @@ impl Binder<'_> {
                 return Ok(self.carried(depth, found));
             }
         }
-        Err(match &column.qualifier {
+        self.unresolved(match &column.qualifier {
             None if column.name.value.starts_with('$') && !column.name.quoted => {
                 SqlError::new(126, 15, 1, format!("Invalid pseudocolumn \"{}\".", column.name.value))
             }

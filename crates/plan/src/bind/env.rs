@@ -4,6 +4,7 @@
 use crate::bind::module::ChangedTable;
 use crate::bind::set_options::SessionOptions;
 use crate::bind::undeclared::Undeclared;
+use crate::bind::unresolved::Unresolved;
 use crate::counters::OptimizerCounters;
 use crate::rights::Chain;
 use crate::view::ViewDef;
@@ -69,6 +70,8 @@ pub struct CompileEnv<'a> {
     pub cancel: &'a AtomicBool,
     /// Where the compilation is counted.
     pub counters: &'a OptimizerCounters,
+    /// The statement is bound to find all names in it that mean nothing.
+    pub unresolved: Option<&'a Unresolved>,
 }
 
 /// A temporary table or procedure of a session.

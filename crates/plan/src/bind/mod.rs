@@ -56,6 +56,7 @@ pub mod table_hints;
 mod top;
 pub mod type_names;
 pub mod undeclared;
+pub mod unresolved;
 pub mod updatable;
 mod value;
 pub mod view_rows;

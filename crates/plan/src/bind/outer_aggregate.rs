@@ -28,7 +28,7 @@ impl Binder<'_> {
         let binder = RefCell::new(self);
         contains(e, &|e: &ast::Expr| {
             as_aggregate(e).is_some_and(|call| {
-                let columns = binder.borrow_mut().columns_in_call(call);
+                let columns = binder.borrow_mut().aggregated_columns(call);
                 columns.last().is_none_or(|(block, ..)| *block == here)
             })
         })
@@ -36,7 +36,7 @@ impl Binder<'_> {
 
     /// The columns that an aggregate's arguments name, those of the innermost block last; what is
     /// no column is not among them.
-    fn columns_in_call(&mut self, call: &ast::FunctionCall) -> Vec<Place> {
+    fn aggregated_columns(&mut self, call: &ast::FunctionCall) -> Vec<Place> {
         let mut places = Vec::new();
         for column in named_columns(&call.args) {
             let folded = fold_name(&column.name.value);
@@ -72,7 +72,7 @@ impl Binder<'_> {
             // Of whichever block: an aggregate of an aggregate.
             return Ok(None);
         }
-        let columns = self.columns_in_call(call);
+        let columns = self.aggregated_columns(call);
         let Some((owner, ..)) = columns.last().copied() else { return Ok(None) };
         let applied = |block: usize| self.scopes[block].applying;
         if columns.len() > 1 && columns.iter().any(|(block, ..)| *block < here && !applied(*block)) {

@@ -20,7 +20,10 @@ impl Run<'_> {
         }
         let Failure { error, effect } = self.with_columns(at, failure);
         let program = &self.batch.program;
-        let error = self.placed(at, error);
+        let mut error = self.placed(at, error);
+        if effect == Effect::Compile {
+            error = self.with_those_behind(at, error);
+        }
         self.core.error_number = error.number;
         self.core.rowcount = 0;
         // What a failed statement had to say is no later one's.

@@ -16,6 +16,7 @@ use exec::output::{Sink, StatementEnd, StatementKind};
 use exec::state::SessionCore;
 
 mod again;
+mod behind;
 mod bind;
 mod failed;
 mod large_variables;
