@@ -128,8 +128,8 @@ const CONSTRAINT_NAME: u8 = 5;
 pub fn is_of_constraint(error: &SqlError) -> bool {
     match error.number {
         2714 => error.state == CONSTRAINT_NAME,
-        1505 | 1752 | 1753 | 1754 | 1761 | 1762 | 1766 | 1767 | 1769 | 1770 | 1773 | 1776 | 1778 | 1779
-        | 1781 | 1785 | 8110 | 8111 => true,
+        1505 | 1911 | 1752 | 1753 | 1754 | 1761 | 1762 | 1766 | 1767 | 1769 | 1770 | 1773 | 1776 | 1778
+        | 1779 | 1781 | 1785 | 8110 | 8111 => true,
         _ => false,
     }
 }

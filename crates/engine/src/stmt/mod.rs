@@ -176,8 +176,14 @@ impl StmtCtx<'_> {
             StmtKind::DropIndex(drop) => self.drop_index(drop)?,
             StmtKind::CreateSchema(create) => self.create_schema(create)?,
             StmtKind::Drop(drop) => self.drop_objects(drop)?,
-            StmtKind::Declare(list) => self.declare_tables(list)?,
-            StmtKind::CreateType(create) => self.create_type(create, span)?,
+            StmtKind::Declare(list) => {
+                let made = self.declare_tables(list);
+                self.of_constraints(made)?;
+            }
+            StmtKind::CreateType(create) => {
+                let made = self.create_type(create, span);
+                self.of_constraints(made)?;
+            }
             StmtKind::CreateView(create) => self.create_view(create)?,
             StmtKind::CreateProcedure(create) => self.create_procedure(create)?,
             StmtKind::CreateSequence(create) => self.create_sequence(create)?,

@@ -117,7 +117,11 @@ impl StmtCtx<'_> {
             }
             "SQLPERF" => {
                 let clears = dbcc.args.len() > 1;
-                let needed = if clears { Permission::AlterServerState } else { Permission::ViewServerPerformanceState };
+                let needed = if clears {
+                    Permission::AlterServerState
+                } else {
+                    Permission::ViewServerPerformanceState
+                };
                 return server(self.core, needed);
             }
             "FREEPROCCACHE" | "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" => {
