@@ -207,7 +207,7 @@ fn top_looks_at_a_server() {
     }
     let asks = |user| parts(&run(&["top", "-S", &name, "-U", user, "-P", "Long-And-5trange", "--json"], ""));
     let (_, err, code) = asks("ann");
-    assert!(code == Some(1) && err.contains("VIEW SERVER STATE"), "{err}");
+    assert!(code == Some(1) && err.contains("VIEW SERVER PERFORMANCE STATE"), "{err}");
     assert_eq!(asks("bo").2, Some(0));
 }
 

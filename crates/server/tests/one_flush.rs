@@ -68,7 +68,8 @@ fn calls_of_one_message_wait_once() {
         client.send(&bytes);
         let answer = client.read().unwrap();
         assert_eq!(answer.error_numbers(), [2627]);
-        let told = answer.dones().iter().filter(|(status, rows)| {
+        let dones = answer.dones();
+        let told = dones.iter().filter(|(status, rows)| {
             status.contains(DoneStatus::COUNT) && *rows == 1 && !status.contains(DoneStatus::ERROR)
         });
         assert_eq!(told.count(), 100);

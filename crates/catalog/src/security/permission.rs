@@ -111,6 +111,7 @@ permissions! {
     ControlServer "CL" "CONTROL SERVER" [Server],
     CreateAnyDatabase "CRDB" "CREATE ANY DATABASE" [Server],
     CreateFunction "CRFN" "CREATE FUNCTION" [Database],
+    CreateLogin "CRLG" "CREATE LOGIN" [Server],
     CreateProcedure "CRPR" "CREATE PROCEDURE" [Database],
     CreateRole "CRRL" "CREATE ROLE" [Database],
     CreateSchema "CRSM" "CREATE SCHEMA" [Database],
@@ -119,6 +120,7 @@ permissions! {
     CreateSynonym "CRSN" "CREATE SYNONYM" [Database],
     CreateTable "CRTB" "CREATE TABLE" [Database],
     CreateType "CRTY" "CREATE TYPE" [Database],
+    CreateUser "CRUS" "CREATE USER" [Database],
     CreateView "CRVW" "CREATE VIEW" [Database],
     Delete "DL" "DELETE" [Database Object Schema],
     Execute "EX" "EXECUTE" [Database Object Schema Type],
@@ -133,10 +135,21 @@ permissions! {
     TakeOwnership "TO" "TAKE OWNERSHIP" [Database Object Schema User Type],
     Unmask "UMSK" "UNMASK" [Database Object Schema],
     Update "UP" "UPDATE" [Database Object Schema],
+    ViewAnySecuredDefinition "VCD" "VIEW ANY CRYPTOGRAPHICALLY SECURED DEFINITION" [Server],
     ViewAnyDatabase "VWDB" "VIEW ANY DATABASE" [Server],
     ViewAnyDefinition "VWAD" "VIEW ANY DEFINITION" [Server],
+    ViewAnyErrorLog "VEL" "VIEW ANY ERROR LOG" [Server],
+    ViewAnyPerformanceDefinition "VAP" "VIEW ANY PERFORMANCE DEFINITION" [Server],
+    ViewAnySecurityDefinition "VAS" "VIEW ANY SECURITY DEFINITION" [Server],
+    ViewSecuredDefinition "VCD" "VIEW CRYPTOGRAPHICALLY SECURED DEFINITION" [Database],
+    ViewDatabasePerformanceState "VDP" "VIEW DATABASE PERFORMANCE STATE" [Database],
+    ViewDatabaseSecurityState "VDS" "VIEW DATABASE SECURITY STATE" [Database],
     ViewDatabaseState "VWDS" "VIEW DATABASE STATE" [Database],
     ViewDefinition "VW" "VIEW DEFINITION" [Database Object Schema User Type Login],
+    ViewPerformanceDefinition "VWP" "VIEW PERFORMANCE DEFINITION" [Database],
+    ViewSecurityDefinition "VWS" "VIEW SECURITY DEFINITION" [Database],
+    ViewServerPerformanceState "VSP" "VIEW SERVER PERFORMANCE STATE" [Server],
+    ViewServerSecurityState "VSS" "VIEW SERVER SECURITY STATE" [Server],
     ViewServerState "VWSS" "VIEW SERVER STATE" [Server],
 }
 
@@ -186,7 +199,14 @@ impl Permission {
         match (class, self) {
             (C::Server, P::ControlServer) => &[],
             (C::Server, P::ViewServerState) => &[(C::Server, P::AlterServerState)],
-            (C::Server, P::ViewAnyDatabase) => &[(C::Server, P::ViewAnyDefinition)],
+            (C::Server, P::ViewServerPerformanceState | P::ViewServerSecurityState | P::ViewAnyErrorLog) => {
+                &[(C::Server, P::ViewServerState)]
+            }
+            (
+                C::Server,
+                P::ViewAnyDatabase | P::ViewAnyPerformanceDefinition | P::ViewAnySecurityDefinition,
+            ) => &[(C::Server, P::ViewAnyDefinition)],
+            (C::Server, P::CreateLogin) => &[(C::Server, P::AlterAnyLogin)],
             (C::Server, P::CreateAnyDatabase) => &[(C::Server, P::AlterAnyDatabase)],
             (C::Server, P::CreateServerRole) => &[(C::Server, P::AlterAnyServerRole)],
             (C::Server, _) => &[(C::Server, P::ControlServer)],
@@ -200,6 +220,22 @@ impl Permission {
             (C::Database, P::ViewDatabaseState) => {
                 &[(C::Database, P::Control), (C::Server, P::ViewServerState)]
             }
+            (C::Database, P::ViewDatabasePerformanceState) => {
+                &[(C::Database, P::ViewDatabaseState), (C::Server, P::ViewServerPerformanceState)]
+            }
+            (C::Database, P::ViewDatabaseSecurityState) => {
+                &[(C::Database, P::ViewDatabaseState), (C::Server, P::ViewServerSecurityState)]
+            }
+            (C::Database, P::ViewPerformanceDefinition) => {
+                &[(C::Database, P::ViewDefinition), (C::Server, P::ViewAnyPerformanceDefinition)]
+            }
+            (C::Database, P::ViewSecurityDefinition) => {
+                &[(C::Database, P::ViewDefinition), (C::Server, P::ViewAnySecurityDefinition)]
+            }
+            (C::Database, P::ViewSecuredDefinition) => {
+                &[(C::Database, P::Control), (C::Server, P::ViewAnySecuredDefinition)]
+            }
+            (C::Database, P::CreateUser) => &[(C::Database, P::AlterAnyUser)],
             (C::Database, P::ViewDefinition) => {
                 &[(C::Database, P::Control), (C::Server, P::ViewAnyDefinition)]
             }

@@ -241,7 +241,12 @@ impl Run<'_> {
     fn wait(&mut self, at: usize, wait: &WaitFor) -> Result<(), Failure> {
         let (WaitFor::Delay(expr) | WaitFor::Time(expr)) = wait;
         let values = self.evaluate_at(at, &[expr])?;
-        let time = values.first().and_then(time_of_day).ok_or_else(|| bad_time(values.first()))?;
+        let seconds = match wait {
+            WaitFor::Delay(_) => values.first().and_then(seconds),
+            WaitFor::Time(_) => None,
+        };
+        let time = seconds.or_else(|| values.first().and_then(time_of_day));
+        let time = time.ok_or_else(|| bad_time(values.first()))?;
         let length = match wait {
             WaitFor::Delay(_) => time,
             WaitFor::Time(_) => {
@@ -431,8 +436,18 @@ fn time_of_day(value: &Value) -> Option<Duration> {
     }
 }
 
+/// DELAY takes a variable of type int or smallint for seconds, less than a day of them.
+fn seconds(value: &Value) -> Option<Duration> {
+    let seconds = match value {
+        Value::Int(n) => u64::try_from(*n).ok()?,
+        Value::SmallInt(n) => u64::try_from(*n).ok()?,
+        _ => return None,
+    };
+    (seconds < 86_400).then(|| Duration::from_secs(seconds))
+}
+
 fn bad_time(value: Option<&Value>) -> SqlError {
-    let shown = value.and_then(Value::as_str).unwrap_or_default();
+    let shown = value.map(|v| types::display::format_value(v, v.natural_type())).unwrap_or_default();
     SqlError::new(148, 15, 1, format!("Incorrect time syntax in time string '{shown}' used with WAITFOR."))
 }
 

@@ -205,7 +205,7 @@ impl BulkRows for Typed<'_> {
         for (value, at) in row.iter_mut().zip(self.columns) {
             let column = &self.table.columns[*at];
             if !is_of(value, column.ty) {
-                *value = self.into_column(value, column).map_err(|e| named(e, self.table, *at, value))?;
+                *value = self.converted(value, column).map_err(|e| named(e, self.table, *at, value))?;
             }
         }
         Ok(true)
@@ -235,7 +235,7 @@ fn is_of(value: &Value, ty: DataType) -> bool {
 }
 
 impl Typed<'_> {
-    fn into_column(&self, value: &Value, column: &catalog::ColumnDef) -> Result<Value, SqlError> {
+    fn converted(&self, value: &Value, column: &catalog::ColumnDef) -> Result<Value, SqlError> {
         let (ty, page) = (column.ty, column.collation.code_page());
         if let (true, Value::Str(text), true, false) = (self.exact, value, ty.is_string(), ty.is_unicode())
             && page.replaced(text).is_some()

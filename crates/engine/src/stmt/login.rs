@@ -105,7 +105,9 @@ impl StmtCtx<'_> {
             }
             _ => return Err(errors::syntax_near(&stmt.name.value)),
         }
-        may_alter_logins(self.core)?;
+        if !self.core.has_server(Permission::CreateLogin) {
+            return Err(super::rights::not_permitted());
+        }
         let name = valid_name(&stmt.name.value)?;
         let options = self.login_options("CREATE LOGIN", &stmt.options)?;
         // CHECK_POLICY is on and CHECK_EXPIRATION off where the statement does not say.

@@ -188,7 +188,10 @@ impl StmtCtx<'_> {
             StmtKind::DropIndex(drop) => self.drop_index(drop)?,
             StmtKind::CreateSchema(create) => self.create_schema(create)?,
             StmtKind::Drop(drop) => self.drop_objects(drop)?,
-            StmtKind::Declare(list) => self.declare_tables(list)?,
+            StmtKind::Declare(list) => {
+                let made = self.declare_tables(list);
+                self.of_constraints(made)?;
+            }
             StmtKind::CreateType(create) => {
                 let made = self.create_type(create, span);
                 self.of_constraints(made)?;

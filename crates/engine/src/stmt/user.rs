@@ -35,7 +35,9 @@ pub(super) struct UserOptions {
 impl StmtCtx<'_> {
     pub(super) fn create_user(&mut self, stmt: &Statement) -> Result<(), SqlError> {
         let db = self.core.db().clone();
-        may_alter_users(self.core, &db)?;
+        if !self.core.has(&db, Securable::DATABASE, 0, Permission::CreateUser) {
+            return Err(not_permitted());
+        }
         let name = valid_name(&stmt.name.value)?;
         let options = self.user_options("CREATE USER", &stmt.options)?;
         if self.core.security(&db).database.find(&name).is_some() {

@@ -88,11 +88,11 @@ pub fn flush_log(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// EXEC sp_who: without VIEW SERVER STATE the own session.
+/// EXEC sp_who: without VIEW SERVER PERFORMANCE STATE the own session.
 pub fn who(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let instance = call.core.instance().clone();
     let mut rows = Vec::new();
-    let all = call.core.has_server(Permission::ViewServerState);
+    let all = call.core.has_server(Permission::ViewServerPerformanceState);
     for (spid, session) in instance.sessions() {
         if !all && spid != call.core.spid() {
             continue;

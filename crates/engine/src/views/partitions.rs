@@ -176,7 +176,7 @@ pub fn knows_rows(session: &mut SessionCore, db: &Arc<Db>, table: &TableDef) -> 
     let schema = catalog.schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
     let on = Securable::new(Class::Object, table.object_id);
     session.has(db, on, schema, Permission::Alter)
-        || session.has(db, Securable::DATABASE, 0, Permission::ViewDatabaseState)
+        || session.has(db, Securable::DATABASE, 0, Permission::ViewDatabasePerformanceState)
 }
 
 /// The number of a table's rows: kept up by DML, counted once after a start.

@@ -13,8 +13,8 @@ use super::shown::Rows;
 use super::visible;
 use exec::state::SessionCore;
 
-const STATE: ViewRight = ViewRight::Server(Permission::ViewServerState);
-const DATABASE_STATE: ViewRight = ViewRight::Database(Permission::ViewDatabaseState);
+const STATE: ViewRight = ViewRight::Server(Permission::ViewServerPerformanceState);
+const DATABASE_STATE: ViewRight = ViewRight::Database(Permission::ViewDatabasePerformanceState);
 const PUBLIC: ViewRight = ViewRight::Public;
 const DEFINITIONS: ViewRight = ViewRight::Database(Permission::ViewDefinition);
 
@@ -219,7 +219,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.fn_dblog", ViewRight::Database(Permission::Control), Rows::All),
 ];
 
-/// What a view needs; VIEW SERVER STATE for a dynamic management view of the server that is not named.
+/// What a view needs; VIEW SERVER PERFORMANCE STATE for a dynamic management view of the server that is not named.
 pub fn needs(schema: &str, name: &str) -> ViewRight {
     match find(schema, name) {
         Some((right, _)) => right,
@@ -305,7 +305,7 @@ pub fn keep_visible(
         }
         Rows::Session => {
             let (column, own) = (at("session_id"), core.spid());
-            if !core.has_server(Permission::ViewServerState) {
+            if !core.has_server(Permission::ViewServerPerformanceState) {
                 rows.retain(|row| number(row, column) == own);
             }
         }
@@ -351,7 +351,7 @@ fn keep_principals(
         Rows::LoginGrants => {
             let mut own = vec![core.caller.login_id(), catalog::security::SERVER_PUBLIC];
             visible::of_server(core).server.close_over_roles(&mut own);
-            if !core.has_server(Permission::ViewAnyDefinition) {
+            if !core.has_server(Permission::ViewAnySecurityDefinition) {
                 rows.retain(|row| own.contains(&number(row, grantee)));
             }
         }
@@ -378,7 +378,7 @@ fn keep_principals(
 
 fn sees_users(core: &mut SessionCore, db: &Arc<Db>) -> bool {
     let database = Securable::DATABASE;
-    core.has(db, database, 0, Permission::ViewDefinition)
+    core.has(db, database, 0, Permission::ViewSecurityDefinition)
         || core.has(db, database, 0, Permission::AlterAnyUser)
 }
 

@@ -16,7 +16,7 @@ pub enum Rows {
     Types(&'static str),
     /// The same by the columns of schema and name.
     NamedTypes(&'static str, &'static str),
-    /// Those of its own session, unless it has VIEW SERVER STATE.
+    /// Those of its own session, unless it has VIEW SERVER PERFORMANCE STATE.
     Session,
     /// Logins and roles of the server that it may know of.
     Logins,

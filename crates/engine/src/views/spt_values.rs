@@ -37,7 +37,7 @@ const STATES: &[&str] = &["GRANT", "CNVT", "WAIT"];
 fn row(name: Option<&str>, number: i32, kind: &str, bits: Option<(i32, i32)>) -> Vec<Value> {
     let (low, high) =
         bits.map_or((Value::Null, Value::Null), |(low, high)| (Value::Int(low), Value::Int(high)));
-    let name = name.map_or(Value::Null, |name| Value::str(name));
+    let name = name.map_or(Value::Null, Value::str);
     vec![name, Value::Int(number), Value::str(format!("{kind:<3}")), low, high, Value::Int(0)]
 }
 

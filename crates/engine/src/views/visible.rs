@@ -71,7 +71,7 @@ pub(crate) fn sees_login(core: &mut SessionCore, login: &Principal) -> bool {
         return true;
     }
     let Some(master) = core.host().db_by_id(MASTER) else { return false };
-    let any = [Permission::ViewAnyDefinition, Permission::AlterAnyLogin];
+    let any = [Permission::ViewAnySecurityDefinition, Permission::AlterAnyLogin];
     let on = Securable::new(Class::Login, login.id);
     (login.kind == Kind::Role
         && (core.security(&master).server.is_member(login.id, own)
@@ -96,6 +96,7 @@ pub(crate) fn sees_user(core: &mut SessionCore, db: &Arc<Db>, user: &Principal) 
     user.id == own
         || (user.kind == Kind::Role && core.security(db).database.is_member(user.id, own))
         || core.has(db, Securable::DATABASE, 0, administers)
+        || core.has(db, Securable::DATABASE, 0, Permission::ViewSecurityDefinition)
         || ON_PRINCIPALS.into_iter().any(|permission| core.has(db, on, 0, permission))
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn sees_member(core: &mut SessionCore, db: &Arc<Db>, role: i32, membe
     let database = Securable::DATABASE;
     member == own
         || core.security(db).database.is_member(member, own)
-        || [Permission::ViewDefinition, Permission::AlterAnyRole]
+        || [Permission::ViewSecurityDefinition, Permission::AlterAnyRole]
             .into_iter()
             .any(|permission| core.has(db, database, 0, permission))
         || ON_PRINCIPALS.into_iter().any(|permission| core.has(db, on, 0, permission))
@@ -126,7 +127,7 @@ pub(crate) fn sees_server_member(core: &mut SessionCore, role: i32, member: i32)
     let on = Securable::new(Class::Login, role);
     member == own
         || core.security(&master).server.is_member(member, own)
-        || [Permission::ViewAnyDefinition, Permission::AlterAnyServerRole]
+        || [Permission::ViewAnySecurityDefinition, Permission::AlterAnyServerRole]
             .into_iter()
             .any(|permission| core.has_server(permission))
         || ON_PRINCIPALS.into_iter().any(|permission| core.has(&master, on, 0, permission))

@@ -266,3 +266,66 @@ fn only_who_may_grants() {
     );
     refused(&mut bob, "SELECT * FROM t", &[229]);
 }
+
+#[test]
+fn permissions_that_came_with_2022() {
+    let instance = new();
+    let mut ann = login(&instance, "ann", "d");
+    let state = "SELECT COUNT(*) FROM sys.dm_os_wait_stats";
+    refused(&mut ann, state, &[300]);
+    run(&instance, "GRANT VIEW SERVER PERFORMANCE STATE TO ann");
+    allowed(&mut ann, state);
+    assert_eq!(
+        say(
+            &instance,
+            "SELECT type, permission_name FROM sys.server_permissions WHERE grantee_principal_id = SUSER_ID('ann') AND type LIKE 'V%'"
+        ),
+        "VSP |VIEW SERVER PERFORMANCE STATE"
+    );
+    run(&instance, "DENY VIEW SERVER STATE TO ann");
+    refused(&mut ann, state, &[300]);
+    run(&instance, "REVOKE VIEW SERVER STATE FROM ann; REVOKE VIEW SERVER PERFORMANCE STATE FROM ann");
+    // Of a database.
+    let space = "SELECT COUNT(*) FROM sys.dm_db_log_space_usage";
+    refused(&mut ann, space, &[262]);
+    owner(&instance, &["GRANT VIEW DATABASE PERFORMANCE STATE TO ann"]);
+    allowed(&mut ann, space);
+    owner(
+        &instance,
+        &["REVOKE VIEW DATABASE PERFORMANCE STATE FROM ann", "GRANT VIEW DATABASE STATE TO ann"],
+    );
+    allowed(&mut ann, space);
+    // Who may read the error log, make logins and users, and know of principals.
+    refused(&mut ann, "EXEC sp_readerrorlog", &[300]);
+    run(&instance, "GRANT VIEW ANY ERROR LOG TO ann; GRANT CREATE LOGIN TO ann");
+    allowed(&mut ann, "EXEC sp_readerrorlog");
+    allowed(&mut ann, "CREATE LOGIN cid WITH PASSWORD = 'Some-l0ng-one'");
+    refused(&mut ann, "ALTER LOGIN bob DISABLE", &[15_151]);
+    refused(&mut ann, "CREATE USER nobody WITHOUT LOGIN", &[15_247]);
+    owner(&instance, &["GRANT CREATE USER TO ann", "CREATE USER bob"]);
+    allowed(&mut ann, "CREATE USER nobody WITHOUT LOGIN");
+    refused(&mut ann, "DROP USER bob", &[15_247]);
+    let knows = "SELECT COUNT(*) FROM sys.database_principals WHERE name = 'bob'";
+    assert_eq!(allowed(&mut ann, knows), "0");
+    owner(&instance, &["GRANT VIEW SECURITY DEFINITION TO ann"]);
+    assert_eq!(allowed(&mut ann, knows), "1");
+    let logins = "SELECT COUNT(*) FROM sys.server_principals WHERE name = 'bob'";
+    assert_eq!(allowed(&mut ann, logins), "0");
+    run(&instance, "GRANT VIEW ANY SECURITY DEFINITION TO ann");
+    assert_eq!(allowed(&mut ann, logins), "1");
+    for grant in [
+        "GRANT VIEW ANY PERFORMANCE DEFINITION TO ann",
+        "GRANT VIEW ANY CRYPTOGRAPHICALLY SECURED DEFINITION TO ann",
+        "GRANT VIEW SERVER SECURITY STATE TO ann",
+    ] {
+        run(&instance, grant);
+    }
+    owner(
+        &instance,
+        &[
+            "GRANT VIEW PERFORMANCE DEFINITION TO ann",
+            "GRANT VIEW CRYPTOGRAPHICALLY SECURED DEFINITION TO ann",
+            "GRANT VIEW DATABASE SECURITY STATE TO ann",
+        ],
+    );
+}

@@ -3,7 +3,6 @@
 //! the first is read.
 //! Guarantee: few locators stay in the order in which they came: a page or two are not worth it.
 
-use access::Rid;
 use plan::nodes::ScanPlan;
 use storage::{Base, access_error, value_rid};
 use types::{SqlError, Value};
@@ -93,6 +92,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use access::Rid;
     use pages::PageId;
     use storage::rid_value;
 

@@ -272,8 +272,7 @@ impl RequestPhases {
     pub fn times(&self) -> Vec<PhaseTimes> {
         let parts = self.parts.get().map(Vec::as_slice).unwrap_or_default();
         let of = |(phase, name): (usize, &&'static str)| {
-            let mut times =
-                PhaseTimes { name: *name, classes: vec![0; TIME_CLASSES], ..PhaseTimes::default() };
+            let mut times = PhaseTimes { name, classes: vec![0; TIME_CLASSES], ..PhaseTimes::default() };
             for histogram in parts.iter().map(|part| &part[phase]) {
                 times.total_ns += histogram.total_ns.load(Relaxed);
                 times.longest_ns = times.longest_ns.max(histogram.longest_ns.load(Relaxed));

@@ -19,6 +19,10 @@ impl Parser<'_> {
         let mut query = self.nest(|p| p.query(false))?;
         query.ctes = ctes;
         query.options = self.opt_query_options()?;
+        // FOR XML and FOR JSON may stand behind OPTION too.
+        if !query.options.is_empty() && query.for_clause.is_none() {
+            query.for_clause = self.opt_for()?;
+        }
         query.span = self.since(start);
         Ok(query)
     }

@@ -14,7 +14,9 @@ impl Parser<'_> {
         };
         let mut params = Vec::new();
         if self.eat_tok(Tok::LParen) {
-            params = self.list(Self::type_param)?;
+            // Only xml is of something that has a name.
+            let of_name = name.name.is("xml");
+            params = self.list(|p| p.type_param(of_name))?;
             self.expect_tok(Tok::RParen)?;
         }
         Ok(TypeName { name, params, span: self.since(start) })
@@ -45,12 +47,15 @@ impl Parser<'_> {
         Some(ObjectName::bare(crate::ast::Ident { value: short.into(), quoted: false, span }))
     }
 
-    fn type_param(&mut self) -> P<TypeParam> {
+    fn type_param(&mut self, of_name: bool) -> P<TypeParam> {
         if self.at_tok(Tok::Integer) {
             return Ok(TypeParam::Int(self.integer()?));
         }
         if self.eat("MAX") {
             return Ok(TypeParam::Max);
+        }
+        if !of_name {
+            return Err(self.unexpected());
         }
         // xml (CONTENT | DOCUMENT collection)
         if self.at_any(&["CONTENT", "DOCUMENT"]) && self.is_ident(1) {

@@ -110,14 +110,18 @@ impl StmtCtx<'_> {
             }
             // The own session's is everyone's to see.
             "INPUTBUFFER" if named.as_ref().and_then(|v| v.as_i64()) == Some(self.core.spid().into()) => true,
-            "INPUTBUFFER" | "PROCCACHE" => return server(self.core, Permission::ViewServerState),
+            "INPUTBUFFER" | "PROCCACHE" => return server(self.core, Permission::ViewServerPerformanceState),
             "CHECKTABLE" | "SHOW_STATISTICS" | "CHECKIDENT" => {
                 let name = named.as_ref().and_then(|v| v.as_str()).unwrap_or_default();
                 self.may_look_into(name, dbcc.name.eq_ignore_ascii_case("SHOW_STATISTICS"))?
             }
             "SQLPERF" => {
                 let clears = dbcc.args.len() > 1;
-                let needed = if clears { Permission::AlterServerState } else { Permission::ViewServerState };
+                let needed = if clears {
+                    Permission::AlterServerState
+                } else {
+                    Permission::ViewServerPerformanceState
+                };
                 return server(self.core, needed);
             }
             "FREEPROCCACHE" | "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" => {
