@@ -106,6 +106,14 @@ impl Txn {
         }
     }
 
+    /// Whether no other transaction has locked a row in a mode that forbids `mode`. Who reads a row that nobody is changing
+    /// and asks this then knows what a lock for that moment would have told.
+    pub fn row_is_free(&self, unit: UnitId, row: RowName<'_>, mode: LockMode) -> bool {
+        let manager = self.locks.manager();
+        !self.database().lockers().any(unit)
+            || !manager.conflicts(self.locks.id(), self.row_resource(unit, row), mode)
+    }
+
     /// A row that [`Txn::lock_row`] has locked stays locked to the end of the transaction.
     pub fn keep_row(&mut self, unit: UnitId, row: RowName<'_>) {
         let r = self.row_resource(unit, row);
