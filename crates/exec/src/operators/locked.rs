@@ -53,6 +53,8 @@ pub struct LockedScan {
     /// Newest versions of rows that are locked.
     entry: RowBatch,
     lookup: RowBatch,
+    /// The row that is read next by itself is locked already.
+    held: Option<Grant>,
     taken: usize,
     /// The gap after a range that is read backward is locked.
     begun: bool,
@@ -129,6 +131,7 @@ impl LockedScan {
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
+            held: None,
             taken: 0,
             begun: false,
             whole: false,

@@ -11,12 +11,13 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::bucket::Bucket;
 use super::deadlocks::Deadlock;
 use super::modes::LockMode;
 use super::monitor::Monitor;
 use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
 use super::owner::LockMemory;
-use super::table::{Asked, Bucket};
+use super::table::Asked;
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
 use pages::TxnId;
 

@@ -4,6 +4,7 @@
 //! locks it goes over, waits for transactions (row locks) included, and is looked for again as long
 //! as anybody waits.
 
+mod bucket;
 mod deadlocks;
 mod graph;
 mod lists;

@@ -59,6 +59,7 @@ impl LockedScan {
         let given = self.as_read(plan, i, rt, out)?;
         if given != Given::Done && !out.is_empty() {
             // Perhaps they are enough, and nobody needs to be waited for.
+            self.held = None;
             return Ok(false);
         }
         self.at += 1;
@@ -137,8 +138,13 @@ impl LockedScan {
             Base::Tree(tree) => tree.is_as_read(&self.batch),
         };
         let same = same.map_err(|e| access_error(&plan.db, e))?;
-        self.leave(plan, rt, (unit, &name, grant), same)?;
-        Ok(Some(if same { Given::Done } else { Given::Again }))
+        if !same {
+            // It stays locked while it is read by itself: who has waited for it long has it now.
+            self.held = Some(grant);
+            return Ok(Some(Given::Again));
+        }
+        self.leave(plan, rt, (unit, &name, grant), true)?;
+        Ok(Some(Given::Done))
     }
 
     /// Gives the row behind an entry of an index that was read, if that can be.
@@ -225,7 +231,10 @@ impl LockedScan {
         into: &mut RowBatch,
     ) -> Result<Option<Grant>, SqlError> {
         let unit = rows.unit();
-        let grant = self.lock(plan, rt, unit, name.as_ref(), self.locks.mode)?;
+        let grant = match self.held.take() {
+            Some(grant) => grant,
+            None => self.lock(plan, rt, unit, name.as_ref(), self.locks.mode)?,
+        };
         if grant == Grant::Busy {
             return Ok(None);
         }
