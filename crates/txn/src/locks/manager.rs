@@ -136,6 +136,14 @@ impl LockManager {
         self.block(&waiter).map(|()| mode)
     }
 
+    /// Locks `resource` for `who` if that needs no wait; the mode held then.
+    pub fn try_lock(&self, who: Who, resource: Resource, mode: LockMode) -> Option<LockMode> {
+        match self.bucket(&resource).entry(resource).ask(who, mode) {
+            Asked::Held(mode) => Some(mode),
+            Asked::MustWait { .. } => None,
+        }
+    }
+
     /// Whether others hold `resource` in a mode that forbids `mode` to `owner`. Does not wait.
     pub fn conflicts(&self, owner: OwnerId, resource: Resource, mode: LockMode) -> bool {
         let bucket = self.bucket(&resource);

@@ -21,7 +21,7 @@ pub use lists::{LockInfo, LockStatus, Waiting};
 pub use manager::LockManager;
 pub use modes::LockMode;
 pub use names::{FastBuild, FastHash, OwnerId, Resource, What, Who};
-pub use owner::{LockMemory, LockOwner, Until};
+pub use owner::{Grant, LockMemory, LockOwner, Until};
 pub use waits::{LockError, LockWaitStat, WaitArgs};
 
 #[cfg(test)]

@@ -86,11 +86,12 @@ impl LockedScan {
         loop {
             rt.check_cancel()?;
             let direction = if backward { Direction::Backward } else { Direction::Forward };
-            let mut cursor = tree.cursor(
-                storage::keys::borrowed(&range.lower),
-                storage::keys::borrowed(&range.upper),
-                direction,
-            );
+            let (lower, upper) =
+                (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
+            let mut cursor = tree.cursor(lower, upper, direction);
+            if gaps {
+                cursor = cursor.beginning_with(self.step as u16);
+            }
             self.ended.reads(rt.session().txn(&plan.db)?);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&plan.db, e))?;
@@ -98,11 +99,7 @@ impl LockedScan {
                 if gaps && !backward {
                     self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
                     // A row may have come in before the gap was locked.
-                    let mut cursor = tree.cursor(
-                        storage::keys::borrowed(&range.lower),
-                        storage::keys::borrowed(&range.upper),
-                        direction,
-                    );
+                    let mut cursor = tree.cursor(lower, upper, direction).beginning_with(1);
                     let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
                     if more.map_err(|e| access_error(&plan.db, e))? {
                         continue;
@@ -230,8 +227,8 @@ impl LockedScan {
         loop {
             rt.check_cancel()?;
             let mut settled = true;
-            let mut cursor =
-                tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            let cursor = tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            let mut cursor = cursor.beginning_with(1);
             let last = self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch, &mut settled)?;
             if last == Name::End {
                 settled &= self.lock(plan, rt, tree.unit_id(), RowName::End, mode)? == Grant::Held;
