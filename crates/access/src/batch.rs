@@ -5,7 +5,7 @@
 
 use crate::heap::Rid;
 use crate::version::VersionBuf;
-use pages::{PageId, ROW_HEADER, RowHeader};
+use pages::{Lsn, Page, PageId, ROW_HEADER, RowHeader};
 
 /// Offsets of one row in the arena.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +46,8 @@ pub struct RowBatch {
     arena: Vec<u8>,
     rows: Vec<RowRef>,
     page: PageId,
+    /// The page's last change when its rows were copied; zero where they are not of one page.
+    lsn: Lsn,
     pub(crate) version: VersionBuf,
 }
 
@@ -108,6 +110,22 @@ impl RowBatch {
         Rid { page: self.page, slot: self.slot(i) }
     }
 
+    /// Whether a heap row lies on another page than the one that it is known by.
+    pub fn is_forwarded(&self, i: usize) -> bool {
+        self.rows.get(i).is_some_and(|r| r.tail > 0)
+    }
+
+    /// Whether the first entries are the same versions under the same keys as in another batch.
+    pub fn begins_as(&self, other: &RowBatch, entries: usize) -> bool {
+        entries <= self.len().min(other.len())
+            && (0..entries).all(|i| self.header(i) == other.header(i) && self.key(i) == other.key(i))
+    }
+
+    /// Whether nothing on the page has changed since its rows were copied.
+    pub(crate) fn is_of(&self, page: &Page) -> bool {
+        self.lsn != Lsn::ZERO && page.id() == self.page && page.lsn() == self.lsn
+    }
+
     /// Bytes that the batch holds on to.
     pub fn capacity(&self) -> usize {
         self.arena.capacity() + self.rows.capacity() * size_of::<RowRef>()
@@ -125,7 +143,13 @@ impl RowBatch {
     /// Begins a new page: what was in the batch is gone.
     pub(crate) fn begin(&mut self, page: PageId) {
         self.clear();
-        self.page = page;
+        (self.page, self.lsn) = (page, Lsn::ZERO);
+    }
+
+    /// Begins a page whose rows are all copied under one latch.
+    pub(crate) fn begin_page(&mut self, page: &Page) {
+        self.begin(page.id());
+        self.lsn = page.lsn();
     }
 
     /// Copies bytes into the arena; returns where they begin.

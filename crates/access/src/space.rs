@@ -1,6 +1,8 @@
 //! Pages for structures: taking new ones and giving them back, with the allocation maps in the same log record.
 
+use crate::batch::RowBatch;
 use crate::error::{AccessError, corrupt};
+use crate::ghost::is_gone;
 use pages::{PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store, Unit, UnitId};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -39,6 +41,14 @@ impl Space {
         let found = self.store.find_unit(self.id)?;
         let found = found.ok_or_else(|| corrupt(PageId::NONE, "allocation unit has no IAM page"))?;
         Ok(self.unit.get_or_init(|| found))
+    }
+
+    /// Whether the page that a batch was copied from is as it was then.
+    pub(crate) fn is_as_read(&self, batch: &RowBatch) -> Result<bool, AccessError> {
+        match self.store.read(batch.page()) {
+            Err(e) if is_gone(&self.store, batch.page(), &e) => Ok(false),
+            page => page.map(|page| batch.is_of(&page)).map_err(AccessError::from),
+        }
     }
 
     /// Sets a page aside and gets its frame. To be called with no allocation map latched.

@@ -216,3 +216,117 @@ fn a_ghost_that_goes_opens_no_gap() {
         assert_eq!(run(&mut other, &format!("INSERT a VALUES ({intruder}, 1)")), "(1)");
     }
 }
+
+/// Money goes from row to row, sometimes back: whoever locks what it reads finds all of it, whichever way it reads.
+#[test]
+fn sums_under_locks_are_those_of_one_moment() {
+    let mut b = Bench::new();
+    for (table, key) in [("c", "PRIMARY KEY"), ("h", "NOT NULL")] {
+        b.run(&format!(
+            "CREATE TABLE {table} (id int {key}, k int NOT NULL, v int NOT NULL);
+             CREATE INDEX by_k ON {table} (k);
+             INSERT {table} SELECT value, value, 100 FROM generate_series(1, 400)"
+        ));
+    }
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let (mut session, over) = (beside(&b), &over);
+            run(&mut session, "SET LOCK_TIMEOUT -1; SET XACT_ABORT ON; SET NOCOUNT ON");
+            scope.spawn(move || {
+                let mut n = writer * 7;
+                while !over.load(Relaxed) {
+                    n += 1;
+                    let table = ["c", "h"][n % 2];
+                    let (from, to) = (n * 37 % 400 + 1, n * 91 % 400 + 1);
+                    let end = if n % 3 == 0 { "ROLLBACK" } else { "COMMIT" };
+                    let one = |sign: &str, k| {
+                        format!(
+                            "UPDATE {table} SET v = v {sign} 1 FROM {table} WITH (INDEX(by_k)) WHERE k = {k}"
+                        )
+                    };
+                    run(&mut session, &format!("BEGIN TRAN; {}; {}; {end}", one("-", from), one("+", to)));
+                }
+            });
+        }
+        let mut reader = beside(&b);
+        run(&mut reader, "SET LOCK_TIMEOUT -1; SET DEADLOCK_PRIORITY HIGH");
+        let mut wrong = Vec::new();
+        for table in ["c", "h"] {
+            for hint in ["REPEATABLEREAD", "HOLDLOCK", "UPDLOCK", "XLOCK", "UPDLOCK, HOLDLOCK"] {
+                for (index, range) in [
+                    ("", "v > -1000"),
+                    (", INDEX(by_k)", "k BETWEEN 1 AND 1000"),
+                    ("", "id BETWEEN 1 AND 400"),
+                ] {
+                    for _ in 0..10 {
+                        let sum = format!("SELECT SUM(v) FROM {table} WITH ({hint}{index}) WHERE {range}");
+                        let said = run(&mut reader, &format!("BEGIN TRAN; {sum}; COMMIT"));
+                        if said != "40000" {
+                            wrong.push((sum, said));
+                        }
+                    }
+                }
+            }
+        }
+        over.store(true, Relaxed);
+        assert!(wrong.is_empty(), "{} sums are wrong: {:?}", wrong.len(), wrong.first());
+    });
+}
+
+/// A scan locks what it gives, and nothing that its condition rejects; READ COMMITTED by locks locks nothing
+/// that nobody is changing.
+#[test]
+fn only_rows_that_are_given_are_locked() {
+    let keys = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type IN ('KEY', 'RID')";
+    for table in ["a", "h"] {
+        for (hint, locks) in [("REPEATABLEREAD", "1"), ("UPDLOCK", "1"), ("READCOMMITTEDLOCK", "0")] {
+            let (mut b, mut other) = three_rows();
+            b.check(&format!("BEGIN TRAN; SELECT id FROM {table} WITH ({hint}) WHERE m + n = 2"), "20");
+            b.check(keys, locks);
+            let said = run(&mut other, &format!("UPDATE {table} SET m = 4 WHERE m + n <> 2"));
+            // A scan for a change asks for each row that it reads, but takes those alone that it changes.
+            assert_eq!(said, "(2)", "{table} {hint}");
+            b.check("ROLLBACK", "");
+        }
+    }
+}
+
+/// Without row versions a reader waits for who is changing a row, also for one behind an entry, and past a lock that
+/// changes nothing only where its own is in order.
+#[test]
+fn readers_by_locks_wait_and_read_on() {
+    for table in ["a", "h"] {
+        for hint in ["", "WITH (INDEX(ix))"] {
+            let (mut b, mut other) = three_rows();
+            b.check("ALTER DATABASE t SET READ_COMMITTED_SNAPSHOT OFF", "");
+            b.run("CREATE INDEX ix ON h (n)");
+            let read = format!("SELECT COUNT(*), SUM(m) FROM {table} {hint} WHERE n > 0");
+            b.check(&format!("BEGIN TRAN; UPDATE {table} SET m = 7 WHERE id = 20"), "(1)");
+            assert_eq!(run(&mut other, &read), TIMEOUT, "{read}");
+            let waiting = std::thread::spawn({
+                let (mut session, read) = (beside(&b), read.clone());
+                move || run(&mut session, &format!("SET LOCK_TIMEOUT -1; {read}"))
+            });
+            std::thread::sleep(Duration::from_millis(60));
+            b.check("COMMIT", "");
+            assert_eq!(waiting.join().unwrap(), "3|7", "{read}");
+            for (lock, blocked) in [("UPDLOCK", false), ("XLOCK", true)] {
+                b.check(&format!("BEGIN TRAN; SELECT m FROM {table} WITH ({lock}) WHERE id = 20"), "7");
+                assert_eq!(run(&mut other, &read), if blocked { TIMEOUT } else { "3|7" }, "{lock}: {read}");
+                b.check("ROLLBACK", "");
+            }
+        }
+    }
+}
+
+/// A cursor under READ COMMITTED by locks gives rows as they are when they are fetched.
+#[test]
+fn a_suspended_scan_reads_each_row_when_it_is_fetched() {
+    let (mut b, mut other) = three_rows();
+    b.check("ALTER DATABASE t SET READ_COMMITTED_SNAPSHOT OFF", "");
+    b.check("DECLARE c CURSOR GLOBAL FAST_FORWARD FOR SELECT id, m FROM a; OPEN c; FETCH c", "10|0");
+    assert_eq!(run(&mut other, "UPDATE a SET m = 8 WHERE id = 30"), "(1)");
+    assert_eq!(run(&mut other, "DELETE a WHERE id = 20"), "(1)");
+    b.check("FETCH c; CLOSE c; DEALLOCATE c", "30|8");
+}

@@ -48,12 +48,11 @@ pub use database::{Database, Env, HeldBackground, Status, SystemWriter, TxnCount
 pub use errands::Errand;
 pub use error::{ErrorKind, TxnError};
 pub use global::{DatabaseGuid, GlobalId, MAX_DATABASES, Prepared};
-pub use locks::{LockError, LockManager, LockMode, LockOwner, Resource, Until, WaitArgs, What};
+pub use locks::{Grant, LockError, LockManager, LockMode, LockOwner, Resource, Until, WaitArgs, What};
 pub use open::{CreateSpec, FileIdentity, OTHER_LOG, OTHER_TIME, identify};
 pub use options::{DbState, DelayedDurability, Durability, LogReuseWait, LossWindow, Pace, RecoveryModel};
 pub use outcomes::{InDoubt, Outcome, Outcomes};
 pub use recovery::Phase;
 pub use recovery_report::RecoveryReport;
-pub use row_locks::Grant;
 pub use snapshot::SnapshotGuard;
 pub use txn::{Committed, Savepoint, Txn};

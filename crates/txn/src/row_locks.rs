@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::error::TxnError;
 use crate::lockers::Lockers;
-use crate::locks::{LockError, LockMode, Resource, Until, WaitArgs, What};
+use crate::locks::{Grant, LockMode, Resource, Until, WaitArgs, What};
 use crate::txn::Txn;
 
 /// Stands for the gap above the last key of an index.
@@ -35,19 +35,6 @@ impl RowLocks {
             lockers.remove(unit);
         }
     }
-}
-
-/// What came of the request for a row lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grant {
-    /// It is held from now on.
-    New,
-    /// It was held in a weaker mode.
-    Stronger,
-    /// It was held before, in this mode or a stronger one.
-    Held,
-    /// Somebody else holds it and it was not to be waited for.
-    Busy,
 }
 
 impl What {
@@ -94,16 +81,22 @@ impl Txn {
             self.rows.units.push(unit);
         }
         let r = self.row_resource(unit, row);
-        let held = self.locks.held_until(&r, until);
-        if held.is_some_and(|m| m.covers(mode)) {
-            return Ok(Grant::Held);
+        let grant = self.locks.try_until(r, mode, until)?;
+        if grant != Grant::Busy || !wait {
+            return Ok(grant);
         }
-        let timeout_ms = if wait { self.wait.timeout_ms } else { 0 };
-        match self.locks.lock_until(r, mode, WaitArgs { timeout_ms, ..self.wait_args() }, until) {
-            Ok(()) => Ok(if held.is_none() { Grant::New } else { Grant::Stronger }),
-            Err(LockError::Timeout { .. }) if !wait => Ok(Grant::Busy),
-            Err(e) => Err(e.into()),
-        }
+        let before = self.locks.mode_of(&r);
+        let args = self.wait_args();
+        self.locks.lock_until(r, mode, args, until)?;
+        Ok(if before.is_none() { Grant::New } else { Grant::Stronger })
+    }
+
+    /// Whether no other transaction has locked a row in a mode that forbids `mode`. Who reads a row that nobody is changing
+    /// and asks this then knows what a lock for that moment would have told.
+    pub fn row_is_free(&self, unit: UnitId, row: RowName<'_>, mode: LockMode) -> bool {
+        let manager = self.locks.manager();
+        !self.database().lockers().any(unit)
+            || !manager.conflicts(self.locks.id(), self.row_resource(unit, row), mode)
     }
 
     /// A row that [`Txn::lock_row`] has locked stays locked to the end of the transaction.

@@ -260,7 +260,7 @@ pub(super) fn copy_rows(
     mode: ReadMode<'_>,
     batch: &mut RowBatch,
 ) -> Result<(), AccessError> {
-    batch.begin(page.id());
+    batch.begin_page(page);
     if begin >= end {
         return Ok(());
     }
@@ -315,6 +315,14 @@ impl BTree {
         resolve_batch(&self.space.store, batch, mode, true)?;
         batch.drop_gone();
         Ok(!batch.is_empty())
+    }
+
+    /// Whether no entry of the leaf that a batch was copied from has changed since.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn is_as_read(&self, batch: &RowBatch) -> Result<bool, AccessError> {
+        self.space.is_as_read(batch)
     }
 
     /// A scan of the keys within the bounds.

@@ -73,6 +73,17 @@ impl Heap {
     }
 }
 
+impl Heap {
+    /// Whether no row of the page that a batch was copied from has changed since, but those that lie on other pages
+    /// ([`RowBatch::is_forwarded`]).
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn is_as_read(&self, batch: &RowBatch) -> Result<bool, AccessError> {
+        self.space.is_as_read(batch)
+    }
+}
+
 impl HeapScan {
     /// Fills `batch` with the rows of the next page that has visible rows; false at the end.
     ///
@@ -140,7 +151,7 @@ impl HeapScan {
 
 /// Copies a page's rows; tells whether there are stubs among them.
 fn copy_page(page: &Page, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
-    batch.begin(page.id());
+    batch.begin_page(page);
     if page.slot_count() == 0 {
         return Ok(false);
     }

@@ -1,27 +1,26 @@
-//! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST and their kin.
+//! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST, READ COMMITTED by locks and their
+//! kin.
 //!
-//! A row is locked first and read afterwards, in its newest version; a transaction that is changing it is waited for. Range locks lock
-//! every key that is physically there, ghosts too, and the first live key after the range: a pass over the range is
-//! repeated until it finds nothing that is not locked yet. A ghost may go, and its lock guards nothing then: where the
-//! scan rests on one, the first live key behind it is locked before it goes on.
+//! Range locks lock every key that is physically there, ghosts too, and the first live key after the range: a pass
+//! over the range is repeated until it finds nothing that is not locked yet. A ghost may go, and its lock guards
+//! nothing then: where the scan rests on one, the first live key behind it is locked before it goes on. How the rows
+//! are locked that are given out is in [`rows`]. A transaction that is changing a row is waited for.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
 //! comes into it either. Nothing is given out that was never committed: see [`Ended`].
 
 mod ranges;
+mod rows;
 
-use super::decode::{base_row, entry_passes, index_locator};
-use super::scan::locator_of;
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use crate::operators::seek;
 use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
-use pages::UnitId;
+use pages::{PageId, UnitId};
 use plan::hints::{RowLocks, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use storage::left::Ended;
-use storage::write::Locator;
 use storage::{Base, access_error};
 use txn::locks::LockMode;
 use txn::{Grant, Resource, Txn, Until, What};
@@ -45,20 +44,32 @@ pub struct LockedScan {
     at: usize,
     /// So many rows of the batch are dealt with: in a range all of them are locked.
     end: usize,
+    /// Nobody can have changed the rows of the batch since it was read: they, or the table, were locked.
+    sure: bool,
     /// How many keys of a range are locked in one go: few at first, for statements that want few rows.
     step: usize,
+    /// A leaf as an earlier pass has read it.
+    earlier: RowBatch,
     /// Newest versions of rows that are locked.
     entry: RowBatch,
     lookup: RowBatch,
     /// What is tested of an entry.
     tested: Vec<Value>,
+    /// The row that is read next by itself is locked already.
+    held: Option<Grant>,
     taken: usize,
     /// The gap after a range that is read backward is locked.
     begun: bool,
     /// The table is locked in a mode that makes row locks needless.
     whole: bool,
-    /// Which writers had ended before the rows at hand were read.
+    /// Which writers had ended before the batch was read.
     ended: Ended,
+    /// The same of a row that is read by itself.
+    alone: Ended,
+    /// A page of a heap that is read again: what comes before this slot has been dealt with.
+    from: Option<(PageId, u32)>,
+    /// The page at hand is read again.
+    again: bool,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// From the place where the scan is up to this key no other can come in, whatever ghosts go.
@@ -117,14 +128,20 @@ impl LockedScan {
             batch: RowBatch::new(),
             at: 0,
             end: 0,
+            sure: false,
             step: 1,
+            earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
             tested: Vec::new(),
+            held: None,
             taken: 0,
             begun: false,
             whole: false,
             ended: Ended::default(),
+            alone: Ended::default(),
+            from: None,
+            again: false,
             rest: Vec::new(),
             locked_to: None,
         }
@@ -173,8 +190,12 @@ impl LockedScan {
     /// Reads the next page of rows; false at the end.
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         (self.at, self.end) = (0, 0);
-        self.ended.forget_many();
         let Some(source) = self.source.take() else { return Ok(false) };
+        if !std::mem::take(&mut self.again) {
+            self.ended.forget_many();
+        }
+        self.ended.reads(rt.session().txn(&plan.db)?);
+        self.sure = self.whole || self.locks.range;
         let (found, next) = match source {
             Source::Heap(mut scan) => {
                 let more = scan.next_batch(ReadMode::Current, &mut self.batch);
@@ -188,6 +209,12 @@ impl LockedScan {
         if found && self.end == 0 {
             self.end = self.batch.len();
         }
+        if let Some((page, slot)) = self.from.take()
+            && self.batch.page() == page
+        {
+            let mut rows = 0..self.end;
+            self.at = rows.find(|i| u32::from(self.batch.slot(*i)) >= slot).unwrap_or(self.end);
+        }
         Ok(found)
     }
 
@@ -200,23 +227,26 @@ impl LockedScan {
         tree: &BTree,
         key: &[u8],
     ) -> Result<bool, SqlError> {
-        let mut settled = !self.locks.range || self.whole;
         loop {
             rt.check_cancel()?;
+            let covered = !self.locks.range || self.whole;
             self.ended.reads(rt.session().txn(&plan.db)?);
             let found = tree.fetch(key, ReadMode::Current, &mut self.batch);
             let found = found.map_err(|e| access_error(&plan.db, e))?;
-            if settled {
+            if covered {
                 return Ok(found);
             }
             if found && !self.had_ended(plan, rt, self.batch.header(0).txn)? {
                 continue;
             }
-            if found && !self.batch.is_ghost(0) {
-                let name = Name::Key(key.to_vec());
-                settled = self.lock(plan, rt, tree.unit_id(), &name, self.locks.mode)? == Grant::Held;
+            let settled = if found && !self.batch.is_ghost(0) {
+                let grant = self.lock(plan, rt, tree.unit_id(), RowName::Key(key), self.locks.mode)?;
+                grant == Grant::Held || tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?
             } else {
-                settled = self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?;
+                self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?
+            };
+            if settled {
+                return Ok(found);
             }
         }
     }
@@ -227,7 +257,7 @@ impl LockedScan {
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         unit: UnitId,
-        name: &Name,
+        row: RowName<'_>,
         mode: LockMode,
     ) -> Result<Grant, SqlError> {
         if self.whole {
@@ -237,7 +267,7 @@ impl LockedScan {
         // Whether a row stays locked that none may come in beside is known now, else when it was read.
         let until = if self.locks.range { Until::Transaction } else { Until::GivenBack };
         let txn = rt.session().txn(db)?;
-        let grant = txn.lock_row(unit, name.as_ref(), mode, patient, until).map_err(|e| db_error(db, &e))?;
+        let grant = txn.lock_row(unit, row, mode, patient, until).map_err(|e| db_error(db, &e))?;
         if until == Until::Transaction {
             self.count(plan, txn, grant);
         }
@@ -253,146 +283,6 @@ impl LockedScan {
                 self.whole = escalate(txn, plan, self.locks.mode);
             }
         }
-    }
-
-    /// A row that was locked for this scan has been read: it stays locked if it was given out and the scan holds its
-    /// locks, or if none may come in beside it. Else it is given back, unless a subquery of the condition, which
-    /// reads the same table, holds it.
-    fn leave(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        (unit, name, grant): (UnitId, &Name, Grant),
-        given: bool,
-    ) -> Result<(), SqlError> {
-        if self.whole || self.locks.range {
-            return Ok(());
-        }
-        let txn = rt.session().txn(&plan.db)?;
-        if given && self.locks.hold {
-            txn.keep_row(unit, name.as_ref());
-            self.count(plan, txn, grant);
-        } else if grant == Grant::New {
-            txn.unlock_row(unit, name.as_ref());
-        }
-        Ok(())
-    }
-
-    /// Locks a row and reads its newest version into `into`. False: it is deleted, or skipped, and not locked.
-    fn locked_row(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        rows: &Rows<'_>,
-        name: &Name,
-        into: &mut RowBatch,
-    ) -> Result<Option<Grant>, SqlError> {
-        let unit = rows.unit();
-        let grant = self.lock(plan, rt, unit, name, self.locks.mode)?;
-        if grant == Grant::Busy {
-            return Ok(None);
-        }
-        let read = |into: &mut RowBatch| rows.fetch(name, into).map_err(|e| access_error(&plan.db, e));
-        let txn = rt.session().txn(&plan.db)?;
-        if self.ended.row((&plan.db, txn), !self.locks.read_past, into, read)? {
-            return Ok(Some(grant));
-        }
-        self.leave(plan, rt, (unit, name, grant), false)?;
-        Ok(None)
-    }
-
-    /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition rejects it.
-    fn row(
-        &mut self,
-        plan: &ScanPlan,
-        i: usize,
-        rt: &mut Rt<'_, '_>,
-        out: &mut RowSet,
-    ) -> Result<(), SqlError> {
-        // A ghost may have been brought back by a rollback since the page was read.
-        let (mut entry, mut lookup) = (std::mem::take(&mut self.entry), std::mem::take(&mut self.lookup));
-        let result = match (&plan.path, &plan.store.base) {
-            (Path::Index { index, .. }, _) => {
-                let tree = plan.store.indexes[*index].tree.clone();
-                let name = Name::Key(self.batch.key(i).to_vec());
-                self.indexed(plan, rt, (&tree, &name), (&mut entry, &mut lookup), out)
-            }
-            (_, Base::Heap(heap)) => self
-                .base(plan, rt, &Rows::Heap(heap), &Name::Rid(self.batch.rid(i)), &mut lookup, out)
-                .map(drop),
-            (_, Base::Tree(tree)) => {
-                let name = Name::Key(self.batch.key(i).to_vec());
-                self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop)
-            }
-        };
-        (self.entry, self.lookup) = (entry, lookup);
-        result
-    }
-
-    /// The row behind an index entry: the entry is locked, then the row, unless the entry tells that
-    /// it is not wanted.
-    fn indexed(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        (tree, name): (&BTree, &Name),
-        (entry, lookup): (&mut RowBatch, &mut RowBatch),
-        out: &mut RowSet,
-    ) -> Result<(), SqlError> {
-        let Path::Index { index, .. } = &plan.path else { return Ok(()) };
-        let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
-        let given = self.behind(plan, rt, *index, entry, lookup, out);
-        self.leave(plan, rt, (tree.unit_id(), name, grant), matches!(given, Ok(true)))?;
-        given.map(drop)
-    }
-
-    /// The base row behind an entry that is locked; whether it was given out.
-    fn behind(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        index: usize,
-        entry: &RowBatch,
-        lookup: &mut RowBatch,
-        out: &mut RowSet,
-    ) -> Result<bool, SqlError> {
-        let index = &plan.store.indexes[index];
-        if !entry_passes(plan, index, entry.row(0), rt, &mut self.tested)? {
-            return Ok(false);
-        }
-        let locator = index_locator(index, entry.row(0), plan)?;
-        match (&plan.store.base, Locator::of(&locator)?) {
-            (Base::Heap(heap), Locator::Rid(rid)) => {
-                self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)
-            }
-            (Base::Tree(base), Locator::Key(key)) => {
-                self.base(plan, rt, &Rows::Tree(base), &Name::Key(key), lookup, out)
-            }
-            _ => Err(SqlError::internal("a locator of another table")),
-        }
-    }
-
-    /// A row of the heap or clustered index; whether it was given out.
-    fn base(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        rows: &Rows<'_>,
-        name: &Name,
-        lookup: &mut RowBatch,
-        out: &mut RowSet,
-    ) -> Result<bool, SqlError> {
-        let Some(grant) = self.locked_row(plan, rt, rows, name, lookup)? else { return Ok(false) };
-        let locator = locator_of(plan, || match name {
-            Name::Rid(rid) => Locator::Rid(*rid).value(),
-            Name::Key(key) => Value::bytes(key.clone()),
-            Name::End => Value::Null,
-        });
-        let before = out.len();
-        let filled = base_row(plan, lookup.row(0), locator, rt, out);
-        let given = filled.is_ok() && out.len() > before;
-        self.leave(plan, rt, (rows.unit(), name, grant), given)?;
-        filled.map(|()| given)
     }
 }
 
@@ -431,7 +321,6 @@ impl Operator for LockedScan {
         if self.source.is_none() {
             self.source = Some(self.start(plan, rt)?);
         }
-        // One row at a time: a statement that wants no more of them locks no more.
         while out.is_empty() {
             if self.at >= self.end {
                 rt.check_cancel()?;
@@ -439,9 +328,11 @@ impl Operator for LockedScan {
                     return Ok(false);
                 }
             }
-            while self.at < self.end && out.is_empty() {
-                self.at += 1;
-                self.row(plan, self.at - 1, rt, out)?;
+            let most = self.most(plan, rt, out);
+            while self.at < self.end && out.len() < most {
+                if !self.give(plan, rt, out)? {
+                    break;
+                }
             }
         }
         Ok(true)

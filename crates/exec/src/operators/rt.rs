@@ -133,6 +133,12 @@ impl<'r, 's> Rt<'r, 's> {
         self.state
     }
 
+    /// Whether other statements of the session come between its batches.
+    #[inline]
+    pub fn is_suspendable(&self) -> bool {
+        self.state.rare.as_ref().is_some_and(|rare| rare.snapshots.is_some())
+    }
+
     /// The snapshot in which the run reads a database.
     ///
     /// # Errors

@@ -313,7 +313,7 @@ const LONGEST_INSIDE: usize = 3 * types::MAX_ROW;
 /// Whether a batch of as many rows as an operator gives at once may come to more than [`MOST`]
 /// bytes.
 #[inline]
-fn may_be_long(plan: &ScanPlan) -> bool {
+pub(super) fn may_be_long(plan: &ScanPlan) -> bool {
     plan.store.lob.is_some() || plan.store.longest_row > MOST / BATCH
 }
 

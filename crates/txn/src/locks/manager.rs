@@ -11,12 +11,13 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::bucket::Bucket;
 use super::deadlocks::Deadlock;
 use super::modes::LockMode;
 use super::monitor::Monitor;
 use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
 use super::owner::LockMemory;
-use super::table::{Asked, Bucket};
+use super::table::Asked;
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
 use crate::apart::Apart;
 use pages::TxnId;
@@ -135,6 +136,14 @@ impl LockManager {
         entry.queue.insert(waiter.queue_key(), waiter.clone());
         drop(bucket);
         self.block(&waiter).map(|()| mode)
+    }
+
+    /// Locks `resource` for `who` if that needs no wait; the mode held then.
+    pub fn try_lock(&self, who: Who, resource: Resource, mode: LockMode) -> Option<LockMode> {
+        match self.bucket(&resource).entry(resource).ask(who, mode) {
+            Asked::Held(mode) => Some(mode),
+            Asked::MustWait { .. } => None,
+        }
     }
 
     /// Whether others hold `resource` in a mode that forbids `mode` to `owner`. Does not wait.

@@ -4,6 +4,7 @@
 //! locks it goes over, waits for transactions (row locks) included, and is looked for again as long
 //! as anybody waits.
 
+mod bucket;
 mod deadlocks;
 mod graph;
 mod lists;
@@ -20,7 +21,7 @@ pub use lists::{LockInfo, LockStatus, Waiting};
 pub use manager::LockManager;
 pub use modes::LockMode;
 pub use names::{FastBuild, FastHash, OwnerId, Resource, What, Who};
-pub use owner::{LockMemory, LockOwner, Until};
+pub use owner::{Grant, LockMemory, LockOwner, Until};
 pub use waits::{LockError, LockWaitStat, WaitArgs};
 
 #[cfg(test)]

@@ -42,6 +42,19 @@ pub enum Until {
     Transaction,
 }
 
+/// What came of a request that does not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// It is held from now on.
+    New,
+    /// It was held in a weaker mode.
+    Stronger,
+    /// It was held before, in this mode or a stronger one.
+    Held,
+    /// Somebody else holds it and it was not to be waited for.
+    Busy,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Held {
     resource: Resource,
@@ -174,6 +187,30 @@ impl LockOwner {
         }
         self.stay(i, until);
         Ok(())
+    }
+
+    /// Locks without waiting, for at least as long as `until` says.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn try_until(&mut self, r: Resource, mode: LockMode, until: Until) -> Result<Grant, LockError> {
+        let Some(i) = self.find(&r) else {
+            if self.held.len() >= self.paid + STEP {
+                self.pay(r)?;
+            }
+            let Some(mode) = self.manager.try_lock(self.who, r, mode) else { return Ok(Grant::Busy) };
+            self.statement_locks += usize::from(until == Until::Statement);
+            self.remember(Held { resource: r, mode, until });
+            return Ok(Grant::New);
+        };
+        let mut grant = Grant::Held;
+        if !self.held[i].mode.covers(mode) {
+            let Some(mode) = self.manager.try_lock(self.who, r, mode) else { return Ok(Grant::Busy) };
+            self.held[i].mode = mode;
+            grant = Grant::Stronger;
+        }
+        self.stay(i, until);
+        Ok(grant)
     }
 
     /// A lock that is held stays at least as long as this.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::modes::{LockMode, MODES};
-use super::names::{FastBuild, OwnerId, Resource, Who};
+use super::names::{FastBuild, OwnerId, Who};
 use super::waits::{Verdict, Waiter};
 
 /// Up to this many holders are looked through; beyond, an index finds one and counts tell which
@@ -274,72 +274,9 @@ impl Entry {
         }
     }
 
-    fn is_idle(&self) -> bool {
+    /// Whether nobody holds it or waits for it.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
         self.holders.list.is_empty() && self.queue.is_empty()
-    }
-}
-
-/// Resources for which a bucket keeps room.
-const ROOM: usize = 32;
-
-/// The locked resources of one hash bucket. The last one that became idle stays, so that a lock
-/// that is taken and given back again and again moves nothing.
-#[derive(Debug, Default)]
-pub(super) struct Bucket(Vec<(Resource, Entry)>);
-
-impl Bucket {
-    /// Where a resource is.
-    #[inline]
-    pub fn find(&self, r: &Resource) -> Option<usize> {
-        self.0.iter().position(|(at, _)| at == r)
-    }
-
-    /// The resource at a place that [`Bucket::find`] has told.
-    pub fn at(&mut self, i: usize) -> &mut Entry {
-        &mut self.0[i].1
-    }
-
-    /// A resource, if it is locked.
-    pub fn get(&self, r: &Resource) -> Option<&Entry> {
-        self.0.iter().find(|(at, _)| at == r).map(|(_, e)| e)
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &(Resource, Entry)> {
-        self.0.iter()
-    }
-
-    /// A resource, which is made if it is not there.
-    pub fn entry(&mut self, r: Resource) -> &mut Entry {
-        let at = match self.find(&r) {
-            Some(i) => i,
-            None => match self.0.iter().position(|(_, e)| e.is_idle()) {
-                Some(i) => {
-                    self.0[i].0 = r;
-                    i
-                }
-                None => {
-                    self.0.push((r, Entry::default()));
-                    self.0.len() - 1
-                }
-            },
-        };
-        &mut self.0[at].1
-    }
-
-    /// Forgets the resource at a place if it is idle and others are there.
-    #[inline]
-    pub fn tidy(&mut self, i: usize) {
-        if self.0.len() > 1 && self.0[i].1.is_idle() {
-            self.forget(i);
-        }
-    }
-
-    fn forget(&mut self, i: usize) {
-        self.0.swap_remove(i);
-        // What many locks have taken goes back when they are gone.
-        if self.0.capacity() > ROOM && self.0.len() < self.0.capacity() / 4 {
-            self.0.shrink_to(self.0.len() * 2);
-        }
     }
 }

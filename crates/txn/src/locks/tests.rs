@@ -82,7 +82,11 @@ fn a_lock_stays_as_long_as_anybody_has_asked_for() {
     taken(a, 3, Until::GivenBack);
     a.lock_until(table(4), U, now(), Until::Transaction).unwrap();
     assert_eq!(a.held_until(&table(5), Until::Transaction), None);
-    (1..=5).for_each(|id| a.unlock_taken(&table(id)));
+    assert_eq!(a.try_until(table(6), S, Until::GivenBack), Ok(Grant::New));
+    assert_eq!(a.try_until(table(6), S, Until::GivenBack), Ok(Grant::Held));
+    assert_eq!(a.try_until(table(6), U, Until::GivenBack), Ok(Grant::Stronger));
+    (1..=6).for_each(|id| a.unlock_taken(&table(id)));
+    assert_eq!(a.mode_of(&table(6)), None);
     let modes = |a: &LockOwner| (1..=5).map(|id| a.mode_of(&table(id))).collect::<Vec<_>>();
     assert_eq!(modes(a), [None, Some(S), Some(S), Some(U), None]);
     a.end_statement();

@@ -4,7 +4,7 @@
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
 use crate::operators::{BATCH, seek};
-use access::{BTree, Cursor, Direction, ReadMode, RowBatch};
+use access::{BTree, Cursor, Direction, ReadMode, RowBatch, RowName};
 use pages::TxnId;
 use plan::nodes::ScanPlan;
 use std::ops::Bound;
@@ -13,6 +13,17 @@ use storage::left::Left;
 use storage::write::wait;
 use txn::Grant;
 use types::SqlError;
+
+/// What a pass over the entries of a leaf has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    /// All were locked before, and as their writers had left them: the page stays as it was read.
+    Settled,
+    /// All are locked now, and were as their writers had left them.
+    Locked,
+    /// Somebody was changing one.
+    Waited,
+}
 
 impl LockedScan {
     /// The first of several ranges; the others are kept.
@@ -70,14 +81,17 @@ impl LockedScan {
         if gaps && backward && !std::mem::replace(&mut self.begun, true) {
             self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
         }
+        // So many entries of the earlier pass are locked, and were as their writers had left them.
+        let mut locked = None;
         loop {
             rt.check_cancel()?;
             let direction = if backward { Direction::Backward } else { Direction::Forward };
-            let mut cursor = tree.cursor(
-                storage::keys::borrowed(&range.lower),
-                storage::keys::borrowed(&range.upper),
-                direction,
-            );
+            let (lower, upper) =
+                (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
+            let mut cursor = tree.cursor(lower, upper, direction);
+            if gaps {
+                cursor = cursor.beginning_with(self.step as u16);
+            }
             self.ended.reads(rt.session().txn(&plan.db)?);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&plan.db, e))?;
@@ -85,11 +99,7 @@ impl LockedScan {
                 if gaps && !backward {
                     self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
                     // A row may have come in before the gap was locked.
-                    let mut cursor = tree.cursor(
-                        storage::keys::borrowed(&range.lower),
-                        storage::keys::borrowed(&range.upper),
-                        direction,
-                    );
+                    let mut cursor = tree.cursor(lower, upper, direction).beginning_with(1);
                     let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
                     if more.map_err(|e| access_error(&plan.db, e))? {
                         continue;
@@ -100,8 +110,13 @@ impl LockedScan {
             self.end = self.batch.len();
             if gaps {
                 self.end = self.end.min(self.step);
-                if !self.lock_page(plan, rt, &tree)? {
-                    continue;
+                if locked != Some(self.end) || !self.batch.begins_as(&self.earlier, self.end) {
+                    let pass = self.lock_page(plan, rt, &tree)?;
+                    if pass != Pass::Settled {
+                        locked = (pass == Pass::Locked).then_some(self.end);
+                        std::mem::swap(&mut self.batch, &mut self.earlier);
+                        continue;
+                    }
                 }
                 self.step = (self.step * 2).min(BATCH);
             }
@@ -114,21 +129,41 @@ impl LockedScan {
         }
     }
 
-    /// Range-locks the first keys of the page at hand and waits for their writers. True when nothing was left to do: the page
-    /// stays as it was read.
-    fn lock_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, tree: &BTree) -> Result<bool, SqlError> {
-        let mut settled = true;
-        for i in 0..self.end {
-            let key = Name::Key(self.batch.key(i).to_vec());
-            settled &= self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
-            settled &= self.had_ended(plan, rt, self.batch.header(i).txn)?;
-        }
-        if !plan.backward
+    /// Range-locks the first keys of the page at hand and waits for their writers.
+    fn lock_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, tree: &BTree) -> Result<Pass, SqlError> {
+        let batch = std::mem::take(&mut self.batch);
+        let pass = self.lock_entries(plan, rt, tree, &batch);
+        self.batch = batch;
+        let mut pass = pass?;
+        if pass != Pass::Waited
+            && !plan.backward
             && let Some(last) = self.end.checked_sub(1)
+            && !self.anchor(plan, rt, tree, last)?
         {
-            settled &= self.anchor(plan, rt, tree, last)?;
+            pass = Pass::Locked;
         }
-        Ok(settled)
+        Ok(pass)
+    }
+
+    fn lock_entries(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        tree: &BTree,
+        batch: &RowBatch,
+    ) -> Result<Pass, SqlError> {
+        let mode = self.locks.mode.with_gap();
+        let (mut before, mut left) = (true, true);
+        for i in 0..self.end {
+            let key = RowName::Key(batch.key(i));
+            before &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
+            left &= self.had_ended(plan, rt, batch.header(i).txn)?;
+        }
+        Ok(match (left, before) {
+            (true, true) => Pass::Settled,
+            (true, false) => Pass::Locked,
+            (false, _) => Pass::Waited,
+        })
     }
 
     /// The scan goes on behind key `last` of the page at hand. One that may leave the index, a ghost or an entry of
@@ -185,18 +220,18 @@ impl LockedScan {
             return Ok(true);
         }
         let Some(from) = from else {
-            return Ok(self.lock(plan, rt, tree.unit_id(), &Name::End, mode)? == Grant::Held);
+            return Ok(self.lock(plan, rt, tree.unit_id(), RowName::End, mode)? == Grant::Held);
         };
         let mut batch = RowBatch::new();
         let mut before = true;
         loop {
             rt.check_cancel()?;
             let mut settled = true;
-            let mut cursor =
-                tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            let cursor = tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            let mut cursor = cursor.beginning_with(1);
             let last = self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch, &mut settled)?;
             if last == Name::End {
-                settled &= self.lock(plan, rt, tree.unit_id(), &last, mode)? == Grant::Held;
+                settled &= self.lock(plan, rt, tree.unit_id(), RowName::End, mode)? == Grant::Held;
             }
             if settled {
                 self.locked_to = Some(last);
@@ -223,14 +258,13 @@ impl LockedScan {
                 return Ok(Name::End);
             }
             for i in 0..batch.len() {
-                let key = Name::Key(batch.key(i).to_vec());
-                *settled &=
-                    self.lock(plan, rt, tree.unit_id(), &key, self.locks.mode.with_gap())? == Grant::Held;
+                let (key, mode) = (RowName::Key(batch.key(i)), self.locks.mode.with_gap());
+                *settled &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
                 let writer = batch.header(i).txn;
                 *settled &= self.had_ended(plan, rt, writer)?;
                 // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
                 if !batch.is_ghost(i) && writer != self.txn(plan, rt)?.id() {
-                    return Ok(key);
+                    return Ok(Name::Key(batch.key(i).to_vec()));
                 }
             }
         }

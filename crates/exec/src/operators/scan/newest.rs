@@ -29,6 +29,8 @@ pub(super) struct Newest {
     pub range: Option<seek::Range>,
     /// A page of a heap that is read again: what comes before this slot has been dealt with.
     from: Option<(PageId, u32)>,
+    /// The page at hand is read again.
+    again: bool,
 }
 
 /// What of a page is read again.
@@ -45,7 +47,9 @@ impl Scan {
     pub(super) fn look(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         if plan.mode == TableMode::Current {
             let newest = self.newest.get_or_insert_with(Box::default);
-            newest.ended.forget_many();
+            if !std::mem::take(&mut newest.again) {
+                newest.ended.forget_many();
+            }
             newest.ended.reads(rt.session().txn(&plan.db)?);
         }
         Ok(())
@@ -158,6 +162,9 @@ impl Scan {
                 self.source = Some(source);
             }
             _ => return if behind { Ok(false) } else { self.point_again(plan, i, rt) },
+        }
+        if let Some(newest) = &mut self.newest {
+            newest.again = true;
         }
         self.page(plan, rt)
     }

@@ -1,0 +1,368 @@
+//! How the rows of a page are given out by a scan that locks them.
+//!
+//! - Where the table or the range is locked, nobody can have changed what was read: the rows are given as they are.
+//! - A row that is to stay locked is looked at first. The condition rejects most rows without a lock; one that it
+//!   accepts is locked, and given as it was read if nothing on its page has changed meanwhile.
+//! - A row that is locked only while it is read (READ COMMITTED by locks) is given if its writer had ended before it
+//!   was read and nobody has locked it since: the lock itself would tell no more.
+//!
+//! Any other row is locked first and read by itself then, under its lock; it may have to be waited for, and what is
+//! left of its page is read again. A scan that is suspended between rows reads each of them by itself, and so are
+//! rows read that may have large values.
+
+use super::{LockedScan, Name, Rows, Source};
+use crate::operators::RowSet;
+use crate::operators::decode::{base_row, entry_passes, index_locator};
+use crate::operators::rt::Rt;
+use crate::operators::scan::{locator_of, may_be_long};
+use access::{BTree, ReadMode, RowBatch};
+use pages::UnitId;
+use plan::nodes::{Path, ScanPlan};
+use std::ops::Bound;
+use storage::write::Locator;
+use storage::{Base, access_error};
+use txn::{Grant, LockMode};
+use types::{SqlError, Value};
+
+/// What came of a row as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    /// It was given, or is not wanted.
+    Done,
+    /// It is to be read by itself.
+    Alone,
+    /// The same, and what comes after it is to be read again: somebody is changing rows of the page.
+    Again,
+}
+
+impl LockedScan {
+    /// So many rows may be given at once: a statement that wants no more of them locks no more.
+    pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
+        let locked = self.whole || self.sure && !matches!(plan.path, Path::Index { .. });
+        let several = locked || self.is_momentary() && !rt.is_suspendable();
+        if several && !may_be_long(plan) { out.most() } else { 1 }
+    }
+
+    /// Whether a row is locked only while it is read.
+    fn is_momentary(&self) -> bool {
+        !self.locks.hold && self.locks.mode == LockMode::S
+    }
+
+    /// Deals with the next row of the page; false: only after the rows in `out` have been taken.
+    pub(super) fn give(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let i = self.at;
+        let given = self.as_read(plan, i, rt, out)?;
+        if given != Given::Done && !out.is_empty() {
+            // Perhaps they are enough, and nobody needs to be waited for.
+            self.held = None;
+            return Ok(false);
+        }
+        self.at += 1;
+        if given != Given::Done {
+            self.row(plan, i, rt, out)?;
+        }
+        if given == Given::Again && !self.locks.read_past {
+            self.read_behind(plan, rt, i)?;
+        }
+        Ok(true)
+    }
+
+    /// Gives row `i` as it was read, if that can be.
+    fn as_read(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<Given, SqlError> {
+        // A large value that a row has lost meanwhile may be gone.
+        if !self.sure && (rt.is_suspendable() || plan.store.has_outside()) {
+            return Ok(Given::Alone);
+        }
+        let txn = rt.session().txn(&plan.db)?;
+        if !self.ended.is_settled(txn, self.batch.header(i).txn) {
+            return Ok(Given::Again);
+        }
+        if self.batch.is_ghost(i) {
+            return Ok(Given::Done);
+        }
+        if let Path::Index { index, .. } = &plan.path {
+            return self.entry(plan, i, *index, rt, out);
+        }
+        let before = out.len();
+        let locator = locator_of(plan, || match &plan.store.base {
+            Base::Heap(_) => Locator::Rid(self.batch.rid(i)).value(),
+            Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
+        });
+        base_row(plan, self.batch.row(i), locator, rt, out)?;
+        if self.sure || out.len() == before {
+            return Ok(Given::Done);
+        }
+        let locked = self.lock_as_read(plan, i, rt);
+        let locked = out.or_pop(locked)?;
+        if locked != Some(Given::Done) {
+            out.pop_row();
+        }
+        Ok(locked.unwrap_or(Given::Done))
+    }
+
+    /// Locks row `i`, which the condition has accepted; nothing where it is in use and to be skipped.
+    fn lock_as_read(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Option<Given>, SqlError> {
+        let (unit, name) = match &plan.store.base {
+            Base::Heap(heap) => (heap.unit_id(), Name::Rid(self.batch.rid(i))),
+            Base::Tree(tree) => (tree.unit_id(), Name::Key(self.batch.key(i).to_vec())),
+        };
+        if self.is_momentary() {
+            let free = rt.session().txn(&plan.db)?.row_is_free(unit, name.as_ref(), self.locks.mode);
+            return Ok(Some(if free { Given::Done } else { Given::Again }));
+        }
+        if self.batch.is_forwarded(i) {
+            return Ok(Some(Given::Alone));
+        }
+        let grant = self.lock(plan, rt, unit, name.as_ref(), self.locks.mode)?;
+        if grant == Grant::Busy {
+            return Ok(None);
+        }
+        let same = match &plan.store.base {
+            Base::Heap(heap) => heap.is_as_read(&self.batch),
+            Base::Tree(tree) => tree.is_as_read(&self.batch),
+        };
+        let same = same.map_err(|e| access_error(&plan.db, e))?;
+        if !same {
+            // It stays locked while it is read by itself: who has waited for it long has it now.
+            self.held = Some(grant);
+            return Ok(Some(Given::Again));
+        }
+        self.leave(plan, rt, (unit, &name, grant), true)?;
+        Ok(Some(Given::Done))
+    }
+
+    /// Gives the row behind an entry of an index that was read, if that can be.
+    fn entry(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        index: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<Given, SqlError> {
+        if self.sure {
+            let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
+            let given = self.behind(plan, rt, (index, batch.row(i)), &mut lookup, out);
+            (self.batch, self.lookup) = (batch, lookup);
+            return given.map(|_| Given::Done);
+        }
+        if !self.is_momentary() {
+            return Ok(Given::Alone);
+        }
+        let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
+        if !entry_passes(plan, &store.indexes[index], self.batch.row(i), rt, &mut self.tested)? {
+            return Ok(Given::Done);
+        }
+        let locator = index_locator(&store.indexes[index], self.batch.row(i), plan)?;
+        let found = storage::fetch(&plan.db, store, &locator, ReadMode::Current, &mut self.lookup)?;
+        let txn = rt.session().txn(&plan.db)?;
+        let settled = found && self.ended.is_settled(txn, self.lookup.header(0).txn);
+        // The row may have got another entry since this one was read.
+        if !settled || !store.indexes[index].tree.is_as_read(&self.batch).map_err(fail)? {
+            return Ok(Given::Again);
+        }
+        if self.lookup.is_ghost(0) {
+            return Ok(Given::Done);
+        }
+        let (unit, name) = match (&store.base, Locator::of(&locator)?) {
+            (Base::Heap(heap), Locator::Rid(rid)) => (heap.unit_id(), Name::Rid(rid)),
+            (Base::Tree(tree), Locator::Key(key)) => (tree.unit_id(), Name::Key(key)),
+            _ => return Err(SqlError::internal("a locator of another table")),
+        };
+        let before = out.len();
+        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        if out.len() == before {
+            return Ok(Given::Done);
+        }
+        let txn = rt.session().txn(&plan.db);
+        if out.or_pop(txn)?.row_is_free(unit, name.as_ref(), self.locks.mode) {
+            return Ok(Given::Done);
+        }
+        out.pop_row();
+        Ok(Given::Again)
+    }
+
+    /// What comes after row `i` of the page is read again: there was perhaps a wait since it was read.
+    fn read_behind(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, i: usize) -> Result<(), SqlError> {
+        let txn = rt.session().txn(&plan.db)?;
+        for other in i..self.batch.len() {
+            // Who has ended by now has ended before the next read.
+            self.ended.left_by(txn, self.batch.header(other).txn);
+        }
+        match &mut self.source {
+            Some(Source::Heap(scan)) => {
+                scan.again();
+                self.from = Some((self.batch.page(), u32::from(self.batch.slot(i)) + 1));
+            }
+            Some(Source::Range { range, .. }) => {
+                let key = Bound::Excluded(self.batch.key(i).to_vec());
+                if plan.backward {
+                    range.upper = key;
+                } else {
+                    range.lower = key;
+                }
+            }
+            _ => {}
+        }
+        (self.at, self.end, self.again) = (0, 0, true);
+        Ok(())
+    }
+
+    /// Locks a row and reads its newest version into `into`. False: it is deleted, or skipped, and not locked.
+    fn locked_row(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        rows: &Rows<'_>,
+        name: &Name,
+        into: &mut RowBatch,
+    ) -> Result<Option<Grant>, SqlError> {
+        let unit = rows.unit();
+        let grant = match self.held.take() {
+            Some(grant) => grant,
+            None => self.lock(plan, rt, unit, name.as_ref(), self.locks.mode)?,
+        };
+        if grant == Grant::Busy {
+            return Ok(None);
+        }
+        let read = |into: &mut RowBatch| rows.fetch(name, into).map_err(|e| access_error(&plan.db, e));
+        let txn = rt.session().txn(&plan.db)?;
+        self.alone.forget_many();
+        let found = self.alone.row((&plan.db, txn), !self.locks.read_past, into, read);
+        if let Ok(true) = found {
+            return Ok(Some(grant));
+        }
+        self.leave(plan, rt, (unit, name, grant), false)?;
+        found.map(|_| None)
+    }
+
+    /// A row that was locked for this scan has been read: it stays locked if it was given out and the scan holds its
+    /// locks, or if none may come in beside it. Else it is given back, unless a subquery of the condition, which
+    /// reads the same table, holds it.
+    fn leave(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        (unit, name, grant): (UnitId, &Name, Grant),
+        given: bool,
+    ) -> Result<(), SqlError> {
+        if self.whole || self.locks.range {
+            return Ok(());
+        }
+        let txn = rt.session().txn(&plan.db)?;
+        if given && self.locks.hold {
+            txn.keep_row(unit, name.as_ref());
+            self.count(plan, txn, grant);
+        } else if grant == Grant::New {
+            txn.unlock_row(unit, name.as_ref());
+        }
+        Ok(())
+    }
+
+    /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition rejects it.
+    fn row(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        // A ghost may have been brought back by a rollback since the page was read.
+        let (mut entry, mut lookup) = (std::mem::take(&mut self.entry), std::mem::take(&mut self.lookup));
+        let result = match (&plan.path, &plan.store.base) {
+            (Path::Index { index, .. }, _) => {
+                let tree = plan.store.indexes[*index].tree.clone();
+                let name = Name::Key(self.batch.key(i).to_vec());
+                self.indexed(plan, rt, (*index, &tree, &name), (&mut entry, &mut lookup), out)
+            }
+            (_, Base::Heap(heap)) => self
+                .base(plan, rt, &Rows::Heap(heap), &Name::Rid(self.batch.rid(i)), &mut lookup, out)
+                .map(drop),
+            (_, Base::Tree(tree)) => {
+                let name = Name::Key(self.batch.key(i).to_vec());
+                self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop)
+            }
+        };
+        (self.entry, self.lookup) = (entry, lookup);
+        result
+    }
+
+    /// The row behind an index entry: the entry is locked, then the row.
+    fn indexed(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        (index, tree, name): (usize, &BTree, &Name),
+        (entry, lookup): (&mut RowBatch, &mut RowBatch),
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
+        let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
+        let given = self.behind(plan, rt, (index, entry.row(0)), lookup, out);
+        self.leave(plan, rt, (tree.unit_id(), name, grant), matches!(given, Ok(true)))?;
+        given.map(drop)
+    }
+
+    /// The base row behind an entry that is locked; whether it was given out.
+    fn behind(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        (index, entry): (usize, &[u8]),
+        lookup: &mut RowBatch,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let index = &plan.store.indexes[index];
+        if !entry_passes(plan, index, entry, rt, &mut self.tested)? {
+            return Ok(false);
+        }
+        let locator = index_locator(index, entry, plan)?;
+        match (&plan.store.base, Locator::of(&locator)?) {
+            (Base::Heap(heap), Locator::Rid(rid)) => {
+                self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)
+            }
+            (Base::Tree(base), Locator::Key(key)) => {
+                self.base(plan, rt, &Rows::Tree(base), &Name::Key(key), lookup, out)
+            }
+            _ => Err(SqlError::internal("a locator of another table")),
+        }
+    }
+
+    /// A row of the heap or clustered index; whether it was given out.
+    fn base(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        rows: &Rows<'_>,
+        name: &Name,
+        lookup: &mut RowBatch,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let Some(grant) = self.locked_row(plan, rt, rows, name, lookup)? else { return Ok(false) };
+        let locator = locator_of(plan, || match name {
+            Name::Rid(rid) => Locator::Rid(*rid).value(),
+            Name::Key(key) => Value::bytes(key.clone()),
+            Name::End => Value::Null,
+        });
+        let before = out.len();
+        let filled = base_row(plan, lookup.row(0), locator, rt, out);
+        let given = filled.is_ok() && out.len() > before;
+        self.leave(plan, rt, (rows.unit(), name, grant), given)?;
+        filled.map(|()| given)
+    }
+}
