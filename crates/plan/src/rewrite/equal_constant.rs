@@ -14,7 +14,7 @@ use crate::logical::{JoinKind, Logical};
 use crate::options::JoinMethods;
 use crate::sources::origin;
 use expr::{ColId, CompareExpr, Expr, Pred};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use syntax::ast::CompareOp;
 use types::{Collation, DataType};
 
@@ -37,7 +37,8 @@ struct Fixed {
     ty: DataType,
 }
 
-type Known = HashMap<ColId, Fixed>;
+/// In the order of the columns, so that a query has one plan.
+type Known = BTreeMap<ColId, Fixed>;
 
 /// Columns that a condition says are equal.
 struct Equality {
