@@ -124,7 +124,7 @@ fn comparisons(table: &str, hint: &str, to: &str, wide: &str, value: &str) -> St
     let all: String = conditions.iter().map(one).collect();
     format!(
         "DECLARE @v {to} = TRY_CAST(TRY_CAST('{value}' AS {wide}) AS {to})
-         DECLARE @w {to} = (SELECT MAX(TRY_CAST(v AS {to})) FROM plain) {all}"
+         DECLARE @w {to} = (SELECT TOP (1) TRY_CAST(v AS {to}) FROM plain WHERE v IS NOT NULL ORDER BY id DESC) {all}"
     )
 }
 

@@ -94,7 +94,7 @@ fn rows_are_those_without_it() {
         // Numbers of two types.
         "SELECT COUNT(*) FROM a JOIN m ON m.big = a.x WHERE a.x = 7",
         "SELECT COUNT(*) FROM a JOIN m ON m.big = a.x WHERE m.big = 7",
-        // Hints need the equality.
+        // Methods that need the equality.
         "SELECT COUNT(*) FROM a JOIN b ON a.x = b.x WHERE a.x = 7 OPTION (HASH JOIN)",
         "SELECT COUNT(*) FROM a INNER MERGE JOIN b ON a.x = b.x WHERE a.x = 7",
     ];

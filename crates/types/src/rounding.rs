@@ -212,6 +212,9 @@ mod tests {
                     Kept::Rounded if order(x, y).is_lt() => assert!(order(fx, fy).is_le(), "{what}"),
                     _ => {}
                 }
+                if kept == Kept::Each {
+                    continue;
+                }
                 if order(fy, fx).is_ge() {
                     assert!(least.as_ref().is_none_or(|end| order(y, end).is_ge()), "{what}: {least:?}");
                 }

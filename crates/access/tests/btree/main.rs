@@ -3,6 +3,7 @@
 extern crate ringwood_access as access;
 
 mod emptied;
+mod filling;
 #[path = "../support/mod.rs"]
 mod support;
 

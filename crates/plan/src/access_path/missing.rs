@@ -51,7 +51,8 @@ impl Question<'_> {
                 continue;
             }
             // A seek has a range of the first one only.
-            if inequality.first().is_none_or(|first| *first == column) {
+            let known = sought.iter().any(|known| std::ptr::eq(*known, pred));
+            if !known && inequality.first().is_none_or(|first| *first == column) {
                 sought.push(pred);
             }
             if !inequality.contains(&column) {

@@ -18,6 +18,7 @@ use expr::{ColId, Expr, Pred};
 pub use pairs::{pairs, share_of_pairs};
 pub use share::{kept, share};
 use syntax::ast::CompareOp;
+use types::Collation;
 
 /// The rows of a node's input.
 fn rows_of(input: &Input) -> f64 {
@@ -221,6 +222,53 @@ fn matched(left: &Logical, right: &Logical, right_rows: f64, on: &[Pred]) -> f64
     (share * 0.9f64.powi(others)).clamp(0.0, 1.0)
 }
 
+/// The column and the value of `column = value`.
+pub fn fixed_by(pred: &Pred) -> Option<(ColId, &Expr, Collation)> {
+    match pred {
+        Pred::Compare(c) if c.op == CompareOp::Equal => match (&c.left, &c.right) {
+            (Expr::Col(id), value) | (value, Expr::Col(id)) if value.is_one_value() => {
+                Some((*id, value, c.collation))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Nodes below which a column is not looked for: the answer is an estimate's.
+const FIXED_WITHIN: usize = 16;
+
+/// Whether a column has one value in all rows of a plan, as conditions on them say, or as these do
+/// that are still to be tested on the plan.
+pub fn is_fixed(logical: &Logical, preds: &[Pred], id: ColId) -> bool {
+    fn within(mut logical: &Logical, id: ColId) -> bool {
+        for _ in 0..FIXED_WITHIN {
+            let input = match logical {
+                Logical::Filter { input, preds } => {
+                    if says(preds, id) {
+                        return true;
+                    }
+                    input
+                }
+                Logical::Join { kind: JoinKind::Inner, left, right, on, .. } => {
+                    if says(on, id) {
+                        return true;
+                    }
+                    if left.columns().contains(id) { left } else { right }
+                }
+                Logical::Join { kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, left, .. } => left,
+                _ => return false,
+            };
+            logical = input;
+        }
+        false
+    }
+    fn says(preds: &[Pred], id: ColId) -> bool {
+        preds.iter().take(FIXED_WITHIN).any(|pred| fixed_by(pred).is_some_and(|(column, ..)| column == id))
+    }
+    says(preds, id) || within(logical, id)
+}
+
 /// The rows of an inner join of two plans with these rows.
 pub fn joined(l: f64, left: &Logical, r: f64, right: &Logical, on: &[Pred]) -> f64 {
     if on.is_empty() {
@@ -235,6 +283,8 @@ pub fn joined(l: f64, left: &Logical, r: f64, right: &Logical, on: &[Pred]) -> f
             _ => others += 1,
         }
     }
+    // What has one value on both sides is equal anyhow.
+    pairs.retain(|(a, b)| !(is_fixed(left, &[], *a) && is_fixed(right, &[], *b)));
     let of_left: Vec<ColId> = pairs.iter().map(|(a, _)| *a).collect();
     let of_right: Vec<ColId> = pairs.iter().map(|(_, b)| *b).collect();
     let all = l * r * share::OTHER.powi(others);

@@ -93,7 +93,17 @@ impl Planner<'_, '_> {
             Side { logical, preds, ids, rows, needed }
         };
         let (left, right) = (side(left, parts.left, left_ids), side(right, parts.right, right_ids));
-        let rows = estimate::join_rows(kind, &left.estimated(), &right.estimated(), &parts.on);
+        // What has one value on both sides is equal anyhow.
+        let is_said = |pred: &&Pred| match estimate::equality(pred) {
+            Some((a, b)) => {
+                let (a, b) = if left.ids.contains(a) { (a, b) } else { (b, a) };
+                !(estimate::is_fixed(&left.logical, &left.preds, a)
+                    && estimate::is_fixed(&right.logical, &right.preds, b))
+            }
+            None => true,
+        };
+        let on: Vec<Pred> = parts.on.iter().filter(is_said).cloned().collect();
+        let rows = estimate::join_rows(kind, &left.estimated(), &right.estimated(), &on);
         let keys = Equalities::split(parts.on, &left.ids, &right.ids);
         let mut plan = self.join_op((kind, hint), left, right, keys, &cx)?;
         plan.rows = rows;

@@ -1,31 +1,26 @@
-//! `a.x = b.x AND a.x = 1` as `a.x = 1 AND b.x = 1`, through inner joins of any number of tables: each
-//! of them is read by the value, and the equality, which follows, is no condition of a join. So is
-//! one in the ON of an outer or semi join by a value of the side whose rows it keeps:
-//! `a LEFT JOIN b ON b.x = a.x` under `a.x = 1` finds the rows of `b` with `b.x = 1`.
-//! Guarantee: a row that is given less or more than without it is rejected by the condition that the
-//! value comes from, which stays. Nothing goes from the side of an outer join that may be missing to
-//! the other one. Columns are of one type and compared under one collation, as only then equality
-//! with the value says that they are equal.
+//! From `a.x = b.x AND a.x = 1` follows `b.x = 1`, through inner joins of any number of tables: each of
+//! them is read by the value. So it does in the ON of an outer or semi join from a value of the side
+//! whose rows it keeps: `a LEFT JOIN b ON b.x = a.x` under `a.x = 1` needs the rows of `b` with
+//! `b.x = 1` alone. The equality stays, for the join; estimates know that it says nothing more
+//! (`estimate::is_fixed`).
+//! Guarantee: a row that is not given any more is rejected by the condition that the value comes from.
+//! Nothing goes from the side of an outer join that may be missing to the other one. Columns are of
+//! one type and compared under one collation, as only then what equals the one equals the other.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
+use crate::estimate::fixed_by;
 use crate::input::Input;
 use crate::logical::{JoinKind, Logical};
-use crate::options::JoinMethods;
 use crate::sources::origin;
 use expr::{ColId, CompareExpr, Expr, Pred};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use syntax::ast::CompareOp;
 use types::{Collation, DataType};
 
-/// The rewrite. Where methods of joins are asked for they need the equalities as they are written.
-pub static RULE: Rewrite = Rewrite {
-    name: "EqualConstant",
-    apply: |logical, pass| match pass.binder.join_methods == JoinMethods::ALL {
-        true => node(logical, &Known::new(), &mut 0, pass),
-        false => logical,
-    },
-};
+/// The rewrite.
+pub static RULE: Rewrite =
+    Rewrite { name: "EqualConstant", apply: |logical, pass| node(logical, &Known::new(), &mut 0, pass) };
 
 /// What a column equals in all rows that are of use.
 #[derive(Clone)]
@@ -37,7 +32,8 @@ struct Fixed {
     ty: DataType,
 }
 
-type Known = HashMap<ColId, Fixed>;
+/// In the order of the columns, so that a query has one plan.
+type Known = BTreeMap<ColId, Fixed>;
 
 /// Columns that a condition says are equal.
 struct Equality {
@@ -67,19 +63,6 @@ impl Fixed {
     fn condition(&self, column: ColId) -> Pred {
         let (left, right) = (Expr::Col(column), self.value.clone());
         Pred::Compare(Box::new(CompareExpr { op: CompareOp::Equal, left, right, collation: self.collation }))
-    }
-}
-
-/// The column and the value of `column = value`.
-fn fixed_by(pred: &Pred) -> Option<(ColId, &Expr, Collation)> {
-    match pred {
-        Pred::Compare(c) if c.op == CompareOp::Equal => match (&c.left, &c.right) {
-            (Expr::Col(id), value) | (value, Expr::Col(id)) if value.is_one_value() => {
-                Some((*id, value, c.collation))
-            }
-            _ => None,
-        },
-        _ => None,
     }
 }
 
@@ -169,9 +152,9 @@ fn tree(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '
     }
     let given: HashSet<ColId> = known.keys().copied().collect();
     spread(&mut known, &said.equalities, &logical);
-    let mut replaced = Replaced { known, given, changed: false };
-    let logical = replaced.tree(logical, next, pass);
-    if replaced.changed {
+    let mut extended = Extended { known, given, changed: false };
+    let logical = extended.tree(logical, next, pass);
+    if extended.changed {
         pass.changed();
     }
     logical
@@ -202,15 +185,15 @@ fn spread(known: &mut Known, equalities: &[Equality], logical: &Logical) {
     }
 }
 
-/// A tree that is made anew.
-struct Replaced {
+/// A tree that gets what follows.
+struct Extended {
     known: Known,
     /// Columns of which a condition says the value.
     given: HashSet<ColId>,
     changed: bool,
 }
 
-impl Replaced {
+impl Extended {
     fn tree(&mut self, logical: Logical, next: &mut usize, pass: &mut Pass<'_, '_>) -> Logical {
         stack::with_room(|| match logical {
             Logical::Filter { input, preds } => {
@@ -246,17 +229,14 @@ impl Replaced {
     fn conditions(&mut self, preds: Vec<Pred>) -> Vec<Pred> {
         let mut all = Vec::with_capacity(preds.len());
         for pred in preds {
-            match Equality::of(&pred).and_then(|equality| self.follows(&equality)) {
-                Some(fixed) => {
+            let follows = Equality::of(&pred).and_then(|equality| self.follows(&equality));
+            for (column, fixed) in follows.into_iter().flatten() {
+                if self.given.insert(column) {
                     self.changed = true;
-                    for (column, fixed) in fixed {
-                        if self.given.insert(column) {
-                            all.push(fixed.condition(column));
-                        }
-                    }
+                    all.push(fixed.condition(column));
                 }
-                None => all.push(pred),
             }
+            all.push(pred);
         }
         all
     }
@@ -287,19 +267,14 @@ impl Replaced {
                 let ty = type_of(right, other)?;
                 fixed.goes_on(&equality, ty).then(|| (other, Fixed { ty, ..fixed.clone() }))
             });
-            match value {
-                Some((column, fixed)) => match found.get(&column) {
-                    Some(known) if known.number == fixed.number => self.changed = true,
-                    // It would have two values.
-                    Some(_) => all.push(pred),
-                    None => {
-                        self.changed = true;
-                        all.push(fixed.condition(column));
-                        found.insert(column, fixed);
-                    }
-                },
-                None => all.push(pred),
+            if let Some((column, fixed)) = value
+                && !found.contains_key(&column)
+            {
+                self.changed = true;
+                all.push(fixed.condition(column));
+                found.insert(column, fixed);
             }
+            all.push(pred);
         }
         (all, found)
     }

@@ -212,6 +212,10 @@ impl Graph {
             let bound = keys.reduce(f64::min).unwrap_or(f64::INFINITY);
             for member in &mut class.members {
                 let relation = &self.relations[member.relation];
+                if estimate::is_fixed(&relation.logical, &relation.own, member.column) {
+                    member.distinct = 1.0;
+                    continue;
+                }
                 let values = estimate::distinct(&relation.logical, relation.rows, member.column);
                 member.distinct = values.min(bound).clamp(1.0, relation.rows.max(1.0));
             }
