@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use catalog::FIRST_USER_DB;
 use catalog::security::{
     Class, DATABASE_ROLES, GrantState, Kind, Permission, SERVER_PUBLIC, SERVER_ROLES, Securable, Security,
 };
+use catalog::{FIRST_USER_DB, MODEL};
 use plan::rights::Right;
 
 /// What was said of a permission.
@@ -69,7 +69,8 @@ impl Effective {
                     }
                 }
                 // guest may come into the databases that everyone needs.
-                let everyones = self.db < FIRST_USER_DB && permission == Permission::Connect;
+                let everyones =
+                    self.db < FIRST_USER_DB && self.db != MODEL && permission == Permission::Connect;
                 if everyones
                     || (permission == Permission::Connect && self.user >= catalog::security::FIRST_USER)
                 {
