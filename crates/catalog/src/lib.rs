@@ -50,7 +50,7 @@ pub mod usage;
 
 pub use alias::AliasDef;
 pub use constraint::{CheckDef, ForeignKeyDef};
-pub use db::{Db, DbStatus, FIRST_USER_DB, MASTER, Open, TEMPDB, VARIABLES};
+pub use db::{Db, DbStatus, FIRST_USER_DB, MASTER, MODEL, Open, TEMPDB, VARIABLES};
 pub use defs::*;
 pub use filter::{RowFilter, StatisticsFilter};
 pub use growth::Growth;

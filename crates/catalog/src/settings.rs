@@ -81,6 +81,29 @@ pub struct DbSettings {
     pub query_store: QueryStoreOptions,
 }
 
+impl DbSettings {
+    /// What a new database gets of model's: the options, and nothing of its files and its state.
+    #[must_use]
+    pub fn for_new_database(self) -> DbSettings {
+        let usual = DbSettings::default();
+        DbSettings {
+            read_only: usual.read_only,
+            offline: usual.offline,
+            user_access: usual.user_access,
+            default_filegroup: usual.default_filegroup,
+            log_growth: usual.log_growth,
+            log_max_size: usual.log_max_size,
+            log_min_size: usual.log_min_size,
+            filegroups: usual.filegroups,
+            log_name: usual.log_name,
+            database_name: usual.database_name,
+            database_id: usual.database_id,
+            log_file: usual.log_file,
+            ..self
+        }
+    }
+}
+
 /// SET options as a database has them for sessions whose clients set none: all off unless ALTER
 /// DATABASE says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -34,6 +34,8 @@ pub use users::{Closed, DbUse, Refused, UserAccess};
 pub const MASTER: i32 = 1;
 /// database_id of tempdb, which is rebuilt at each start.
 pub const TEMPDB: i32 = 2;
+/// database_id of model, whose options new databases get.
+pub const MODEL: i32 = 3;
 /// Number of the handle through which table variables are reached; no database_id.
 pub const VARIABLES: i32 = 32_766;
 /// First database_id of user databases.

@@ -12,7 +12,6 @@ use types::{SqlError, Value};
 
 use super::names::{default_name, key_name};
 use super::shape;
-use catalog::Db;
 use catalog::change::{DdlChange, UnitRef};
 use catalog::db::Open;
 use catalog::errors;
@@ -24,9 +23,21 @@ use catalog::{
     ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex, RowFilter, TableDef,
     pending,
 };
+use catalog::{Db, MODEL};
 use exec::state::SessionCore;
 use plan::bind::type_names::SYSNAME;
 use plan::hints::TableLock;
+
+/// model has no objects and users of its own: new databases would not get them.
+///
+/// # Errors
+/// 40510.
+pub(crate) fn check_not_model(db: &Db) -> Result<(), SqlError> {
+    match db.id() {
+        MODEL => Err(errors::not_supported("a change of objects, users or permissions in model")),
+        _ => Ok(()),
+    }
+}
 
 /// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S for a statement that must
 /// see all of it standing still. Errors: 1205, 1222.
@@ -62,6 +73,7 @@ impl<'a> Work<'a> {
         }
         let open = db.open()?;
         db.check_writable()?;
+        check_not_model(db)?;
         lock_catalog(core, db, LockMode::IX)?;
         Ok(Work { core, db: db.clone(), open, created: Vec::new() })
     }

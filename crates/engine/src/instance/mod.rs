@@ -49,7 +49,7 @@ use txn::{LockManager, Outcomes, Pace};
 use types::{SqlError, Value};
 
 use catalog::errorlog::ErrorLog;
-use catalog::{MASTER, TEMPDB, clock, registry};
+use catalog::{MASTER, MODEL, TEMPDB, clock, registry};
 use identity::Identity;
 use permit::Paths;
 use waits::LogWaits;
@@ -70,7 +70,7 @@ use exec::state::activity;
 use exec::state::core::SessionShared;
 
 /// System databases that are made at first start, with their ids.
-const SYSTEM: [(&str, i32); 3] = [("master", MASTER), ("tempdb", TEMPDB), ("msdb", 4)];
+const SYSTEM: [(&str, i32); 4] = [("master", MASTER), ("tempdb", TEMPDB), ("model", MODEL), ("msdb", 4)];
 /// Names that no user database may have.
 const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
 /// Trace flag: no checkpoint begins by itself.

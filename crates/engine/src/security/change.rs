@@ -34,6 +34,7 @@ impl<'a> Change<'a> {
     /// 3906, 1205, 1222; why the database cannot be used.
     pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<Change<'a>, SqlError> {
         db.check_writable()?;
+        crate::ddl::work::check_not_model(db)?;
         let open = db.open()?;
         core.txn(db)?.lock(LOCK, LockMode::X).map_err(|e| errors::db_error(db, &e))?;
         let security = Arc::new(store::load(&open.trees).map_err(|e| errors::store_error(db, e))?);

@@ -14,11 +14,11 @@ use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::boot_text::save_settings;
 use crate::scoped;
-use catalog::Db;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::errors::{self, db_error};
 use catalog::registry::ALIGN_TO_DEVICE;
 use catalog::settings::DbSettings;
+use catalog::{Db, MODEL};
 
 /// Compatibility levels that exist.
 const LEVELS: [i64; 8] = [90, 100, 110, 120, 130, 140, 150, 160];
@@ -93,6 +93,7 @@ impl StmtCtx<'_> {
             _ => None,
         };
         self.check_held(instance, db, ending, turn)?;
+        check_model(db, action)?;
         match action {
             AlterDatabaseAction::Set { options, termination } => {
                 self.set_options(instance, db, options, *termination, turn)
@@ -194,7 +195,7 @@ impl StmtCtx<'_> {
                 }
                 "READ_COMMITTED_SNAPSHOT" => {
                     let on = switch(option)?;
-                    if !db.is_users_own() {
+                    if !db.is_users_own() && db.id() != MODEL {
                         let text =
                             format!("Option '{}' cannot be set in database '{}'.", option.name, db.name());
                         return Err(SqlError::new(5058, 16, 1, text));
@@ -370,6 +371,38 @@ impl StmtCtx<'_> {
         }
         instance.forget_batches();
         self.inform(5701, 0, format!("The database name '{new}' has been set."))
+    }
+}
+
+/// Of model, whose options new databases get, only options are changed.
+///
+/// # Errors
+/// 5013 a file, 40510.
+fn check_model(db: &Db, action: &AlterDatabaseAction) -> Result<(), SqlError> {
+    if db.id() != MODEL {
+        return Ok(());
+    }
+    match action {
+        AlterDatabaseAction::Set { options, .. } if options.iter().any(|o| o.name == "LOG_ALIGNMENT") => {
+            Err(errors::not_supported("LOG_ALIGNMENT of model"))
+        }
+        AlterDatabaseAction::Set { .. }
+        | AlterDatabaseAction::ModifyName(_)
+        | AlterDatabaseAction::ScopedConfiguration { .. }
+        | AlterDatabaseAction::ClearProcedureCache { .. } => Ok(()),
+        AlterDatabaseAction::AddFile { .. } | AlterDatabaseAction::AddLogFile(_) => {
+            let text =
+                "The master and model databases cannot have files added to them. ALTER DATABASE was aborted.";
+            Err(SqlError::new(5013, 16, 1, text))
+        }
+        AlterDatabaseAction::RemoveFile(_)
+        | AlterDatabaseAction::ModifyFile(_)
+        | AlterDatabaseAction::AddFilegroup { .. }
+        | AlterDatabaseAction::RemoveFilegroup(_)
+        | AlterDatabaseAction::ModifyFilegroup { .. }
+        | AlterDatabaseAction::Collate(_) => {
+            Err(errors::not_supported("a change of files, filegroups or collation of model"))
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::instance::permit::Reach;
 use catalog::clock;
 use catalog::errors;
 use catalog::settings::DbSettings;
+use catalog::{Db, MODEL};
 
 /// Longest name of a database whose log file is named after it.
 const MAX_NAME: usize = 123;
@@ -47,10 +48,12 @@ impl StmtCtx<'_> {
         }
         let files = file_specs::from_create(stmt).map_err(|e| self.create_failed(e))?;
         let log = files.files.iter().find(|f| f.log);
+        let instance = self.core.instance().clone();
+        let model = instance.db_by_id(MODEL).filter(|model| model.check_usable().is_ok());
         let mut settings = DbSettings {
             create_date: clock::now_parts(),
             default_filegroup: files.default_filegroup,
-            ..DbSettings::default()
+            ..model.as_ref().map_or_else(DbSettings::default, |model| model.settings().for_new_database())
         };
         if let Some(log) = log {
             settings.log_growth = log.growth;
@@ -61,13 +64,17 @@ impl StmtCtx<'_> {
             let known = plan::bind::type_names::collation(collation, Collation::DEFAULT, 3)?;
             settings.collation = known.name();
         }
-        let instance = self.core.instance().clone();
         let _turn = instance.changing.lock();
         check_free_name(&instance, name)?;
         let id = instance.free_database_id();
         let reach = Reach::of(self.core);
-        let made = instance.create_database(reach, id, name, &files, &settings, RecoveryModel::Full, 0);
-        made.map(drop).map_err(|e| self.create_failed(e))
+        let recovery = model.as_ref().map_or(RecoveryModel::Full, |model| model.recovery_model());
+        let made = instance.create_database(reach, id, name, &files, &settings, recovery, 0);
+        let db = made.map_err(|e| self.create_failed(e))?;
+        match model {
+            Some(model) => delay_as(&db, &model),
+            None => Ok(()),
+        }
     }
 
     /// FOR ATTACH, FOR ATTACH_REBUILD_LOG. Errors: 1801; the reason, then 1813.
@@ -146,6 +153,21 @@ impl StmtCtx<'_> {
         let busy = db.storage_if_open().is_some_and(|s| !s.txns().active().is_empty());
         if busy { Err(in_use()) } else { instance.drop_database(&db) }
     }
+}
+
+/// DELAYED_DURABILITY is model's too.
+fn delay_as(db: &Db, model: &Db) -> Result<(), SqlError> {
+    let setting = |db: &Db| -> Result<_, SqlError> {
+        let storage = db.storage()?;
+        let settings = storage.settings();
+        Ok((settings.delayed, settings.window))
+    };
+    let wanted = setting(model)?;
+    if setting(db)? == wanted {
+        return Ok(());
+    }
+    let changed = db.storage()?.change_settings(|s| (s.delayed, s.window) = wanted);
+    changed.map_err(|e| errors::db_error(db, &e))
 }
 
 /// 1801: the name is taken.

@@ -218,7 +218,7 @@ impl StmtCtx<'_> {
     fn give_database(&mut self, name: &str, stmt: &AlterAuthorization) -> Result<(), SqlError> {
         let db = self.core.host().find_db(name).ok_or_else(|| cannot("find", "database", name))?;
         db.check_usable()?;
-        if db.id() == MASTER || db.id() == catalog::TEMPDB {
+        if [MASTER, catalog::MODEL, catalog::TEMPDB].contains(&db.id()) {
             let text = "Cannot change the owner of the master, model, tempdb or distribution database.";
             return Err(SqlError::new(15_109, 16, 1, text));
         }

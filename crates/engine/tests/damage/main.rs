@@ -259,7 +259,8 @@ fn states(done: &Repair) -> Vec<String> {
     done.databases.iter().map(|(name, state)| format!("{name} {state}")).collect()
 }
 
-const STATES: [&str; 5] = ["master ONLINE", "tempdb ONLINE", "msdb ONLINE", "Sales ONLINE", "Rest OFFLINE"];
+const STATES: [&str; 6] =
+    ["master ONLINE", "tempdb ONLINE", "model ONLINE", "msdb ONLINE", "Sales ONLINE", "Rest OFFLINE"];
 
 fn files(disk: &SimDisk) -> Vec<(PathBuf, Option<u64>)> {
     let all = disk.list(Path::new("/data")).expect("the folder");

@@ -43,8 +43,8 @@ const MADE: [&str; 12] = [
     "s3:",
     "file:",
     "file:instance.id",
-    "model.mdf",
-    "model.mdf.ldf",
+    "spare.mdf",
+    "spare.mdf.ldf",
 ];
 
 /// Second names in the open folder of files of the instance.
@@ -277,7 +277,7 @@ impl Folders {
             "mastlog.ldf",
             "tempdb.mdf",
             "tempdb_log.ldf",
-            "model.mdf",
+            "spare.mdf",
             "msdb.mdf",
             "msdb_log.ldf",
             "app.mdf",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use catalog::security::{
     Class, DATABASE_ROLES, GrantState, Kind, Permission, SERVER_PUBLIC, SERVER_ROLES, Securable, Security,
 };
-use catalog::{Db, FIRST_USER_DB};
+use catalog::{Db, FIRST_USER_DB, MODEL};
 use plan::rights::Right;
 
 /// What was said of a permission.
@@ -72,7 +72,8 @@ impl Effective {
                     }
                 }
                 // guest may come into the databases that everyone needs.
-                let everyones = self.db < FIRST_USER_DB && permission == Permission::Connect;
+                let everyones =
+                    self.db < FIRST_USER_DB && self.db != MODEL && permission == Permission::Connect;
                 if everyones
                     || (permission == Permission::Connect && self.user >= catalog::security::FIRST_USER)
                 {

@@ -249,8 +249,9 @@ impl Instance {
             log_min_size: SYSTEM_LOG,
             ..DbSettings::default()
         };
-        let made =
-            self.create_database(Reach::Everywhere, id, name, &files, &settings, RecoveryModel::Simple, 0);
+        // What new databases get.
+        let recovery = if id == catalog::MODEL { RecoveryModel::Full } else { RecoveryModel::Simple };
+        let made = self.create_database(Reach::Everywhere, id, name, &files, &settings, recovery, 0);
         made.map(drop)
     }
 }

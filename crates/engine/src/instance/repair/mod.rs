@@ -15,8 +15,8 @@ mod salvage;
 
 use std::path::{Path, PathBuf};
 
-use catalog::MASTER;
 use catalog::registry::DbEntry;
+use catalog::{MASTER, MODEL};
 use disk::mirrored::{self, Found};
 use disk::{Disk, DiskError, OpenMode};
 use pages::{Home, PageId, UnitId};
@@ -204,9 +204,15 @@ impl Examination {
         }
         let system = SYSTEM.into_iter().filter(|(_, id)| *id != TEMPDB);
         let entries: Vec<DbEntry> = system
-            .map(|(name, id)| {
-                let listed = known.registry.entries.iter().find(|entry| entry.id == id).cloned();
-                listed.unwrap_or_else(|| lost_list::system_entry(&paths, name, id))
+            .filter_map(|(name, id)| {
+                if let Some(listed) = known.registry.entries.iter().find(|entry| entry.id == id) {
+                    return Some(listed.clone());
+                }
+                let entry = lost_list::system_entry(&paths, name, id);
+                // A folder of an earlier version has no model: the start that follows makes it.
+                let is_there = |(primary, _): (&Path, &Path)| disk.exists(primary).unwrap_or(true);
+                let expected = id != MODEL || files_of(&entry).is_some_and(is_there);
+                expected.then_some(entry)
             })
             .collect();
         let mut found = Examination {
@@ -314,6 +320,8 @@ impl Examination {
             if self.salvaged.kept.is_empty() {
                 lost.push("all logins, roles and permissions of the server".into());
             }
+        } else if id == MODEL {
+            lost.push("the options of new databases that were set in model".into());
         } else {
             lost.push("the history of backups, and what else was in msdb".into());
         }
