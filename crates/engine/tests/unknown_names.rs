@@ -7,8 +7,8 @@ mod text;
 
 use text::Bench;
 
-/// A name that means nothing does not hide the others: all of a statement, and of the statements behind it,
-/// are told. What may not be there yet is no error of theirs.
+/// A name that means nothing does not hide the others: all of a statement, and of the statements
+/// behind it, are told. What may not be there yet is no error of theirs.
 #[test]
 fn all_names_that_mean_nothing_are_told() {
     let mut b = Bench::new();

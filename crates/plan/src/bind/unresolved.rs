@@ -1,6 +1,6 @@
-//! The names of a statement that mean nothing: SQL Server tells all of them, not the first alone. A statement
-//! that could not be compiled because of a name is bound once more; then such a name stands for NULL, and its
-//! error is put on a list.
+//! The names of a statement that mean nothing: SQL Server tells all of them, not the first alone. A
+//! statement that could not be compiled because of a name is bound once more; then such a name
+//! stands for NULL, and its error is put on a list.
 //! Guarantees: nothing that is bound so is ever run; the list is bounded.
 
 use super::Binder;
@@ -22,8 +22,8 @@ impl Unresolved {
     }
 }
 
-/// Whether an error is about the name of a column: unknown, ambiguous, or not one that may stand where rows
-/// have been grouped.
+/// Whether an error is about the name of a column: unknown, ambiguous, or not one that may stand
+/// where rows have been grouped.
 pub fn is_of_a_name(error: &SqlError) -> bool {
     matches!(error.number, 207 | 209 | 4104 | 8120 | 8121 | 8127)
 }
