@@ -29,6 +29,14 @@ pub fn is_of_a_name(error: &SqlError) -> bool {
 }
 
 impl Binder<'_> {
+    /// Goes on behind what a name cannot be while all such names are looked for.
+    ///
+    /// # Errors
+    /// The given one, when they are not.
+    pub fn note_unresolved(&self, error: SqlError) -> Result<(), SqlError> {
+        self.unresolved(error).map(|_| ())
+    }
+
     /// What a column is that cannot be resolved: NULL while all such names are looked for.
     ///
     /// # Errors
