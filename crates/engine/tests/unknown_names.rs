@@ -7,8 +7,8 @@ mod text;
 
 use text::Bench;
 
-/// A name that means nothing does not hide the others: all of a statement, and of the statements behind it,
-/// are told. What may not be there yet is no error of theirs.
+/// A name that means nothing does not hide the others: all of a statement, and of the statements
+/// behind it, are told. What may not be there yet is no error of theirs.
 #[test]
 fn all_names_that_mean_nothing_are_told() {
     let mut b = Bench::new();
@@ -28,6 +28,8 @@ fn all_names_that_mean_nothing_are_told() {
     b.check("SELECT nope, nope FROM t", &unknown(&["nope", "nope"]));
     b.check("SELECT nope FROM t; SELECT other FROM t", &unknown(&["nope", "other"]));
     b.check("INSERT t SELECT nope, other FROM t", &unknown(&["nope", "other"]));
+    b.check("INSERT t (nope, a, other) VALUES (1, 2, 3)", &unknown(&["nope", "other"]));
+    b.check("UPDATE t SET nope = 1, a = third, other = 2", &unknown(&["nope", "third", "other"]));
     b.check("UPDATE t SET a = nope, b = other WHERE third > 1", &unknown(&["third", "nope", "other"]));
     b.check("SELECT a, b, COUNT(*) FROM t", &format!("{}\n{}", grouped("a"), grouped("b")));
     b.check(

@@ -136,7 +136,7 @@ impl Joins {
                 )
             }
             6 => format!(
-                "SELECT TOP (50) a.{key}, COUNT_BIG(*) FROM {first} a JOIN {second} b ON {on}{} GROUP BY a.{key} ORDER BY a.{key}",
+                "SELECT a.{key}, COUNT_BIG(*) FROM {first} a JOIN {second} b ON {on}{} GROUP BY a.{key} ORDER BY a.{key}",
                 and("WHERE", &filters),
                 key = keys[0]
             ),

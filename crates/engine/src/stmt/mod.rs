@@ -266,7 +266,8 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// What CREATE or ALTER TABLE and CREATE TYPE say: when a constraint cannot be, the reason, then 1750.
+    /// What CREATE or ALTER TABLE and CREATE TYPE say: when a constraint cannot be, the reason,
+    /// then 1750.
     fn of_constraints(&mut self, made: Result<(), SqlError>) -> Result<(), SqlError> {
         made.map_err(|reason| {
             if !errors::is_of_constraint(&reason) {

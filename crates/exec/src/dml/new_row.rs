@@ -14,6 +14,7 @@ use catalog::errors::db_error;
 use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use expr::Expr;
 use plan::bind::Binder;
+use plan::bind::unresolved::MOST_TOLD;
 use storage::TableStore;
 use storage::write::with_writer;
 use syntax::ast;
@@ -303,8 +304,8 @@ pub fn target_columns(
         return Ok((0..table.columns.len()).filter(given).collect());
     }
     let mut columns = Vec::with_capacity(names.len());
-    for name in names {
-        let at = position(&name.value)?;
+    for (number, name) in names.iter().enumerate() {
+        let at = position(&name.value).map_err(|first| with_others(first, &names[number + 1..], position))?;
         if columns.contains(&at) {
             let text = format!(
                 "The column name '{}' is specified more than once in the SET clause or column list of an INSERT. A \
@@ -383,4 +384,17 @@ pub fn row_of(
         });
     }
     Ok(out)
+}
+
+/// The error of a name in a list of columns, with those of the names behind it that are no columns
+/// either.
+fn with_others(
+    mut first: SqlError,
+    behind: &[ast::Ident],
+    position: &dyn Fn(&str) -> Result<usize, SqlError>,
+) -> SqlError {
+    let number = first.number;
+    let others = behind.iter().filter_map(|name| position(&name.value).err());
+    first.after = others.filter(|other| other.number == number).take(MOST_TOLD).collect();
+    first
 }

@@ -1,6 +1,6 @@
-//! The names of a statement that mean nothing: SQL Server tells all of them, not the first alone. A statement
-//! that could not be compiled because of a name is bound once more; then such a name stands for NULL, and its
-//! error is put on a list.
+//! The names of a statement that mean nothing: SQL Server tells all of them, not the first alone. A
+//! statement that could not be compiled because of a name is bound once more; then such a name
+//! stands for NULL, and its error is put on a list.
 //! Guarantees: nothing that is bound so is ever run; the list is bounded.
 
 use super::Binder;
@@ -22,13 +22,21 @@ impl Unresolved {
     }
 }
 
-/// Whether an error is about the name of a column: unknown, ambiguous, or not one that may stand where rows
-/// have been grouped.
+/// Whether an error is about the name of a column: unknown, ambiguous, or not one that may stand
+/// where rows have been grouped.
 pub fn is_of_a_name(error: &SqlError) -> bool {
     matches!(error.number, 207 | 209 | 4104 | 8120 | 8121 | 8127)
 }
 
 impl Binder<'_> {
+    /// Goes on behind what a name cannot be while all such names are looked for.
+    ///
+    /// # Errors
+    /// The given one, when they are not.
+    pub fn note_unresolved(&self, error: SqlError) -> Result<(), SqlError> {
+        self.unresolved(error).map(|_| ())
+    }
+
     /// What a column is that cannot be resolved: NULL while all such names are looked for.
     ///
     /// # Errors

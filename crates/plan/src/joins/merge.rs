@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(keys(&all, &[1, 2, 3], &[11, 12, 13, 14]), [(1, 11), (2, 12), (3, 13)]);
         assert_eq!(keys(&all, &[1, 2, 3], &[11, 13, 12]), [(1, 11)], "another permutation");
         assert_eq!(keys(&all, &[1, 4, 3], &[11, 14, 13]), [(1, 11)], "a column that is not compared");
-        assert_eq!(keys(&all, &[4, 1], &[11, 12]), []);
+        assert!(keys(&all, &[4, 1], &[11, 12]).is_empty());
         // In one direction or both the other way round: an index is read from either end.
         assert_eq!(keys(&all, &[1, -2, 3], &[11, -12, 13]), [(1, 11), (-2, 12), (3, 13)]);
         assert_eq!(keys(&all, &[-1, 2], &[11, -12]), [(1, 11), (-2, 12)]);

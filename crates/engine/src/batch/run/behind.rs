@@ -1,7 +1,8 @@
-//! A batch in which a statement has a name that means nothing: SQL Server compiles all of its statements and
-//! tells what each has. Here those before have run, and those behind are looked at when the first one fails.
-//! Guarantees: nothing of them runs or is kept; objects that are not there are no errors of theirs, for the
-//! batch might have made them.
+//! A batch in which a statement has a name that means nothing: SQL Server compiles all of its
+//! statements and tells what each has. Here those before have run, and those behind are looked at
+//! when the first one fails.
+//! Guarantees: nothing of them runs or is kept; objects that are not there are no errors of theirs,
+//! for the batch might have made them.
 
 use syntax::ast::{Stmt, StmtKind};
 use types::SqlError;

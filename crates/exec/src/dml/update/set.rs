@@ -85,7 +85,8 @@ impl SetClause {
     ) -> Result<SetClause, SqlError> {
         let mut clause = SetClause::default();
         for assignment in assignments {
-            clause.assignment(binder, get, assignment, position)?;
+            let made = clause.assignment(binder, get, assignment, position);
+            made.or_else(|error| binder.note_unresolved(error))?;
         }
         if let Some(at) = get.table.row_version().filter(|_| !clause.sets.is_empty()) {
             let expr = row_version::new_value(binder, get.db.id())?;
