@@ -28,6 +28,7 @@ use types::{KeyPart, SqlError, Value};
 /// Fewest rows that are copied of a leaf at once: some do not satisfy the condition.
 const FIRST: usize = 4;
 
+#[allow(clippy::large_enum_variant)] // one per operator, and a box would be followed for each page
 enum Source {
     Heap(HeapScan),
     Tree(Cursor),
