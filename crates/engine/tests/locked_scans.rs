@@ -330,3 +330,24 @@ fn a_suspended_scan_reads_each_row_when_it_is_fetched() {
     assert_eq!(run(&mut other, "DELETE a WHERE id = 20"), "(1)");
     b.check("FETCH c; CLOSE c; DEALLOCATE c", "30|8");
 }
+
+/// The rows that a statement locks are counted together, however many scans lock them.
+#[test]
+fn locks_of_many_scans_become_a_lock_on_the_table() {
+    let instance = made();
+    let mut reader = session(&instance);
+    for hint in ["repeatableread", "holdlock", "updlock"] {
+        let read = format!(
+            "begin tran select count(*) from generate_series(1, 6000) as g
+             inner loop join t with ({hint}) on t.id = g.value"
+        );
+        assert_eq!(run(&mut reader, &read), "6000", "{hint}");
+        let locks = "select count(*) from sys.dm_tran_locks where resource_type = 'KEY' rollback";
+        assert_eq!(run(&mut reader, locks), "5000", "{hint}");
+    }
+    // The table may forbid it.
+    run(&mut reader, "alter table t set (lock_escalation = disable)");
+    let read = "begin tran select count(*) from t with (updlock) where id <= 6000
+                select count(*) from sys.dm_tran_locks where resource_type = 'KEY' rollback";
+    assert_eq!(run(&mut reader, read), "6000\n6000");
+}

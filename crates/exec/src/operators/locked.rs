@@ -26,7 +26,8 @@ use txn::locks::LockMode;
 use txn::{Grant, Resource, Txn, Until, What};
 use types::{SqlError, Value};
 
-/// From so many row locks of one scan on that stay, a lock on the table is tried instead; again after as many more.
+/// From so many rows of a table on that a statement has locked and that stay so, a lock on the table is tried instead;
+/// again after as many more.
 const ESCALATE_AT: usize = 5000;
 
 enum Source {
@@ -57,7 +58,6 @@ pub struct LockedScan {
     tested: Vec<Value>,
     /// The row that is read next by itself is locked already.
     held: Option<Grant>,
-    taken: usize,
     /// The gap after a range that is read backward is locked.
     begun: bool,
     /// The table is locked in a mode that makes row locks needless.
@@ -135,7 +135,6 @@ impl LockedScan {
             lookup: RowBatch::new(),
             tested: Vec::new(),
             held: None,
-            taken: 0,
             begun: false,
             whole: false,
             ended: Ended::default(),
@@ -269,20 +268,21 @@ impl LockedScan {
         let txn = rt.session().txn(db)?;
         let grant = txn.lock_row(unit, row, mode, patient, until).map_err(|e| db_error(db, &e))?;
         if until == Until::Transaction {
-            self.count(plan, txn, grant);
+            self.count(plan, rt, grant)?;
         }
         Ok(grant)
     }
 
     /// Counts a lock that stays. When there are many the table is locked, if it is to be had at once.
-    fn count(&mut self, plan: &ScanPlan, txn: &mut Txn, grant: Grant) {
-        if matches!(grant, Grant::New | Grant::Stronger) {
-            self.taken += 1;
-            let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
-            if may && self.taken.is_multiple_of(ESCALATE_AT) {
-                self.whole = escalate(txn, plan, self.locks.mode);
+    fn count(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, grant: Grant) -> Result<(), SqlError> {
+        let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
+        if may && matches!(grant, Grant::New | Grant::Stronger) {
+            let locked = rt.count_lock((plan.db.id(), plan.store.table.object_id));
+            if locked.is_multiple_of(ESCALATE_AT) {
+                self.whole = escalate(self.txn(plan, rt)?, plan, self.locks.mode);
             }
         }
+        Ok(())
     }
 }
 

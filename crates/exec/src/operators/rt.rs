@@ -72,6 +72,8 @@ struct Rare {
     /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other statements take new
     /// ones meanwhile.
     snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
+    /// How many rows the run has locked that stay locked, by database and table.
+    locked: Vec<((i32, i32), usize)>,
 }
 
 impl RunState {
@@ -131,6 +133,17 @@ impl<'r, 's> Rt<'r, 's> {
     #[inline]
     pub fn suspend(self) -> RunState {
         self.state
+    }
+
+    /// Counts a row of a table that stays locked; how many the run has locked of it by now, whichever scans did.
+    pub(super) fn count_lock(&mut self, table: (i32, i32)) -> usize {
+        let locked = &mut self.state.rare.get_or_insert_default().locked;
+        let at = locked.iter().position(|(known, _)| *known == table).unwrap_or_else(|| {
+            locked.push((table, 0));
+            locked.len() - 1
+        });
+        locked[at].1 += 1;
+        locked[at].1
     }
 
     /// Whether other statements of the session come between its batches.

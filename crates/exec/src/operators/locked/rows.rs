@@ -268,7 +268,7 @@ impl LockedScan {
         let txn = rt.session().txn(&plan.db)?;
         if given && self.locks.hold {
             txn.keep_row(unit, name.as_ref());
-            self.count(plan, txn, grant);
+            self.count(plan, rt, grant)?;
         } else if grant == Grant::New {
             txn.unlock_row(unit, name.as_ref());
         }

@@ -1,0 +1,110 @@
+//! What reading costs at each isolation level and with each way to lock: a scan of a table and of a heap, a scan whose
+//! condition rejects nearly all rows, ranges of 50 rows and single rows by key. Milliseconds of a scan, microseconds
+//! of a range and of a row, each the least of several rounds. `by locks`: READ COMMITTED with READCOMMITTEDLOCK.
+//! In the second part somebody is changing a row of the table meanwhile, so that no locks become one on the table.
+//! `cargo run --release -p ringwood-engine --example isolation_bench [-- ROUNDS ROWS]`
+
+use std::time::Instant;
+
+use ringwood_engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+
+/// Takes everything; an error ends the program.
+struct Quiet;
+
+impl Sink for Quiet {
+    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn done(&mut self, _: ringwood_engine::StatementEnd) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn error(&mut self, e: &SqlError) -> Result<(), SqlError> {
+        eprintln!("Msg {}: {}", e.number, e.message);
+        std::process::exit(1)
+    }
+}
+
+/// A level, and the hint that asks for it.
+const LEVELS: [(&str, &str); 5] = [
+    ("READ COMMITTED", ""),
+    ("by locks", "WITH (READCOMMITTEDLOCK)"),
+    ("REPEATABLE READ", "WITH (REPEATABLEREAD)"),
+    ("SERIALIZABLE", "WITH (SERIALIZABLE)"),
+    ("UPDLOCK", "WITH (UPDLOCK)"),
+];
+
+/// Rows of a range.
+const RANGE: i32 = 50;
+
+/// Least seconds of a run of a statement, of several rounds of so many runs, with ascending keys.
+fn timed(session: &mut Session, text: &str, rounds: u32, runs: i32) -> Result<f64, SqlError> {
+    let statement = session.prepare(text, &[("@k", DataType::Int)])?;
+    let mut best = f64::MAX;
+    for _ in 0..rounds {
+        let begin = Instant::now();
+        for run in 0..runs {
+            session.execute_prepared(&statement, &[Value::Int(1000 + run * RANGE)], &mut Quiet)?;
+        }
+        best = best.min(begin.elapsed().as_secs_f64() / f64::from(runs));
+    }
+    Ok(best)
+}
+
+/// Scans begin behind row `from`.
+fn measure(session: &mut Session, rounds: u32, tables: [&str; 2], from: u32) -> Result<(), SqlError> {
+    println!(
+        "{:<18} {:>10} {:>10} {:>12} {:>10} {:>10}",
+        "level", "table ms", "heap ms", "rejected ms", "range us", "row us"
+    );
+    for (name, hint) in LEVELS {
+        let mut scans = Vec::new();
+        for table in tables {
+            let all = format!("SELECT SUM(v) FROM {table} {hint} WHERE id > {from}");
+            scans.push(timed(session, &all, rounds, 1)? * 1e3);
+        }
+        let few = format!("SELECT SUM(v) FROM c {hint} WHERE id > {from} AND v = -1");
+        let few = timed(session, &few, rounds, 1)? * 1e3;
+        let range = format!("SELECT SUM(v) FROM c {hint} WHERE id BETWEEN @k AND @k + {}", RANGE - 1);
+        let range = timed(session, &range, rounds, 200)? * 1e6;
+        let row = timed(session, &format!("SELECT v FROM c {hint} WHERE id = @k"), rounds, 1000)? * 1e6;
+        println!("{name:<18} {:>10.1} {:>10.1} {few:>12.1} {range:>10.1} {row:>10.2}", scans[0], scans[1]);
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let rounds: u32 = args.next().map_or(Ok(5), |n| n.parse())?;
+    let rows: u32 = args.next().map_or(Ok(1_000_000), |n| n.parse())?;
+    let dir = std::env::temp_dir().join(format!("ringwood-isolation-{}", std::process::id()));
+    let instance =
+        Instance::open(InstanceOptions { memory_bytes: Some(1 << 30), ..InstanceOptions::new(&dir) })?;
+    let mut session = instance.session()?;
+    session.execute("CREATE DATABASE bench", &mut Quiet);
+    session.use_database("bench")?;
+    for (table, key) in [("c", "PRIMARY KEY"), ("h", "NOT NULL")] {
+        let fill = format!(
+            "CREATE TABLE {table} (id int {key}, v bigint NOT NULL, s char(40) NOT NULL)
+             INSERT {table} SELECT value, value % 1000, 'text' FROM GENERATE_SERIES(1, {rows})"
+        );
+        session.execute(&fill, &mut Quiet);
+    }
+    measure(&mut session, rounds, ["c", "h"], 10)?;
+    println!("beside a change of row 1, the last 100,000 rows; of the table twice");
+    let mut other = instance.session()?;
+    other.use_database("bench")?;
+    other.execute("BEGIN TRAN UPDATE c SET v = v WHERE id = 1", &mut Quiet);
+    // A scan of the heap would wait for its row. A lock of each of a million rows takes much memory.
+    measure(&mut session, rounds, ["c", "c"], rows.saturating_sub(100_000).max(10))?;
+    other.execute("ROLLBACK", &mut Quiet);
+    drop((session, other));
+    instance.close()?;
+    let _ = std::fs::remove_dir_all(&dir);
+    Ok(())
+}
