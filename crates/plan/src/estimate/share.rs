@@ -8,7 +8,7 @@ use catalog::statistics::Measured;
 use catalog::statistics::store::key_part;
 use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
-use types::rounding::{Kept, kept, reach};
+use types::rounding::{self, Kept, reach};
 use types::{DataType, Value, encode_key_part};
 
 use super::{filtered, having, source};
@@ -207,7 +207,7 @@ impl Known<'_> {
 pub(super) fn column_of(e: &Expr) -> Option<ColId> {
     match e {
         Expr::Col(id) => Some(*id),
-        Expr::Convert(c) => match (&c.operand, kept(c.from, c.to)) {
+        Expr::Convert(c) => match (&c.operand, rounding::kept(c.from, c.to)) {
             (Expr::Col(id), Some(Kept::Each)) => Some(*id),
             _ => None,
         },
@@ -218,7 +218,7 @@ pub(super) fn column_of(e: &Expr) -> Option<ColId> {
 /// A column in a type in which several of its values may be one, with its own type and that one.
 fn rounded_column(e: &Expr) -> Option<(ColId, DataType, DataType)> {
     match e {
-        Expr::Convert(c) => match (&c.operand, kept(c.from, c.to)) {
+        Expr::Convert(c) => match (&c.operand, rounding::kept(c.from, c.to)) {
             (Expr::Col(id), Some(Kept::Rounded | Kept::Near)) => Some((*id, c.from, c.to)),
             _ => None,
         },
