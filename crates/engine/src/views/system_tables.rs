@@ -1,14 +1,16 @@
-//! The objects that every database of SQL Server has of itself, as scripts and clients know them: base tables and the queues of
-//! Service Broker. Scripts take them, and their columns, for a source of rows.
-//! Guarantees: they are names alone, nothing reads them (208, as in SQL Server for all but the dedicated connection); lists of
-//! users' tables (sys.tables, INFORMATION_SCHEMA) do not have them.
+//! The objects that every database of SQL Server has of itself, as scripts and clients know them:
+//! base tables and the queues of Service Broker. Scripts take them, and their columns, for a source
+//! of rows.
+//! Guarantees: they are names alone, nothing reads them (208, as in SQL Server for all but the
+//! dedicated connection); lists of users' tables (sys.tables, INFORMATION_SCHEMA) do not have them.
 
 use std::sync::OnceLock;
 
 use catalog::type_text::type_of_text;
 use types::DataType;
 
-/// A line each: `object_id|type|name|columns`, a column as `name type`, with `?` where it takes NULL.
+/// A line each: `object_id|type|name|columns`, a column as `name type`, with `?` where it takes
+/// NULL.
 const LIST: &str = include_str!("system_tables.txt");
 
 /// How many objects and columns there are, about: what queries over them are planned for.
