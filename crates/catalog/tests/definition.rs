@@ -1,4 +1,5 @@
-//! The texts of DEFAULT and CHECK constraints and of computed columns: their form, and that they are read again as what they were.
+//! The texts of DEFAULT and CHECK constraints and of computed columns: their form, and that they
+//! are read again as what they were.
 
 extern crate ringwood_catalog as catalog;
 

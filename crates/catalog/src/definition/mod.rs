@@ -1,7 +1,7 @@
-//! The text of an expression as SQL Server keeps it in DEFAULT and CHECK constraints and computed columns: `([a]>(0))`,
-//! `(getdate())`, `((5)+(1))`. Tools read these texts.
-//! Guarantees: a text means what was written, and reading it gives the same text again; what has no form here (queries, windows,
-//! escapes of ODBC) gives none, and stays as it was written.
+//! The text of an expression as SQL Server keeps it in DEFAULT and CHECK constraints and computed
+//! columns: `([a]>(0))`, `(getdate())`, `((5)+(1))`. Tools read these texts.
+//! Guarantees: a text means what was written, and reading it gives the same text again; what has no
+//! form here (queries, windows, escapes of ODBC) gives none, and stays as it was written.
 
 mod forms;
 
@@ -22,8 +22,8 @@ const COMPLEMENT: u8 = 7;
 const POSTFIX: u8 = 8;
 const PRIMARY: u8 = 9;
 
-/// BETWEEN and IN write their operand again for each comparison: a text that grows beyond this many times what was written, and
-/// [`ROOM`], stays as it was.
+/// BETWEEN and IN write their operand again for each comparison: a text that grows beyond this many
+/// times what was written, and [`ROOM`], stays as it was.
 const GROWTH: usize = 8;
 const ROOM: usize = 1024;
 

@@ -55,8 +55,8 @@ pub struct Catalog {
     pub schema_names: ById<CompactString>,
     /// Principals, permissions and owners, as committed. Their changes do not raise the version.
     pub security: Arc<Security>,
-    /// Bytes of the definitions of tables and modules; temporary ones are charged to the session that makes
-    /// them.
+    /// Bytes of the definitions of tables and modules; temporary ones are charged to the session
+    /// that makes them.
     pub bytes: usize,
     /// What is made of the tables when it is asked for.
     pub lookups: Lookups,

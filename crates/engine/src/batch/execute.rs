@@ -611,7 +611,8 @@ pub(super) enum Called {
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
     /// A procedure of another database that every database has; the current database stays. The
-    /// names in one of master are those of master, in a temporary one those of the current database.
+    /// names in one of master are those of master, in a temporary one those of the current
+    /// database.
     Global(Arc<Db>, Arc<ModuleDef>),
     /// A scalar function, whose value is the result.
     Function(Arc<ModuleDef>),

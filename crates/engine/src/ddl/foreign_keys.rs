@@ -29,8 +29,9 @@ pub enum Rows {
 /// Adds a FOREIGN KEY constraint.
 ///
 /// # Errors
-/// 1766 a temporary table, 1767 no such table, 1769 and 1770 no such column, 1773 and 1776 no key there, 1778 and 1753 other types, 1761 and 1762
-/// actions that the columns do not allow, 1785 cascades in a circle; 547.
+/// 1766 a temporary table, 1767 no such table, 1769 and 1770 no such column, 1773 and 1776 no key
+/// there, 1778 and 1753 other types, 1761 and 1762 actions that the columns do not allow, 1785
+/// cascades in a circle; 547.
 pub fn add_foreign_key(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,

@@ -1,6 +1,6 @@
 //! Temporary procedures: procedures of tempdb, local ones (`#p`) under names that nobody else has.
-//! Guarantees: a session sees no other session's local ones; every one goes with the session that made it, whatever scope made
-//! it; those who run a global one at that moment run it to its end.
+//! Guarantees: a session sees no other session's local ones; every one goes with the session that
+//! made it, whatever scope made it; those who run a global one at that moment run it to its end.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ pub fn find(core: &SessionCore, name: &str) -> Result<Option<Arc<ModuleDef>>, Sq
 /// Makes or changes a temporary procedure.
 ///
 /// # Errors
-/// 193 the name is too long, 2714 it is taken, 208 ALTER of nothing, 701; those of [`modules::put`].
+/// 193 the name is too long, 2714 it is taken, 208 ALTER of nothing, 701; those of
+/// [`modules::put`].
 pub fn put(
     core: &mut SessionCore,
     new: &NewModule<'_>,

@@ -1,7 +1,8 @@
 //! Temporary tables: tables of tempdb under names that nobody else has, known to the session that made them by the names that it
 //! gave. Temporary procedures (`temp_procedures`) are on the same list.
-//! Guarantees: a session sees no other session's; tables that a procedure, trigger or EXEC made are dropped when it ends, all
-//! others when the session does. A drop that a rollback takes back is done again then.
+//! Guarantees: a session sees no other session's; tables that a procedure, trigger or EXEC made are
+//! dropped when it ends, all others when the session does. A drop that a rollback takes back is
+//! done again then.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -53,7 +54,8 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
     Ok(table)
 }
 
-/// The name in tempdb of a temporary object that is about to be made: one that nobody else has, if it is a local one.
+/// The name in tempdb of a temporary object that is about to be made: one that nobody else has, if
+/// it is a local one.
 ///
 /// # Errors
 /// 193 the name is too long, 2714 the scope has an object of that name.
@@ -101,8 +103,8 @@ fn is_there(catalog: &Catalog, temp: &TempName) -> bool {
     catalog.by_id.contains_key(&temp.object_id) || catalog.modules.contains_key(&temp.object_id)
 }
 
-/// Takes names off the list whose objects were dropped: without a transaction no rollback brings one back. Now and then, so that it
-/// costs each table little.
+/// Takes names off the list whose objects were dropped: without a transaction no rollback brings
+/// one back. Now and then, so that it costs each table little.
 fn forget_gone(core: &mut SessionCore, tempdb: &Db) {
     if core.trancount() > 0 || core.temps.list.len() < core.temps.most {
         return;
@@ -206,7 +208,8 @@ pub fn end_session(core: &mut SessionCore) {
     }
 }
 
-/// Drops tables and procedures; one that cannot be dropped now goes with the session, or with tempdb.
+/// Drops tables and procedures; one that cannot be dropped now goes with the session, or with
+/// tempdb.
 fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
     let (Ok(tempdb), Ok(variables)) = (tempdb(core), core.host().variables_db()) else { return };
     let db_of = |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };

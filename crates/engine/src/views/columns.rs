@@ -172,20 +172,19 @@ pub(super) fn of_itself(
     (id, named): (usize, usize),
     give: &mut dyn FnMut(&Column<'_>),
 ) {
-    system_tables::columns(wanted, (id, named), give);
-    if db.id() != MASTER {
-        return;
-    }
-    for view in every().filter(|view| is_of_master(*view)) {
-        let object_id = view.object_id();
+    let mut add = |object_id: i32, columns: &[ViewColumn]| {
         if wanted.id(id).is_some_and(|id| id != object_id) {
-            continue;
+            return;
         }
-        for (column_id, (name, ty, nullable)) in (1..).zip(view.columns()) {
+        for (column_id, (name, ty, nullable)) in (1..).zip(columns) {
             if wanted.may_be(named, name) {
                 give(&Column { object_id, column_id, name, ty: *ty, nullable: *nullable, def: None });
             }
         }
+    };
+    system_tables::all().iter().for_each(|table| add(table.id, table.columns.as_slice()));
+    if db.id() == MASTER {
+        every().filter(|view| is_of_master(*view)).for_each(|view| add(view.object_id(), view.columns()));
     }
 }
 

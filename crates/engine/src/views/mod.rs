@@ -261,7 +261,8 @@ pub fn by_id(object_id: i32) -> Option<&'static dyn SystemView> {
     every().find(|view| view.object_id() == object_id)
 }
 
-/// Every view that a text can name in each database, for sys.all_objects; the binder's own ones have names with parentheses.
+/// Every view that a text can name in each database, for sys.all_objects; the binder's own ones
+/// have names with parentheses.
 pub fn all() -> impl Iterator<Item = &'static dyn SystemView> {
     every().filter(|view| !view.name().contains('(') && !is_of_master(*view))
 }

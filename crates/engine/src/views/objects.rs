@@ -164,9 +164,15 @@ fn system_objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>>
 fn own_objects(session: &SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     let mut rows = user_objects(&db.catalog(), wanted);
     note_owners(session, db, &mut rows);
-    rows.extend(system_tables::objects(session, wanted));
+    let started = session.instance().started();
+    let asked = |table: &&system_tables::SystemTable| {
+        wanted.id(1).is_none_or(|id| id == table.id)
+            && wanted.id(4).is_none_or(|parent| parent == 0)
+            && wanted.may_be(0, table.name)
+    };
+    let tables = system_tables::all().iter().filter(asked);
+    rows.extend(tables.map(|t| object(t.name, t.id, t.schema_id(), 0, t.kind, started, true)));
     if db.id() == MASTER {
-        let started = session.instance().started();
         let views = every().filter(|view| is_of_master(*view));
         rows.extend(views.map(|v| object(v.name(), v.object_id(), 1, 0, VIEW, started, true)));
     }

@@ -219,7 +219,8 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.fn_dblog", ViewRight::Database(Permission::Control), Rows::All),
 ];
 
-/// What a view needs; VIEW SERVER PERFORMANCE STATE for a dynamic management view of the server that is not named.
+/// What a view needs; VIEW SERVER PERFORMANCE STATE for a dynamic management view of the server
+/// that is not named.
 pub fn needs(schema: &str, name: &str) -> ViewRight {
     match find(schema, name) {
         Some((right, _)) => right,

@@ -1,5 +1,5 @@
-//! master..spt_values: numbers and names that scripts look up; above all the numbers 0 to 2047 of type P, which they take for a
-//! table of numbers.
+//! master..spt_values: numbers and names that scripts look up; above all the numbers 0 to 2047 of
+//! type P, which they take for a table of numbers.
 //! Guarantee: master alone has it.
 
 use types::{DataType, Len, Value};

@@ -1,26 +1,24 @@
-//! The objects that every database of SQL Server has of itself, as scripts and clients know them: base tables and the queues of
-//! Service Broker. Scripts take them, and their columns, for a source of rows.
-//! Guarantees: they are names alone, nothing reads them (208, as in SQL Server for all but the dedicated connection); lists of
-//! users' tables (sys.tables, INFORMATION_SCHEMA) do not have them.
+//! The objects that every database of SQL Server has of itself, as scripts and clients know them:
+//! base tables and the queues of Service Broker. Scripts take them, and their columns, for a source
+//! of rows.
+//! Guarantees: they are names alone, nothing reads them (208, as in SQL Server for all but the
+//! dedicated connection); lists of users' tables (sys.tables, INFORMATION_SCHEMA) do not have them.
 
 use std::sync::OnceLock;
 
-use types::{DataType, Value};
-
-use super::Wanted;
-use super::columns::Column;
-use super::objects::{Kind, object};
-use crate::instance::OfInstance;
 use catalog::type_text::type_of_text;
-use exec::state::SessionCore;
+use types::DataType;
 
-/// A line each: `object_id|type|name|columns`, a column as `name type`, with `?` where it takes NULL.
+/// A line each: `object_id|type|name|columns`, a column as `name type`, with `?` where it takes
+/// NULL.
 const LIST: &str = include_str!("system_tables.txt");
 
 /// How many objects and columns there are, about: what queries over them are planned for.
 pub(super) const OBJECTS: f64 = 53.0;
 pub(super) const COLUMNS: f64 = 482.0;
 
+/// (type, type_desc).
+type Kind = (&'static str, &'static str);
 const TABLE: Kind = ("S ", "SYSTEM_TABLE");
 const QUEUE: Kind = ("SQ", "SERVICE_QUEUE");
 
@@ -28,9 +26,9 @@ const QUEUE: Kind = ("SQ", "SERVICE_QUEUE");
 pub(crate) struct SystemTable {
     pub id: i32,
     pub name: &'static str,
-    kind: Kind,
+    pub kind: Kind,
     /// Names, types, and whether they take NULL.
-    columns: Vec<(&'static str, DataType, bool)>,
+    pub columns: Vec<(&'static str, DataType, bool)>,
 }
 
 impl SystemTable {
@@ -86,30 +84,6 @@ pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemTable> {
     all().iter().find(|t| t.schema().eq_ignore_ascii_case(schema) && t.name.eq_ignore_ascii_case(name))
 }
 
-/// Rows of sys.objects.
-pub(super) fn objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
-    let created = session.instance().started();
-    let asked = |table: &&SystemTable| {
-        wanted.id(1).is_none_or(|id| id == table.id)
-            && wanted.id(4).is_none_or(|parent| parent == 0)
-            && wanted.may_be(0, table.name)
-    };
-    let row = |t: &SystemTable| object(t.name, t.id, t.schema_id(), 0, t.kind, created, true);
-    all().iter().filter(asked).map(row).collect()
-}
-
-/// Gives their wanted columns; `id` and `named`: positions of the view's columns.
-pub(super) fn columns(wanted: &Wanted<'_>, (id, named): (usize, usize), give: &mut dyn FnMut(&Column<'_>)) {
-    for table in all().iter().filter(|table| wanted.id(id).is_none_or(|id| id == table.id)) {
-        for (column_id, (name, ty, nullable)) in (1..).zip(&table.columns) {
-            if wanted.may_be(named, name) {
-                let (object_id, ty, nullable) = (table.id, *ty, *nullable);
-                give(&Column { object_id, column_id, name, ty, nullable, def: None });
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,8 +91,8 @@ mod tests {
     #[test]
     fn every_line_is_one_of_them() {
         assert_eq!(all().len(), LIST.lines().count());
-        assert_eq!(all().len() as f64, OBJECTS);
-        assert_eq!(all().iter().map(|table| table.columns.len()).sum::<usize>() as f64, COLUMNS);
+        assert_eq!(all().len(), OBJECTS as usize);
+        assert_eq!(all().iter().map(|table| table.columns.len()).sum::<usize>(), COLUMNS as usize);
         let mut ids: Vec<i32> = all().iter().map(|table| table.id).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -179,7 +179,8 @@ impl SessionCore {
     }
 
     /// The database whose names the statements that run mean: the current one, but in a procedure
-    /// of master that runs in another. A temporary procedure's are those of the database it is called in.
+    /// of master that runs in another. A temporary procedure's are those of the database it is
+    /// called in.
     #[inline]
     pub fn names_db(&self) -> &Arc<Db> {
         self.module.as_ref().map_or(self.db(), |module| &module.names)

@@ -81,7 +81,8 @@ pub struct TempName {
     pub name: CompactString,
     /// In tempdb, or among the table variables.
     pub object_id: i32,
-    /// Nesting level of the scope that made it; 0 of a procedure, which stays as long as the session.
+    /// Nesting level of the scope that made it; 0 of a procedure, which stays as long as the
+    /// session.
     pub level: u32,
     /// Its scope has not ended.
     pub visible: bool,
@@ -93,8 +94,8 @@ pub struct TempName {
     pub borrowed: bool,
 }
 
-/// The temporary tables and procedures that a session has made, the newest last. One that is no longer in tempdb was
-/// dropped.
+/// The temporary tables and procedures that a session has made, the newest last. One that is no
+/// longer in tempdb was dropped.
 #[derive(Debug, Default)]
 pub struct TempTables {
     pub list: Vec<TempName>,
@@ -148,7 +149,8 @@ impl TempTables {
         newest.find_map(|t| catalog.by_id.get(&t.object_id).cloned())
     }
 
-    /// The temporary procedure of a name, as far as it is still there: the session's, or anyone's whose name begins with `##`.
+    /// The temporary procedure of a name, as far as it is still there: the session's, or anyone's
+    /// whose name begins with `##`.
     pub fn find_procedure(&self, name: &str, tempdb: &Db) -> Option<Arc<ModuleDef>> {
         let catalog = tempdb.catalog();
         if name.starts_with("##") {

@@ -259,7 +259,8 @@ impl SessionOptions {
         }
     }
 
-    /// SET LANGUAGE: the order of dates and the first day of the week come with it, unless they were set for themselves.
+    /// SET LANGUAGE: the order of dates and the first day of the week come with it, unless they
+    /// were set for themselves.
     pub fn set_language(&mut self, language: &Language) {
         let order = self.dialect.order;
         self.dialect = Dialect::of(language);

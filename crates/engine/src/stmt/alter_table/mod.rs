@@ -42,7 +42,8 @@ fn is_foreign_key(constraint: &Constraint) -> bool {
     matches!(constraint.kind, ConstraintKind::ForeignKey { .. })
 }
 
-/// What is added to a temporary table, and what is said of the foreign keys among it, which it does not get.
+/// What is added to a temporary table, and what is said of the foreign keys among it, which it does
+/// not get.
 fn without_foreign_keys(
     work: &Work<'_>,
     table: &TableDef,

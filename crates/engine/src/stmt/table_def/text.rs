@@ -1,4 +1,5 @@
-//! The texts of DEFAULT and CHECK constraints as the catalog keeps them: in the form that `catalog::definition` gives them.
+//! The texts of DEFAULT and CHECK constraints as the catalog keeps them: in the form that
+//! `catalog::definition` gives them.
 //! Guarantees: a text means the same when it is read under QUOTED_IDENTIFIER ON, which the catalog is read with.
 
 use std::sync::Arc;
