@@ -1,5 +1,5 @@
-//! UPDATE, DELETE and MERGE that wait for another transaction: what they have read beside the row that they waited
-//! for is read again, whether the other one commits or takes everything back.
+//! UPDATE, DELETE and MERGE that wait for another transaction: what they have read beside the row
+//! that they waited for is read again, whether the other one commits or takes everything back.
 
 extern crate ringwood_engine as engine;
 
@@ -129,7 +129,8 @@ fn a_row_that_moves_on_is_changed_once() {
     }
 }
 
-/// Each row of a page has another writer; half of them commit, half roll back, some while the page is read again.
+/// Each row of a page has another writer; half of them commit, half roll back, some while the page
+/// is read again.
 #[test]
 fn a_page_with_many_writers_is_read_to_its_end() {
     for table in ["c", "h"] {
@@ -173,8 +174,8 @@ fn top_waits_for_no_row_that_it_does_not_want() {
     }
 }
 
-/// Sessions take back what they did to rows that others are about to change: no row is missed, none is changed for
-/// what was never committed.
+/// Sessions take back what they did to rows that others are about to change: no row is missed, none
+/// is changed for what was never committed.
 #[test]
 fn no_row_is_missed_beside_rollbacks() {
     for (table, hint, range) in [
