@@ -24,6 +24,13 @@ fn bench() -> Bench {
     b
 }
 
+/// The rows as they were at first.
+fn fill(b: &mut Bench, table: &str) {
+    let rows = "SELECT value, value, 0, 0 FROM generate_series(1, 60)";
+    let said = b.run(&format!("DELETE {table}; INSERT {table} {rows}"));
+    assert!(!said.contains("Msg"), "{said}");
+}
+
 fn beside(b: &Bench) -> Session {
     let mut session = b.instance.session().unwrap();
     session.use_database("t").unwrap();
@@ -61,10 +68,11 @@ const OTHERS: [&str; 3] = ["UPDATE {} SET v = 1", "DELETE {}", "UPDATE {} SET v 
 
 #[test]
 fn a_rollback_brings_back_all_rows_of_the_page() {
+    let mut b = bench();
     for table in ["c", "h"] {
         for other in OTHERS {
             for change in CHANGES {
-                let mut b = bench();
+                fill(&mut b, table);
                 b.check(&format!("BEGIN TRAN; {}", other.replace("{}", table)), "(60)");
                 let change = change.replace("{}", table);
                 let waiting = blocked(&b, &change);
@@ -77,10 +85,11 @@ fn a_rollback_brings_back_all_rows_of_the_page() {
 
 #[test]
 fn a_commit_leaves_no_row_of_the_page() {
+    let mut b = bench();
     for table in ["c", "h"] {
         for other in OTHERS {
             for change in CHANGES {
-                let mut b = bench();
+                fill(&mut b, table);
                 b.check(&format!("BEGIN TRAN; {}", other.replace("{}", table)), "(60)");
                 let change = change.replace("{}", table);
                 let waiting = blocked(&b, &change);
