@@ -1,7 +1,8 @@
-//! What reading costs at each isolation level and with each way to lock: a scan of a table and of a heap, a scan whose
-//! condition rejects nearly all rows, ranges of 50 rows and single rows by key. Milliseconds of a scan, microseconds
-//! of a range and of a row, each the least of several rounds. `by locks`: READ COMMITTED with READCOMMITTEDLOCK.
-//! In the second part somebody is changing a row of the table meanwhile, so that no locks become one on the table.
+//! What reading costs at each isolation level and with each way to lock: a scan of a table and of a
+//! heap, a scan whose condition rejects nearly all rows, ranges of 50 rows and single rows by key.
+//! Milliseconds of a scan, microseconds of a range and of a row, each the least of several rounds.
+//! `by locks`: READ COMMITTED with READCOMMITTEDLOCK. In the second part somebody is changing a row
+//! of the table meanwhile, so that no locks become one on the table.
 //! `cargo run --release -p ringwood-engine --example isolation_bench [-- ROUNDS ROWS]`
 
 use std::time::Instant;
@@ -100,7 +101,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut other = instance.session()?;
     other.use_database("bench")?;
     other.execute("BEGIN TRAN UPDATE c SET v = v WHERE id = 1", &mut Quiet);
-    // A scan of the heap would wait for its row. A lock of each of a million rows takes much memory.
+    // A scan of the heap would wait for its row. A lock of each of a million rows takes much
+    // memory.
     measure(&mut session, rounds, ["c", "c"], rows.saturating_sub(100_000).max(10))?;
     other.execute("ROLLBACK", &mut Quiet);
     drop((session, other));

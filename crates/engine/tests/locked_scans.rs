@@ -1,4 +1,5 @@
-//! Reading with row locks: what a transaction takes back is never read; what a lock was taken for stays locked.
+//! Reading with row locks: what a transaction takes back is never read; what a lock was taken for
+//! stays locked.
 
 extern crate ringwood_engine as engine;
 
@@ -217,7 +218,8 @@ fn a_ghost_that_goes_opens_no_gap() {
     }
 }
 
-/// Money goes from row to row, sometimes back: whoever locks what it reads finds all of it, whichever way it reads.
+/// Money goes from row to row, sometimes back: whoever locks what it reads finds all of it,
+/// whichever way it reads.
 #[test]
 fn sums_under_locks_are_those_of_one_moment() {
     let mut b = Bench::new();
@@ -274,8 +276,8 @@ fn sums_under_locks_are_those_of_one_moment() {
     });
 }
 
-/// A scan locks what it gives, and nothing that its condition rejects; READ COMMITTED by locks locks nothing
-/// that nobody is changing.
+/// A scan locks what it gives, and nothing that its condition rejects; READ COMMITTED by locks
+/// locks nothing that nobody is changing.
 #[test]
 fn only_rows_that_are_given_are_locked() {
     let keys = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type IN ('KEY', 'RID')";
@@ -285,15 +287,16 @@ fn only_rows_that_are_given_are_locked() {
             b.check(&format!("BEGIN TRAN; SELECT id FROM {table} WITH ({hint}) WHERE m + n = 2"), "20");
             b.check(keys, locks);
             let said = run(&mut other, &format!("UPDATE {table} SET m = 4 WHERE m + n <> 2"));
-            // A scan for a change asks for each row that it reads, but takes those alone that it changes.
+            // A scan for a change asks for each row that it reads, but takes those alone that it
+            // changes.
             assert_eq!(said, "(2)", "{table} {hint}");
             b.check("ROLLBACK", "");
         }
     }
 }
 
-/// Without row versions a reader waits for who is changing a row, also for one behind an entry, and past a lock that
-/// changes nothing only where its own is in order.
+/// Without row versions a reader waits for who is changing a row, also for one behind an entry, and
+/// past a lock that changes nothing only where its own is in order.
 #[test]
 fn readers_by_locks_wait_and_read_on() {
     for table in ["a", "h"] {

@@ -1,13 +1,13 @@
-//! Whether a row was as its writer has left it when it was read in its newest version: what must be asked
-//! of each row that is read for a change, under a lock, or by a cursor.
+//! Whether a row was as its writer has left it when it was read in its newest version: what must be
+//! asked of each row that is read for a change, under a lock, or by a cursor.
 //!
-//! A row is read first, and whether its writer still runs is asked then. One that has ended in between
-//! may have changed the row once more, or taken its change back, after it was read: what was read was
-//! perhaps never committed. Nothing may be concluded from such a row, not even that a condition rejects
-//! it: it is read again. Rows are asked one by one ([`Ended::row`]) or by the page: the writers of all
-//! rows of a page are waited for together, and the page is read once more.
-//! Guarantee: [`Left::ForGood`], and that a row is settled, are said only of a row that was read after its
-//! writer had ended, or that is the reader's own.
+//! A row is read first, and whether its writer still runs is asked then. One that has ended in
+//! between may have changed the row once more, or taken its change back, after it was read: what
+//! was read was perhaps never committed. Nothing may be concluded from such a row, not even that a
+//! condition rejects it: it is read again. Rows are asked one by one ([`Ended::row`]) or by the
+//! page: the writers of all rows of a page are waited for together, and the page is read once more.
+//! Guarantee: [`Left::ForGood`], and that a row is settled, are said only of a row that was read
+//! after its writer had ended, or that is the reader's own.
 
 use crate::write::wait;
 use access::{RowBatch, Writer};
@@ -62,8 +62,8 @@ impl Ended {
         writer < self.below || writer == txn.id() || self.known.contains(&writer)
     }
 
-    /// How the writer of a row has left it that was read since. A row that was left meanwhile is read again before
-    /// another one is asked for.
+    /// How the writer of a row has left it that was read since. A row that was left meanwhile is
+    /// read again before another one is asked for.
     #[inline]
     pub fn left_by(&mut self, txn: &Txn, writer: TxnId) -> Left {
         if self.is_settled(txn, writer) {
@@ -95,8 +95,9 @@ impl Ended {
         }
     }
 
-    /// Reads a row with `fetch`, again and again until it is as its writer has left it, and waits for one who runs
-    /// (`patient`). False: there is no such row, it is deleted, or somebody is changing it who was not to be waited for.
+    /// Reads a row with `fetch`, again and again until it is as its writer has left it, and waits
+    /// for one who runs (`patient`). False: there is no such row, it is deleted, or somebody is
+    /// changing it who was not to be waited for.
     ///
     /// # Errors
     /// Those of the reads; 1205, 1222, a cancel.
@@ -125,8 +126,9 @@ impl Ended {
         }
     }
 
-    /// A row of a page turned out not to be settled: waits for the writers of rows, of those in the order given who
-    /// run. The page is to be read again then, and every row of it is settled that nobody has changed since.
+    /// A row of a page turned out not to be settled: waits for the writers of rows, of those in the
+    /// order given who run. The page is to be read again then, and every row of it is settled that
+    /// nobody has changed since.
     ///
     /// # Errors
     /// 1205, 1222, a cancel.

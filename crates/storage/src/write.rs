@@ -296,8 +296,8 @@ impl MapDone for Outcome<()> {
     }
 }
 
-/// Reads the newest version of a row as its writer has left it, waiting for the transaction that is changing it; false
-/// when it is deleted.
+/// Reads the newest version of a row as its writer has left it, waiting for the transaction that is
+/// changing it; false when it is deleted.
 pub fn read_current(
     db: &Arc<Db>,
     txn: &Txn,

@@ -63,8 +63,9 @@ fn hash_of(key: &[u8]) -> u64 {
 }
 
 impl Txn {
-    /// Locks a row (S, U or X; range modes lock the gap below an index key as well) for at least as long as `until` says.
-    /// The row must be read, or read again, after this. Without `wait`, [`Grant::Busy`] instead of waiting.
+    /// Locks a row (S, U or X; range modes lock the gap below an index key as well) for at least as
+    /// long as `until` says. The row must be read, or read again, after this. Without `wait`,
+    /// [`Grant::Busy`] instead of waiting.
     ///
     /// # Errors
     /// Timeout, deadlock, cancellation.
@@ -91,8 +92,9 @@ impl Txn {
         Ok(if before.is_none() { Grant::New } else { Grant::Stronger })
     }
 
-    /// Whether no other transaction has locked a row in a mode that forbids `mode`. Who reads a row that nobody is changing
-    /// and asks this then knows what a lock for that moment would have told.
+    /// Whether no other transaction has locked a row in a mode that forbids `mode`. Who reads a row
+    /// that nobody is changing and asks this then knows what a lock for that moment would have
+    /// told.
     pub fn row_is_free(&self, unit: UnitId, row: RowName<'_>, mode: LockMode) -> bool {
         let manager = self.locks.manager();
         !self.database().lockers().any(unit)
@@ -105,8 +107,8 @@ impl Txn {
         self.locks.held_until(&r, Until::Transaction);
     }
 
-    /// Gives a row back for which [`Txn::lock_row`] has said [`Grant::New`], unless another part of the statement has
-    /// asked for it to stay in the meantime.
+    /// Gives a row back for which [`Txn::lock_row`] has said [`Grant::New`], unless another part of
+    /// the statement has asked for it to stay in the meantime.
     pub fn unlock_row(&mut self, unit: UnitId, row: RowName<'_>) {
         let r = self.row_resource(unit, row);
         self.locks.unlock_taken(&r);

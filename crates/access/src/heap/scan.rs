@@ -74,8 +74,8 @@ impl Heap {
 }
 
 impl Heap {
-    /// Whether no row of the page that a batch was copied from has changed since, but those that lie on other pages
-    /// ([`RowBatch::is_forwarded`]).
+    /// Whether no row of the page that a batch was copied from has changed since, but those that
+    /// lie on other pages ([`RowBatch::is_forwarded`]).
     ///
     /// # Errors
     /// Damaged pages, I/O.

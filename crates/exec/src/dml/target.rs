@@ -130,7 +130,8 @@ impl Target {
 
 /// How far the rows of a page have been tested.
 struct Seen {
-    /// The row where testing has stopped: someone else is changing it, or was when the page was read.
+    /// The row where testing has stopped: someone else is changing it, or was when the page was
+    /// read.
     unsettled: Option<usize>,
     /// The first row that was not tested.
     next: usize,
@@ -192,7 +193,8 @@ impl<'p> Pages<'p> {
         Ok(count)
     }
 
-    /// Tests the rows of a page from `first` on, up to one that is not settled, or until `limit` are picked.
+    /// Tests the rows of a page from `first` on, up to one that is not settled, or until `limit`
+    /// are picked.
     fn pick(&mut self, rt: &mut Rt<'_, '_>, scan: &Scan, first: usize, limit: u64) -> Result<Seen, SqlError> {
         let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());

@@ -1,12 +1,14 @@
-//! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST, READ COMMITTED by locks and their
-//! kin.
+//! Reading with row locks: REPEATABLE READ, SERIALIZABLE, UPDLOCK, XLOCK, READPAST, READ COMMITTED
+//! by locks and their kin.
 //!
-//! Range locks lock every key that is physically there, ghosts too, and the first live key after the range: a pass
-//! over the range is repeated until it finds nothing that is not locked yet. A ghost may go, and its lock guards
-//! nothing then: where the scan rests on one, the first live key behind it is locked before it goes on. How the rows
-//! are locked that are given out is in [`rows`]. A transaction that is changing a row is waited for.
-//! Guarantee: what was read under a lock that is held stays so until the transaction ends; with range locks no row
-//! comes into it either. Nothing is given out that was never committed: see [`Ended`].
+//! Range locks lock every key that is physically there, ghosts too, and the first live key after
+//! the range: a pass over the range is repeated until it finds nothing that is not locked yet. A
+//! ghost may go, and its lock guards nothing then: where the scan rests on one, the first live key
+//! behind it is locked before it goes on. How the rows are locked that are given out is in
+//! [`rows`]. A transaction that is changing a row is waited for.
+//! Guarantee: what was read under a lock that is held stays so until the transaction ends; with
+//! range locks no row comes into it either. Nothing is given out that was never committed: see
+//! [`Ended`].
 
 mod ranges;
 mod rows;
@@ -26,8 +28,8 @@ use txn::locks::LockMode;
 use txn::{Grant, Resource, Txn, Until, What};
 use types::{SqlError, Value};
 
-/// From so many rows of a table on that a statement has locked and that stay so, a lock on the table is tried instead;
-/// again after as many more.
+/// From so many rows of a table on that a statement has locked and that stay so, a lock on the
+/// table is tried instead; again after as many more.
 const ESCALATE_AT: usize = 5000;
 
 enum Source {
@@ -45,7 +47,8 @@ pub struct LockedScan {
     at: usize,
     /// So many rows of the batch are dealt with: in a range all of them are locked.
     end: usize,
-    /// Nobody can have changed the rows of the batch since it was read: they, or the table, were locked.
+    /// Nobody can have changed the rows of the batch since it was read: they, or the table, were
+    /// locked.
     sure: bool,
     /// How many keys of a range are locked in one go: few at first, for statements that want few rows.
     step: usize,
@@ -263,7 +266,8 @@ impl LockedScan {
             return Ok(Grant::Held);
         }
         let (db, patient) = (&plan.db, !self.locks.read_past);
-        // Whether a row stays locked that none may come in beside is known now, else when it was read.
+        // Whether a row stays locked that none may come in beside is known now, else when it was
+        // read.
         let until = if self.locks.range { Until::Transaction } else { Until::GivenBack };
         let txn = rt.session().txn(db)?;
         let grant = txn.lock_row(unit, row, mode, patient, until).map_err(|e| db_error(db, &e))?;
@@ -273,7 +277,8 @@ impl LockedScan {
         Ok(grant)
     }
 
-    /// Counts a lock that stays. When there are many the table is locked, if it is to be had at once.
+    /// Counts a lock that stays. When there are many the table is locked, if it is to be had at
+    /// once.
     fn count(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, grant: Grant) -> Result<(), SqlError> {
         let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
         if may && matches!(grant, Grant::New | Grant::Stronger) {

@@ -135,7 +135,8 @@ impl<'r, 's> Rt<'r, 's> {
         self.state
     }
 
-    /// Counts a row of a table that stays locked; how many the run has locked of it by now, whichever scans did.
+    /// Counts a row of a table that stays locked; how many the run has locked of it by now,
+    /// whichever scans did.
     pub(super) fn count_lock(&mut self, table: (i32, i32)) -> usize {
         let locked = &mut self.state.rare.get_or_insert_default().locked;
         let at = locked.iter().position(|(known, _)| *known == table).unwrap_or_else(|| {

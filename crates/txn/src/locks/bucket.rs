@@ -1,7 +1,8 @@
 //! The locked resources of one hash bucket of the lock table.
-//! Guarantees: the first resource lies in the bucket itself, so that a lock in a bucket without others is found where
-//! its mutex is; beyond a few, an index finds one of however many; what nobody holds or waits for is forgotten, but
-//! for the first, so that a lock that is taken and given back again and again moves nothing.
+//! Guarantees: the first resource lies in the bucket itself, so that a lock in a bucket without
+//! others is found where its mutex is; beyond a few, an index finds one of however many; what
+//! nobody holds or waits for is forgotten, but for the first, so that a lock that is taken and
+//! given back again and again moves nothing.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -49,7 +50,8 @@ impl Hasher for Spread {
 /// Where the resources beside the first are.
 type Index = HashMap<Resource, usize, BuildHasherDefault<Spread>>;
 
-/// One bucket. A place is 0 for the first resource, one more than its place in the list for another.
+/// One bucket. A place is 0 for the first resource, one more than its place in the list for
+/// another.
 #[derive(Debug)]
 pub(super) struct Bucket {
     first: (Resource, Entry),

@@ -166,9 +166,9 @@ impl LockedScan {
         })
     }
 
-    /// The scan goes on behind key `last` of the page at hand. One that may leave the index, a ghost or an entry of
-    /// the reader's own, takes the lock of the gap below it along: so all that follows is locked up to the first key
-    /// that stays. True when it was before.
+    /// The scan goes on behind key `last` of the page at hand. One that may leave the index, a
+    /// ghost or an entry of the reader's own, takes the lock of the gap below it along: so all that
+    /// follows is locked up to the first key that stays. True when it was before.
     fn anchor(
         &mut self,
         plan: &ScanPlan,

@@ -1,14 +1,17 @@
 //! How the rows of a page are given out by a scan that locks them.
 //!
-//! - Where the table or the range is locked, nobody can have changed what was read: the rows are given as they are.
-//! - A row that is to stay locked is looked at first. The condition rejects most rows without a lock; one that it
-//!   accepts is locked, and given as it was read if nothing on its page has changed meanwhile.
-//! - A row that is locked only while it is read (READ COMMITTED by locks) is given if its writer had ended before it
-//!   was read and nobody has locked it since: the lock itself would tell no more.
+//! - Where the table or the range is locked, nobody can have changed what was read: the rows are
+//!   given as they are.
+//! - A row that is to stay locked is looked at first. The condition rejects most rows without a
+//!   lock; one that it accepts is locked, and given as it was read if nothing on its page has
+//!   changed meanwhile.
+//! - A row that is locked only while it is read (READ COMMITTED by locks) is given if its writer
+//!   had ended before it was read and nobody has locked it since: the lock itself would tell no
+//!   more.
 //!
-//! Any other row is locked first and read by itself then, under its lock; it may have to be waited for, and what is
-//! left of its page is read again. A scan that is suspended between rows reads each of them by itself, and so are
-//! rows read that may have large values.
+//! Any other row is locked first and read by itself then, under its lock; it may have to be waited
+//! for, and what is left of its page is read again. A scan that is suspended between rows reads
+//! each of them by itself, and so are rows read that may have large values.
 
 use super::{LockedScan, Name, Rows, Source};
 use crate::operators::RowSet;
@@ -31,7 +34,8 @@ enum Given {
     Done,
     /// It is to be read by itself.
     Alone,
-    /// The same, and what comes after it is to be read again: somebody is changing rows of the page.
+    /// The same, and what comes after it is to be read again: somebody is changing rows of the
+    /// page.
     Again,
 }
 
@@ -111,7 +115,8 @@ impl LockedScan {
         Ok(locked.unwrap_or(Given::Done))
     }
 
-    /// Locks row `i`, which the condition has accepted; nothing where it is in use and to be skipped.
+    /// Locks row `i`, which the condition has accepted; nothing where it is in use and to be
+    /// skipped.
     fn lock_as_read(
         &mut self,
         plan: &ScanPlan,
@@ -198,7 +203,8 @@ impl LockedScan {
         Ok(Given::Again)
     }
 
-    /// What comes after row `i` of the page is read again: there was perhaps a wait since it was read.
+    /// What comes after row `i` of the page is read again: there was perhaps a wait since it was
+    /// read.
     fn read_behind(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, i: usize) -> Result<(), SqlError> {
         let txn = rt.session().txn(&plan.db)?;
         for other in i..self.batch.len() {
@@ -224,7 +230,8 @@ impl LockedScan {
         Ok(())
     }
 
-    /// Locks a row and reads its newest version into `into`. False: it is deleted, or skipped, and not locked.
+    /// Locks a row and reads its newest version into `into`. False: it is deleted, or skipped, and
+    /// not locked.
     fn locked_row(
         &mut self,
         plan: &ScanPlan,
@@ -252,9 +259,9 @@ impl LockedScan {
         found.map(|_| None)
     }
 
-    /// A row that was locked for this scan has been read: it stays locked if it was given out and the scan holds its
-    /// locks, or if none may come in beside it. Else it is given back, unless a subquery of the condition, which
-    /// reads the same table, holds it.
+    /// A row that was locked for this scan has been read: it stays locked if it was given out and
+    /// the scan holds its locks, or if none may come in beside it. Else it is given back, unless a
+    /// subquery of the condition, which reads the same table, holds it.
     fn leave(
         &mut self,
         plan: &ScanPlan,
@@ -275,7 +282,8 @@ impl LockedScan {
         Ok(())
     }
 
-    /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition rejects it.
+    /// Locks and reads row `i` of the page at hand and adds it to `out`, unless the condition
+    /// rejects it.
     fn row(
         &mut self,
         plan: &ScanPlan,

@@ -1,10 +1,11 @@
 //! Newest versions of rows, as UPDATE and DELETE read the rows that they are to change.
 //!
-//! A page is read, and only then it is known whose rows are on it. What a transaction has left that was running when
-//! the page was read tells nothing: its rows may have other values, be deleted, or be there again a moment later. The
-//! scan stops at the first such row, waits for who is changing it, and reads what is left of the page again.
-//! Guarantees: a row is judged only as its writer has left it; no row of the page is judged by what was there
-//! before a wait; a page is read once more for each wait, not for each row.
+//! A page is read, and only then it is known whose rows are on it. What a transaction has left that
+//! was running when the page was read tells nothing: its rows may have other values, be deleted, or
+//! be there again a moment later. The scan stops at the first such row, waits for who is changing
+//! it, and reads what is left of the page again.
+//! Guarantees: a row is judged only as its writer has left it; no row of the page is judged by what
+//! was there before a wait; a page is read once more for each wait, not for each row.
 
 use super::super::decode::{base_row, index_locator};
 use super::{Scan, Source, locator_of, tree_of};
@@ -70,8 +71,8 @@ impl Scan {
         self.newest.as_ref().is_none_or(|newest| newest.ended.is_settled(txn, writer))
     }
 
-    /// Adds row `i` of the page to `out`, unless the condition rejects it. False, and nothing has happened: it, or the
-    /// row behind the entry, is not settled.
+    /// Adds row `i` of the page to `out`, unless the condition rejects it. False, and nothing has
+    /// happened: it, or the row behind the entry, is not settled.
     pub(super) fn newest_row(
         &mut self,
         plan: &ScanPlan,
@@ -100,8 +101,8 @@ impl Scan {
         Ok(true)
     }
 
-    /// Row `i` is not settled: waits for those who are changing rows of the page and reads it again from there on.
-    /// False at the end of the scan.
+    /// Row `i` is not settled: waits for those who are changing rows of the page and reads it again
+    /// from there on. False at the end of the scan.
     ///
     /// # Errors
     /// 1205, 1222, a cancel; those of the storage.
@@ -178,7 +179,8 @@ impl Scan {
         tree.fetch(&key, ReadMode::Current, &mut self.batch).map_err(|e| access_error(&plan.db, e))
     }
 
-    /// After a page has been read: the rows that were dealt with before it was read again are passed by.
+    /// After a page has been read: the rows that were dealt with before it was read again are
+    /// passed by.
     pub(super) fn pass_by(&mut self) {
         let Some(newest) = &mut self.newest else { return };
         if let Some((page, slot)) = newest.from.take()
