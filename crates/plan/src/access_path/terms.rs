@@ -373,7 +373,7 @@ pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Opti
             let def = &get.table.columns[column];
             (!def.ty.is_string() || def.collation == collation).then_some(column)
         }
-        Expr::Convert(c) if keeps_order(c.from, c.to) => match &c.operand {
+        Expr::Convert(c) if keeps_apart(c.from, c.to) => match &c.operand {
             Expr::Col(id) => get.position(*id),
             _ => None,
         },
@@ -381,7 +381,12 @@ pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Opti
     }
 }
 
-/// Whether a conversion keeps the order of numbers or dates, and every two of them apart.
-pub fn keeps_order(from: DataType, to: DataType) -> bool {
+/// Whether a conversion keeps the order of numbers or dates and every two of them apart.
+pub fn keeps_apart(from: DataType, to: DataType) -> bool {
     kept(from, to) == Some(Kept::Each)
+}
+
+/// Whether a conversion keeps the order of numbers or dates; different ones may become one.
+pub fn keeps_order(from: DataType, to: DataType) -> bool {
+    matches!(kept(from, to), Some(Kept::Each | Kept::Rounded))
 }
