@@ -326,8 +326,8 @@ impl LockedScan {
         result
     }
 
-    /// The row behind an index entry: the entry is locked, then the row, unless the entry tells that
-    /// it is not wanted.
+    /// The row behind an index entry: the entry is locked, then the row, unless the entry tells
+    /// that it is not wanted.
     fn indexed(
         &mut self,
         plan: &ScanPlan,
