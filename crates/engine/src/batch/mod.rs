@@ -63,7 +63,7 @@ use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
-use plan::bind::unresolved::{Unresolved, is_of_a_name};
+use plan::bind::unresolved_names::{UnresolvedNames, is_of_a_name};
 use plan::cursor::CursorPlan;
 use plan::{Needs, QueryPlan};
 use program::{FunctionResult, Op, Program};
@@ -187,7 +187,7 @@ fn with_other_names(
     if !is_of_a_name(&error) {
         return error;
     }
-    let names = Unresolved::default();
+    let names = UnresolvedNames::default();
     let env = CompileEnv { unresolved: Some(&names), ..env.clone() };
     // What it comes to is nothing that could be run.
     drop(bind(&env));

@@ -4,7 +4,7 @@
 use crate::bind::module::ChangedTable;
 use crate::bind::set_options::SessionOptions;
 use crate::bind::undeclared::Undeclared;
-use crate::bind::unresolved::Unresolved;
+use crate::bind::unresolved_names::UnresolvedNames;
 use crate::counters::OptimizerCounters;
 use crate::rights::Chain;
 use crate::view::ViewDef;
@@ -71,7 +71,7 @@ pub struct CompileEnv<'a> {
     /// Where the compilation is counted.
     pub counters: &'a OptimizerCounters,
     /// The statement is bound to find all names in it that mean nothing.
-    pub unresolved: Option<&'a Unresolved>,
+    pub unresolved: Option<&'a UnresolvedNames>,
 }
 
 /// A temporary table or procedure of a session.

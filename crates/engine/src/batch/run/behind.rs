@@ -13,7 +13,7 @@ use crate::batch::program::Op;
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use plan::bind::env::CompileEnv;
-use plan::bind::unresolved::{MOST_TOLD, is_of_a_name};
+use plan::bind::unresolved_names::{MOST_TOLD, is_of_a_name};
 use plan::compile_query;
 
 /// So many statements behind the failed one are looked at.
