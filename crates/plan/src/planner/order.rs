@@ -77,8 +77,9 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
-        let mut inner =
-            Context { needed: cx.needed.clone(), order: keys.clone(), goal: cx.goal, ..Context::default() };
+        // The first rows of another order may be any of these.
+        let goal = cx.goal.filter(|_| cx.order.is_empty());
+        let mut inner = Context { needed: cx.needed.clone(), order: keys.clone(), goal, ..Context::default() };
         keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         let plan = self.node(input, preds, &inner)?;
         if plan.ordered {
@@ -87,7 +88,7 @@ impl Planner<'_, '_> {
         }
         let keys = sort_slots(&keys, &plan.cols)?;
         let (cols, rows) = (plan.cols.clone(), plan.rows);
-        let limit = cx.goal.and_then(|n| usize::try_from(n).ok());
+        let limit = goal.and_then(|n| usize::try_from(n).ok());
         Ok(Plan { node: Node::Sort { input: Nested::new(plan), keys, limit }, cols, rows, ordered: false })
     }
 
