@@ -147,6 +147,60 @@ fn what_is_seen_outside_of_the_answer_does_not_wait_for_it() {
     }
 }
 
+/// What others have left undone is told by a count of no rows, as by a row that is read: an UPDATE,
+/// DELETE or INSERT that changes nothing because of a commit waits for that commit.
+#[test]
+fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
+    let of_s = "select count(*) from d..s where v = 1";
+    for (at, (other, batch, left)) in [
+        ("update s set v = 1", "update s set v = 2 where n = 1 and v = 0; print ''", of_s),
+        ("update s set v = 1", "update s set w = 'b' where v = 0; print ''", of_s),
+        ("update s set v = 1", "delete s where v = 0; print ''", of_s),
+        ("update s set v = 1", "begin tran; update s set v = 2 where v = 0; print ''; rollback", of_s),
+        ("delete t where n = 5", "delete t where n = 5; print ''", "select 1 - count(*) from d..t where n = 5"),
+        ("insert i values (1)", "insert i values (1); print ''", "select count(*) from d..i"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (disk, instance) = with_table(60 + at as u64);
+        let mut first = session_in(&instance, false);
+        run(&mut first, "create table s (n int primary key, v int not null, w varchar(9))").unwrap();
+        run(&mut first, "create table i (n int primary key with (ignore_dup_key = on))").unwrap();
+        run(&mut first, "insert s values (1, 0, 'a') insert t values (5)").unwrap();
+        first.hold_answers();
+        run(&mut first, other).unwrap();
+        let mut second = session_in(&instance, false);
+        let mut seen = Collector { disk: Some(&disk), ..Collector::default() };
+        second.execute(batch, &mut seen);
+        assert!(seen.error.is_none(), "{batch}: {:?}", seen.error);
+        let again = open(&seen.left.expect("a message")).unwrap();
+        assert_eq!(number(&mut again.session().unwrap(), left), 1, "{batch}");
+    }
+}
+
+/// The same for a statement that was prepared, which runs without the interpreter.
+#[test]
+fn a_prepared_statement_that_changes_nothing_waits_for_what_it_has_seen() {
+    let (disk, instance) = with_table(70);
+    let mut first = session_in(&instance, false);
+    run(&mut first, "create table s (n int primary key, v int not null) insert s values (1, 0)").unwrap();
+    let mut second = session_in(&instance, false);
+    let change = second.prepare("update s set v = v + 2 where n = 1 and v = 0", &[]).unwrap();
+    for round in 1..4 {
+        run(&mut first, "update s set v = 0").unwrap();
+        first.settle().unwrap();
+        first.hold_answers();
+        run(&mut first, "update s set v = 1").unwrap();
+        let mut told = Collector::default();
+        second.execute_prepared(&change, &[], &mut told).unwrap();
+        let again = open(&disk.crash_keeping(|_| false)).unwrap();
+        let left = number(&mut again.session().unwrap(), "select v from d..s");
+        assert_eq!(left, 1, "round {round}");
+        first.settle().unwrap();
+    }
+}
+
 #[test]
 fn nothing_is_told_after_a_failed_flush() {
     let (disk, instance) = with_table(30);

@@ -345,6 +345,13 @@ impl SessionCore {
         Ok(())
     }
 
+    /// The running statement has changed no row because of what others have committed: its end waits
+    /// for that, unless a commit follows at once that covers it.
+    #[inline]
+    pub fn has_changed_nothing(&self) {
+        self.transactions.open.iter().for_each(|open| open.txn.sees_newest());
+    }
+
     /// Mostly there is nothing to wait for: one look at each transaction tells.
     #[inline]
     fn acknowledge(&self) -> Result<(), SqlError> {
