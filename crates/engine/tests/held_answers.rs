@@ -147,6 +147,67 @@ fn what_is_seen_outside_of_the_answer_does_not_wait_for_it() {
     }
 }
 
+/// Who gets an application lock that another session had finds durable what that has committed,
+/// also in another database than the lock's.
+#[test]
+fn who_gets_an_application_lock_follows_what_is_durable() {
+    let get = |owner: &str| format!("exec sp_getapplock 'a', 'Exclusive', '{owner}'");
+    for (at, (database, held)) in
+        [("d", true), ("e", true), ("d", false), ("e", false)].into_iter().enumerate()
+    {
+        for of_session in [false, true] {
+            let (disk, instance) = with_table(80 + at as u64);
+            let mut first = session_in(&instance, false);
+            run(&mut first, "create database e").unwrap();
+            run(&mut first, &format!("use {database}")).unwrap();
+            if held {
+                first.hold_answers();
+            }
+            if of_session {
+                run(&mut first, &get("Session")).unwrap();
+                run(&mut first, "insert d..t values (1)").unwrap();
+                first.reset(&mut Collector::default()).unwrap();
+            } else {
+                let batch = format!("begin tran {} insert d..t values (1) commit", get("Transaction"));
+                run(&mut first, &batch).unwrap();
+            }
+            let mut seen = Collector { disk: Some(&disk), ..Collector::default() };
+            let batch = format!("use {database} {} print ''", get("Session"));
+            instance.session().unwrap().execute(&batch, &mut seen);
+            assert!(seen.error.is_none(), "{:?}", seen.error);
+            let left = rows_left(&seen.left.expect("a message"));
+            assert_eq!(left, 1, "{database}, held: {held}, of the session: {of_session}");
+        }
+    }
+}
+
+/// Locks are given back, and rows of tempdb are free, when what the transaction has written elsewhere
+/// is durable, in whichever order the databases were used.
+#[test]
+fn what_is_to_last_is_committed_first() {
+    let (disk, instance) = with_table(90);
+    let mut first = session_in(&instance, false);
+    run(&mut first, "create database e create table ##g (n int)").unwrap();
+    run(&mut first, "use e").unwrap();
+    let hold = disk.hold_writes(Path::new("/data/d.ldf"));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let batch = "begin tran exec sp_getapplock 'a', 'Exclusive' insert ##g values (1) \
+                         insert d..t values (1) commit";
+            run(&mut first, batch).unwrap();
+        });
+        hold.wait_for_writer();
+        // Dropped on the way out of a failure too: the other thread waits for it.
+        let hold = hold;
+        let mut second = instance.session().unwrap();
+        let seen = number(&mut second, "select count(*) from ##g");
+        let get = "use e declare @r int exec @r = sp_getapplock 'a', 'Exclusive', 'Session', 0 select @r";
+        let got = number(&mut second, get);
+        drop(hold);
+        assert_eq!((seen, got), (0, -1));
+    });
+}
+
 /// What others have left undone is told by a count of no rows, as by a row that is read: an UPDATE,
 /// DELETE or INSERT that changes nothing because of a commit waits for that commit.
 #[test]
@@ -157,7 +218,11 @@ fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
         ("update s set v = 1", "update s set w = 'b' where v = 0; print ''", of_s),
         ("update s set v = 1", "delete s where v = 0; print ''", of_s),
         ("update s set v = 1", "begin tran; update s set v = 2 where v = 0; print ''; rollback", of_s),
-        ("delete t where n = 5", "delete t where n = 5; print ''", "select 1 - count(*) from d..t where n = 5"),
+        (
+            "delete t where n = 5",
+            "delete t where n = 5; print ''",
+            "select 1 - count(*) from d..t where n = 5",
+        ),
         ("insert i values (1)", "insert i values (1); print ''", "select count(*) from d..i"),
     ]
     .into_iter()
