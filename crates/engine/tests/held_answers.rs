@@ -208,8 +208,8 @@ fn what_is_to_last_is_committed_first() {
     });
 }
 
-/// What others have left undone is told by a count of no rows, as by a row that is read: an UPDATE,
-/// DELETE or INSERT that changes nothing because of a commit waits for that commit.
+/// What others have done is told by a count of no rows and by an error, as by a row that is read: an
+/// UPDATE, DELETE or INSERT that changes nothing because of a commit waits for that commit.
 #[test]
 fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     let of_s = "select count(*) from d..s where v = 1";
@@ -224,6 +224,13 @@ fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
             "select 1 - count(*) from d..t where n = 5",
         ),
         ("insert i values (1)", "insert i values (1); print ''", "select count(*) from d..i"),
+        // The error has the value.
+        (
+            "update s set v = 1, w = 'x'",
+            "begin tran; begin try if (select cast(w as int) from s) = 1 set nocount off end try \
+             begin catch print error_message() end catch; rollback",
+            of_s,
+        ),
     ]
     .into_iter()
     .enumerate()

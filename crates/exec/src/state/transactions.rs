@@ -247,11 +247,7 @@ impl SessionCore {
                 self.commit_autonomous().map(|()| value)
             }
             Err(e) => {
-                // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be flushed
-                // has taken the database offline.
-                for open in &self.transactions.open {
-                    let _ = self.await_newest(&open.db, open.txn.database());
-                }
+                self.await_what_errors_tell();
                 self.look_for_room(&e);
                 self.undo_statement(&e);
                 self.commit_autonomous()?;
@@ -304,11 +300,22 @@ impl SessionCore {
             return self.end_statement(result);
         }
         let result = result.and_then(|value| self.acknowledge().map(|()| value));
+        if result.is_err() {
+            self.await_what_errors_tell();
+        }
         match &result {
             Err(e) if e.number == 1205 => self.undo_statement(e),
             _ => self.end_statement_locks(),
         }
         result
+    }
+
+    /// What an error tells (a duplicate key, a value that does not convert) may be another transaction's
+    /// commit; a log that cannot be flushed has taken the database offline.
+    fn await_what_errors_tell(&self) {
+        for open in &self.transactions.open {
+            let _ = self.await_newest(&open.db, open.txn.database());
+        }
     }
 
     #[inline]
