@@ -273,6 +273,39 @@ fn a_prepared_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     }
 }
 
+/// A database fails while a session still owes the wait for a commit in it, and goes offline and comes
+/// back before the answer leaves: what is told is there, and nothing of the old log reaches the new one.
+#[test]
+fn a_failed_database_that_is_reopened_has_what_is_told() {
+    for (at, back) in
+        ["alter database d set offline alter database d set online", "alter database d set online"]
+            .into_iter()
+            .enumerate()
+    {
+        let (disk, instance) = with_table(100 + at as u64);
+        let mut held = instance.session().unwrap();
+        held.hold_answers();
+        run(&mut held, "insert d..t values (1)").unwrap();
+        let failed = instance.database("d").unwrap().storage().unwrap();
+        let cause = pages::PageError::Offline { cause: "a test".into() };
+        failed.fail("a test", &cause.into());
+        drop(failed);
+        let mut other = instance.session().unwrap();
+        run(&mut other, back).unwrap();
+        run(&mut other, "insert d..t values (2)").unwrap();
+        let told = held.settle().is_ok();
+        run(&mut other, "insert d..t values (3) dbcc checkdb (d) with no_infomsgs").unwrap();
+        for instance in [instance, open(&disk.crash_keeping(|_| false)).unwrap()] {
+            let mut session = instance.session().unwrap();
+            let found = |session: &mut Session, n| {
+                number(session, &format!("select count(*) from d..t where n = {n}"))
+            };
+            assert!(found(&mut session, 1) == 1 || !told, "{back}: it was told");
+            assert_eq!(found(&mut session, 2) + found(&mut session, 3), 2, "{back}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_told_after_a_failed_flush() {
     let (disk, instance) = with_table(30);
