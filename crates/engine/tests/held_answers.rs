@@ -251,6 +251,28 @@ fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     }
 }
 
+/// The same for a bulk load whose rows are all there already.
+#[test]
+fn a_bulk_load_of_duplicates_waits_for_what_it_has_seen() {
+    struct Row(bool);
+    impl engine::BulkRows for Row {
+        fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
+            row[0] = Value::Int(1);
+            Ok(std::mem::take(&mut self.0))
+        }
+    }
+    let (disk, instance) = with_table(75);
+    let mut first = session_in(&instance, false);
+    run(&mut first, "create table i (n int primary key with (ignore_dup_key = on))").unwrap();
+    first.hold_answers();
+    run(&mut first, "insert i values (1)").unwrap();
+    let mut second = session_in(&instance, false);
+    let loaded = second.bulk_insert("i", &["n"], &engine::BulkOptions::default(), &mut Row(true));
+    assert_eq!(loaded.unwrap(), 0);
+    let again = open(&disk.crash_keeping(|_| false)).unwrap();
+    assert_eq!(number(&mut again.session().unwrap(), "select count(*) from d..i"), 1);
+}
+
 /// The same for a statement that was prepared, which runs without the interpreter.
 #[test]
 fn a_prepared_statement_that_changes_nothing_waits_for_what_it_has_seen() {
