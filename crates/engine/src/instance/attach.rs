@@ -289,12 +289,7 @@ impl Instance {
     /// sp_detach_db. The caller holds `changing`, and has seen to it that nobody uses the database.
     pub(crate) fn detach(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let id = db.id();
-        let status = db.storage_if_open().map(|storage| storage.status());
-        if status == Some(txn::Status::Suspect) {
-            // As for every close: nothing is written any more.
-            self.close_database(db)?;
-        }
-        if status == Some(txn::Status::Online) {
+        if db.storage_if_open().is_some_and(|storage| storage.status() == txn::Status::Online) {
             // Its files must not be taken for a database of this instance when the list of databases is lost.
             let mut settings = db.settings();
             settings.note_names(&db.entry());
