@@ -147,6 +147,187 @@ fn what_is_seen_outside_of_the_answer_does_not_wait_for_it() {
     }
 }
 
+/// Who gets an application lock that another session had finds durable what that has committed,
+/// also in another database than the lock's.
+#[test]
+fn who_gets_an_application_lock_follows_what_is_durable() {
+    let get = |owner: &str| format!("exec sp_getapplock 'a', 'Exclusive', '{owner}'");
+    for (at, (database, held)) in
+        [("d", true), ("e", true), ("d", false), ("e", false)].into_iter().enumerate()
+    {
+        for of_session in [false, true] {
+            let (disk, instance) = with_table(80 + at as u64);
+            let mut first = session_in(&instance, false);
+            run(&mut first, "create database e").unwrap();
+            run(&mut first, &format!("use {database}")).unwrap();
+            if held {
+                first.hold_answers();
+            }
+            if of_session {
+                run(&mut first, &get("Session")).unwrap();
+                run(&mut first, "insert d..t values (1)").unwrap();
+                first.reset(&mut Collector::default()).unwrap();
+            } else {
+                let batch = format!("begin tran {} insert d..t values (1) commit", get("Transaction"));
+                run(&mut first, &batch).unwrap();
+            }
+            let mut seen = Collector { disk: Some(&disk), ..Collector::default() };
+            let batch = format!("use {database} {} print ''", get("Session"));
+            instance.session().unwrap().execute(&batch, &mut seen);
+            assert!(seen.error.is_none(), "{:?}", seen.error);
+            let left = rows_left(&seen.left.expect("a message"));
+            assert_eq!(left, 1, "{database}, held: {held}, of the session: {of_session}");
+        }
+    }
+}
+
+/// Locks are given back, and rows of tempdb are free, when what the transaction has written elsewhere
+/// is durable, in whichever order the databases were used.
+#[test]
+fn what_is_to_last_is_committed_first() {
+    let (disk, instance) = with_table(90);
+    let mut first = session_in(&instance, false);
+    run(&mut first, "create database e create table ##g (n int)").unwrap();
+    run(&mut first, "use e").unwrap();
+    let hold = disk.hold_writes(Path::new("/data/d.ldf"));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let batch = "begin tran exec sp_getapplock 'a', 'Exclusive' insert ##g values (1) \
+                         insert d..t values (1) commit";
+            run(&mut first, batch).unwrap();
+        });
+        hold.wait_for_writer();
+        // Dropped on the way out of a failure too: the other thread waits for it.
+        let hold = hold;
+        let mut second = instance.session().unwrap();
+        let seen = number(&mut second, "select count(*) from ##g");
+        let get = "use e declare @r int exec @r = sp_getapplock 'a', 'Exclusive', 'Session', 0 select @r";
+        let got = number(&mut second, get);
+        drop(hold);
+        assert_eq!((seen, got), (0, -1));
+    });
+}
+
+/// What others have done is told by a count of no rows and by an error, as by a row that is read: an
+/// UPDATE, DELETE or INSERT that changes nothing because of a commit waits for that commit.
+#[test]
+fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
+    let of_s = "select count(*) from d..s where v = 1";
+    for (at, (other, batch, left)) in [
+        ("update s set v = 1", "update s set v = 2 where n = 1 and v = 0; print ''", of_s),
+        ("update s set v = 1", "update s set w = 'b' where v = 0; print ''", of_s),
+        ("update s set v = 1", "delete s where v = 0; print ''", of_s),
+        ("update s set v = 1", "begin tran; update s set v = 2 where v = 0; print ''; rollback", of_s),
+        (
+            "delete t where n = 5",
+            "delete t where n = 5; print ''",
+            "select 1 - count(*) from d..t where n = 5",
+        ),
+        ("insert i values (1)", "insert i values (1); print ''", "select count(*) from d..i"),
+        // The error has the value.
+        (
+            "update s set v = 1, w = 'x'",
+            "begin tran; begin try if (select cast(w as int) from s) = 1 set nocount off end try \
+             begin catch print error_message() end catch; rollback",
+            of_s,
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (disk, instance) = with_table(60 + at as u64);
+        let mut first = session_in(&instance, false);
+        run(&mut first, "create table s (n int primary key, v int not null, w varchar(9))").unwrap();
+        run(&mut first, "create table i (n int primary key with (ignore_dup_key = on))").unwrap();
+        run(&mut first, "insert s values (1, 0, 'a') insert t values (5)").unwrap();
+        first.hold_answers();
+        run(&mut first, other).unwrap();
+        let mut second = session_in(&instance, false);
+        let mut seen = Collector { disk: Some(&disk), ..Collector::default() };
+        second.execute(batch, &mut seen);
+        assert!(seen.error.is_none(), "{batch}: {:?}", seen.error);
+        let again = open(&seen.left.expect("a message")).unwrap();
+        assert_eq!(number(&mut again.session().unwrap(), left), 1, "{batch}");
+    }
+}
+
+/// The same for a bulk load whose rows are all there already.
+#[test]
+fn a_bulk_load_of_duplicates_waits_for_what_it_has_seen() {
+    struct Row(bool);
+    impl engine::BulkRows for Row {
+        fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
+            row[0] = Value::Int(1);
+            Ok(std::mem::take(&mut self.0))
+        }
+    }
+    let (disk, instance) = with_table(75);
+    let mut first = session_in(&instance, false);
+    run(&mut first, "create table i (n int primary key with (ignore_dup_key = on))").unwrap();
+    first.hold_answers();
+    run(&mut first, "insert i values (1)").unwrap();
+    let mut second = session_in(&instance, false);
+    let loaded = second.bulk_insert("i", &["n"], &engine::BulkOptions::default(), &mut Row(true));
+    assert_eq!(loaded.unwrap(), 0);
+    let again = open(&disk.crash_keeping(|_| false)).unwrap();
+    assert_eq!(number(&mut again.session().unwrap(), "select count(*) from d..i"), 1);
+}
+
+/// The same for a statement that was prepared, which runs without the interpreter.
+#[test]
+fn a_prepared_statement_that_changes_nothing_waits_for_what_it_has_seen() {
+    let (disk, instance) = with_table(70);
+    let mut first = session_in(&instance, false);
+    run(&mut first, "create table s (n int primary key, v int not null) insert s values (1, 0)").unwrap();
+    let mut second = session_in(&instance, false);
+    let change = second.prepare("update s set v = v + 2 where n = 1 and v = 0", &[]).unwrap();
+    for round in 1..4 {
+        run(&mut first, "update s set v = 0").unwrap();
+        first.settle().unwrap();
+        first.hold_answers();
+        run(&mut first, "update s set v = 1").unwrap();
+        let mut told = Collector::default();
+        second.execute_prepared(&change, &[], &mut told).unwrap();
+        let again = open(&disk.crash_keeping(|_| false)).unwrap();
+        let left = number(&mut again.session().unwrap(), "select v from d..s");
+        assert_eq!(left, 1, "round {round}");
+        first.settle().unwrap();
+    }
+}
+
+/// A database fails while a session still owes the wait for a commit in it, and goes offline and comes
+/// back before the answer leaves: what is told is there, and nothing of the old log reaches the new one.
+#[test]
+fn a_failed_database_that_is_reopened_has_what_is_told() {
+    for (at, back) in
+        ["alter database d set offline alter database d set online", "alter database d set online"]
+            .into_iter()
+            .enumerate()
+    {
+        let (disk, instance) = with_table(100 + at as u64);
+        let mut held = instance.session().unwrap();
+        held.hold_answers();
+        run(&mut held, "insert d..t values (1)").unwrap();
+        let failed = instance.database("d").unwrap().storage().unwrap();
+        let cause = pages::PageError::Offline { cause: "a test".into() };
+        failed.fail("a test", &cause.into());
+        drop(failed);
+        let mut other = instance.session().unwrap();
+        run(&mut other, back).unwrap();
+        run(&mut other, "insert d..t values (2)").unwrap();
+        let told = held.settle().is_ok();
+        run(&mut other, "insert d..t values (3) dbcc checkdb (d) with no_infomsgs").unwrap();
+        for instance in [instance, open(&disk.crash_keeping(|_| false)).unwrap()] {
+            let mut session = instance.session().unwrap();
+            let found = |session: &mut Session, n| {
+                number(session, &format!("select count(*) from d..t where n = {n}"))
+            };
+            assert!(found(&mut session, 1) == 1 || !told, "{back}: it was told");
+            assert_eq!(found(&mut session, 2) + found(&mut session, 3), 2, "{back}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_told_after_a_failed_flush() {
     let (disk, instance) = with_table(30);

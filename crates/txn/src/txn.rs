@@ -222,6 +222,12 @@ impl Txn {
         self.waited.load(Relaxed)
     }
 
+    /// It has seen what others have committed without a wait and without a snapshot: from now on it is
+    /// as if it had waited for them.
+    pub fn sees_newest(&self) {
+        self.waited.store(true, Relaxed);
+    }
+
     /// Whether it has waited for another transaction since this was asked last: it may have seen work that is not durable.
     pub fn take_waited(&self) -> bool {
         self.waited.load(Relaxed) && self.waited.swap(false, Relaxed)

@@ -243,11 +243,18 @@ impl Instance {
         }
     }
 
-    /// Closes a database's storage cleanly. Identity counters go back to the last value that was used.
+    /// Closes a database's storage, cleanly unless it has failed. Identity counters go back to the last value that was used.
     pub(crate) fn close_database(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let Some(storage) = db.storage_if_open() else { return Ok(()) };
-        if storage.status() != txn::Status::Online {
-            return Ok(());
+        match storage.status() {
+            txn::Status::Online => {}
+            txn::Status::Suspect => {
+                // Sessions may hold it for longer, and would write what their answers wait for into
+                // files that are another one's by then.
+                storage.abandon();
+                return Ok(());
+            }
+            txn::Status::Recovering | txn::Status::Offline => return Ok(()),
         }
         let (entry, mut settings) = (db.entry(), db.settings());
         settings.note_names(&entry);
@@ -257,7 +264,7 @@ impl Instance {
         self.close_storage(db)
     }
 
-    /// The same, without a note of the names that the registry has.
+    /// As [`Instance::close_database`], without a note of the names that the registry has.
     pub(super) fn close_storage(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let (storage, settings) = (db.storage()?, db.settings());
         let end = Instant::now() + CLOSE_WAIT;

@@ -104,6 +104,8 @@ impl Session {
         core.nest_level = 0;
         temps::end_session(core);
         core.handles = Handles::default();
+        // A call before it in the same message may have committed under them.
+        core.settle()?;
         core.app_locks.release_session();
         (core.last_identity, core.scope_identity) = (None, None);
         (core.rowcount, core.error_number) = (0, 0);

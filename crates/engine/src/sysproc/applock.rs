@@ -124,6 +124,8 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
         // What an ended transaction had is gone.
         *count = (number, if count.0 == number { count.1 } else { 0 } + 1);
     }
+    // Locks of a transaction are free before its commit is durable.
+    core.follows_others(&db)?;
     Ok(waited)
 }
 

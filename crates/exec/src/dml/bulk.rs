@@ -98,6 +98,9 @@ impl BulkLoad {
             let mut vars = vec![Value::Null; slots];
             match insert.load_rows(&mut ExecCtx { session: core, vars: &mut vars }, rows, limit) {
                 Ok((count, left)) => {
+                    if count == 0 {
+                        core.has_changed_nothing();
+                    }
                     loaded += count;
                     more = left;
                 }

@@ -155,7 +155,7 @@ impl DmlPlan {
     /// As for [`DmlPlan::run`].
     #[inline]
     pub fn run_point(&self, ctx: &mut ExecCtx<'_>, ahead: Option<Ahead>) -> Result<Option<u64>, SqlError> {
-        match self {
+        let done = match self {
             DmlPlan::Update(plan) => plan.run_short(ctx, ahead),
             DmlPlan::Insert(plan) => plan.run(ctx, &mut NoRows).map(Some),
             DmlPlan::Delete(_)
@@ -163,7 +163,11 @@ impl DmlPlan {
             | DmlPlan::Instead(_)
             | DmlPlan::SelectInto(_)
             | DmlPlan::Partitioned(_) => Ok(None),
+        };
+        if let Ok(Some(0)) = done {
+            ctx.session.has_changed_nothing();
         }
+        done
     }
 
     /// Runs the statement; returns how many rows it changed.
@@ -177,6 +181,9 @@ impl DmlPlan {
             DmlPlan::SelectInto(plan) => plan.run(ctx),
             DmlPlan::Partitioned(plan) => plan.run(ctx),
         };
+        if let Ok(0) = done {
+            ctx.session.has_changed_nothing();
+        }
         done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
     }
 
@@ -186,11 +193,15 @@ impl DmlPlan {
     /// # Errors
     /// Those of INSERT and of the rows.
     pub fn load_rows(&self, ctx: &mut ExecCtx<'_>, source: &mut dyn BulkRows) -> Result<u64, SqlError> {
-        match self {
+        let done = match self {
             DmlPlan::Insert(plan) => plan.load_rows(ctx, source, u64::MAX).map(|(count, _)| count),
             DmlPlan::Partitioned(plan) => plan.load_rows(ctx, &mut |row: &mut [Value]| source.next(row)),
             _ => Err(SqlError::internal("an INSERT was expected")),
+        };
+        if let Ok(0) = done {
+            ctx.session.has_changed_nothing();
         }
+        done
     }
 }
 

@@ -97,6 +97,16 @@ impl SessionCore {
         }
     }
 
+    /// The session has got an application lock of the database: what the one before has committed there
+    /// is durable before it is told.
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub fn follows_others(&self, db: &Arc<Db>) -> Result<(), SqlError> {
+        let storage = db.storage()?;
+        self.await_newest(db, &storage)
+    }
+
     /// The session has committed, and the answer waits for the record.
     pub(super) fn committed_unflushed(&self, db: &Arc<Db>, storage: &Arc<Database>, record: Lsn) {
         if self.before_answer.add(db, storage, record) {

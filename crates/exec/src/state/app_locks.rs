@@ -25,6 +25,12 @@ impl AppLocks {
         (self.session.len() + self.transaction.len() + 1) * LOCK_BYTES
     }
 
+    /// Whether a transaction has some; `transaction`: its number.
+    #[inline]
+    pub fn are_of(&self, transaction: u64) -> bool {
+        !self.transaction.is_empty() && self.transaction.values().any(|(of, _)| *of == transaction)
+    }
+
     /// Forgets what transactions of a database had that have ended: each time that the list has
     /// doubled.
     pub fn tidy(&mut self, db: u16, transaction: u64) {

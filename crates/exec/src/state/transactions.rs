@@ -247,11 +247,7 @@ impl SessionCore {
                 self.commit_autonomous().map(|()| value)
             }
             Err(e) => {
-                // What the error tells (a duplicate key) may be another transaction's commit; a log that cannot be flushed
-                // has taken the database offline.
-                for open in &self.transactions.open {
-                    let _ = self.await_newest(&open.db, open.txn.database());
-                }
+                self.await_what_errors_tell();
                 self.look_for_room(&e);
                 self.undo_statement(&e);
                 self.commit_autonomous()?;
@@ -304,11 +300,22 @@ impl SessionCore {
             return self.end_statement(result);
         }
         let result = result.and_then(|value| self.acknowledge().map(|()| value));
+        if result.is_err() {
+            self.await_what_errors_tell();
+        }
         match &result {
             Err(e) if e.number == 1205 => self.undo_statement(e),
             _ => self.end_statement_locks(),
         }
         result
+    }
+
+    /// What an error tells (a duplicate key, a value that does not convert) may be another transaction's
+    /// commit; a log that cannot be flushed has taken the database offline.
+    fn await_what_errors_tell(&self) {
+        for open in &self.transactions.open {
+            let _ = self.await_newest(&open.db, open.txn.database());
+        }
     }
 
     #[inline]
@@ -343,6 +350,13 @@ impl SessionCore {
         let at = self.open_txn(db)?;
         self.transactions.open[at].newest = true;
         Ok(())
+    }
+
+    /// The running statement has changed no row because of what others have committed: its end waits
+    /// for that, unless a commit follows at once that covers it.
+    #[inline]
+    pub fn has_changed_nothing(&self) {
+        self.transactions.open.iter().for_each(|open| open.txn.sees_newest());
     }
 
     /// Mostly there is nothing to wait for: one look at each transaction tells.

@@ -287,12 +287,12 @@ impl SessionCore {
     /// transaction is long. After an error those that are not over are to be rolled back. `later`: whoever sends the
     /// answer waits for the log.
     fn commit_all(&self, list: &mut [OpenTxn], durability: Durability, later: bool) -> Result<(), SqlError> {
-        // What is in tempdb is gone after a crash in any case.
-        let takes_part = |open: &OpenTxn| open.txn.has_written() && !open.txn.database().env().scratch;
         // Table variables and the session's own temporary tables are nobody else's.
         let shared = |open: &OpenTxn| open.db.id() == TEMPDB && open.in_shared_tables;
-        // What is seen in tempdb at once may not be ahead of the rest of its transaction.
-        let later = later && !list.iter().any(shared);
+        // What is seen in tempdb at once may not be ahead of the rest of its transaction, and who gets
+        // an application lock next may take what was done under it for done.
+        let agreed = |open: &OpenTxn| self.app_locks.are_of(open.txn.locks.id().0);
+        let later = later && !list.iter().any(|open| shared(open) || agreed(open));
         // Before anything is committed: it can still be rolled back everywhere.
         for open in list.iter().filter(|open| open.txn.has_written()) {
             let own = open.db.is_autonomous() || later && open.db.id() == TEMPDB;
@@ -300,20 +300,47 @@ impl SessionCore {
         }
         if list.iter().filter(|open| takes_part(open)).count() > 1 {
             self.settle()?;
-            commit_several(list, takes_part)?;
+            commit_several(list)?;
         }
-        for open in list.iter_mut().filter(|open| !open.txn.is_over()) {
-            let committed = match later {
-                true => open.txn.commit_unflushed(durability),
-                false => open.txn.commit_in_place(durability).map(|_| None),
-            };
-            let unflushed = committed.map_err(|e| failed(open, &e))?;
-            if let Some(record) = unflushed {
-                self.committed_unflushed(&open.db, open.txn.database(), record);
+        // Rows of tempdb and locks of those that have only read are free when the rest is durable.
+        for turn in [Turn::Kept, Turn::Scratch, Turn::Unwritten] {
+            for open in list.iter_mut().filter(|open| !open.txn.is_over() && turn_of(open) == turn) {
+                let committed = match later {
+                    true => open.txn.commit_unflushed(durability),
+                    false => open.txn.commit_in_place(durability).map(|_| None),
+                };
+                let unflushed = committed.map_err(|e| failed(open, &e))?;
+                if let Some(record) = unflushed {
+                    self.committed_unflushed(&open.db, open.txn.database(), record);
+                }
             }
         }
         Ok(())
     }
+}
+
+/// When the transaction of a database is committed among those of its session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// What it has written survives a crash.
+    Kept,
+    /// What it has written is in tempdb, and gone after a crash in any case.
+    Scratch,
+    /// It has written nothing, and may have locks.
+    Unwritten,
+}
+
+fn turn_of(open: &OpenTxn) -> Turn {
+    match open.txn.has_written() {
+        true if takes_part(open) => Turn::Kept,
+        true => Turn::Scratch,
+        false => Turn::Unwritten,
+    }
+}
+
+/// What is in tempdb is gone after a crash in any case.
+fn takes_part(open: &OpenTxn) -> bool {
+    open.txn.has_written() && !open.txn.database().env().scratch
 }
 
 fn failed(open: &OpenTxn, e: &TxnError) -> SqlError {
@@ -322,7 +349,7 @@ fn failed(open: &OpenTxn, e: &TxnError) -> SqlError {
 }
 
 /// Commits those transactions as one that take part in it.
-fn commit_several(list: &mut [OpenTxn], takes_part: impl Fn(&OpenTxn) -> bool) -> Result<(), SqlError> {
+fn commit_several(list: &mut [OpenTxn]) -> Result<(), SqlError> {
     let mut parts: Vec<usize> = (0..list.len()).filter(|&at| takes_part(&list[at])).collect();
     // The one that most others have in common decides: a system database can always be asked.
     parts.sort_by_key(|&at| list[at].db.id());
