@@ -15,6 +15,7 @@ impl TableStore {
         self.column_read(db, TableMode::Snapshot, row, column)
     }
 
+    #[inline]
     fn column_read(&self, db: &Db, mode: TableMode, row: &[u8], column: usize) -> Result<Value, SqlError> {
         match self.table.layout.decode_column(row, column) {
             Ok(value) => Ok(value),
