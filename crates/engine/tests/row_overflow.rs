@@ -172,6 +172,32 @@ fn dirty_reads_beside_rollbacks() {
     b.check("select count(*) from m dbcc checkdb with no_infomsgs", "0");
 }
 
+/// Where rows of a table may have values outside them, those that a condition rejects are not locked either.
+#[test]
+fn rows_with_all_their_values_are_read_as_those_of_other_tables() {
+    for key in KEYS {
+        let b = &mut filled(key);
+        b.run("update t set n = id");
+        b.check("update t set b = N'' where id < 4", "(3)");
+        let mut other = b.instance.session().unwrap();
+        other.use_database("t").unwrap();
+        let mut other = |sql: &str| {
+            let mut out = text::Text::default();
+            other.execute(sql, &mut out);
+            out.out.trim().to_owned()
+        };
+        assert_eq!(other("begin tran select n from t with (updlock, rowlock) where id = 2"), "2");
+        // Rows 1 and 3 have no value outside, row 5 has one.
+        b.check("set lock_timeout 0 begin tran select n from t with (updlock) where n in (1, 3) commit", "1\n3");
+        b.check(
+            "begin tran select n, len(b) from t with (readcommittedlock) where n = 3 or n = 5 order by n commit",
+            "3|0\n5|2005",
+        );
+        b.fails("select n from t with (updlock) where n = 2", 1222);
+        assert_eq!(other("rollback"), "");
+    }
+}
+
 #[test]
 fn older_snapshots_read_older_values() {
     let b = &mut filled("primary key");
