@@ -188,7 +188,10 @@ fn rows_with_all_their_values_are_read_as_those_of_other_tables() {
         };
         assert_eq!(other("begin tran select n from t with (updlock, rowlock) where id = 2"), "2");
         // Rows 1 and 3 have no value outside, row 5 has one.
-        b.check("set lock_timeout 0 begin tran select n from t with (updlock) where n in (1, 3) commit", "1\n3");
+        b.check(
+            "set lock_timeout 0 begin tran select n from t with (updlock) where n in (1, 3) commit",
+            "1\n3",
+        );
         b.check(
             "begin tran select n, len(b) from t with (readcommittedlock) where n = 3 or n = 5 order by n commit",
             "3|0\n5|2005",
