@@ -118,7 +118,7 @@ fn a_key_stays_in_its_row() {
     b.fails("update s set d = replicate('d', 24)", 511);
     b.check("select c, d from s", "c|NULL");
     // A value of 25 bytes goes where one of 24 does not fit.
-    b.check("create table e(a char(8000), b char(26), c varchar(30))", "");
+    b.run("create table e(a char(8000), b char(26), c varchar(30))");
     b.fails("insert e values ('a', 'b', replicate('c', 24))", 511);
     b.check("insert e values ('a', 'b', replicate('c', 25)) select len(c) from e", "(1)\n25");
     b.check("dbcc checkdb with no_infomsgs", "");
@@ -323,6 +323,27 @@ fn rows_that_are_copied_and_rebuilt_keep_their_values() {
         assert_eq!(b.run(SUMS), sums);
         comes_to(b, 6);
     }
+}
+
+/// Rows that may not fit with all their values outside are warned of; those that always fit then are not.
+#[test]
+fn a_table_of_rows_that_may_be_too_long_is_warned_of() {
+    let b = &mut Bench::new();
+    let warning = |name: &str| {
+        format!(
+            "Warning: The table \"{name}\" has been created, but its maximum row size exceeds the allowed maximum of 8060 bytes. \
+             INSERT or UPDATE to this table will fail if the resulting row exceeds the size limit."
+        )
+    };
+    // 7 bytes of each row, 2 of the number of variable columns, 2 for the end of each, and 24 of its value.
+    b.check("create table a(x char(8000), y char(25), z varchar(100))", "");
+    b.check("create table b(x char(8000), y char(26), z varchar(100))", &warning("b"));
+    b.check("create table #c(x char(8000), y char(26), z varchar(max))", &warning("#c"));
+    b.check("create table d(x char(8000), y char(53))", "");
+    b.check("create table e(x varchar(8000), y nvarchar(4000), z sql_variant, v varchar(8000))", "");
+    let columns = (0..400).map(|n| format!("c{n} nvarchar(100)")).collect::<Vec<_>>().join(", ");
+    b.check(&format!("create table dbo.f({columns})"), &warning("f"));
+    b.check("create table g(k varchar(900) primary key, x char(7200))", &warning("g"));
 }
 
 /// A table that needs no room outside gets it when a change of its columns asks for it.
