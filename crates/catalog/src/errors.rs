@@ -299,6 +299,14 @@ const NO_LOCK_MEMORY: &str = "The instance of the SQL Server Database Engine can
      your statement when there are fewer active users. Ask the database administrator to check the lock and memory \
      configuration for this instance, or to check for long-running transactions.";
 
+/// Number of [`data_moved`].
+pub const DATA_MOVED: i32 = 601;
+
+/// 601: what a dirty read was at has gone, as its writer was rolled back.
+pub fn data_moved() -> SqlError {
+    SqlError::new(DATA_MOVED, 12, 1, "Could not continue scan with NOLOCK due to data movement.")
+}
+
 /// 1205.
 pub fn deadlock_victim(session: i32) -> SqlError {
     let text = format!(

@@ -118,7 +118,7 @@ fn a_key_stays_in_its_row() {
     b.fails("update s set d = replicate('d', 24)", 511);
     b.check("select c, d from s", "c|NULL");
     // A value of 25 bytes goes where one of 24 does not fit.
-    b.check("create table e(a char(8000), b char(26), c varchar(30))", "");
+    b.run("create table e(a char(8000), b char(26), c varchar(30))");
     b.fails("insert e values ('a', 'b', replicate('c', 24))", 511);
     b.check("insert e values ('a', 'b', replicate('c', 25)) select len(c) from e", "(1)\n25");
     b.check("dbcc checkdb with no_infomsgs", "");
@@ -141,6 +141,64 @@ fn a_rollback_keeps_and_a_savepoint_restores() {
     let said = b.run("insert t select id, 0, a, b, c from t where id = 2");
     assert!(said.starts_with("Msg 2627"), "{said}");
     comes_to(b, 6);
+}
+
+/// Who reads rows that are being rolled back may come too late for their values outside: that is 601, and no damage.
+#[test]
+fn dirty_reads_beside_rollbacks() {
+    let b = &mut Bench::new();
+    b.run("alter database t set recovery simple");
+    b.run("create table m(id int primary key, x varchar(max), a varchar(8000), b varchar(8000))");
+    b.run("create statistics s on m(b)");
+    let instance = b.instance.clone();
+    let rolled_back = "use t set nocount on begin tran \
+        insert m select value, replicate(cast('x' as varchar(max)), 20000), 'a', 'b' from generate_series(1, 200) \
+        insert m select value, null, replicate('a', 8000), replicate('b', 8000) from generate_series(201, 250) rollback";
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for _ in 0..40 {
+                text::run(&instance, rolled_back);
+            }
+        });
+        let mut reads =
+            ["select sum(len(x)), sum(len(b)) from m with (nolock)", "update statistics m s with fullscan"]
+                .into_iter()
+                .cycle();
+        while !writer.is_finished() {
+            let said = b.run(reads.next().unwrap());
+            assert!(!said.replace("Msg 601:", "").contains("Msg "), "{said}");
+        }
+    });
+    b.check("select count(*) from m dbcc checkdb with no_infomsgs", "0");
+}
+
+/// Where rows of a table may have values outside them, those that a condition rejects are not locked either.
+#[test]
+fn rows_with_all_their_values_are_read_as_those_of_other_tables() {
+    for key in KEYS {
+        let b = &mut filled(key);
+        b.run("update t set n = id");
+        b.check("update t set b = N'' where id < 4", "(3)");
+        let mut other = b.instance.session().unwrap();
+        other.use_database("t").unwrap();
+        let mut other = |sql: &str| {
+            let mut out = text::Text::default();
+            other.execute(sql, &mut out);
+            out.out.trim().to_owned()
+        };
+        assert_eq!(other("begin tran select n from t with (updlock, rowlock) where id = 2"), "2");
+        // Rows 1 and 3 have no value outside, row 5 has one.
+        b.check(
+            "set lock_timeout 0 begin tran select n from t with (updlock) where n in (1, 3) commit",
+            "1\n3",
+        );
+        b.check(
+            "begin tran select n, len(b) from t with (readcommittedlock) where n = 3 or n = 5 order by n commit",
+            "3|0\n5|2005",
+        );
+        b.fails("select n from t with (updlock) where n = 2", 1222);
+        assert_eq!(other("rollback"), "");
+    }
 }
 
 #[test]
@@ -196,6 +254,31 @@ fn included_values_that_do_not_fit_are_read_from_the_row() {
     }
 }
 
+/// An entry that lacks one value of the condition says nothing of the others: the row is asked.
+#[test]
+fn an_entry_without_a_value_leaves_the_whole_condition_to_its_row() {
+    for key in KEYS {
+        let b = &mut Bench::new();
+        b.check(
+            &format!(
+                "create table t(id int not null {key}, k int, m int, a varchar(8000), b varchar(8000), c int) \
+                 create index i on t(k) include (m, a, b) \
+                 insert t values (1, 1, 4, replicate('x', 8000), replicate('x', 8000), 1), \
+                 (2, 1, 5, replicate('x', 8000), replicate('x', 8000), 2), (3, 1, 4, 'x', 'x', 3), (4, 1, 5, 'x', 'x', 4), \
+                 (5, 1, 5, replicate('y', 8000), replicate('x', 8000), 5), (6, 1, 5, 'y', 'x', 6)"
+            ),
+            "(6)",
+        );
+        for hint in ["", ", nolock", ", holdlock", ", readcommittedlock", ", updlock"] {
+            for condition in ["m = 5 and a like 'x%'", "a like 'x%' and m = 5", "m = 5 and a + b like 'x%'"] {
+                let rows = format!("from t with (index(i){hint}) where k = 1 and {condition}");
+                b.check(&format!("select id, c {rows} order by id"), "2|2\n4|4");
+                b.check(&format!("select top (9) id, c {rows} order by k, id"), "2|2\n4|4");
+            }
+        }
+    }
+}
+
 #[test]
 fn rows_that_are_copied_and_rebuilt_keep_their_values() {
     for key in KEYS {
@@ -240,6 +323,27 @@ fn rows_that_are_copied_and_rebuilt_keep_their_values() {
         assert_eq!(b.run(SUMS), sums);
         comes_to(b, 6);
     }
+}
+
+/// Rows that may not fit with all their values outside are warned of; those that always fit then are not.
+#[test]
+fn a_table_of_rows_that_may_be_too_long_is_warned_of() {
+    let b = &mut Bench::new();
+    let warning = |name: &str| {
+        format!(
+            "Warning: The table \"{name}\" has been created, but its maximum row size exceeds the allowed maximum of 8060 bytes. \
+             INSERT or UPDATE to this table will fail if the resulting row exceeds the size limit."
+        )
+    };
+    // 7 bytes of each row, 2 of the number of variable columns, 2 for the end of each, and 24 of its value.
+    b.check("create table a(x char(8000), y char(25), z varchar(100))", "");
+    b.check("create table b(x char(8000), y char(26), z varchar(100))", &warning("b"));
+    b.check("create table #c(x char(8000), y char(26), z varchar(max))", &warning("#c"));
+    b.check("create table d(x char(8000), y char(53))", "");
+    b.check("create table e(x varchar(8000), y nvarchar(4000), z sql_variant, v varchar(8000))", "");
+    let columns = (0..400).map(|n| format!("c{n} nvarchar(100)")).collect::<Vec<_>>().join(", ");
+    b.check(&format!("create table dbo.f({columns})"), &warning("f"));
+    b.check("create table g(k varchar(900) primary key, x char(7200))", &warning("g"));
 }
 
 /// A table that needs no room outside gets it when a change of its columns asks for it.

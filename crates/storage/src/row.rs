@@ -1,9 +1,10 @@
 //! Decoding stored rows, values outside them included.
 
-use super::{Base, TableStore, access_error, corrupt_row};
+use super::{Base, TableMode, TableStore, access_error, corrupt_row};
 use access::lob::{LobPointer, LobSpace};
-use access::{ReadMode, Rid, RowBatch};
+use access::{AccessError, ReadMode, Rid, RowBatch};
 use catalog::Db;
+use catalog::errors::data_moved;
 use types::row::has_overflow;
 use types::{Corrupt, Field, RowLayout, SqlError, Value};
 
@@ -11,9 +12,14 @@ impl TableStore {
     /// One column of a base row.
     #[inline]
     pub fn column(&self, db: &Db, row: &[u8], column: usize) -> Result<Value, SqlError> {
+        self.column_read(db, TableMode::Snapshot, row, column)
+    }
+
+    #[inline]
+    fn column_read(&self, db: &Db, mode: TableMode, row: &[u8], column: usize) -> Result<Value, SqlError> {
         match self.table.layout.decode_column(row, column) {
             Ok(value) => Ok(value),
-            Err(Corrupt::OffRow { .. }) => self.off_row(db, row, column),
+            Err(Corrupt::OffRow { .. }) => self.off_row(db, mode, row, column),
             Err(e) => Err(corrupt_row(&self.table, &e)),
         }
     }
@@ -21,11 +27,27 @@ impl TableStore {
     /// Columns of a base row into the first places of `out`.
     #[inline]
     pub fn columns(&self, db: &Db, row: &[u8], wanted: &[u16], out: &mut [Value]) -> Result<(), SqlError> {
+        self.columns_read(db, TableMode::Snapshot, row, wanted, out)
+    }
+
+    /// The same of a row that was read in a mode that may be a dirty one.
+    ///
+    /// # Errors
+    /// 601 where the row's writer has been rolled back since, and its values outside the row are gone.
+    #[inline]
+    pub fn columns_read(
+        &self,
+        db: &Db,
+        mode: TableMode,
+        row: &[u8],
+        wanted: &[u16],
+        out: &mut [Value],
+    ) -> Result<(), SqlError> {
         match self.table.layout.decode_some(row, wanted, out) {
             Ok(()) => Ok(()),
             Err(Corrupt::OffRow { .. }) => {
                 for (column, place) in wanted.iter().zip(out) {
-                    *place = self.column(db, row, usize::from(*column))?;
+                    *place = self.column_read(db, mode, row, usize::from(*column))?;
                 }
                 Ok(())
             }
@@ -57,11 +79,16 @@ impl TableStore {
         bytes.fold(0, |sum, len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)))
     }
 
-    fn off_row(&self, db: &Db, row: &[u8], column: usize) -> Result<Value, SqlError> {
+    fn off_row(&self, db: &Db, mode: TableMode, row: &[u8], column: usize) -> Result<Value, SqlError> {
         let large = self.lob_columns.contains(&column);
         let space = if large { &self.lob } else { &self.overflow };
-        read_off_row(db, space.as_ref(), &self.table.layout, row, column)
-            .and_then(|value| value.ok_or_else(|| corrupt_row(&self.table, &Corrupt::OffRow { column })))
+        match read_off_row(space.as_ref(), &self.table.layout, row, column) {
+            Ok(Some(value)) => Ok(value),
+            // Undo frees at once what a transaction has written, and its pages may be another value's by now.
+            Ok(None) | Err(AccessError::Lob { .. }) if mode == TableMode::Dirty => Err(data_moved()),
+            Ok(None) => Err(corrupt_row(&self.table, &Corrupt::OffRow { column })),
+            Err(e) => Err(access_error(db, e)),
+        }
     }
 
     /// The pointers to values outside a row.
@@ -100,19 +127,18 @@ impl Pointers {
 }
 
 fn read_off_row(
-    db: &Db,
     lob: Option<&LobSpace>,
     layout: &RowLayout,
     row: &[u8],
     column: usize,
-) -> Result<Option<Value>, SqlError> {
+) -> Result<Option<Value>, AccessError> {
     let Ok(Field::Lob(bytes)) = layout.decode_field(row, column) else { return Ok(None) };
-    let pointer = LobPointer::from_bytes(bytes).map_err(|e| access_error(db, e))?;
+    let pointer = LobPointer::from_bytes(bytes)?;
     let Some(lob) = lob else { return Ok(None) };
     // No value is longer: what says so is not believed, and gets no room before it is read.
     const LONGEST: u64 = 3 << 30;
     let mut bytes = Vec::with_capacity(usize::try_from(pointer.len.min(LONGEST)).unwrap_or(0));
-    lob.read(pointer, &mut bytes).map_err(|e| access_error(db, e))?;
+    lob.read(pointer, &mut bytes)?;
     Ok(layout.value_from_bytes(column, &bytes).ok())
 }
 

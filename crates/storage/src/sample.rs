@@ -11,14 +11,14 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use access::{AccessError, Direction, ReadMode, RowBatch};
+use catalog::errors::DATA_MOVED;
 use catalog::statistics::histogram::{self, Entry};
 use catalog::statistics::store::key_part;
 use catalog::statistics::{Measured, Statistics};
 use catalog::{Db, RowFilter, TableDef, clock, row_counts};
-use types::row::has_overflow;
 use types::{KeyPart, SqlError, Value, encode_key_part};
 
-use super::{Base, TableStore, access_error};
+use super::{Base, TableMode, TableStore, access_error};
 
 /// Pages of a sample; a table of at most so many (8 MB) is read as a whole, as SQL Server does.
 pub const PAGES: usize = 1_000;
@@ -117,11 +117,15 @@ fn read(
     let filter = filter.map(|filter| filter.moved(place));
     let mut filtered = vec![Value::Null; tested.len()];
     let mut take = |sample: &mut Sample, batch: &RowBatch, page: u32| -> Result<(), SqlError> {
-        // False: a value outside the row is not there, as the row's transaction is being rolled back.
-        let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| match store
-            .columns(db, row, columns, values)
-        {
-            Err(_) if has_overflow(row) => Ok(false),
+        // False: a value outside the row is not there, as the row's transaction has been rolled back.
+        let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| match store.columns_read(
+            db,
+            TableMode::Dirty,
+            row,
+            columns,
+            values,
+        ) {
+            Err(e) if e.number == DATA_MOVED => Ok(false),
             decoded => decoded.map(|()| true),
         };
         sample.read += batch.len();

@@ -70,16 +70,32 @@ impl TableDef {
 
     /// Whether there can be a row that fits only with values of columns outside it that are not MAX columns.
     pub fn may_overflow(&self) -> bool {
-        let mut longest = self.layout.min_row_size() + 2;
+        let room = MAX_ENTRY_LEN - self.longest_key().min(MAX_KEY_LEN);
+        let movable = (0..self.columns.len()).any(|column| self.may_move(column));
+        movable && self.longest_row(|_, most| most) > room.min(MAX_ROW)
+    }
+
+    /// Whether there can be a row that is too long with all that may leave it outside: error 511.
+    pub fn may_be_too_long(&self) -> bool {
+        let inside = |column, most: usize| if self.may_move(column) { most.min(LEAST_OUTSIDE) } else { most };
+        self.longest_row(inside) > MAX_ROW
+    }
+
+    /// Bytes of the longest row, of the bytes that a value takes in it: of a column by its position and the most bytes of its
+    /// values. Those of MAX columns are outside.
+    fn longest_row(&self, bytes_of: impl Fn(usize, usize) -> usize) -> usize {
+        let mut longest = self.layout.min_row_size();
+        let mut ends = 0;
         for (at, column) in self.columns.iter().enumerate() {
             if !self.layout.is_variable(at) || column.is_virtual() {
                 continue;
             }
-            let most = usize::try_from(column.ty.max_length()).unwrap_or(0);
-            longest += 2 + if column.ty.is_lob() { LEAST_OUTSIDE } else { most };
+            let declared = usize::try_from(column.ty.max_length()).unwrap_or(0);
+            let most = if column.ty.is_lob() { LEAST_OUTSIDE } else { declared };
+            longest += bytes_of(at, most);
+            ends += 2;
         }
-        let room = MAX_ENTRY_LEN - self.longest_key().min(MAX_KEY_LEN);
-        longest > room.min(MAX_ROW) && (0..self.columns.len()).any(|column| self.may_move(column))
+        longest + if ends > 0 { 2 + ends } else { 0 }
     }
 
     /// Most bytes of a clustered key; 0 for a heap.

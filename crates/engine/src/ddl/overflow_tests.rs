@@ -111,6 +111,30 @@ fn a_table_of_before_gets_its_unit_at_the_next_start() {
     instance.close().unwrap();
 }
 
+/// The table that gets the rows of one without a unit has one afterwards.
+#[test]
+fn a_table_of_before_gives_its_rows_to_a_new_one() {
+    let disk = SimDisk::new(5);
+    let instance = open(&disk).unwrap();
+    run(&instance, "CREATE DATABASE d");
+    for name in ["t", "s"] {
+        let sql = format!("CREATE TABLE d.dbo.{name} (id int PRIMARY KEY, a varchar(8000), c varchar(8000))");
+        assert!(run(&instance, &sql).is_empty());
+    }
+    let db = instance.database("d").unwrap();
+    without_unit(&instance, &db);
+    assert!(run(&instance, "INSERT d.dbo.t VALUES (2, 'a', 'c')").is_empty());
+    assert!(run(&instance, "USE d ALTER TABLE t SWITCH TO s").is_empty());
+    for name in ["t", "s"] {
+        assert!(run(&instance, &INSERT.replace("dbo.t", &format!("dbo.{name}"))).is_empty(), "{name}");
+    }
+    assert_eq!(run(&instance, "SELECT id FROM d.dbo.s ORDER BY id"), vec![1i64, 2]);
+    let report = instance.check_database("d").unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    drop(db);
+    instance.close().unwrap();
+}
+
 #[test]
 fn power_loss_while_it_gets_its_unit() {
     let disk = SimDisk::new(4);

@@ -30,6 +30,15 @@ pub(crate) fn check_change(before: &TableDef, after: &TableDef) -> Result<(), Sq
     if grows { check(&after.name, &after.columns, &after.layout) } else { Ok(()) }
 }
 
+/// 1708, a warning: rows of a new table may be too long with all their values outside that may be there.
+pub(crate) fn warning(table: &TableDef, shown: &str) -> Option<SqlError> {
+    let text = format!(
+        "Warning: The table \"{shown}\" has been created, but its maximum row size exceeds the allowed maximum of {MAX_FIXED_ROW} \
+         bytes. INSERT or UPDATE to this table will fail if the resulting row exceeds the size limit."
+    );
+    table.may_be_too_long().then(|| SqlError::new(1708, 10, 1, text))
+}
+
 /// 1702; its text says CREATE TABLE for every statement.
 pub(crate) fn too_many_columns(table: &str, column: &str) -> SqlError {
     let text = format!(

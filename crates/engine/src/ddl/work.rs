@@ -359,9 +359,12 @@ impl Work<'_> {
         &mut self,
         a: &Arc<TableDef>,
         b: &Arc<TableDef>,
-        after_a: TableDef,
-        after_b: TableDef,
+        mut after_a: TableDef,
+        mut after_b: TableDef,
     ) -> Result<(), SqlError> {
+        // One of an earlier version may have had none to give.
+        self.complete_outside(&mut after_a)?;
+        self.complete_outside(&mut after_b)?;
         let (after_a, after_b) = (Arc::new(after_a), Arc::new(after_b));
         self.delete_rows(a)?;
         self.delete_rows(b)?;

@@ -12,7 +12,7 @@ use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table, sequence, temporal};
 use crate::ddl::table_types::{self, NewTableType};
 use crate::ddl::work::Work;
-use crate::ddl::{alias_types, foreign_keys, policies, schemabinding, tables, temps};
+use crate::ddl::{alias_types, foreign_keys, policies, schemabinding, shape, tables, temps};
 use crate::security::change::forget;
 use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
@@ -53,6 +53,9 @@ impl StmtCtx<'_> {
             let table = tables::create_table(self.core, &db, new)?;
             (db, table)
         };
+        if let Some(warning) = shape::warning(&table, &stmt.name.name.value) {
+            self.sink.message(&warning)?;
+        }
         match versioning {
             None => Ok(()),
             Some(versioning) => crate::ddl::temporal::switch_on(self.core, &db, &table, &versioning),

@@ -41,7 +41,8 @@ pub fn look_up(
         if !base_row(table, ctx, locator, how.locks, &mut batch)? {
             return Ok(false);
         }
-        table.store.columns(&table.db, batch.row(0), &table.columns, &mut slots[start..])?;
+        let wanted = &table.columns;
+        table.store.columns_read(&table.db, table.mode, batch.row(0), wanted, &mut slots[start..])?;
         if how.updatable {
             tables.push(current_row(table, locator, batch.row(0)));
         }
@@ -78,6 +79,10 @@ pub fn base_row(
     batch: &mut RowBatch,
 ) -> Result<bool, SqlError> {
     let (db, store) = (&table.db, &table.store);
+    if store.has_outside() {
+        // The session keeps it until the statement's end: values outside the row are not freed before they are read.
+        ctx.session.snapshot(db)?;
+    }
     let own = RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false };
     let locks = if scroll_lock { Some(own) } else { table.locks };
     if let Some(locks) = locks {

@@ -87,6 +87,8 @@ fn change_row(
     let mut slots = vec![Value::Null; target.reads.len()];
     let mut lookup = RowBatch::new();
     let locator = Locator::of(&row.locator)?;
+    // Values outside the row are not freed before they are read.
+    let _held = store.has_outside().then(|| rt.snapshot(db)).transpose()?;
     loop {
         rt.check_cancel()?;
         let txn = rt.session().txn(db)?;

@@ -13,6 +13,8 @@ use types::{SqlError, Value};
 /// Rows, and bytes of rows, that are gathered before they go in.
 const ROWS: usize = 1024;
 const BYTES: usize = 512 << 10;
+/// Bytes of values that are kept for the indexes beside them: values outside the rows are no bytes of rows.
+const KEPT: usize = 2 * BYTES;
 
 /// Rows on their way into a table.
 pub struct Loader<'t> {
@@ -27,6 +29,8 @@ pub struct Loader<'t> {
     key_ends: Vec<usize>,
     /// All values of the rows, when there are nonclustered indexes.
     values: Vec<Value>,
+    /// Bytes that these have elsewhere.
+    kept: usize,
     rids: Vec<Rid>,
     scratch: Vec<Value>,
     count: u64,
@@ -44,6 +48,7 @@ impl<'t> Loader<'t> {
             keys: Vec::new(),
             key_ends: Vec::new(),
             values: Vec::new(),
+            kept: 0,
             rids: Vec::new(),
             scratch: vec![Value::Null; store.table.columns.len()],
             count: 0,
@@ -64,6 +69,7 @@ impl<'t> Loader<'t> {
             self.key_ends.push(self.keys.len());
         }
         if !self.store.indexes.is_empty() {
+            self.kept += values.iter().map(Value::heap_bytes).sum::<usize>();
             self.values.extend_from_slice(values);
         }
         self.added(rt)
@@ -82,6 +88,7 @@ impl<'t> Loader<'t> {
         }
         if !self.store.indexes.is_empty() {
             self.store.all_columns(self.db, row, &mut self.scratch)?;
+            self.kept += self.scratch.iter().map(Value::heap_bytes).sum::<usize>();
             self.values.extend_from_slice(&self.scratch);
         }
         self.added(rt)
@@ -94,7 +101,8 @@ impl<'t> Loader<'t> {
 
     fn added(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         self.count += 1;
-        if self.row_ends.len() >= ROWS || self.rows.len() >= BYTES { self.flush(rt) } else { Ok(()) }
+        let enough = self.row_ends.len() >= ROWS || self.rows.len() >= BYTES || self.kept >= KEPT;
+        if enough { self.flush(rt) } else { Ok(()) }
     }
 
     /// Writes what is gathered; returns how many rows were added in all.
@@ -120,6 +128,7 @@ impl<'t> Loader<'t> {
         self.keys.clear();
         self.key_ends.clear();
         self.values.clear();
+        self.kept = 0;
         Ok(())
     }
 

@@ -280,6 +280,8 @@ impl Gathered {
         rows.truncate(usize::try_from(limit.among(rows.len())).unwrap_or(usize::MAX));
         let mut lookup = RowBatch::new();
         let mut count = 0;
+        // Values outside the rows are not freed before they are read.
+        let _held = store.has_outside().then(|| rt.snapshot(db)).transpose()?;
         for row in &mut rows {
             rt.check_cancel()?;
             let locator = Locator::of(&row[0])?;

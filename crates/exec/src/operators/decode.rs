@@ -89,7 +89,7 @@ fn read_columns(
     if plan.store.lob.is_some() {
         return read_large_columns(plan, bytes, wanted, rt, slots);
     }
-    plan.store.columns(&plan.db, bytes, wanted, slots)
+    plan.store.columns_read(&plan.db, plan.mode, bytes, wanted, slots)
 }
 
 /// Columns of a base row, large values among them only if there is memory for them and for the
@@ -105,7 +105,7 @@ fn read_large_columns(
     let large = plan.store.large_bytes(bytes, wanted);
     let mut held = Held::default();
     held.add(large.saturating_mul(2), rt)?;
-    let read = plan.store.columns(&plan.db, bytes, wanted, slots);
+    let read = plan.store.columns_read(&plan.db, plan.mode, bytes, wanted, slots);
     held.release(rt);
     read
 }

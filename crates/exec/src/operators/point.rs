@@ -57,13 +57,14 @@ fn read(scan: &ScanPlan, room: &mut PointRoom, ctx: &mut ExecCtx<'_>) -> Result<
     }
     values.resize(scan.columns.len(), Value::Null);
     let (tested, others) = scan.columns.split_at(scan.tested.min(scan.columns.len()));
-    scan.store.columns(&scan.db, batch.row(0), tested, values)?;
+    scan.store.columns_read(&scan.db, scan.mode, batch.row(0), tested, values)?;
     match scan.pred.as_ref().map(|pred| pred.is_true(values, &mut vars)) {
         None | Some(Ok(true)) => {}
         Some(Ok(false)) => return Ok(Some(false)),
         Some(Err(_)) => return Ok(None),
     }
-    scan.store.columns(&scan.db, batch.row(0), others, &mut values[tested.len()..])?;
+    let rest = &mut values[tested.len()..];
+    scan.store.columns_read(&scan.db, scan.mode, batch.row(0), others, rest)?;
     Ok(Some(true))
 }
 

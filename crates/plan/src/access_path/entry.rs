@@ -40,7 +40,8 @@ fn may_lack(get: &Get, index: &IndexStore, pred: &Pred) -> bool {
 
 /// The test of an index's entries. It takes the conditions that it stands for from those that are
 /// tested on rows, except where a row may be another one by then than its entry says (newest
-/// versions are tested again), or where an entry may lack a value, which lets it pass.
+/// versions are tested again), or where an entry may lack a value: it passes then, and none of the
+/// conditions has been tested.
 pub(super) fn test_of(
     get: &Get,
     index: &IndexStore,
@@ -50,11 +51,12 @@ pub(super) fn test_of(
     if !taken.contains(&true) {
         return Ok(None);
     }
-    let again = get.mode == TableMode::Current || get.locks.is_some();
+    let lacks = preds.iter().zip(&taken).any(|(pred, taken)| *taken && may_lack(get, index, pred));
+    let again = lacks || get.mode == TableMode::Current || get.locks.is_some();
     let (mut own, mut rest) = (Vec::new(), Vec::new());
     for (pred, taken) in std::mem::take(preds).into_iter().zip(taken) {
         match taken {
-            true if again || may_lack(get, index, &pred) => {
+            true if again => {
                 own.push(pred.clone());
                 rest.push(pred);
             }

@@ -11,7 +11,7 @@
 //!
 //! Any other row is locked first and read by itself then, under its lock; it may have to be waited
 //! for, and what is left of its page is read again. A scan that is suspended between rows reads
-//! each of them by itself, and so are rows read that may have large values.
+//! each of them by itself, and so are rows read that have values outside them.
 
 use super::{LockedScan, Name, Rows, Source};
 use crate::operators::RowSet;
@@ -25,6 +25,7 @@ use std::ops::Bound;
 use storage::write::Locator;
 use storage::{Base, access_error};
 use txn::{Grant, LockMode};
+use types::row::has_overflow;
 use types::{SqlError, Value};
 
 /// What came of a row as it was read.
@@ -84,8 +85,8 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
-        // A large value that a row has lost meanwhile may be gone.
-        if !self.sure && (rt.is_suspendable() || plan.store.has_outside()) {
+        // A value outside that a row has lost meanwhile may be gone.
+        if !self.sure && (rt.is_suspendable() || plan.store.lob.is_some()) {
             return Ok(Given::Alone);
         }
         let txn = rt.session().txn(&plan.db)?;
@@ -97,6 +98,9 @@ impl LockedScan {
         }
         if let Path::Index { index, .. } = &plan.path {
             return self.entry(plan, i, *index, rt, out);
+        }
+        if !self.sure && has_overflow(self.batch.row(i)) {
+            return Ok(Given::Alone);
         }
         let before = out.len();
         let locator = locator_of(plan, || match &plan.store.base {
@@ -184,6 +188,9 @@ impl LockedScan {
         }
         if self.lookup.is_ghost(0) {
             return Ok(Given::Done);
+        }
+        if has_overflow(self.lookup.row(0)) {
+            return Ok(Given::Alone);
         }
         let (unit, name) = match (&store.base, Locator::of(&locator)?) {
             (Base::Heap(heap), Locator::Rid(rid)) => (heap.unit_id(), Name::Rid(rid)),
