@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use text::{Bench, Text, try_open};
 
-/// 20,000 rows: 1,600 of them are in the range of `s` and `n` that is sought, 32 have the wanted `t`.
+/// 20,000 rows: 1,600 of them are in the range of `s` and `n` that is sought, 32 have the wanted
+/// `t`.
 const ROWS: &str = "SELECT value, value % 5, value % 50, (value / 50) % 100, value % 3
      FROM GENERATE_SERIES(0, 19999)";
 

@@ -206,10 +206,11 @@ fn key_at(page: &Page, slot: u16) -> Result<&[u8], AccessError> {
 
 /// Where to cut a leaf that is to take `need` more bytes at `key`.
 ///
-/// A key behind the last entry gets a page of its own: ascending inserts leave full pages behind. So do those that
-/// ascend in the middle of the tree, as the rows of each customer do: the cut is where the run goes on. The last leaf
-/// keeps nine tenths of its entries when a key comes close to its end, as those of sessions side by side do. Otherwise
-/// the cut balances the bytes, the new entry counted in.
+/// A key behind the last entry gets a page of its own: ascending inserts leave full pages behind.
+/// So do those that ascend in the middle of the tree, as the rows of each customer do: the cut is
+/// where the run goes on. The last leaf keeps nine tenths of its entries when a key comes close to
+/// its end, as those of sessions side by side do. Otherwise the cut balances the bytes, the new
+/// entry counted in.
 fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
     let count = page.slot_count();
     if count == 0 {
@@ -255,7 +256,8 @@ fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
     Ok(Cut { at: best, separator: separator(low, right).to_vec() })
 }
 
-/// Entries before a new one that make it one of a run: as many as a quarter of the leaf, within these.
+/// Entries before a new one that make it one of a run: as many as a quarter of the leaf, within
+/// these.
 const RUN: (u16, u16) = (4, 16);
 
 /// Where to cut a leaf at whose place `pos` keys arrive in ascending order, or nearly so.

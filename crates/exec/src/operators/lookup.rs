@@ -1,4 +1,5 @@
-//! Lookup: the base rows of locators, many together in the order in which they lie; conditions are tested on the row.
+//! Lookup: the base rows of locators, many together in the order in which they lie; conditions are
+//! tested on the row.
 //! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
 
 use super::decode::base_row;

@@ -12,14 +12,21 @@ use crate::physical::pred_slots;
 use crate::planner::never_fails;
 use expr::{ColId, Pred};
 use storage::{IndexStore, TableMode};
-use types::SqlError;
+use types::{DataType, SqlError};
+
+/// Whether every entry of an index has a column's value. A long included one is left to the row.
+fn holds(get: &Get, index: &IndexStore, column: usize) -> bool {
+    let ty = get.table.columns[column].ty;
+    let long = ty.is_variable() || ty == DataType::SqlVariant;
+    index.position(column).is_some() && !(long && index.def.included.contains(&column))
+}
 
 /// Which of a table's conditions are tested on the entries of an index, in their order.
 fn on_entries(get: &Get, index: &IndexStore, preds: &[Pred]) -> Vec<bool> {
     let told = |pred: &Pred| {
         let mut used = Vec::new();
         pred.columns(&mut used);
-        let has = |id: &ColId| get.position(*id).is_some_and(|column| index.position(column).is_some());
+        let has = |id: &ColId| get.position(*id).is_some_and(|column| holds(get, index, column));
         !used.is_empty() && used.iter().all(has) && !pred.has_subquery() && !pred.is_volatile()
     };
     let mut all_before = true;

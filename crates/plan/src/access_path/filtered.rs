@@ -2,7 +2,7 @@
 //! Guarantee: an index that is said to be usable has every row that satisfies all conditions, whatever parameters and variables are.
 
 use super::super::logical::Get;
-use super::terms::keeps_order;
+use super::terms::keeps_apart;
 use catalog::IndexDef;
 use catalog::filter::{Constant, FilterTerm, FilterTest};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
@@ -59,7 +59,7 @@ fn is_column(e: &Expr, id: ColId) -> bool {
 fn is_same(e: &Expr, id: ColId) -> bool {
     match e {
         Expr::Col(column) => *column == id,
-        Expr::Convert(c) => c.mode == Mode::Implicit && keeps_order(c.from, c.to) && is_same(&c.operand, id),
+        Expr::Convert(c) => c.mode == Mode::Implicit && keeps_apart(c.from, c.to) && is_same(&c.operand, id),
         _ => false,
     }
 }

@@ -373,7 +373,7 @@ pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Opti
             let def = &get.table.columns[column];
             (!def.ty.is_string() || def.collation == collation).then_some(column)
         }
-        Expr::Convert(c) if keeps_order(c.from, c.to) => match &c.operand {
+        Expr::Convert(c) if keeps_apart(c.from, c.to) => match &c.operand {
             Expr::Col(id) => get.position(*id),
             _ => None,
         },
@@ -381,23 +381,20 @@ pub(super) fn seekable_column(get: &Get, e: &Expr, collation: Collation) -> Opti
     }
 }
 
-/// Whether a conversion keeps the order of numbers or dates, and every two of them apart.
-pub fn keeps_order(from: DataType, to: DataType) -> bool {
+/// Whether a conversion keeps the order of numbers or dates and every two of them apart.
+pub fn keeps_apart(from: DataType, to: DataType) -> bool {
     kept(from, to) == Some(Kept::Each)
 }
 
-/// Whether a conversion that keeps the order keeps different values apart as well: rows that are
-/// ordered by another column behind the converted one stay so.
+/// Whether a conversion keeps the order of numbers or dates; different ones may become one.
+pub fn keeps_order(from: DataType, to: DataType) -> bool {
+    matches!(kept(from, to), Some(Kept::Each | Kept::Rounded))
+}
+
+/// Whether a conversion keeps different values apart as well: rows that are ordered by another
+/// column behind the converted one stay so.
 pub fn keeps_values(from: DataType, to: DataType) -> bool {
-    let scale = |ty: DataType| match ty {
-        DataType::Decimal { scale, .. } => Some(scale),
-        ty if ty.is_money() => Some(4),
-        ty if ty.is_integer() || ty == DataType::Bit => Some(0),
-        _ => None,
-    };
-    let days = matches!(from, DataType::Date | DataType::SmallDateTime) && to != DataType::Date;
-    let numbers = || scale(from).zip(scale(to)).is_some_and(|(from, to)| from <= to);
-    from == to || keeps_order(from, to) && to != DataType::Bit && (days || numbers())
+    from == to || keeps_apart(from, to)
 }
 
 #[cfg(test)]
@@ -414,6 +411,9 @@ mod tests {
         assert_eq!(keeps(DataType::Date, DataType::DateTime2(0)), (true, true));
         assert_eq!(keeps(DataType::DateTime2(7), DataType::DateTime), (true, false));
         assert_eq!(keeps(DataType::DateTime, DataType::Date), (true, false));
-        assert_eq!(keeps(DataType::Int, DataType::Bit), (true, false));
+        // Numbers on both sides of 0 become 1.
+        assert_eq!(keeps(DataType::Int, DataType::Bit), (false, false));
+        // Local times are not in the order of the instants.
+        assert_eq!(keeps(DataType::DateTimeOffset(7), DataType::DateTime2(7)), (false, false));
     }
 }

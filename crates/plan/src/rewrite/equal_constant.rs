@@ -1,11 +1,12 @@
-//! From `a.x = b.x AND a.x = 1` follows `b.x = 1`, through inner joins of any number of tables: each of
-//! them is read by the value. So it does in the ON of an outer or semi join from a value of the side
-//! whose rows it keeps: `a LEFT JOIN b ON b.x = a.x` under `a.x = 1` needs the rows of `b` with
-//! `b.x = 1` alone. The equality stays, for the join; estimates know that it says nothing more
+//! From `a.x = b.x AND a.x = 1` follows `b.x = 1`, through inner joins of any number of tables:
+//! each of them is read by the value. So it does in the ON of an outer or semi join from a value of
+//! the side whose rows it keeps: `a LEFT JOIN b ON b.x = a.x` under `a.x = 1` needs the rows of `b`
+//! with `b.x = 1` alone. The equality stays, for the join; estimates know that it says nothing more
 //! (`estimate::is_fixed`).
-//! Guarantee: a row that is not given any more is rejected by the condition that the value comes from.
-//! Nothing goes from the side of an outer join that may be missing to the other one. Columns are of
-//! one type and compared under one collation, as only then what equals the one equals the other.
+//! Guarantee: a row that is not given any more is rejected by the condition that the value comes
+//! from. Nothing goes from the side of an outer join that may be missing to the other one. Columns
+//! are of one type and compared under one collation, as only then what equals the one equals the
+//! other.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -249,8 +250,8 @@ impl Extended {
         same.then(|| [(a, of_a.clone()), (b, of_b.clone())])
     }
 
-    /// The ON of a join that keeps rows of its left side, and the values of the right side's columns
-    /// that it says.
+    /// The ON of a join that keeps rows of its left side, and the values of the right side's
+    /// columns that it says.
     fn of_kept_side(&mut self, on: Vec<Pred>, left: &Logical, right: &Logical) -> (Vec<Pred>, Known) {
         let (of_left, of_right) = (left.columns(), right.columns());
         let mut found = Known::new();
