@@ -388,3 +388,21 @@ fn subqueries_of_a_change_are_computed_once() {
     let each = left_by(&mut b, &format!("{change} OPTION (QUERYRULEOFF UnnestScalar)"));
     assert_eq!(left_by(&mut b, &change).0, each.0);
 }
+
+/// `@i` has another value at each row that is changed: nothing that reads it comes with the rows.
+#[test]
+fn a_value_of_a_variable_that_is_set_is_of_its_row() {
+    let mut b = shop();
+    b.run("ALTER TABLE customer ADD n int");
+    let count = "(SELECT COUNT(*) FROM orders o WHERE o.c = customer.c)";
+    for value in [
+        format!("@i * 1000 + {count}"),
+        "(SELECT COUNT(*) + @i * 1000 FROM orders o WHERE o.c = customer.c)".into(),
+    ] {
+        let said =
+            answer(&mut b, &format!("DECLARE @i int = 0 UPDATE customer SET @i = @i + 1, n = {value}"));
+        assert!(!said.contains("Msg "), "{value}: {said}");
+        let left = "SELECT COUNT(*), COUNT(DISTINCT n / 1000), SUM(n % 1000) FROM customer";
+        assert_eq!(answer(&mut b, left), "200|200|1000", "{value}");
+    }
+}

@@ -39,9 +39,14 @@ impl SetClause {
         get: &Get,
         rows: Logical,
     ) -> Result<Option<Joined>, SqlError> {
+        // A variable that is set has another value at each row, as it is changed.
+        if !self.vars.is_empty() {
+            return Ok(None);
+        }
         let mut wanted = Vec::new();
         for (at, set) in self.sets.iter().enumerate() {
-            if set.expr.has_subquery() && !set.expr.is_volatile() && is_comparable(&set.expr, get) {
+            let may_be = |e: &Expr| !e.is_volatile_beside_subqueries() && is_comparable(e, get);
+            if set.expr.has_subquery() && may_be(&set.expr) {
                 wanted.push((at, binder.new_col()));
             }
         }
