@@ -406,3 +406,16 @@ fn a_value_of_a_variable_that_is_set_is_of_its_row() {
         assert_eq!(answer(&mut b, left), "200|200|1000", "{value}");
     }
 }
+
+#[test]
+fn a_joined_value_that_does_not_fit_is_told_with_its_column() {
+    let mut b = shop();
+    b.run("ALTER TABLE customer ADD s varchar(3)");
+    let change =
+        "UPDATE customer SET s = (SELECT MAX(CONCAT('price ', price)) FROM orders o WHERE o.c = customer.c)";
+    let shown = plan(&mut b, change);
+    assert!(shown.contains("Outer Join"), "{shown}");
+    let said = answer(&mut b, change);
+    assert!(said.contains("Msg 2628") && said.contains("column 's'") && said.contains("'pri'"), "{said}");
+    assert_eq!(said, answer(&mut b, &format!("{change} OPTION (QUERYRULEOFF UnnestScalar)")));
+}

@@ -54,13 +54,13 @@ impl SetClause {
             return Ok(None);
         }
         let mark = binder.new_col();
-        let values = wanted.iter().map(|(at, id)| (*id, self.sets[*at].expr.clone())).collect();
+        let values = wanted.iter().map(|(at, id)| (*id, computed(&self.sets[*at].expr).clone())).collect();
         let Some((logical, mut columns)) = physical::joined_values(binder, rows, values, mark)? else {
             return Ok(None);
         };
         let mut of = Vec::new();
         for (at, id) in wanted.into_iter().filter(|(_, id)| columns.contains(id)) {
-            let expr = &mut self.sets[at].expr;
+            let expr = computed_mut(&mut self.sets[at].expr);
             expr.columns(&mut of);
             let own = std::mem::replace(expr, Expr::Const(Value::Null));
             *expr = Expr::Case(Box::new(CaseExpr::new(vec![(is_marked(mark), own)], Expr::Col(id))));
@@ -70,6 +70,23 @@ impl SetClause {
         of.dedup();
         columns.push(mark);
         Ok(Some(Joined { logical, columns, mark, of }))
+    }
+}
+
+/// What is converted to the column's type. The conversion stays with the change, which knows the
+/// column's name for its errors.
+fn computed(e: &Expr) -> &Expr {
+    match e {
+        Expr::Convert(c) => &c.operand,
+        _ => e,
+    }
+}
+
+/// As [`computed`].
+fn computed_mut(e: &mut Expr) -> &mut Expr {
+    match e {
+        Expr::Convert(c) => &mut c.operand,
+        other => other,
     }
 }
 
