@@ -260,6 +260,21 @@ fn keys_of_texts_and_of_rounded_numbers_are_merged() {
     }
 }
 
+/// Rows of `large` that are one float come in turn with each row of `approx`: not in their order.
+#[test]
+fn rounded_keys_give_no_order() {
+    let mut b = Bench::new();
+    fill_several(&mut b);
+    for (left, right) in [("approx", "large"), ("large", "approx")] {
+        let from = format!("FROM {left} l INNER MERGE JOIN {right} r ON l.x = r.x");
+        let x = if left == "large" { "l.x" } else { "r.x" };
+        let groups = format!("SELECT {x} % 10, COUNT(*) {from} GROUP BY {x} ORDER BY {x}");
+        b.check(&groups, "2|9\n3|9");
+        let ordered = format!("SELECT {x} % 10 {from} ORDER BY {x}");
+        b.check(&ordered, &format!("{}{}", "2\n".repeat(9), "3\n".repeat(9)));
+    }
+}
+
 #[test]
 fn a_merge_by_several_keys_is_chosen_and_keeps_its_order() {
     let mut b = Bench::new();

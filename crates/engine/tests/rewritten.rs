@@ -388,3 +388,34 @@ fn subqueries_of_a_change_are_computed_once() {
     let each = left_by(&mut b, &format!("{change} OPTION (QUERYRULEOFF UnnestScalar)"));
     assert_eq!(left_by(&mut b, &change).0, each.0);
 }
+
+/// `@i` has another value at each row that is changed: nothing that reads it comes with the rows.
+#[test]
+fn a_value_of_a_variable_that_is_set_is_of_its_row() {
+    let mut b = shop();
+    b.run("ALTER TABLE customer ADD n int");
+    let count = "(SELECT COUNT(*) FROM orders o WHERE o.c = customer.c)";
+    for value in [
+        format!("@i * 1000 + {count}"),
+        "(SELECT COUNT(*) + @i * 1000 FROM orders o WHERE o.c = customer.c)".into(),
+    ] {
+        let said =
+            answer(&mut b, &format!("DECLARE @i int = 0 UPDATE customer SET @i = @i + 1, n = {value}"));
+        assert!(!said.contains("Msg "), "{value}: {said}");
+        let left = "SELECT COUNT(*), COUNT(DISTINCT n / 1000), SUM(n % 1000) FROM customer";
+        assert_eq!(answer(&mut b, left), "200|200|1000", "{value}");
+    }
+}
+
+#[test]
+fn a_joined_value_that_does_not_fit_is_told_with_its_column() {
+    let mut b = shop();
+    b.run("ALTER TABLE customer ADD s varchar(3)");
+    let change =
+        "UPDATE customer SET s = (SELECT MAX(CONCAT('price ', price)) FROM orders o WHERE o.c = customer.c)";
+    let shown = plan(&mut b, change);
+    assert!(shown.contains("Outer Join"), "{shown}");
+    let said = answer(&mut b, change);
+    assert!(said.contains("Msg 2628") && said.contains("column 's'") && said.contains("'pri'"), "{said}");
+    assert_eq!(said, answer(&mut b, &format!("{change} OPTION (QUERYRULEOFF UnnestScalar)")));
+}

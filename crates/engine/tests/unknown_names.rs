@@ -26,6 +26,11 @@ fn all_names_that_mean_nothing_are_told() {
     };
     b.check("SELECT nope, a, other FROM t WHERE third = 1", &unknown(&["third", "nope", "other"]));
     b.check("SELECT nope, nope FROM t", &unknown(&["nope", "nope"]));
+    // A list that is bound again, because an aggregate in a subquery makes it group, tells once.
+    b.check("SELECT nope, (SELECT MAX(s.a) FROM t x) FROM t s", &unknown(&["nope"]));
+    // A schema whose function is called like a method of a column.
+    b.run("CREATE FUNCTION dbo.value (@x int) RETURNS int AS BEGIN RETURN @x END");
+    b.check("SELECT nope, dbo.value(1), other FROM t", &unknown(&["nope", "other"]));
     b.check("SELECT nope FROM t; SELECT other FROM t", &unknown(&["nope", "other"]));
     b.check("INSERT t SELECT nope, other FROM t", &unknown(&["nope", "other"]));
     b.check("INSERT t (nope, a, other) VALUES (1, 2, 3)", &unknown(&["nope", "other"]));

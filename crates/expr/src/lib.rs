@@ -327,18 +327,28 @@ impl Expr {
 
     /// Whether evaluating it twice in a statement may give two values (NEWID) or has an effect (RAND with a seed).
     pub fn is_volatile(&self) -> bool {
+        self.changes(true)
+    }
+
+    /// As [`Expr::is_volatile`], of what is not in its subqueries.
+    pub fn is_volatile_beside_subqueries(&self) -> bool {
+        self.changes(false)
+    }
+
+    /// `subqueries`: whether each of them counts as one that changes.
+    fn changes(&self, subqueries: bool) -> bool {
+        let one = |e: &Expr| e.changes(subqueries);
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
-            Expr::Convert(c) => c.operand.is_volatile(),
-            Expr::Binary(b) => b.left.is_volatile() || b.right.is_volatile(),
-            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_volatile(),
-            Expr::Deep(e) => stack::with_room(|| e.is_volatile()),
-            Expr::Case(c) => {
-                c.otherwise.is_volatile() || c.branches.iter().any(|(_, then)| then.is_volatile())
-            }
-            Expr::Coalesce(list) => list.iter().any(Expr::is_volatile),
-            Expr::Call(c) => c.function.stability == Stability::Row || c.args.iter().any(Expr::is_volatile),
-            Expr::Routine(_) | Expr::Subquery(_) => true,
+            Expr::Convert(c) => one(&c.operand),
+            Expr::Binary(b) => one(&b.left) || one(&b.right),
+            Expr::Negate(e, _) | Expr::BitNot(e, _) => e.changes(subqueries),
+            Expr::Deep(e) => stack::with_room(|| e.changes(subqueries)),
+            Expr::Case(c) => one(&c.otherwise) || c.branches.iter().any(|(_, then)| one(then)),
+            Expr::Coalesce(list) => list.iter().any(one),
+            Expr::Call(c) => c.function.stability == Stability::Row || c.args.iter().any(one),
+            Expr::Routine(_) => true,
+            Expr::Subquery(_) => subqueries,
         }
     }
 

@@ -11,7 +11,6 @@ use crate::operators::scan::{Again, Scan};
 use access::RowBatch;
 use catalog::{Db, errors};
 use expr::Pred;
-use expr::eval::order_of;
 use expr::key::{KeySet, encode};
 use pages::{RowHeader, TxnId};
 use plan::logical::TopSpec;
@@ -58,7 +57,12 @@ pub struct Mark {
 impl Mark {
     /// Notes that a slot gets a value that it may not have had when the values were made.
     fn note(&self, row: &mut [Value], slot: usize, new: &Value) {
-        if self.of.contains(&slot) && order_of(&row[slot], new, Collation::BIN2).is_ne() {
+        // Not SQL's equality: a function may tell of blanks and zeros at the end.
+        let same = match (&row[slot], new) {
+            (Value::Bytes(old), Value::Bytes(new)) => old == new,
+            (old, new) => old == new,
+        };
+        if !same && self.of.contains(&slot) {
             row[self.slot] = Value::Bit(true);
         }
     }

@@ -102,8 +102,10 @@ impl Binder<'_> {
             }
         }
         let (blocks, subqueries) = (self.scopes.len(), self.subqueries.len());
+        let noted = self.noted_unresolved();
         let mut bound = self.list_of_groups(select, query, for_exists);
         if self.begins_to_group(blocks, subqueries)? {
+            self.forget_unresolved(noted);
             bound = self.list_of_groups(select, query, for_exists);
         }
         let (having, mut list, keys) = bound?;

@@ -16,6 +16,18 @@ impl Binder<'_> {
         self.unresolved(error).map(|_| ())
     }
 
+    /// How many such names have been noted.
+    pub(super) fn noted_unresolved(&self) -> usize {
+        self.env.unresolved.map_or(0, |list| list.0.lock().len())
+    }
+
+    /// Forgets all but the first ones: what the others are in is bound again.
+    pub(super) fn forget_unresolved(&self, noted: usize) {
+        if let Some(list) = self.env.unresolved {
+            list.0.lock().truncate(noted);
+        }
+    }
+
     /// What a column is that cannot be resolved: NULL while all such names are looked for.
     ///
     /// # Errors

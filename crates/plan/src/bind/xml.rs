@@ -167,6 +167,15 @@ impl Binder<'_> {
         let span = name.span;
         let column = ast::ColumnRef { qualifier, name: column.clone() };
         let target = ast::Expr { kind: ExprKind::Column(column), span };
+        if self.env.unresolved.is_some() {
+            // It is no name that means nothing where it is a schema.
+            let outer = std::mem::replace(&mut self.trial, true);
+            let is_none = self.trial_column(&target);
+            self.trial = outer;
+            if is_none {
+                return Ok(None);
+            }
+        }
         match self.method(&target, name, &call.args, &call.prolog) {
             // No column: it may be a function of a schema.
             Err(e) if matches!(e.number, 128 | 207 | 4104) && self.trial_column(&target) => Ok(None),

@@ -120,8 +120,13 @@ impl MergeKeys {
     /// Whether the rows of the merge come as they are wanted above.
     pub(super) fn gives(&self, kind: JoinKind, cx: &Context) -> bool {
         let is = |key: &MergeKey, id: ColId, collation: Collation| {
-            let right = kind == JoinKind::Inner && id == key.right;
-            kind != JoinKind::Full && collation == key.collation && (id == key.left || right)
+            // Of values that a conversion makes equal each row of the one side meets those of the
+            // other side in turn: only one side, which may be either of an inner join, is in order.
+            let of_side = match kind {
+                JoinKind::Inner => key.exact && (id == key.left || id == key.right),
+                _ => id == key.left,
+            };
+            kind != JoinKind::Full && collation == key.collation && of_side
         };
         let sorted = |(key, wanted): (&MergeKey, &SortKey)| {
             key.descending == wanted.descending

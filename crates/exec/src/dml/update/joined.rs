@@ -39,9 +39,14 @@ impl SetClause {
         get: &Get,
         rows: Logical,
     ) -> Result<Option<Joined>, SqlError> {
+        // A variable that is set has another value at each row, as it is changed.
+        if !self.vars.is_empty() {
+            return Ok(None);
+        }
         let mut wanted = Vec::new();
         for (at, set) in self.sets.iter().enumerate() {
-            if set.expr.has_subquery() && !set.expr.is_volatile() && is_comparable(&set.expr, get) {
+            let may_be = |e: &Expr| !e.is_volatile_beside_subqueries() && is_comparable(e, get);
+            if set.expr.has_subquery() && may_be(&set.expr) {
                 wanted.push((at, binder.new_col()));
             }
         }
@@ -49,13 +54,13 @@ impl SetClause {
             return Ok(None);
         }
         let mark = binder.new_col();
-        let values = wanted.iter().map(|(at, id)| (*id, self.sets[*at].expr.clone())).collect();
+        let values = wanted.iter().map(|(at, id)| (*id, computed(&self.sets[*at].expr).clone())).collect();
         let Some((logical, mut columns)) = physical::joined_values(binder, rows, values, mark)? else {
             return Ok(None);
         };
         let mut of = Vec::new();
         for (at, id) in wanted.into_iter().filter(|(_, id)| columns.contains(id)) {
-            let expr = &mut self.sets[at].expr;
+            let expr = computed_mut(&mut self.sets[at].expr);
             expr.columns(&mut of);
             let own = std::mem::replace(expr, Expr::Const(Value::Null));
             *expr = Expr::Case(Box::new(CaseExpr::new(vec![(is_marked(mark), own)], Expr::Col(id))));
@@ -65,6 +70,23 @@ impl SetClause {
         of.dedup();
         columns.push(mark);
         Ok(Some(Joined { logical, columns, mark, of }))
+    }
+}
+
+/// What is converted to the column's type. The conversion stays with the change, which knows the
+/// column's name for its errors.
+fn computed(e: &Expr) -> &Expr {
+    match e {
+        Expr::Convert(c) => &c.operand,
+        _ => e,
+    }
+}
+
+/// As [`computed`].
+fn computed_mut(e: &mut Expr) -> &mut Expr {
+    match e {
+        Expr::Convert(c) => &mut c.operand,
+        other => other,
     }
 }
 

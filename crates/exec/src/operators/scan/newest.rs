@@ -7,7 +7,7 @@
 //! Guarantees: a row is judged only as its writer has left it; no row of the page is judged by what
 //! was there before a wait; a page is read once more for each wait, not for each row.
 
-use super::super::decode::{base_row, index_locator};
+use super::super::decode::{base_row, entry_passes, index_locator};
 use super::{Scan, Source, locator_of, tree_of};
 use crate::operators::RowSet;
 use crate::operators::rt::Rt;
@@ -87,7 +87,11 @@ impl Scan {
             return Ok(true);
         }
         let Path::Index { index, .. } = &plan.path else { return self.row(plan, i, rt, out).map(|()| true) };
-        let locator = index_locator(&plan.store.indexes[*index], self.batch.row(i), plan)?;
+        let index = &plan.store.indexes[*index];
+        if !entry_passes(plan, index, self.batch.row(i), rt, &mut self.tested)? {
+            return Ok(true);
+        }
+        let locator = index_locator(index, self.batch.row(i), plan)?;
         if !storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)? {
             // Entry and row have gone since.
             return Ok(true);
