@@ -36,10 +36,11 @@ enum Given {
 }
 
 impl LockedScan {
-    /// So many rows may be given at once: a statement that wants no more of them locks no more.
+    /// So many rows may be given at once: a statement that wants no more of them locks no more, and
+    /// a run that is suspended reads them when they are wanted.
     pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
         let locked = self.whole || self.sure && !matches!(plan.path, Path::Index { .. });
-        let several = locked || self.is_momentary() && !rt.is_suspendable();
+        let several = (locked || self.is_momentary()) && !rt.is_suspendable();
         if several && !may_be_long(plan) { out.most() } else { 1 }
     }
 
