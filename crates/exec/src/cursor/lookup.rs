@@ -78,6 +78,11 @@ pub fn base_row(
     batch: &mut RowBatch,
 ) -> Result<bool, SqlError> {
     let (db, store) = (&table.db, &table.store);
+    if store.has_outside() {
+        // To the end of the statement: values outside the row are read after it, and after its lock
+        // was given back.
+        ctx.session.snapshot(db)?;
+    }
     let own = RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false };
     let locks = if scroll_lock { Some(own) } else { table.locks };
     if let Some(locks) = locks {
