@@ -370,6 +370,34 @@ fn a_suspended_scan_trusts_no_lock_that_has_ended() {
     b.check("FETCH c; CLOSE c; DEALLOCATE c", "30|b");
 }
 
+/// Who locks a row that a transaction has changed waits for its end. The transaction may read the
+/// row again under locks of its own: it does not wait for the other one in turn.
+#[test]
+fn a_transaction_reads_its_own_row_past_those_who_wait_for_it() {
+    for table in ["a", "h"] {
+        for (theirs, own) in [
+            ("UPDLOCK", "UPDLOCK"),
+            ("UPDLOCK", "XLOCK"),
+            ("XLOCK", "REPEATABLEREAD"),
+            ("XLOCK", "READCOMMITTEDLOCK"),
+            ("UPDLOCK", "UPDLOCK, READPAST"),
+        ] {
+            let (mut b, _) = three_rows();
+            let read = |hint: &str| format!("SELECT id, m FROM {table} WITH ({hint}) WHERE id = 20");
+            b.check(&format!("BEGIN TRAN; UPDATE {table} SET m = 7 WHERE id = 20"), "(1)");
+            let waiting = std::thread::spawn({
+                let (mut session, read) = (beside(&b), read(theirs));
+                move || run(&mut session, &format!("SET LOCK_TIMEOUT -1; {read}"))
+            });
+            std::thread::sleep(Duration::from_millis(120));
+            assert!(!waiting.is_finished(), "{table}: {theirs} does not wait");
+            b.check(&read(own), "20|7");
+            b.check("COMMIT", "");
+            assert_eq!(waiting.join().unwrap(), "20|7", "{table}: {theirs} beside {own}");
+        }
+    }
+}
+
 /// The rows that a statement locks are counted together, however many scans lock them.
 #[test]
 fn locks_of_many_scans_become_a_lock_on_the_table() {

@@ -16,7 +16,7 @@ use crate::operators::decode::{base_row, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
 use access::{BTree, ReadMode, RowBatch};
-use pages::UnitId;
+use pages::{TxnId, UnitId};
 use plan::nodes::{Path, ScanPlan};
 use std::ops::Bound;
 use storage::write::Locator;
@@ -123,8 +123,15 @@ impl LockedScan {
             Base::Heap(heap) => (heap.unit_id(), Name::Rid(self.batch.rid(i))),
             Base::Tree(tree) => (tree.unit_id(), Name::Key(self.batch.key(i).to_vec())),
         };
+        let (txn, writer) = (rt.session().txn(&plan.db)?, self.batch.header(i).txn);
+        let own = writer == txn.id() && writer != TxnId(0);
+        // Nobody else changes a row that the transaction has changed. Who has locked it since waits
+        // for this transaction: to wait for them in turn would be a deadlock.
+        if own && !txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
+            return Ok(Some(Given::Done));
+        }
         if self.is_momentary() {
-            let free = rt.session().txn(&plan.db)?.row_is_free(unit, name.as_ref(), self.locks.mode);
+            let free = txn.row_is_free(unit, name.as_ref(), self.locks.mode);
             return Ok(Some(if free { Given::Done } else { Given::Again }));
         }
         if self.batch.is_forwarded(i) {
