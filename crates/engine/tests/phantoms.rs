@@ -118,9 +118,9 @@ fn a_range_is_read_again_as_it_was() {
             })
             .into_iter()
             .collect();
-        let read: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
+        let results: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
         over.store(true, Relaxed);
-        let wrong: Vec<String> = read.into_iter().flat_map(|wrong| wrong.unwrap()).collect();
+        let wrong: Vec<String> = results.into_iter().flat_map(|wrong| wrong.unwrap()).collect();
         assert!(wrong.is_empty(), "{} ranges: {:?}", wrong.len(), wrong.first());
         writers.into_iter().map(|writer| writer.join().unwrap()).sum::<u32>()
     });
