@@ -6,6 +6,9 @@
 //! - A row that is locked only while it is read (READ COMMITTED by locks) is given if its writer had ended before it
 //!   was read and nobody has locked it since: the lock itself would tell no more.
 //!
+//! A row that the transaction has changed itself is given without a lock where those who have
+//! locked it wait for the transaction.
+//!
 //! Any other row is locked first and read by itself then, under its lock; it may have to be waited for, and what is
 //! left of its page is read again. A scan that is suspended between rows reads each of them by itself, and so are
 //! rows read that may have large values.
