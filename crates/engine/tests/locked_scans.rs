@@ -381,9 +381,16 @@ fn a_transaction_reads_its_own_row_past_those_who_wait_for_it() {
             ("XLOCK", "REPEATABLEREAD"),
             ("XLOCK", "READCOMMITTEDLOCK"),
             ("UPDLOCK", "UPDLOCK, READPAST"),
+            ("UPDLOCK", "UPDLOCK, INDEX(ix)"),
+            ("XLOCK", "READCOMMITTEDLOCK, INDEX(ix)"),
+            ("UPDLOCK", "UPDLOCK, HOLDLOCK, INDEX(ix)"),
         ] {
             let (mut b, _) = three_rows();
-            let read = |hint: &str| format!("SELECT id, m FROM {table} WITH ({hint}) WHERE id = 20");
+            b.run("CREATE INDEX ix ON h (n)");
+            let read = |hint: &str| {
+                let row = if hint.contains("INDEX") { "n = 2" } else { "id = 20" };
+                format!("SELECT id, m FROM {table} WITH ({hint}) WHERE {row}")
+            };
             b.check(&format!("BEGIN TRAN; UPDATE {table} SET m = 7 WHERE id = 20"), "(1)");
             let waiting = std::thread::spawn({
                 let (mut session, read) = (beside(&b), read(theirs));
@@ -392,6 +399,13 @@ fn a_transaction_reads_its_own_row_past_those_who_wait_for_it() {
             std::thread::sleep(Duration::from_millis(120));
             assert!(!waiting.is_finished(), "{table}: {theirs} does not wait");
             b.check(&read(own), "20|7");
+            if table == "a" {
+                b.check(
+                    "DECLARE k CURSOR LOCAL KEYSET SCROLL_LOCKS FOR SELECT id, m FROM a WHERE id = 20;
+                     OPEN k; FETCH k",
+                    "20|7",
+                );
+            }
             b.check("COMMIT", "");
             assert_eq!(waiting.join().unwrap(), "20|7", "{table}: {theirs} beside {own}");
         }

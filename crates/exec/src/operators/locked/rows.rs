@@ -22,6 +22,7 @@ use access::{BTree, ReadMode, RowBatch};
 use pages::{TxnId, UnitId};
 use plan::nodes::{Path, ScanPlan};
 use std::ops::Bound;
+use storage::left::is_own;
 use storage::write::Locator;
 use storage::{Base, access_error};
 use txn::{Grant, LockMode};
@@ -126,11 +127,8 @@ impl LockedScan {
             Base::Heap(heap) => (heap.unit_id(), Name::Rid(self.batch.rid(i))),
             Base::Tree(tree) => (tree.unit_id(), Name::Key(self.batch.key(i).to_vec())),
         };
-        let (txn, writer) = (rt.session().txn(&plan.db)?, self.batch.header(i).txn);
-        let own = writer == txn.id() && writer != TxnId(0);
-        // Nobody else changes a row that the transaction has changed. Who has locked it since waits
-        // for this transaction: to wait for them in turn would be a deadlock.
-        if own && !txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
+        let txn = rt.session().txn(&plan.db)?;
+        if is_own(txn, &self.batch, i) && !txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
             return Ok(Some(Given::Done));
         }
         if self.is_momentary() {
@@ -202,7 +200,8 @@ impl LockedScan {
             return Ok(Given::Done);
         }
         let txn = rt.session().txn(&plan.db);
-        if out.or_pop(txn)?.row_is_free(unit, name.as_ref(), self.locks.mode) {
+        let txn = out.or_pop(txn)?;
+        if is_own(txn, &self.lookup, 0) || txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
             return Ok(Given::Done);
         }
         out.pop_row();
@@ -249,6 +248,7 @@ impl LockedScan {
         let unit = rows.unit();
         let grant = match self.held.take() {
             Some(grant) => grant,
+            None if self.is_own_and_locked(plan, rt, rows, name, into)? => Grant::Held,
             None => self.lock(plan, rt, unit, name.as_ref(), self.locks.mode)?,
         };
         if grant == Grant::Busy {
@@ -263,6 +263,23 @@ impl LockedScan {
         }
         self.leave(plan, rt, (unit, name, grant), false)?;
         found.map(|_| None)
+    }
+
+    /// Whether a row is the transaction's own and somebody else has locked it. `into` is for the row.
+    fn is_own_and_locked(
+        &self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        rows: &Rows<'_>,
+        name: &Name,
+        into: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        let txn = rt.session().txn(&plan.db)?;
+        if txn.id() == TxnId(0) || txn.row_is_free(rows.unit(), name.as_ref(), self.locks.mode) {
+            return Ok(false);
+        }
+        let found = rows.fetch(name, into).map_err(|e| access_error(&plan.db, e))?;
+        Ok(found && is_own(txn, into, 0))
     }
 
     /// A row that was locked for this scan has been read: it stays locked if it was given out and the scan holds its
