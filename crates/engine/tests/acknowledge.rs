@@ -81,8 +81,8 @@ fn rows_that_went_out_survive() {
                 0 => "select n from d..c where id = 1",
                 // The second row is read when it is fetched, in a statement of its own.
                 1 => {
-                    "declare @n bigint declare k cursor local fast_forward for
-                     select n from d..c with (repeatableread) open k fetch k into @n fetch k"
+                    "declare @n bigint; declare k cursor local fast_forward for
+                     select n from d..c with (repeatableread); open k; fetch k into @n; fetch k"
                 }
                 _ => "begin tran update d..c set id = 1 output deleted.n where id = 1 rollback",
             };
