@@ -55,7 +55,7 @@ fn rows_that_went_out_survive() {
     let instance = open(&disk);
     let set_up = "create database d on (name = d, filename = 'd.mdf', size = 1MB)
                   log on (name = l, filename = 'd.ldf', size = 1MB)
-                  exec('use d create table c (id int primary key, n bigint) insert c values (1, 0)')";
+                  exec('use d create table c (id int primary key, n bigint) insert c values (1, 0), (2, 0)')";
     first_row(&instance, &disk, set_up);
     let stop = AtomicBool::new(false);
     let mut seen = Vec::new();
@@ -77,8 +77,13 @@ fn rows_that_went_out_survive() {
             }
         });
         for i in 0..60 {
-            let batch = match i % 2 {
+            let batch = match i % 3 {
                 0 => "select n from d..c where id = 1",
+                // The second row is read when it is fetched, in a statement of its own.
+                1 => {
+                    "declare @n bigint; declare k cursor local fast_forward for
+                     select n from d..c with (repeatableread); open k; fetch k into @n; fetch k"
+                }
                 _ => "begin tran update d..c set id = 1 output deleted.n where id = 1 rollback",
             };
             seen.extend(first_row(&instance, &disk, batch));

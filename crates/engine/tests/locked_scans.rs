@@ -334,6 +334,87 @@ fn a_suspended_scan_reads_each_row_when_it_is_fetched() {
     b.check("FETCH c; CLOSE c; DEALLOCATE c", "30|8");
 }
 
+/// The locks that rows of a page were read under may have ended when a cursor comes to them: with
+/// the statement that fetched the row before, or with its transaction.
+#[test]
+fn a_suspended_scan_trusts_no_lock_that_has_ended() {
+    for (table, hint) in [
+        ("a", "HOLDLOCK"),
+        ("h", "HOLDLOCK"),
+        ("a", "HOLDLOCK, INDEX(ix)"),
+        ("a", "REPEATABLEREAD"),
+        ("h", "UPDLOCK"),
+    ] {
+        for (begin, commit) in [("", ""), ("BEGIN TRAN; ", "; COMMIT")] {
+            let (mut b, mut other) = three_rows();
+            let range = if hint.contains("INDEX") { "WHERE n > 0" } else { "" };
+            let query = format!("SELECT id, m FROM {table} WITH ({hint}) {range}");
+            b.check(&format!("DECLARE c CURSOR GLOBAL FAST_FORWARD FOR {query}"), "");
+            b.check(&format!("{begin}OPEN c; FETCH c; FETCH c{commit}"), "10|0\n20|0");
+            let said = run(&mut other, &format!("UPDATE {table} SET m = 8 WHERE id = 30"));
+            assert_eq!(said, "(1)", "{query}");
+            b.check("BEGIN TRAN; FETCH c", "30|8");
+            let said = run(&mut other, &format!("UPDATE {table} SET m = 9 WHERE id = 30"));
+            assert_eq!(said, TIMEOUT, "{query}");
+            b.check("COMMIT; CLOSE c; DEALLOCATE c", "");
+        }
+    }
+    // What was outside the row as it was is freed perhaps.
+    let (mut b, mut other) = three_rows();
+    b.check(
+        "CREATE TABLE l (id int PRIMARY KEY, v varchar(max));
+         INSERT l SELECT id, REPLICATE(CONVERT(varchar(max), 'a'), 20000) FROM a;
+         DECLARE c CURSOR GLOBAL FAST_FORWARD FOR SELECT id, LEFT(v, 1) FROM l WITH (HOLDLOCK);
+         OPEN c; FETCH c; FETCH c",
+        "(3)\n10|a\n20|a",
+    );
+    let change = "UPDATE l SET v = REPLICATE(CONVERT(varchar(max), 'b'), 20000) WHERE id = 30";
+    assert_eq!(run(&mut other, change), "(1)");
+    b.check("FETCH c; CLOSE c; DEALLOCATE c", "30|b");
+}
+
+/// Who locks a row that a transaction has changed waits for its end. The transaction may read the
+/// row again under locks of its own: it does not wait for the other one in turn.
+#[test]
+fn a_transaction_reads_its_own_row_past_those_who_wait_for_it() {
+    for table in ["a", "h"] {
+        for (theirs, own) in [
+            ("UPDLOCK", "UPDLOCK"),
+            ("UPDLOCK", "XLOCK"),
+            ("XLOCK", "REPEATABLEREAD"),
+            ("XLOCK", "READCOMMITTEDLOCK"),
+            ("UPDLOCK", "UPDLOCK, READPAST"),
+            ("UPDLOCK", "UPDLOCK, INDEX(ix)"),
+            ("XLOCK", "READCOMMITTEDLOCK, INDEX(ix)"),
+            ("UPDLOCK", "UPDLOCK, HOLDLOCK, INDEX(ix)"),
+        ] {
+            let (mut b, _) = three_rows();
+            b.run("CREATE INDEX ix ON h (n)");
+            let read = |hint: &str| {
+                let row = if hint.contains("INDEX") { "n = 2" } else { "id = 20" };
+                format!("SELECT id, m FROM {table} WITH ({hint}) WHERE {row}")
+            };
+            b.check(&format!("BEGIN TRAN; UPDATE {table} SET m = 7 WHERE id = 20"), "(1)");
+            let waiting = std::thread::spawn({
+                let (mut session, read) = (beside(&b), read(theirs));
+                move || run(&mut session, &format!("SET LOCK_TIMEOUT -1; {read}"))
+            });
+            std::thread::sleep(Duration::from_millis(120));
+            assert!(!waiting.is_finished(), "{table}: {theirs} does not wait");
+            b.check(&read(own), "20|7");
+            if table == "a" {
+                b.check(
+                    "DECLARE k CURSOR LOCAL KEYSET SCROLL_LOCKS FOR SELECT id, m FROM a WHERE id = 20;
+                     OPEN k; FETCH k",
+                    "20|7",
+                );
+            }
+            b.check("COMMIT", "");
+            assert_eq!(waiting.join().unwrap(), "20|7", "{table}: {theirs} beside {own}");
+        }
+    }
+}
+
 /// The rows that a statement locks are counted together, however many scans lock them.
 #[test]
 fn locks_of_many_scans_become_a_lock_on_the_table() {

@@ -21,6 +21,13 @@ use types::SqlError;
 /// Transactions that are remembered from page to page.
 const MOST: usize = 256;
 
+/// Whether the transaction has changed a row itself. Nobody else changes it then. Who has locked it
+/// since waits for this transaction: to wait for them in turn would be a deadlock.
+pub fn is_own(txn: &Txn, batch: &RowBatch, i: usize) -> bool {
+    let writer = batch.header(i).txn;
+    writer == txn.id() && writer != TxnId(0)
+}
+
 /// How the writer of a row has left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {

@@ -5,7 +5,7 @@ use catalog::errors::db_error;
 use pages::UnitId;
 use plan::cursor::{CursorPlan, CursorTable};
 use plan::hints::RowLocks;
-use storage::left::Ended;
+use storage::left::{Ended, is_own};
 use storage::write::{Locator, read_current};
 use storage::{Base, TableMode};
 use txn::{Grant, LockMode, Until};
@@ -80,7 +80,8 @@ pub fn base_row(
 ) -> Result<bool, SqlError> {
     let (db, store) = (&table.db, &table.store);
     if store.has_outside() {
-        // The session keeps it until the statement's end: values outside the row are not freed before they are read.
+        // To the end of the statement: values outside the row are read after it, and after its lock
+        // was given back.
         ctx.session.snapshot(db)?;
     }
     let own = RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false };
@@ -94,13 +95,18 @@ pub fn base_row(
             (Base::Tree(tree), Locator::Key(key)) => (tree.unit_id(), RowName::Key(key)),
             _ => return Err(SqlError::internal("a locator of another table")),
         };
-        let until = if locks.hold { Until::Transaction } else { Until::GivenBack };
-        let grant = txn.lock_row(unit, name, locks.mode, !locks.read_past, until);
-        let grant = grant.map_err(|e| db_error(db, &e))?;
+        let read = |batch: &mut RowBatch| storage::fetch(db, store, locator, ReadMode::Current, batch);
+        let free = txn.row_is_free(unit, name, locks.mode);
+        let grant = if !free && read(batch)? && is_own(txn, batch, 0) {
+            Grant::Held
+        } else {
+            let until = if locks.hold { Until::Transaction } else { Until::GivenBack };
+            let grant = txn.lock_row(unit, name, locks.mode, !locks.read_past, until);
+            grant.map_err(|e| db_error(db, &e))?
+        };
         if grant == Grant::Busy {
             return Ok(false);
         }
-        let read = |batch: &mut RowBatch| storage::fetch(db, store, locator, ReadMode::Current, batch);
         let found = Ended::default().row((db, txn), !locks.read_past, batch, read);
         if grant == Grant::New {
             txn.unlock_row(unit, name);

@@ -153,20 +153,39 @@ impl LockedScan {
         rt.session().txn(&plan.db)
     }
 
+    /// Finds out whether the table is locked in place of its rows, and locks it where that is the
+    /// only way.
+    fn cover(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        self.whole = is_locked(self.txn(plan, rt)?, plan, self.locks.mode);
+        let heap = matches!((&plan.path, &plan.store.base), (Path::Base, Base::Heap(_)));
+        if self.locks.range && heap && !self.whole {
+            // A heap has no gaps to lock: rows can come anywhere.
+            let lock = TableLock::of(self.locks.mode);
+            rt.session().lock_table(&plan.db, &plan.store.table, lock)?;
+            self.whole = true;
+        }
+        Ok(())
+    }
+
+    /// A run that may have been suspended goes on. Locks that were held to the end of a statement
+    /// or a transaction are gone then, and others may have changed the rows of the page since.
+    fn go_on(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if !plan.locator {
+            rt.session().shows_newest(&plan.db)?;
+        }
+        self.cover(plan, rt)?;
+        (self.sure, self.locked_to) = (false, None);
+        Ok(())
+    }
+
     fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
         if !plan.locator {
             rt.session().shows_newest(&plan.db)?;
         }
-        self.whole = is_locked(self.txn(plan, rt)?, plan, self.locks.mode);
+        self.cover(plan, rt)?;
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let source = match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => {
-                if self.locks.range && !self.whole {
-                    // A heap has no gaps to lock: rows can come anywhere.
-                    let lock = TableLock::of(self.locks.mode);
-                    rt.session().lock_table(&plan.db, &plan.store.table, lock)?;
-                    self.whole = true;
-                }
                 Source::Heap(heap.scan().map_err(|e| access_error(&plan.db, e))?)
             }
             (Path::Base, Base::Tree(tree)) => Source::Range { tree: tree.clone(), range: all() },
@@ -325,6 +344,8 @@ impl Operator for LockedScan {
         out.reset(plan.width());
         if self.source.is_none() {
             self.source = Some(self.start(plan, rt)?);
+        } else if rt.is_suspendable() {
+            self.go_on(plan, rt)?;
         }
         while out.is_empty() {
             if self.at >= self.end {

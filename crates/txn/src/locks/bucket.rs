@@ -163,10 +163,15 @@ impl Bucket {
 
 #[cfg(test)]
 mod tests {
+    use super::super::manager::{BUCKETS, LockManager};
     use super::super::modes::LockMode;
-    use super::super::names::{OwnerId, Who};
+    use super::super::names::{FastBuild, OwnerId, Who};
+    use super::super::owner::LockOwner;
+    use super::super::waits::WaitArgs;
     use super::*;
     use std::collections::HashSet;
+    use std::hash::BuildHasher;
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
     fn key(n: u64) -> Resource {
         Resource { db: 1, what: What::Key { unit: 7, hash: n << 13 } }
@@ -205,5 +210,48 @@ mod tests {
             }
             assert!(bucket.more.is_empty() && bucket.index.is_none());
         }
+    }
+
+    /// Locks of one bucket come and go while others wait for them, and the bucket's list and index
+    /// move: whoever waits for a lock gets it, and nobody beside another.
+    #[test]
+    fn who_waits_in_a_long_bucket_is_woken() {
+        const KEYS: usize = 60;
+        let bucket = |r: &Resource| FastBuild::default().hash_one(r) as usize % BUCKETS;
+        let first = bucket(&key(0));
+        let keys: Vec<Resource> = (0..).map(key).filter(|r| bucket(r) == first).take(KEYS).collect();
+        let users: Vec<AtomicU32> = (0..KEYS).map(|_| AtomicU32::new(0)).collect();
+        let manager = LockManager::new();
+        std::thread::scope(|scope| {
+            for thread in 0..6 {
+                let (keys, users, manager) = (&keys, &users, &manager);
+                scope.spawn(move || {
+                    let mut rng = fastrand::Rng::with_seed(u64::from(thread));
+                    let mut owner = LockOwner::new(manager.clone(), 51 + thread);
+                    for round in 0..300 {
+                        // Few at times: the index goes and comes again.
+                        let most = if round / 50 % 2 == 0 { KEYS } else { 6 };
+                        let mut wanted: Vec<usize> =
+                            (0..rng.usize(1..16)).map(|_| rng.usize(..most)).collect();
+                        // All in one order, so that there is no deadlock.
+                        wanted.sort_unstable();
+                        wanted.dedup();
+                        for &i in &wanted {
+                            let args = WaitArgs { timeout_ms: 60_000, ..WaitArgs::default() };
+                            owner.lock(keys[i], LockMode::X, args).expect("it is given back");
+                            assert_eq!(users[i].fetch_add(1, SeqCst), 0, "two have it");
+                        }
+                        rng.shuffle(&mut wanted);
+                        for i in wanted {
+                            users[i].fetch_sub(1, SeqCst);
+                            assert!(owner.unlock(&keys[i]));
+                        }
+                    }
+                });
+            }
+        });
+        assert!(manager.list(None).is_empty());
+        let bucket = manager.bucket(&keys[0]);
+        assert!(bucket.more.is_empty() && bucket.index.is_none(), "what is idle is forgotten");
     }
 }

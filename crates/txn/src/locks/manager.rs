@@ -23,7 +23,7 @@ use crate::apart::Apart;
 use pages::TxnId;
 
 /// A power of two. Each bucket is short unless one owner holds very many keys.
-const BUCKETS: usize = 8192;
+pub(super) const BUCKETS: usize = 8192;
 
 /// What is told of each deadlock that was broken.
 type DeadlockListener = Box<dyn Fn(&Deadlock) + Send + Sync>;

@@ -9,6 +9,9 @@
 //!   had ended before it was read and nobody has locked it since: the lock itself would tell no
 //!   more.
 //!
+//! A row that the transaction has changed itself is given without a lock where those who have
+//! locked it wait for the transaction.
+//!
 //! Any other row is locked first and read by itself then, under its lock; it may have to be waited
 //! for, and what is left of its page is read again. A scan that is suspended between rows reads
 //! each of them by itself, and so are rows read that have values outside them.
@@ -19,9 +22,10 @@ use crate::operators::decode::{base_row, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
 use access::{BTree, ReadMode, RowBatch};
-use pages::UnitId;
+use pages::{TxnId, UnitId};
 use plan::nodes::{Path, ScanPlan};
 use std::ops::Bound;
+use storage::left::is_own;
 use storage::write::Locator;
 use storage::{Base, access_error};
 use txn::{Grant, LockMode};
@@ -41,10 +45,11 @@ enum Given {
 }
 
 impl LockedScan {
-    /// So many rows may be given at once: a statement that wants no more of them locks no more.
+    /// So many rows may be given at once: a statement that wants no more of them locks no more, and
+    /// a run that is suspended reads them when they are wanted.
     pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
         let locked = self.whole || self.sure && !matches!(plan.path, Path::Index { .. });
-        let several = locked || self.is_momentary() && !rt.is_suspendable();
+        let several = (locked || self.is_momentary()) && !rt.is_suspendable();
         if several && !may_be_long(plan) { out.most() } else { 1 }
     }
 
@@ -131,8 +136,12 @@ impl LockedScan {
             Base::Heap(heap) => (heap.unit_id(), Name::Rid(self.batch.rid(i))),
             Base::Tree(tree) => (tree.unit_id(), Name::Key(self.batch.key(i).to_vec())),
         };
+        let txn = rt.session().txn(&plan.db)?;
+        if is_own(txn, &self.batch, i) && !txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
+            return Ok(Some(Given::Done));
+        }
         if self.is_momentary() {
-            let free = rt.session().txn(&plan.db)?.row_is_free(unit, name.as_ref(), self.locks.mode);
+            let free = txn.row_is_free(unit, name.as_ref(), self.locks.mode);
             return Ok(Some(if free { Given::Done } else { Given::Again }));
         }
         if self.batch.is_forwarded(i) {
@@ -203,7 +212,8 @@ impl LockedScan {
             return Ok(Given::Done);
         }
         let txn = rt.session().txn(&plan.db);
-        if out.or_pop(txn)?.row_is_free(unit, name.as_ref(), self.locks.mode) {
+        let txn = out.or_pop(txn)?;
+        if is_own(txn, &self.lookup, 0) || txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
             return Ok(Given::Done);
         }
         out.pop_row();
@@ -214,6 +224,8 @@ impl LockedScan {
     /// read.
     fn read_behind(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, i: usize) -> Result<(), SqlError> {
         let txn = rt.session().txn(&plan.db)?;
+        // Of a page of one row, what comes after it is the next page: what is known would never end.
+        self.ended.forget_many();
         for other in i..self.batch.len() {
             // Who has ended by now has ended before the next read.
             self.ended.left_by(txn, self.batch.header(other).txn);
@@ -250,6 +262,7 @@ impl LockedScan {
         let unit = rows.unit();
         let grant = match self.held.take() {
             Some(grant) => grant,
+            None if self.is_own_and_locked(plan, rt, rows, name, into)? => Grant::Held,
             None => self.lock(plan, rt, unit, name.as_ref(), self.locks.mode)?,
         };
         if grant == Grant::Busy {
@@ -264,6 +277,24 @@ impl LockedScan {
         }
         self.leave(plan, rt, (unit, name, grant), false)?;
         found.map(|_| None)
+    }
+
+    /// Whether a row is the transaction's own and somebody else has locked it. `into` is for the
+    /// row.
+    fn is_own_and_locked(
+        &self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        rows: &Rows<'_>,
+        name: &Name,
+        into: &mut RowBatch,
+    ) -> Result<bool, SqlError> {
+        let txn = rt.session().txn(&plan.db)?;
+        if txn.id() == TxnId(0) || txn.row_is_free(rows.unit(), name.as_ref(), self.locks.mode) {
+            return Ok(false);
+        }
+        let found = rows.fetch(name, into).map_err(|e| access_error(&plan.db, e))?;
+        Ok(found && is_own(txn, into, 0))
     }
 
     /// A row that was locked for this scan has been read: it stays locked if it was given out and
