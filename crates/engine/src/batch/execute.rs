@@ -154,7 +154,9 @@ impl Run<'_> {
     pub(super) fn call_by_name(&mut self, shown: &str, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
         // What drivers call for each statement, mostly by its number: the name is a plain one.
         if let Some(dynamic) = Dynamic::find(shown) {
+            let plan = phases::enter(Phase::Plan);
             self.core.check_here()?;
+            drop(plan);
             let done = self.dynamic(dynamic, args)?;
             return self.tell_called(done);
         }
