@@ -27,6 +27,10 @@ const PRIMARY: u8 = 9;
 const GROWTH: usize = 8;
 const ROOM: usize = 1024;
 
+/// Bytes of stack for the functions below over a tree as high as the parser lets through: three of
+/// them call each other at each level.
+const DEEPEST: usize = if cfg!(debug_assertions) { 4 << 20 } else { 1 << 20 };
+
 /// The text of a value is part of one row of a system table: a longer one stays as it was written.
 const OF_ROW: usize = 3000;
 
@@ -50,7 +54,7 @@ pub fn of_condition(expr: &Expr, written: usize) -> Option<String> {
 fn write(expr: &Expr, least: u8, written: usize) -> Option<String> {
     let most = written.saturating_mul(GROWTH).saturating_add(ROOM);
     let mut writer = Writer { out: String::new(), most };
-    writer.expr(expr, least)?;
+    stack::with(DEEPEST, || writer.expr(expr, least))?;
     Some(writer.out)
 }
 
