@@ -1,7 +1,8 @@
 //! The text of an expression as SQL Server keeps it in DEFAULT and CHECK constraints and computed columns: `([a]>(0))`,
 //! `(getdate())`, `((5)+(1))`. Tools read these texts.
-//! Guarantees: a text means what was written, and reading it gives the same text again; what has no form here (queries, windows,
-//! escapes of ODBC) gives none, and stays as it was written.
+//! Guarantees: a text means what was written, but that each value of an IN list is compared by its own
+//! type, as in SQL Server, not by one of the whole list; reading it gives the same text again. What
+//! has no form here (queries, windows, escapes of ODBC) gives none, and stays as it was written.
 
 mod forms;
 
