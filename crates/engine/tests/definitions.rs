@@ -425,3 +425,13 @@ fn constraints_and_computed_columns_are_kept_in_one_form() {
     b.check("SELECT definition FROM sys.check_constraints WHERE name = 'q'", "([s]<>'it''s')");
     b.fails("INSERT quotes VALUES ('it''s')", 547);
 }
+
+/// In the form that is kept each value of a list is compared by its own type.
+#[test]
+fn lists_of_checks_compare_value_by_value() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE listed (s varchar(5) CONSTRAINT few CHECK (s IN ('1', 2)))", "");
+    b.check("SELECT definition FROM sys.check_constraints WHERE name = 'few'", "([s]=(2) OR [s]='1')");
+    b.check("INSERT listed VALUES ('1'); INSERT listed VALUES ('02')", "(1)\n(1)");
+    b.fails("INSERT listed VALUES ('01')", 547);
+}

@@ -442,3 +442,23 @@ fn a_restored_database_can_be_for_administrators() {
     let b = Bench::restart(b);
     assert_eq!(access(&b.instance), "RESTRICTED_USER");
 }
+
+/// Scopes that come back to where they began by themselves, and scopes in scopes that do.
+#[test]
+fn a_scope_uses_no_database_after_its_end() {
+    let mut b = bench();
+    b.check("CREATE DATABASE u", "");
+    b.run("EXEC ('USE u; USE t')");
+    b.check("SELECT DB_NAME()", "t");
+    assert_eq!(say(&b.instance, "ALTER DATABASE u SET SINGLE_USER WITH NO_WAIT"), "");
+    assert_eq!(say(&b.instance, "ALTER DATABASE u SET MULTI_USER"), "");
+    let exec = |text: &str| format!("EXEC ('{}')", text.replace('\'', "''"));
+    let third = format!("USE master; {}", exec("USE t"));
+    let second = format!("USE t; {} SELECT DB_NAME()", exec(&third));
+    let first = format!("USE u; {} SELECT DB_NAME()", exec(&second));
+    let said = b.run(&exec(&first));
+    let names: Vec<&str> = said.lines().filter(|line| !line.starts_with("Changed")).collect();
+    assert_eq!(names, ["t", "u"], "{said}");
+    b.check("SELECT DB_NAME()", "t");
+    assert_eq!(say(&b.instance, "DROP DATABASE u"), "");
+}

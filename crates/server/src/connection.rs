@@ -320,9 +320,13 @@ impl Connection {
                     return Ok(Some(Next::Gone));
                 }
                 if std::mem::take(&mut gate.attention) {
-                    // It withdraws what was queued.
-                    gate.held = None;
-                    return Ok(Some(Next::Attention));
+                    // It withdraws what was queued, but for the reset that was to come before it.
+                    return Ok(Some(match gate.held.take() {
+                        Some(Got::Message(received)) if received.message.resets() => {
+                            Next::Got(Got::Message(received.into_attention()))
+                        }
+                        _ => Next::Attention,
+                    }));
                 }
                 if let Some(held) = gate.held.take() {
                     return Ok(Some(Next::Got(held)));

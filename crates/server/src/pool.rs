@@ -48,7 +48,7 @@ pub trait Arrivals<T>: Send + Sync {
     fn wake(&self, lane: usize);
     /// The last free thread of the lane has work now: what comes next finds none.
     fn deserted(&self, lane: usize);
-    /// The thread that says so waits no more: it ends.
+    /// The thread that says so keeps nothing of the server: it ends, or has waited in vain.
     fn leave(&self) {}
 }
 
@@ -324,6 +324,8 @@ impl<T: Send + 'static> Shared<T> {
                 Arrived::Request(item) => self.serve(lane, item),
                 Arrived::Nothing => {}
                 Arrived::Late => {
+                    // It may end.
+                    self.arrivals.leave();
                     let mut state = self.state.lock();
                     let enough = self.base + self.load.waiting();
                     if self.queued.load(Ordering::SeqCst) == 0 && state.workers > enough {
@@ -332,12 +334,13 @@ impl<T: Send + 'static> Shared<T> {
                 }
             }
         }
+        self.arrivals.leave();
         self.end(&mut self.state.lock());
     }
 
+    /// The thread has left the arrivals, which may have ended with it: before it is counted as ended,
+    /// as whoever waits for the last one is to find nothing kept, and not under the lock.
     fn end(&self, state: &mut State<T>) {
-        // Before it is counted as ended: whoever waits for the last one finds nothing kept.
-        self.arrivals.leave();
         let own = gettid();
         state.threads.retain(|thread| *thread != own);
         state.workers -= 1;

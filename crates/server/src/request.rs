@@ -20,7 +20,7 @@ use crate::client::Active;
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
-use crate::output::Answer;
+use crate::output::{Answer, WITHDRAWN};
 use crate::serve::After;
 use crate::wire::{LARGE, Received, WireError};
 
@@ -59,9 +59,14 @@ pub fn run(
 ) -> Result<After, WireError> {
     let Received { message, memory } = received;
     match message.kind {
-        PacketType::Attention => return acknowledge(hub, connection, active),
-        PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager => {}
+        PacketType::Attention | PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager => {}
         _ => return Err(TdsError::Packet("a message that no client sends after its login").into()),
+    }
+    if message.resets() && (message.ignored || message.kind == PacketType::Attention) {
+        return reset_alone(hub, connection, active, &message);
+    }
+    if message.kind == PacketType::Attention {
+        return acknowledge(hub, connection, active);
     }
     if message.ignored {
         // It was withdrawn before its end, so that no attention is needed: the client waits for
@@ -89,6 +94,33 @@ pub fn run(
     connection.set_in_transaction(active.session.trancount() > 0);
     answer.finish(stopped)?;
     Ok(if over { After::Close } else { After::Continue })
+}
+
+/// Resets the session for a request that was withdrawn: clients ask for the reset once, with the
+/// first request of whoever gets the connection out of a pool next, and take it for done.
+fn reset_alone(
+    hub: &Hub,
+    connection: &Connection,
+    active: &mut Active,
+    message: &Message,
+) -> Result<After, WireError> {
+    connection.begin_request(false);
+    let mut answer = Answer::new(hub, connection, active);
+    match reset(active, message, &mut answer) {
+        Ok(()) if message.ignored => {
+            let (number, state) = WITHDRAWN;
+            let withdrawn = SqlError::new(number, 16, state, "The client has withdrawn the request.");
+            // The DONE alone tells of it.
+            let _ = answer.error(&withdrawn);
+        }
+        Ok(()) => {}
+        Err(failure) => answer.fail(&failure.error()),
+    }
+    answer.settle(&mut active.session);
+    let stopped = connection.end_request() || message.kind == PacketType::Attention;
+    connection.set_in_transaction(active.session.trancount() > 0);
+    answer.finish(stopped)?;
+    Ok(if active.session.is_killed() { After::Close } else { After::Continue })
 }
 
 /// Longest batch that is looked at for whether it does nothing but end a transaction.
@@ -207,11 +239,7 @@ fn carry_out(
     answer: &mut Answer<'_>,
 ) -> Result<(), Failure> {
     if message.resets() {
-        if message.keeps_transaction() && active.session.trancount() > 0 {
-            return Err(TdsError::Unsupported("a reset of the connection that keeps its transaction").into());
-        }
-        answer.reset_done();
-        active.session.reset(answer)?;
+        reset(active, message, answer)?;
     }
     if message.refused {
         return Err(out_of_memory().into());
@@ -229,6 +257,15 @@ fn carry_out(
         PacketType::Rpc => calls(hub, active, message, answer),
         _ => transaction(active, message, answer),
     }
+}
+
+/// Resets the session as a message asks for it.
+fn reset(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
+    if message.keeps_transaction() && active.session.trancount() > 0 {
+        return Err(TdsError::Unsupported("a reset of the connection that keeps its transaction").into());
+    }
+    answer.reset_done();
+    Ok(active.session.reset(answer)?)
 }
 
 /// Error 3971 when the client believes to be in a transaction that is not the session's: what it asks for was meant for that one. Error

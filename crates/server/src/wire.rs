@@ -54,6 +54,16 @@ pub struct Received {
     pub memory: Option<Reservation>,
 }
 
+impl Received {
+    /// The attention that has withdrawn it before it ran. Of the message the reset is left that it
+    /// asked for.
+    pub fn into_attention(self) -> Received {
+        let kind = PacketType::Attention;
+        let message = Message { kind, ignored: false, refused: false, payload: Vec::new(), ..self.message };
+        Received { message, memory: None }
+    }
+}
+
 impl Deref for Received {
     type Target = Message;
 

@@ -65,6 +65,36 @@ fn a_message_that_ends_ignored_is_answered() {
     assert_eq!(client.int("select count(*) from t"), 1);
 }
 
+/// Of a connection that comes out of a pool: the first request of its next user asks for the reset.
+#[test]
+fn a_request_that_is_withdrawn_resets_the_session_all_the_same() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    let mut first = client.codec.batch(&format!("select 1 /* {} */", "x".repeat(5000)));
+    first.truncate(4096);
+    first[1] |= 0x08;
+    for attention in [false, true] {
+        client.run("create table #of_another_user (id int)");
+        client.run("set context_info 0x01");
+        client.send(&first);
+        let answer = if attention {
+            client.send(&client.codec.attention());
+            client.read().unwrap()
+        } else {
+            client.send(&end_ignored(0x01));
+            client.read().unwrap()
+        };
+        // The acknowledgement of the reset.
+        assert_eq!(answer.env_changes(), [18], "{answer:?}");
+        assert_eq!(answer.error_numbers(), [0; 0]);
+        assert!(answer.dones().iter().all(|(status, _)| status.contains(DoneStatus::ERROR) || attention));
+        let answered = if attention && !answer.is_attention() { client.read().unwrap() } else { answer };
+        assert_eq!(answered.is_attention(), attention);
+        assert_eq!(client.int("select count(*) from tempdb.sys.tables where name like '#of[_]%'"), 0);
+        assert_eq!(client.int("select isnull(len(context_info()), 0)"), 0);
+    }
+}
+
 #[test]
 fn a_bulk_load_that_ends_ignored_loads_nothing() {
     let server = TestServer::start();

@@ -257,6 +257,34 @@ fn a_queued_request_is_withdrawn_by_an_attention() {
 }
 
 #[test]
+fn a_queued_request_that_is_withdrawn_resets_its_session() {
+    let _alone = alone();
+    let server = server_with(|options| options.max_workers = 4);
+    let mut client = login(server.address, "one");
+    client.run("set context_info 0x01");
+    let busy = waiting(&server, "one", 40, "waitfor delay '01:00:00'");
+    std::thread::sleep(Duration::from_millis(300));
+    client.codec.status = tds::packet::status::RESET_CONNECTION;
+    client.send(&client.codec.batch("select 1"));
+    client.codec.status = 0;
+    std::thread::sleep(Duration::from_millis(100));
+    client.send(&client.codec.attention());
+    let changes = soon("an attention's answer", || {
+        let mut changes = Vec::new();
+        loop {
+            let answer = client.read().unwrap();
+            changes.extend(answer.env_changes());
+            if answer.is_attention() {
+                return changes;
+            }
+        }
+    });
+    assert!(changes.contains(&18), "{changes:?}");
+    drop(busy);
+    assert_eq!(client.int("select isnull(len(context_info()), 0)"), 0);
+}
+
+#[test]
 fn queued_requests_of_clients_that_leave_and_of_killed_sessions_do_not_run() {
     let _alone = alone();
     let server = server_with(|options| options.max_workers = 4);

@@ -6,7 +6,11 @@ mod support;
 use std::time::Instant;
 
 use engine::watch::status::PhaseStatus;
+use engine::{DataType, Value};
 use support::TestServer;
+use tds::encode::type_of;
+use tds::request::rpc::procedure_id;
+use tds::request::{Procedure, RpcParam, RpcRequest};
 
 /// (requests, nanoseconds) of a phase.
 fn of(phases: &[PhaseStatus], name: &str) -> (u64, u64) {
@@ -56,4 +60,28 @@ fn requests_are_timed_by_phase_while_somebody_asks() {
     client.int("select 1");
     let again = of(&times(), "TOTAL").0;
     assert!((1..=2).contains(&again), "it begins anew: {again}");
+}
+
+/// What a session finds again of itself it has looked for all the same.
+#[test]
+fn calls_of_one_text_look_for_their_plan() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    let text =
+        |text: &str| RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(text));
+    client.run("dbcc traceon (15001, -1) with no_infomsgs");
+    for n in 0..10 {
+        let value = RpcParam::new("", type_of(DataType::Int), Value::Int(n));
+        let params = vec![text("select @a"), text("@a int"), value];
+        let call = RpcRequest::new(Procedure::Id(procedure_id::EXECUTE_SQL), params);
+        let bytes = client.codec.rpc(&[call]).unwrap();
+        client.send(&bytes);
+        assert_eq!(client.read().unwrap().rows(), [[Value::Int(n)]]);
+    }
+    client.run("dbcc traceoff (15001, -1) with no_infomsgs");
+    client.int("select 1");
+    let phases = server.instance.status().phases;
+    for name in ["FIND PLAN", "RUN", "TOTAL"] {
+        assert_eq!(of(&phases, name).0, 11, "{name}: {phases:?}");
+    }
 }

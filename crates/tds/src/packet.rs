@@ -12,6 +12,8 @@ pub const DEFAULT_PACKET_SIZE: usize = 4096;
 pub const MIN_PACKET_SIZE: usize = 512;
 /// Largest packet size, header included.
 pub const MAX_PACKET_SIZE: usize = 32767;
+/// The bits of a status that ask for a reset.
+const RESETS: u8 = status::RESET_CONNECTION | status::RESET_KEEP_TRANSACTION;
 /// Bytes of payload that a server's message has room for before it needs more: columns and a few
 /// short rows.
 const SHORT_ANSWER: usize = 512;
@@ -88,7 +90,8 @@ pub mod status {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
     pub kind: PacketType,
-    /// Status byte of the first packet: the reset bits are there.
+    /// Status byte of the first packet: the reset bits are there; those of a message that an
+    /// attention has withdrawn are the attention's.
     pub status: u8,
     /// The sender withdrew it before its end: carry out nothing, answer with a DONE that says so.
     pub ignored: bool,
@@ -102,7 +105,7 @@ pub struct Message {
 impl Message {
     /// Whether the session is to be reset first; both reset bits together mean that the transaction stays.
     pub fn resets(&self) -> bool {
-        self.status & (status::RESET_CONNECTION | status::RESET_KEEP_TRANSACTION) != 0
+        self.status & RESETS != 0
     }
 
     /// Whether a reset leaves the transaction open.
@@ -312,6 +315,7 @@ impl MessageReader {
             }
             current => {
                 let withdrawn = current.take();
+                let resets = withdrawn.as_ref().map_or(0, |withdrawn| withdrawn.status & RESETS);
                 if let Some(Current { kind: withdrawn, status, .. }) = withdrawn
                     && self.streams == Some(withdrawn)
                 {
@@ -322,7 +326,7 @@ impl MessageReader {
                 let left = len - HEADER;
                 *current = Some(Current {
                     kind,
-                    status,
+                    status: status | resets,
                     spid,
                     payload: Vec::new(),
                     refused: false,

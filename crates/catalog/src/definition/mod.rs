@@ -1,7 +1,9 @@
 //! The text of an expression as SQL Server keeps it in DEFAULT and CHECK constraints and computed
 //! columns: `([a]>(0))`, `(getdate())`, `((5)+(1))`. Tools read these texts.
-//! Guarantees: a text means what was written, and reading it gives the same text again; what has no
-//! form here (queries, windows, escapes of ODBC) gives none, and stays as it was written.
+//! Guarantees: a text means what was written, but that each value of an IN list is compared by its
+//! own type, as in SQL Server, not by one of the whole list; reading it gives the same text again.
+//! What has no form here (queries, windows, escapes of ODBC) gives none, and stays as it was
+//! written.
 
 mod forms;
 
@@ -27,6 +29,10 @@ const PRIMARY: u8 = 9;
 const GROWTH: usize = 8;
 const ROOM: usize = 1024;
 
+/// Bytes of stack for the functions below over a tree as high as the parser lets through: three of
+/// them call each other at each level.
+const DEEPEST: usize = if cfg!(debug_assertions) { 4 << 20 } else { 1 << 20 };
+
 /// The text of a value is part of one row of a system table: a longer one stays as it was written.
 const OF_ROW: usize = 3000;
 
@@ -50,7 +56,7 @@ pub fn of_condition(expr: &Expr, written: usize) -> Option<String> {
 fn write(expr: &Expr, least: u8, written: usize) -> Option<String> {
     let most = written.saturating_mul(GROWTH).saturating_add(ROOM);
     let mut writer = Writer { out: String::new(), most };
-    writer.expr(expr, least)?;
+    stack::with(DEEPEST, || writer.expr(expr, least))?;
     Some(writer.out)
 }
 

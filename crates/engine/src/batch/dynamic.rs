@@ -24,6 +24,7 @@ use catalog::{Catalog, errors, fold_name};
 use exec::state::SessionCore;
 use exec::state::handles::{Declared, Parameter};
 use exec::state::holdings::Holding;
+use exec::state::phases::{self, Phase};
 use plan::bind::type_names::in_list;
 
 /// sp_prepare's option: tell the columns of the result.
@@ -154,8 +155,11 @@ impl Run<'_> {
             Some(Arg { value: Value::Null, .. }) => return Ok((Flow::Next, 0)),
             arg => text_of("sp_executesql", arg)?,
         };
+        let plan = phases::enter(Phase::Plan);
         let declared = self.declared(args.next())?;
-        if let Some(found) = bindings::found_again(self.core, &text, &declared) {
+        let again = bindings::found_again(self.core, &text, &declared);
+        drop(plan);
+        if let Some(found) = again {
             return self.run_text(&declared, &found, args);
         }
         let cache = BatchCache::of(self.core.instance())?;

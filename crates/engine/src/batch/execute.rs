@@ -154,7 +154,9 @@ impl Run<'_> {
     pub(super) fn call_by_name(&mut self, shown: &str, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
         // What drivers call for each statement, mostly by its number: the name is a plain one.
         if let Some(dynamic) = Dynamic::find(shown) {
+            let plan = phases::enter(Phase::Plan);
             self.core.check_here()?;
+            drop(plan);
             let done = self.dynamic(dynamic, args)?;
             return self.tell_called(done);
         }
@@ -542,7 +544,7 @@ impl Run<'_> {
             return Err(too_deep().into());
         }
         let (options, numbered) = (self.core.options.clone(), self.core.options.changes());
-        let db = self.core.db().id();
+        let left = self.core.left_databases();
         let trancount = self.core.trancount;
         let scope = match of {
             Some((home, module)) => self.core.enter_module_scope(home, module)?,
@@ -569,7 +571,7 @@ impl Run<'_> {
         }
         self.core.scope_identity = scope_identity;
         self.core.changes = changes;
-        self.return_to(db)?;
+        self.return_to(left)?;
         match end {
             // What SET IMPLICIT_TRANSACTIONS ON has begun is not the scope's.
             Ok(End::Finished(status)) if self.core.trancount == trancount || implicit => {
@@ -592,15 +594,19 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// The caller's database is the current one again.
-    fn return_to(&mut self, db: i32) -> Result<(), SqlError> {
-        if db != self.core.db().id() {
-            let old = self.core.db().name();
-            self.core.return_to_db(db)?;
-            let new = self.core.db().name();
-            return self.sink.changed(&SessionChange::Database { new: &new, old: &old });
+    /// The caller's database is the current one again: the one that was left first in a scope that
+    /// began when so many were left.
+    fn return_to(&mut self, left: usize) -> Result<(), SqlError> {
+        if self.core.left_databases() == left {
+            return Ok(());
         }
-        Ok(())
+        let (id, old) = (self.core.db().id(), self.core.db().name());
+        self.core.return_to_db(left);
+        if self.core.db().id() == id {
+            return Ok(());
+        }
+        let new = self.core.db().name();
+        self.sink.changed(&SessionChange::Database { new: &new, old: &old })
     }
 }
 

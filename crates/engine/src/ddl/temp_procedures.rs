@@ -10,6 +10,7 @@ use types::SqlError;
 use super::modules::{self, NewModule};
 use super::temps::{kept_name, remember, tempdb};
 use super::work::Work;
+use catalog::security::{Class, Permission, Securable};
 use catalog::{ModuleDef, ModuleKind, errors};
 use exec::state::SessionCore;
 
@@ -23,6 +24,23 @@ const OF_SESSION: u32 = 0;
 pub fn find(core: &SessionCore, name: &str) -> Result<Option<Arc<ModuleDef>>, SqlError> {
     let found = core.temps.find_procedure(name, &*tempdb(core)?);
     Ok(found.filter(|module| module.kind == ModuleKind::Procedure))
+}
+
+/// Whether the caller may change or drop the temporary procedure of a name, if it is there: those of
+/// its session it may, another's like any procedure of tempdb. Whoever runs it does so with rights of
+/// its own, so that what it does is not for everybody to choose.
+///
+/// # Errors
+/// Internal: there is no tempdb.
+pub fn may_change(core: &mut SessionCore, name: &str) -> Result<bool, SqlError> {
+    let Some(found) = find(core, name)? else { return Ok(true) };
+    let id = found.object_id;
+    if core.temps.list.iter().any(|temp| temp.object_id == id && temp.name.starts_with('#')) {
+        return Ok(true);
+    }
+    let db = tempdb(core)?;
+    let schema = db.catalog().schemas.get("dbo").copied().unwrap_or_default();
+    Ok(core.has(&db, Securable::new(Class::Object, id), schema, Permission::Alter))
 }
 
 /// Makes or changes a temporary procedure.
@@ -47,7 +65,8 @@ pub fn put(
     };
     let kept = NewModule {
         kind: new.kind,
-        verb: new.verb,
+        // One that another session makes meanwhile is not this one's.
+        verb: if before.is_some() { new.verb } else { ModuleVerb::Create },
         schema: "",
         name: &name,
         text: new.text,

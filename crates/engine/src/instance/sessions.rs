@@ -105,8 +105,7 @@ impl Instance {
     }
 
     pub(crate) fn end_session(&self, session: &SessionShared) {
-        session.killed.store(true, Ordering::Release);
-        session.cancel.store(true, Ordering::Release);
+        session.kill();
         self.wake(session);
         if let Some(watcher) = session.watcher() {
             watcher.killed();

@@ -66,11 +66,12 @@ impl Session {
         if self.core.trancount() == 0 {
             self.core.rollback_all();
         }
-        shared.running.store(false, Ordering::Release);
+        // As where a batch ends: what ends sessions looks for transactions when nothing runs.
         shared.open_transactions.store(self.core.trancount().into(), Ordering::Relaxed);
         if shared.killed.load(Ordering::Acquire) {
             self.core.rollback_all();
         }
+        shared.running.store(false, Ordering::Release);
         result
     }
 }

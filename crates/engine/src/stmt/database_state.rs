@@ -142,15 +142,15 @@ impl Waiting {
             if !session.killed.load(Ordering::Acquire) {
                 instance.end_session(&session);
                 stuck = false;
-            } else if session.running.load(Ordering::Acquire) {
+            } else if session.runs_after_kill() {
                 stuck = false;
             } else if session.open_transactions.load(Ordering::Acquire) > 0
                 || writers.contains(&session.number)
             {
                 stuck &= session.watcher().is_none();
             } else if self.idle.contains(spid) {
-                // Found twice, a while apart: a request that began before it was ended would have
-                // been seen.
+                // Found twice: whether its last request has left a transaction was found out before
+                // that was seen to have ended, the first time.
                 db.evict(*spid);
                 stuck = false;
             } else {

@@ -123,4 +123,16 @@ fn temporary_procedures_are_everybodys_and_lend_no_rights() {
     assert_eq!(super::said(&mut owner, "CREATE PROCEDURE ##g AS SELECT COUNT(*) FROM t"), "");
     refused(&mut ann, "EXEC ##g", &[229]);
     assert_eq!(super::said(&mut owner, "EXEC ##g"), "2");
+    // It runs with the rights of whoever calls it: others do not choose what it does.
+    refused(&mut ann, "ALTER PROCEDURE ##g AS ALTER SERVER ROLE sysadmin ADD MEMBER ann", &[1088]);
+    refused(&mut ann, "CREATE OR ALTER PROCEDURE ##g AS SELECT 1", &[1088]);
+    refused(&mut ann, "DROP PROCEDURE ##g", &[3701]);
+    refused(&mut ann, "DROP PROCEDURE IF EXISTS tempdb..##g", &[3701]);
+    assert_eq!(super::said(&mut owner, "EXEC ##g"), "2");
+    // One's own, and everybody's who may do all.
+    allowed(&mut ann, "CREATE OR ALTER PROCEDURE ##a AS SELECT 1");
+    allowed(&mut ann, "CREATE OR ALTER PROCEDURE ##a AS SELECT 2");
+    assert_eq!(super::said(&mut owner, "ALTER PROCEDURE ##a AS SELECT 3"), "");
+    assert_eq!(allowed(&mut ann, "EXEC ##a"), "3");
+    allowed(&mut ann, "DROP PROCEDURE ##a");
 }

@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -147,13 +147,32 @@ impl SessionShared {
             self.cancel.store(false, Ordering::Release);
         }
         self.running.store(true, Ordering::Release);
-        // KILL may have come before.
+        // KILL may have come before. Everybody sees what is stored above before KILL is looked for:
+        // else KILL might be missed here while `runs_after_kill` misses the request, or while its
+        // cancel is taken back above.
+        fence(Ordering::SeqCst);
         if self.killed.load(Ordering::Acquire) {
             self.cancel.store(true, Ordering::Release);
         }
         self.activity.starts();
         // Only the session's own thread counts.
         self.batches.store(self.batches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// The session is over: the request that runs is to stop, and none begins any more.
+    pub fn kill(&self) {
+        self.killed.store(true, Ordering::Release);
+        // Before the cancel: see `begins`.
+        fence(Ordering::SeqCst);
+        self.cancel.store(true, Ordering::Release);
+    }
+
+    /// Whether a request of a session runs that was seen to be killed. Once this is false it stays
+    /// so: a request that begins finds out that the session is over, and does nothing.
+    pub fn runs_after_kill(&self) -> bool {
+        // See `begins`.
+        fence(Ordering::SeqCst);
+        self.running.load(Ordering::Acquire)
     }
 }
 

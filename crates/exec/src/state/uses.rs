@@ -85,21 +85,21 @@ impl SessionCore {
         Ok(())
     }
 
-    /// The end of a scope: the database in which it began is the current one again.
-    ///
-    /// # Errors
-    /// Internal: the scope has left its database for good.
-    pub fn return_to_db(&mut self, id: i32) -> Result<(), SqlError> {
-        if self.db().id() == id {
-            return Ok(());
+    /// How many databases scopes go back to: what a scope that begins gives
+    /// [`SessionCore::return_to_db`] at its end.
+    #[inline]
+    pub fn left_databases(&self) -> usize {
+        self.kept_uses.len()
+    }
+
+    /// The end of a scope: the database in which it began is the current one again, and all that it
+    /// has used on its way is used no more.
+    pub fn return_to_db(&mut self, left: usize) {
+        // What its first USE has left is where it began.
+        let Some(back) = self.kept_uses.drain(left.min(self.kept_uses.len())..).next() else { return };
+        if self.db().id() != back.database().id() {
+            self.move_to(back);
         }
-        let kept = self.kept_uses.iter().position(|kept| kept.database().id() == id);
-        debug_assert!(kept.is_some(), "a scope has left its database");
-        let Some(back) = kept.and_then(|at| self.kept_uses.drain(at..).next()) else {
-            return Err(SqlError::internal("a scope has left its database"));
-        };
-        self.move_to(back);
-        Ok(())
     }
 
     /// What follows is done in another database, until [`SessionCore::end_visit`].

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::readiness::{Readiness, room};
-use std::sync::mpsc;
+use std::sync::{OnceLock, Weak, mpsc};
 
 type Task = Box<dyn FnOnce() + Send>;
 
@@ -160,4 +160,50 @@ fn a_panic_costs_no_thread() {
         heard.recv_timeout(Duration::from_secs(30)).unwrap();
     }
     assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
+}
+
+/// Counts the threads that leave while the pool's lock is free.
+struct Leaves {
+    wakes: Wakes,
+    pool: Arc<OnceLock<Weak<Shared<Task>>>>,
+    free: Arc<AtomicUsize>,
+}
+
+impl Arrivals<Task> for Leaves {
+    fn wait(&self, lane: usize, timeout: Duration) -> Arrived<Task> {
+        self.wakes.wait(lane, timeout)
+    }
+
+    fn wake(&self, lane: usize) {
+        self.wakes.wake(lane);
+    }
+
+    fn deserted(&self, _lane: usize) {}
+
+    fn leave(&self) {
+        let Some(shared) = self.pool.get().and_then(Weak::upgrade) else { return };
+        // Other threads take it for moments.
+        let end = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < end {
+            if shared.state.try_lock().is_some() {
+                self.free.fetch_add(1, Ordering::SeqCst);
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// What a thread has kept may be the last of the server, whose end takes long or asks the pool.
+#[test]
+fn threads_leave_without_the_lock() {
+    let (place, free) = (Arc::new(OnceLock::new()), Arc::new(AtomicUsize::new(0)));
+    let wakes = Wakes(Readiness::new().unwrap());
+    let arrivals = Leaves { wakes, pool: place.clone(), free: free.clone() };
+    let none = Allowed(Arc::default());
+    let pool = Pool::new(BASE, 1, arrivals, none, |task: Task| task()).unwrap();
+    assert!(place.set(Arc::downgrade(&pool.shared)).is_ok());
+    pool.submit(Box::new(|| ()), false);
+    assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
+    assert!(free.load(Ordering::SeqCst) > 0);
 }

@@ -95,6 +95,11 @@ fn withdrawn_messages() {
     buffer.take_full(&mut bytes);
     bytes.extend(message(PacketType::Attention, &[], 512, 0));
     assert_eq!(one_message(&bytes).kind, PacketType::Attention);
+    assert!(!one_message(&bytes).resets());
+    // The reset that was to come before it is not withdrawn.
+    bytes[1] |= 0x08;
+    let attention = one_message(&bytes);
+    assert!(attention.kind == PacketType::Attention && attention.resets() && !attention.keeps_transaction());
 
     // In the middle of a bulk load that is streamed, its end comes first.
     let mut buffer = MessageBuffer::of_kind(PacketType::BulkLoad, 512, 0);

@@ -19,7 +19,12 @@ pub(super) fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result
             DropKind::Table if is_temporary(name) => continue,
             DropKind::Table => "table",
             DropKind::View => "view",
-            DropKind::Procedure if temp_procedures::find(core, &name.name.value)?.is_some() => continue,
+            DropKind::Procedure if temp_procedures::find(core, &name.name.value)?.is_some() => {
+                if temp_procedures::may_change(core, &name.name.value)? {
+                    continue;
+                }
+                return Err(errors::cannot_drop("procedure", &name.to_string()));
+            }
             DropKind::Procedure => "procedure",
             DropKind::Function => "function",
             DropKind::Trigger => "trigger",

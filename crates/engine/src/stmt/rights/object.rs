@@ -10,6 +10,7 @@ use syntax::ast::{CreateTable, Declaration, ModuleVerb, ObjectName, TableElement
 use types::SqlError;
 
 use super::{in_database, not_permitted};
+use crate::ddl::temp_procedures;
 use crate::stmt::database_of;
 use exec::state::SessionCore;
 
@@ -167,7 +168,8 @@ pub(super) fn module(
 ) -> Result<(), SqlError> {
     // Everybody may make temporary procedures.
     if is_temporary(name) && permission == Permission::CreateProcedure {
-        return Ok(());
+        let may = verb == ModuleVerb::Create || temp_procedures::may_change(core, &name.name.value)?;
+        return if may { Ok(()) } else { Err(cannot_find(name)) };
     }
     let db = database_of(core, name)?;
     db.check_usable()?;

@@ -48,6 +48,16 @@ pub const RULES: &[Rule] = &[
         undo: "DROP TABLE IF EXISTS made",
     },
     Rule {
+        name: "CHECK of COLLATEs",
+        text: |n| {
+            format!(
+                "CREATE TABLE made (a varchar(9) CHECK (a{} > ''))\nGO\nINSERT made VALUES ('x')",
+                " COLLATE Latin1_General_BIN".repeat(n)
+            )
+        },
+        undo: "DROP TABLE IF EXISTS made",
+    },
+    Rule {
         name: "CHECKs",
         text: |n| {
             let n = n.min(4_000);
