@@ -174,7 +174,7 @@ fn an_argument_that_is_a_table() {
         b.run("exec sp_describe_undeclared_parameters N'exec many @P1, @P2'"),
         format!(
             "1|@P1|56|int|4|10|0|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|0|0|0|1|0|@n|38|4\n\
-             2|@P2|243|NULL|-1|0|0|{id}|master|dbo|lines|NULL|NULL|NULL|NULL|NULL|0|0|0|1|0|@l|243|65535\n"
+             2|@P2|243|NULL|-1|0|0|{id}|t|dbo|lines|NULL|NULL|NULL|NULL|NULL|0|0|0|1|0|@l|243|65535\n"
         )
     );
     assert_eq!(described(&mut b, "exec many @l = @t, @n = 4", ""), "@t NULL for @l");

@@ -20,7 +20,7 @@ impl Run<'_> {
         until: &ExecuteAsUntil,
     ) -> Result<(), Failure> {
         if *until != ExecuteAsUntil::Revert {
-            if matches!(self.core.chain, Chain::Owner(..)) {
+            if self.core.module.is_some() || matches!(self.core.chain, Chain::Owner(..)) {
                 let text = "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc or at the \
                             'sp_executesql' level.";
                 return Err(SqlError::new(15_590, 16, 1, text).into());

@@ -189,8 +189,11 @@ impl Search<'_> {
             entry.filegroups.push("PRIMARY".into());
         }
         for file in &mut entry.files {
+            // The list may have been cut in the middle of a name.
+            let whole =
+                |known: &&FileEntry| self.paths.resolve(&known.shown).is_ok_and(|path| path == file.path);
             let known = named.and_then(|named| named.files.iter().find(|known| known.path == file.path));
-            if let Some(known) = known {
+            if let Some(known) = known.filter(whole) {
                 (file.shown, file.next) = (known.shown.clone(), known.next.clone());
             }
         }

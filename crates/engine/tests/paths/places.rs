@@ -278,6 +278,8 @@ impl Folders {
             "tempdb.mdf",
             "tempdb_log.ldf",
             "spare.mdf",
+            "model.mdf",
+            "model_log.ldf",
             "msdb.mdf",
             "msdb_log.ldf",
             "app.mdf",

@@ -280,7 +280,7 @@ fn permissions_that_came_with_2022() {
             &instance,
             "SELECT type, permission_name FROM sys.server_permissions WHERE grantee_principal_id = SUSER_ID('ann') AND type LIKE 'V%'"
         ),
-        "VSP |VIEW SERVER PERFORMANCE STATE"
+        "VSP|VIEW SERVER PERFORMANCE STATE"
     );
     run(&instance, "DENY VIEW SERVER STATE TO ann");
     refused(&mut ann, state, &[300]);

@@ -79,7 +79,8 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         // The first rows of another order may be any of these.
         let goal = cx.goal.filter(|_| cx.order.is_empty());
-        let mut inner = Context { needed: cx.needed.clone(), order: keys.clone(), goal, ..Context::default() };
+        let mut inner =
+            Context { needed: cx.needed.clone(), order: keys.clone(), goal, ..Context::default() };
         keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         let plan = self.node(input, preds, &inner)?;
         if plan.ordered {

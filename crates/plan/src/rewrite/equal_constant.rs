@@ -196,6 +196,9 @@ struct Extended {
 
 impl Extended {
     fn tree(&mut self, logical: Logical, next: &mut usize, pass: &mut Pass<'_, '_>) -> Logical {
+        if pass.is_over() {
+            return logical;
+        }
         stack::with_room(|| match logical {
             Logical::Filter { input, preds } => {
                 let preds = self.conditions(preds);
