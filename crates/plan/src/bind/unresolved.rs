@@ -3,7 +3,7 @@
 //! Guarantee: nothing that is bound so is ever run.
 
 use super::Binder;
-use super::unresolved_names::is_of_a_name;
+use super::unresolved_names::{UnresolvedNames, is_of_a_name};
 use expr::{Expr, Typed};
 use types::{DataType, SqlError, Value};
 
@@ -18,13 +18,13 @@ impl Binder<'_> {
 
     /// How many such names have been noted.
     pub(super) fn noted_unresolved(&self) -> usize {
-        self.env.unresolved.map_or(0, |list| list.0.lock().len())
+        self.env.unresolved.map_or(0, UnresolvedNames::count)
     }
 
     /// Forgets all but the first ones: what the others are in is bound again.
     pub(super) fn forget_unresolved(&self, noted: usize) {
         if let Some(list) = self.env.unresolved {
-            list.0.lock().truncate(noted);
+            list.keep_first(noted);
         }
     }
 

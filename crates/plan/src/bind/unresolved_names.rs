@@ -25,6 +25,16 @@ impl UnresolvedNames {
         Ok(())
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    /// Forgets all but the first ones.
+    pub(super) fn keep_first(&self, count: usize) {
+        self.0.lock().truncate(count);
+    }
+
     /// All of them, in the order in which they were met.
     pub fn take(&self) -> Vec<SqlError> {
         std::mem::take(&mut self.0.lock())
