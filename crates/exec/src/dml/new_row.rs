@@ -14,7 +14,7 @@ use catalog::errors::db_error;
 use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use expr::Expr;
 use plan::bind::Binder;
-use plan::bind::unresolved::MOST_TOLD;
+use plan::bind::unresolved_names::MOST_TOLD;
 use storage::TableStore;
 use storage::write::with_writer;
 use syntax::ast;
