@@ -1,0 +1,79 @@
+"""Makes the table of `clients/phases` from what the drivers' programs have printed: Markdown, or JSON.
+
+A mean is over all requests that the server counted while a statement was measured, also those that were
+not in the phase: so the phases add up.
+"""
+
+import argparse
+import json
+import sys
+
+PHASES = ["WAIT FOR WORKER", "RECEIVE", "DECODE", "FIND PLAN", "RUN", "WAIT FOR LOG", "ENCODE", "SEND"]
+TOTAL = "TOTAL"
+# What a request costs whatever way it came.
+NOT_WIRE = ("RUN", "WAIT FOR LOG")
+
+
+def parts_of(files):
+    """(driver, statement) to its executions, their seconds, and its phases."""
+    parts = {}
+    for name in files:
+        with open(name, encoding="utf-8") as lines:
+            for line in lines:
+                cells = line.rstrip("\n").split("\t")
+                driver, statement, executions, seconds, phase, requests, total_us = cells
+                part = parts.setdefault((driver, statement), (int(executions), float(seconds), {}))
+                part[2][phase] = (int(requests), int(total_us))
+    return parts
+
+
+def row(driver, statement, executions, seconds, phases):
+    what = f"{driver}, {statement}"
+    lacking = [phase for phase in [*PHASES, TOTAL] if phase not in phases]
+    if lacking:
+        raise SystemExit(f"{what}: sys.dm_ringwood_request_phases does not show {', '.join(lacking)}")
+    requests = phases[TOTAL][0]
+    if requests < executions:
+        raise SystemExit(f"{what}: the server timed {requests} of {executions} requests")
+    # One more is the program's own reading of the view.
+    if requests - 1 > executions * 1.01:
+        print(f"{what}: {requests} requests for {executions} executions", file=sys.stderr)
+    means = {phase: phases[phase][1] / requests for phase in PHASES}
+    return {
+        "driver": driver,
+        "statement": statement,
+        "executions": executions,
+        "requests": requests,
+        "mean_us": {phase.lower(): round(mean, 3) for phase, mean in means.items()},
+        "wire_overhead_us": round(sum(means[phase] for phase in PHASES if phase not in NOT_WIRE), 3),
+        "round_trip_us": round(seconds * 1e6 / executions, 3),
+    }
+
+
+def markdown(server, rows):
+    names = [phase.lower() for phase in PHASES]
+    heads = ["driver", "statement", "requests", *names, "wire overhead", "round trip"]
+    yield f"{server}: mean microseconds of a request"
+    yield ""
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|---|" + "---:|" * (len(heads) - 2)
+    for each in rows:
+        times = [*each["mean_us"].values(), each["wire_overhead_us"], each["round_trip_us"]]
+        cells = [each["driver"], each["statement"], f"{each['requests']:,}", *(f"{us:,.2f}" for us in times)]
+        yield f"| {' | '.join(cells)} |"
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--json", action="store_true")
+    options.add_argument("--server", required=True)
+    options.add_argument("files", nargs="+")
+    given = options.parse_args()
+    rows = [row(*key, *part) for key, part in parts_of(given.files).items()]
+    if given.json:
+        print(json.dumps({"server": given.server, "rows": rows}, indent=2))
+    else:
+        print("\n".join(markdown(given.server, rows)))
+
+
+main()
