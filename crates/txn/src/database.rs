@@ -75,7 +75,8 @@ pub struct HeldBackground<'a> {
     _freeing: FreeingPaused<'a>,
 }
 
-/// Transactions since the database was opened; on cache lines of its own, as each transaction counts.
+/// Transactions since the database was opened; on cache lines of its own, as each transaction
+/// counts.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct TxnCounters {
