@@ -126,7 +126,7 @@ def main():
     insert = f"insert entry values ({mark}, {mark})"
 
     def insert_one(n):
-        # All texts have one length: the ODBC driver declares a parameter by it, and would prepare anew.
+        # All texts have one length: the ODBC driver declares a parameter by it, and would prepare again.
         cursor.execute(insert, (n, f"entry {n:09}"))
 
     measure(connection, driver, f"INSERT, {way}", inserts, insert_one)

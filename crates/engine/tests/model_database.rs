@@ -90,7 +90,7 @@ fn what_new_databases_would_not_get_is_refused() {
         i,
         "USE model; CREATE TABLE #t (a int); DECLARE @v TABLE (a int); INSERT #t VALUES (1); DROP TABLE #t",
     );
-    // Its door is closed to whom it does not know.
+    // A login that has no user there is not let in.
     run(i, "CREATE LOGIN ann WITH PASSWORD = 'Some-l0ng-one'");
     let token = i.authenticate("ann", "Some-l0ng-one", &ClientInfo::default()).unwrap();
     assert_eq!(i.session_for(&token, Some("model")).map(drop).unwrap_err().number, 4060);

@@ -41,7 +41,7 @@ pub enum Left {
 
 /// Which writers of a page are waited for before it is read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum AwaitedWriters {
     /// The first one: the rows behind its row are perhaps not wanted.
     First,
     All,
@@ -143,11 +143,11 @@ impl Ended {
         &mut self,
         (db, txn): (&Arc<Db>, &Txn),
         writers: impl Iterator<Item = TxnId>,
-        whom: Whom,
+        awaited: AwaitedWriters,
     ) -> Result<(), SqlError> {
         let mut running: Vec<TxnId> = Vec::new();
         for writer in writers {
-            let wanted = whom == Whom::All || running.is_empty();
+            let wanted = awaited == AwaitedWriters::All || running.is_empty();
             if self.left_by(txn, writer) == Left::NotYet && wanted && !running.contains(&writer) {
                 running.push(writer);
             }

@@ -2,7 +2,7 @@
 //! A session keeps the lists of the batches that it ran last and takes them up again as they are: running a batch again costs
 //! neither a lock, nor a copy, nor a count of users that sessions share.
 //! Guarantee: a list that is kept is never trusted: each binding has its stamp, and what does not
-//! fit any more is looked for in the list that all sessions share, then made anew. Nor is what
+//! fit any more is looked for in the list that all sessions share, then made again. Nor is what
 //! sp_executesql has found for a text: it is what would be found now, or is looked for.
 
 use std::sync::Arc;

@@ -564,7 +564,7 @@ impl Run<'_> {
         // What EXECUTE AS began in the scope ends with it.
         self.core.leave_scope(scope);
         let implicit = self.core.options.implicit_transactions;
-        // Where nothing has changed them they are not published anew, and what was found out under
+        // Where nothing has changed them they are not published again, and what was found out under
         // them holds.
         if self.core.options.changes() != numbered {
             *self.core.options = options;

@@ -16,7 +16,7 @@ use pages::{RowHeader, TxnId};
 use plan::logical::TopSpec;
 use plan::nodes::{Plan, ScanPlan};
 use std::sync::Arc;
-use storage::left::Whom;
+use storage::left::AwaitedWriters;
 use storage::write::{Locator, read_current, wait};
 use storage::{Base, TableStore};
 use types::{Collation, SqlError, Value};
@@ -167,7 +167,7 @@ impl<'p> Pages<'p> {
     fn run(&mut self, rt: &mut Rt<'_, '_>, limit: u64, change: &mut dyn RowChange) -> Result<u64, SqlError> {
         let plan = self.plan;
         // Of few rows, only the first that is in use is perhaps wanted.
-        let whom = if limit == u64::MAX { Whom::All } else { Whom::First };
+        let awaited = if limit == u64::MAX { AwaitedWriters::All } else { AwaitedWriters::First };
         let mut scan = Scan::default();
         let mut count = 0;
         let mut more = count < limit && scan.next_page(plan, rt)?;
@@ -185,7 +185,7 @@ impl<'p> Pages<'p> {
                 count += u64::from(count < limit && self.settle(rt, scan.rows(), i, change)?);
                 more = scan.read_again(plan, rt, Again::Behind(i))?;
             } else if let Some(i) = seen.unsettled {
-                more = count >= limit || scan.settle(plan, rt, i, whom)?;
+                more = count >= limit || scan.settle(plan, rt, i, awaited)?;
             } else if seen.next < scan.rows().len() {
                 from = seen.next;
                 continue;

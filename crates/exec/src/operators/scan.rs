@@ -20,7 +20,7 @@ use plan::access_hints::Sample;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::left::Whom;
+use storage::left::AwaitedWriters;
 use storage::{Base, TableMode, access_error, rid_value};
 use txn::SnapshotGuard;
 use types::{KeyPart, SqlError, Value};
@@ -404,7 +404,7 @@ impl Operator for Scan {
                             // Perhaps they are enough, and nobody needs to be waited for.
                             break 'rows;
                         }
-                        if !self.settle(plan, rt, i, Whom::First)? {
+                        if !self.settle(plan, rt, i, AwaitedWriters::First)? {
                             break 'rows;
                         }
                         continue;

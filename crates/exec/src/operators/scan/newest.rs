@@ -16,7 +16,7 @@ use access::ReadMode;
 use pages::{PageId, TxnId};
 use plan::nodes::{Path, ScanPlan};
 use std::ops::Bound;
-use storage::left::{Ended, Whom};
+use storage::left::{AwaitedWriters, Ended};
 use storage::{TableMode, access_error};
 use txn::Txn;
 use types::SqlError;
@@ -115,7 +115,7 @@ impl Scan {
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         i: usize,
-        whom: Whom,
+        awaited: AwaitedWriters,
     ) -> Result<bool, SqlError> {
         let txn = rt.session().txn(&plan.db)?;
         if let Some(newest) = &mut self.newest {
@@ -123,7 +123,7 @@ impl Scan {
             // The row behind the entry, which may be settled itself.
             let behind = matches!(plan.path, Path::Index { .. }).then(|| lookup.header(0).txn);
             let writers = behind.into_iter().chain((i..batch.len()).map(|i| batch.header(i).txn));
-            newest.ended.settle((&plan.db, txn), writers, whom)?;
+            newest.ended.settle((&plan.db, txn), writers, awaited)?;
         }
         self.read_again(plan, rt, Again::From(i))
     }
