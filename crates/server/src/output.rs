@@ -233,7 +233,6 @@ impl<'a> Answer<'a> {
         self.begun = true;
         let result = connection.send(&self.packets, timeout, &stalled);
         self.packets.clear();
-        self.sent = Instant::now();
         result
     }
 
@@ -247,6 +246,8 @@ impl<'a> Answer<'a> {
         self.buffer.take_full(&mut self.packets);
         self.buffer.shrink(KEEP);
         self.send().map_err(|_| gone())?;
+        // Not where the answer ends: nobody asks for it then.
+        self.sent = Instant::now();
         self.packets.shrink_to(KEEP);
         if self.connection.is_stopped() { Err(gone()) } else { Ok(()) }
     }
