@@ -89,6 +89,13 @@ impl LockOwner {
         }
     }
 
+    /// Begins again as another owner of the same session, without locks.
+    pub(crate) fn begin_again(&mut self) {
+        debug_assert!(self.held.is_empty(), "an owner with locks becomes another one");
+        self.release_all();
+        self.who.id = self.manager.new_owner();
+    }
+
     /// Its identity.
     pub fn id(&self) -> OwnerId {
         self.who.id
