@@ -4,10 +4,10 @@
 //! transaction of its own; an answer goes out only when what it may have seen is durable.
 
 mod ends;
+mod in_place;
 mod undoing;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use smallvec::SmallVec;
@@ -194,55 +194,6 @@ impl SessionCore {
             self.transactions.share_log_bytes();
         }
         Ok(others)
-    }
-
-    /// Others may see that a transaction has begun.
-    fn tell_begun(&self, lock_owner: u64) {
-        self.shared.lock_owner.store(lock_owner, Ordering::Relaxed);
-        self.shared.isolation.store(self.options.isolation.number() as u8, Ordering::Relaxed);
-    }
-
-    /// Begins a transaction in the place of the session's last one, if that was of this database, which
-    /// has been in service all the time. False: it is to begin in the usual way.
-    fn begin_in_place(&mut self, db: &Arc<Db>) -> bool {
-        let wait = self.wait_args();
-        let Transactions { open, idle, .. } = &mut self.transactions;
-        let Some(last) = idle.first_mut().filter(|last| Arc::ptr_eq(&last.db, db)) else { return false };
-        if last.turns != db.turns() || !last.txn.begin_again(wait) {
-            // Its storage is to go.
-            idle.clear();
-            return false;
-        }
-        let mark = last.txn.mark();
-        (last.mark, last.start) = (mark, mark);
-        last.in_shared_tables = false;
-        let owner = last.txn.locks.id().0;
-        std::mem::swap(open, idle);
-        self.tell_begun(owner);
-        true
-    }
-
-    /// The session's transactions have ended. One of the current database stays for the next to begin
-    /// in its place: with it stays what the database is in memory, but the session uses that anyway.
-    #[inline]
-    fn keep_ended(&mut self) {
-        let current = Arc::as_ptr(self.db());
-        let Transactions { open, idle, .. } = &mut self.transactions;
-        match &mut open[..] {
-            [one]
-                if std::ptr::eq(Arc::as_ptr(&one.db), current) && one.used.is_none() && one.txn.is_over() =>
-            {
-                one.end_snapshots();
-                idle.clear();
-                std::mem::swap(open, idle);
-            }
-            _ => open.clear(),
-        }
-    }
-
-    /// The session leaves its current database.
-    pub(super) fn forget_ended(&mut self) {
-        self.transactions.idle.clear();
     }
 
     /// What the running statement sees of a database: what was committed when it first looked, and the session's own

@@ -299,12 +299,13 @@ impl LockOwner {
         for h in self.held.drain(..) {
             self.manager.unlock(self.who.id, h.resource);
         }
-        if self.paid > 0 {
-            // It had very many.
+        if self.held.capacity() > LINEAR {
+            // It had many: who begins in its place has not.
             (self.held, self.index) = (SmallVec::new(), HashMap::default());
+        }
+        if self.paid > 0 {
             self.give(self.paid);
         }
-        self.index.clear();
         self.statement_locks = 0;
     }
 
