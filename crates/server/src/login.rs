@@ -155,7 +155,7 @@ pub fn open(hub: &Hub, connection: &Connection, client: &mut Client) -> Result<A
 fn session_memory(hub: &Hub, connection: &Connection) -> Result<SessionMemory, Refusal> {
     let share = connection.share().unwrap_or(hub.admission.strangers());
     let must_enter = connection.dedicated || share.is_administrator();
-    let taken = SessionMemory::take(hub.instance.memory(), share, must_enter);
+    let taken = SessionMemory::take(hub.instance.memory(), share.share(), must_enter);
     taken.map_err(|_| Refusal::from(out_of_memory()))
 }
 
