@@ -57,5 +57,6 @@ impl SessionCore {
     /// The session leaves its current database.
     pub(in crate::state) fn forget_ended(&mut self) {
         self.transactions.idle.clear();
+        self.before_answer.leaves();
     }
 }
