@@ -104,7 +104,7 @@ impl Database {
     #[inline]
     pub fn begin_waiting(self: &Arc<Self>, session: u32, wait: WaitArgs) -> Result<Txn, TxnError> {
         self.check_online()?;
-        self.counters().begun.fetch_add(1, Relaxed);
+        self.counters().begins();
         Ok(Txn::new(self.clone(), session, wait))
     }
 }
@@ -139,7 +139,7 @@ impl Txn {
         if !self.ended || self.prepared || self.db.status() != Status::Online {
             return false;
         }
-        self.db.counters().begun.fetch_add(1, Relaxed);
+        self.db.counters().begins();
         self.locks.begin_again();
         self.wait = wait;
         // A transaction that has only read leaves what the one before it had.
@@ -369,7 +369,7 @@ impl Txn {
 
     /// The commit record is in the log: rows and locks are free. `durable`: readers of its work wait for the record.
     pub(crate) fn leave_table(&mut self, commit: Lsn, durable: bool) {
-        self.db.counters().committed.fetch_add(1, Relaxed);
+        self.db.counters().commits();
         let id = self.id();
         self.db.txns().end(id, commit, durable);
         self.finish();
