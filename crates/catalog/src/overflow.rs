@@ -1,6 +1,8 @@
-//! Tables of databases that an earlier version made get the unit for values that do not fit their rows when the database is opened.
-//! Guarantee: a crash in between leaves a table with its unit or without it, and no unit without a table. Where there is no
-//! room a table stays as it is, and a row of it that does not fit is error 511 as it was.
+//! Tables of databases that an earlier version made get the unit for values that do not fit their
+//! rows when the database is opened.
+//! Guarantee: a crash in between leaves a table with its unit or without it, and no unit without a
+//! table. Where there is no room a table stays as it is, and a row of it that does not fit is error
+//! 511 as it was.
 
 use std::sync::Arc;
 
@@ -13,7 +15,8 @@ use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
 use crate::{Catalog, TableDef, pending};
 
-/// Gives every table of the catalog that may need it its unit; whether there was one. The definitions are to be loaded again then.
+/// Gives every table of the catalog that may need it its unit; whether there was one. The
+/// definitions are to be loaded again then.
 ///
 /// # Errors
 /// I/O and the log's errors.

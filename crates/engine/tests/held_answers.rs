@@ -1,6 +1,7 @@
-//! Sessions whose answers are held back until the log is durable, as a server does it: one wait for all
-//! commits of a message; what a client was told is there after a power failure at any I/O, and of what
-//! it was not told the beginning in its order; what is seen outside of an answer does not wait for it.
+//! Sessions whose answers are held back until the log is durable, as a server does it: one wait for
+//! all commits of a message; what a client was told is there after a power failure at any I/O, and
+//! of what it was not told the beginning in its order; what is seen outside of an answer does not
+//! wait for it.
 
 extern crate ringwood_engine as engine;
 
@@ -181,8 +182,8 @@ fn who_gets_an_application_lock_follows_what_is_durable() {
     }
 }
 
-/// Locks are given back, and rows of tempdb are free, when what the transaction has written elsewhere
-/// is durable, in whichever order the databases were used.
+/// Locks are given back, and rows of tempdb are free, when what the transaction has written
+/// elsewhere is durable, in whichever order the databases were used.
 #[test]
 fn what_is_to_last_is_committed_first() {
     let (disk, instance) = with_table(90);
@@ -208,8 +209,8 @@ fn what_is_to_last_is_committed_first() {
     });
 }
 
-/// What others have done is told by a count of no rows and by an error, as by a row that is read: an
-/// UPDATE, DELETE or INSERT that changes nothing because of a commit waits for that commit.
+/// What others have done is told by a count of no rows and by an error, as by a row that is read:
+/// an UPDATE, DELETE or INSERT that changes nothing because of a commit waits for that commit.
 #[test]
 fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     let of_s = "select count(*) from d..s where v = 1";
@@ -295,8 +296,9 @@ fn a_prepared_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     }
 }
 
-/// A database fails while a session still owes the wait for a commit in it, and goes offline and comes
-/// back before the answer leaves: what is told is there, and nothing of the old log reaches the new one.
+/// A database fails while a session still owes the wait for a commit in it, and goes offline and
+/// comes back before the answer leaves: what is told is there, and nothing of the old log reaches
+/// the new one.
 #[test]
 fn a_failed_database_that_is_reopened_has_what_is_told() {
     for (at, back) in
@@ -335,7 +337,8 @@ fn nothing_is_told_after_a_failed_flush() {
     run(&mut session, "insert t values (1)").unwrap();
     session.settle().unwrap();
     disk.fail_on(Path::new("/data/d.ldf"), OpKind::Any, 1, Fault::Io);
-    // The first to flush is the session itself, in the middle of its batch: the wait at the end fails too.
+    // The first to flush is the session itself, in the middle of its batch: the wait at the end
+    // fails too.
     let failed = run(&mut session, "insert t values (2); waitfor delay '0:00:00'; print ''");
     assert!(failed.is_err_and(|error| error.severity >= 20));
     for _ in 0..2 {

@@ -1,5 +1,5 @@
-//! Rows whose values do not fit: the largest go outside and come back, whatever reads or moves the rows finds them, older
-//! snapshots find the older ones, and every page is accounted for.
+//! Rows whose values do not fit: the largest go outside and come back, whatever reads or moves the
+//! rows finds them, older snapshots find the older ones, and every page is accounted for.
 
 extern crate ringwood_engine as engine;
 
@@ -88,7 +88,8 @@ fn repeated_changes_use_bounded_space() {
             b.check(&format!("update t set a = replicate('{letter}', 2000 + {round} * 200)"), "(5)");
             b.check("delete t where id = 3 insert t select 3, 0, a, b, c from t where id = 4", "(1)\n(1)");
         }
-        // With 7,800 bytes column a is outside and the others have room, b too, which was outside when a was shorter.
+        // With 7,800 bytes column a is outside and the others have room, b too, which was outside
+        // when a was shorter.
         comes_to(b, 6);
         b.check("truncate table t", "");
         comes_to(b, 1);
@@ -103,7 +104,8 @@ fn a_key_stays_in_its_row() {
          insert t values (replicate('k', 1400), replicate('b', 6000), 'c'), (replicate('l', 1400), replicate('b', 8000), replicate('c', 8000))",
         "(2)",
     );
-    // The first row has fewer than 8,060 bytes, and no room beside its key in a leaf; of the second both values leave.
+    // The first row has fewer than 8,060 bytes, and no room beside its key in a leaf; of the second
+    // both values leave.
     comes_to(b, 4);
     b.check("select len(a), len(b), len(c), left(a, 1) from t order by a", "1400|6000|1|k\n1400|8000|8000|l");
     b.check(
@@ -143,7 +145,8 @@ fn a_rollback_keeps_and_a_savepoint_restores() {
     comes_to(b, 6);
 }
 
-/// Who reads rows that are being rolled back may come too late for their values outside: that is 601, and no damage.
+/// Who reads rows that are being rolled back may come too late for their values outside: that is
+/// 601, and no damage.
 #[test]
 fn dirty_reads_beside_rollbacks() {
     let b = &mut Bench::new();
@@ -172,7 +175,8 @@ fn dirty_reads_beside_rollbacks() {
     b.check("select count(*) from m dbcc checkdb with no_infomsgs", "0");
 }
 
-/// Where rows of a table may have values outside them, those that a condition rejects are not locked either.
+/// Where rows of a table may have values outside them, those that a condition rejects are not
+/// locked either.
 #[test]
 fn rows_with_all_their_values_are_read_as_those_of_other_tables() {
     for key in KEYS {
@@ -325,7 +329,8 @@ fn rows_that_are_copied_and_rebuilt_keep_their_values() {
     }
 }
 
-/// Rows that may not fit with all their values outside are warned of; those that always fit then are not.
+/// Rows that may not fit with all their values outside are warned of; those that always fit then
+/// are not.
 #[test]
 fn a_table_of_rows_that_may_be_too_long_is_warned_of() {
     let b = &mut Bench::new();
@@ -335,7 +340,8 @@ fn a_table_of_rows_that_may_be_too_long_is_warned_of() {
              INSERT or UPDATE to this table will fail if the resulting row exceeds the size limit."
         )
     };
-    // 7 bytes of each row, 2 of the number of variable columns, 2 for the end of each, and 24 of its value.
+    // 7 bytes of each row, 2 of the number of variable columns, 2 for the end of each, and 24 of
+    // its value.
     b.check("create table a(x char(8000), y char(25), z varchar(100))", "");
     b.check("create table b(x char(8000), y char(26), z varchar(100))", &warning("b"));
     b.check("create table #c(x char(8000), y char(26), z varchar(max))", &warning("#c"));
@@ -477,6 +483,7 @@ fn files_are_loaded_with_the_values() {
     std::fs::write(&path, (1..=40).map(row).collect::<String>()).unwrap();
     b.check(&format!("bulk insert t from '{}'", path.display()), "(40)");
     b.check("select sum(len(a)), sum(len(b)), sum(datalength(c)) from t", "160820|80000|24600");
-    // 15 bytes of columns, 8 of ends, a, 4,000 of b and 30 times the id of c: from the second row on that is too much.
+    // 15 bytes of columns, 8 of ends, a, 4,000 of b and 30 times the id of c: from the second row
+    // on that is too much.
     comes_to(b, 40);
 }

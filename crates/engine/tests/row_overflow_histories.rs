@@ -1,10 +1,12 @@
-//! Random histories over rows of any width, values outside them included, compared with a model: several sessions with rows of their
-//! own and a reader of older snapshots, with clean restarts in between or power loss at any I/O. What is there afterwards is of each
-//! session the last acknowledged transaction, or the one that was being committed; the integrity check is clean, and nothing is left
-//! outside when the rows are gone.
+//! Random histories over rows of any width, values outside them included, compared with a model:
+//! several sessions with rows of their own and a reader of older snapshots, with clean restarts in
+//! between or power loss at any I/O. What is there afterwards is of each session the last
+//! acknowledged transaction, or the one that was being committed; the integrity check is clean, and
+//! nothing is left outside when the rows are gone.
 //!
-//! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test row_overflow_histories` runs more; RINGWOOD_CRASH_FROM
-//! sets the first seed, so a failing seed can be run alone.
+//! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test
+//! row_overflow_histories` runs more; RINGWOOD_CRASH_FROM sets the first seed, so a failing seed
+//! can be run alone.
 
 extern crate ringwood_engine as engine;
 
@@ -57,7 +59,8 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
-/// A database with a table whose rows need up to 25,000 bytes: a heap or a clustered index, with an index that includes columns.
+/// A database with a table whose rows need up to 25,000 bytes: a heap or a clustered index, with an
+/// index that includes columns.
 fn set_up(instance: &Arc<Instance>, seed: u64) {
     let mut session = instance.session().unwrap();
     let key = ["primary key", "primary key nonclustered", ""][seed as usize % 3];
@@ -197,7 +200,8 @@ fn read(session: &mut Session, own: i64) -> Result<Model, SqlError> {
     Ok(rows)
 }
 
-/// Transactions of a session until the power goes or `most` have run: the states that its rows may have then.
+/// Transactions of a session until the power goes or `most` have run: the states that its rows may
+/// have then.
 fn work(
     instance: &Arc<Instance>,
     disk: &SimDisk,
@@ -218,7 +222,8 @@ fn work(
         loop {
             match run(&mut session, &batch) {
                 Ok(_) => break model = next,
-                // The statement of another session reads these rows too: one of two that meet may have to begin again.
+                // The statement of another session reads these rows too: one of two that meet may
+                // have to begin again.
                 Err(error) if error.number == 1205 && !disk.has_crashed() && tries < 500 => tries += 1,
                 Err(error) => {
                     assert!(
@@ -233,7 +238,8 @@ fn work(
     (model.clone(), model)
 }
 
-/// Reads the table again and again in one snapshot: it stays what it was when others replace its values.
+/// Reads the table again and again in one snapshot: it stays what it was when others replace its
+/// values.
 fn watch(instance: &Arc<Instance>, disk: &SimDisk, seed: u64) {
     let Ok(mut session) = instance.session() else { return };
     if run(&mut session, "use d set transaction isolation level snapshot").is_err() {

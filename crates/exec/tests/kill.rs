@@ -1,5 +1,5 @@
-//! KILL and a request that begins in the same moment: the request is told, or it is seen to run; and
-//! it is cancelled in either case.
+//! KILL and a request that begins in the same moment: the request is told, or it is seen to run;
+//! and it is cancelled in either case.
 
 extern crate ringwood_exec as exec;
 

@@ -387,8 +387,8 @@ pub struct HashJoinPlan {
     pub right_width: usize,
 }
 
-/// What a merge join does. Both inputs come in the order of their keys; the residual is over left and right side by
-/// side.
+/// What a merge join does. Both inputs come in the order of their keys; the residual is over left
+/// and right side by side.
 #[derive(Debug)]
 pub struct MergeJoinPlan {
     pub kind: JoinKind,

@@ -51,7 +51,8 @@ pub struct Connection {
     slot: Mutex<Option<Slot>>,
     /// What its session tells of itself goes there.
     watcher: OnceLock<Arc<dyn SessionWatcher>>,
-    /// Since when it has waited for a thread: nanoseconds after `opened`, 0 for not at all. Kept while requests are timed.
+    /// Since when it has waited for a thread: nanoseconds after `opened`, 0 for not at all. Kept
+    /// while requests are timed.
     waits_since: AtomicU64,
 }
 

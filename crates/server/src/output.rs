@@ -1,7 +1,7 @@
 //! What a session says, as tokens in packets: result sets, ends of statements, messages, changes of the session.
-//! Guarantees: no more than a few packets and one row are in memory; each answer ends with exactly one DONE that has no
-//! MORE bit; after an attention nothing more of the answer is sent than what ends it; nothing is sent
-//! before what it tells is durable.
+//! Guarantees: no more than a few packets and one row are in memory; each answer ends with exactly
+//! one DONE that has no MORE bit; after an attention nothing more of the answer is sent than what
+//! ends it; nothing is sent before what it tells is durable.
 
 mod durable;
 

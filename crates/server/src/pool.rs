@@ -338,8 +338,8 @@ impl<T: Send + 'static> Shared<T> {
         self.end(&mut self.state.lock());
     }
 
-    /// The thread has left the arrivals, which may have ended with it: before it is counted as ended,
-    /// as whoever waits for the last one is to find nothing kept, and not under the lock.
+    /// The thread has left the arrivals, which may have ended with it: before it is counted as
+    /// ended, as whoever waits for the last one is to find nothing kept, and not under the lock.
     fn end(&self, state: &mut State<T>) {
         let own = gettid();
         state.threads.retain(|thread| *thread != own);

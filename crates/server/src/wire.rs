@@ -254,8 +254,8 @@ impl Wire {
         self.charged(got?)
     }
 
-    /// The same in bytes that have just come, where no others are at hand: only what is left of them
-    /// is kept.
+    /// The same in bytes that have just come, where no others are at hand: only what is left of
+    /// them is kept.
     fn next_of(&mut self, bytes: &[u8]) -> Result<Option<Got>, WireError> {
         debug_assert!(self.pending.is_empty() && self.at == 0, "bytes that came before are read first");
         let mut input = bytes;

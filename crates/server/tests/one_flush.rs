@@ -1,6 +1,6 @@
-//! One wait for the log a message: for calls of one message, for loops, for what others have committed;
-//! no byte leaves before what it tells is durable, nobody else is held up, and a log that cannot be
-//! flushed is told in the place of all that was not sent.
+//! One wait for the log a message: for calls of one message, for loops, for what others have
+//! committed; no byte leaves before what it tells is durable, nobody else is held up, and a log
+//! that cannot be flushed is told in the place of all that was not sent.
 
 mod support;
 

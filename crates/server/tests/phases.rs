@@ -1,5 +1,5 @@
-//! Where the time of requests goes: each request is counted once in each phase that it was in, the phases
-//! together are the whole, and nothing is counted while nobody has asked.
+//! Where the time of requests goes: each request is counted once in each phase that it was in, the
+//! phases together are the whole, and nothing is counted while nobody has asked.
 
 mod support;
 

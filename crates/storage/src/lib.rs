@@ -1,9 +1,10 @@
 //! Typed access to the storage of a table: heap or clustered index, nonclustered indexes, large values.
 //! A [`TableStore`] is made once per table definition and kept by plans; it knows layouts, key parts and locators.
 //!
-//! A row's *locator* is its RID in a heap, its whole clustered key (with the uniquifier) otherwise. A nonclustered
-//! entry's key is the normalised key columns, followed by the locator unless the index is unique; its value is a row
-//! of (key columns, included columns, locator), in which included values that do not fit are left to the base row.
+//! A row's *locator* is its RID in a heap, its whole clustered key (with the uniquifier) otherwise.
+//! A nonclustered entry's key is the normalised key columns, followed by the locator unless the
+//! index is unique; its value is a row of (key columns, included columns, locator), in which
+//! included values that do not fit are left to the base row.
 
 pub mod keys;
 pub mod left;
@@ -87,8 +88,8 @@ impl IndexStore {
         own.or_else(|| located().map(|at| self.columns.len() + 1 + at))
     }
 
-    /// Whether an entry may be without the value of a table column that it has a place for: a value of an included column that
-    /// does not fit is only in the base row.
+    /// Whether an entry may be without the value of a table column that it has a place for: a value
+    /// of an included column that does not fit is only in the base row.
     pub fn may_lack(&self, column: usize) -> bool {
         let own = self.columns.iter().position(|c| *c == column);
         own.is_some_and(|at| at >= self.def.key.len() && self.layout.is_variable(at))
@@ -209,8 +210,8 @@ impl TableStore {
         }))
     }
 
-    /// Whether rows may have values outside them, which are read after the row and freed by and by: who reads rows holds a
-    /// snapshot then.
+    /// Whether rows may have values outside them, which are read after the row and freed by and by:
+    /// who reads rows holds a snapshot then.
     #[inline]
     pub fn has_outside(&self) -> bool {
         self.lob.is_some() || self.overflow.is_some()

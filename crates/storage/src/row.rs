@@ -33,7 +33,8 @@ impl TableStore {
     /// The same of a row that was read in a mode that may be a dirty one.
     ///
     /// # Errors
-    /// 601 where the row's writer has been rolled back since, and its values outside the row are gone.
+    /// 601 where the row's writer has been rolled back since, and its values outside the row are
+    /// gone.
     #[inline]
     pub fn columns_read(
         &self,
@@ -84,7 +85,8 @@ impl TableStore {
         let space = if large { &self.lob } else { &self.overflow };
         match read_off_row(space.as_ref(), &self.table.layout, row, column) {
             Ok(Some(value)) => Ok(value),
-            // Undo frees at once what a transaction has written, and its pages may be another value's by now.
+            // Undo frees at once what a transaction has written, and its pages may be another
+            // value's by now.
             Ok(None) | Err(AccessError::Lob { .. }) if mode == TableMode::Dirty => Err(data_moved()),
             Ok(None) => Err(corrupt_row(&self.table, &Corrupt::OffRow { column })),
             Err(e) => Err(access_error(db, e)),

@@ -117,7 +117,8 @@ fn read(
     let filter = filter.map(|filter| filter.moved(place));
     let mut filtered = vec![Value::Null; tested.len()];
     let mut take = |sample: &mut Sample, batch: &RowBatch, page: u32| -> Result<(), SqlError> {
-        // False: a value outside the row is not there, as the row's transaction has been rolled back.
+        // False: a value outside the row is not there, as the row's transaction has been rolled
+        // back.
         let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| match store.columns_read(
             db,
             TableMode::Dirty,

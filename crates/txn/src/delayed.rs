@@ -35,9 +35,9 @@ impl Database {
         Ok(())
     }
 
-    /// A commit is in the log buffer that its session makes durable before it is answered. Where the
-    /// request goes on for long the flusher does it before, within the window's time: the log is
-    /// written while the request works, and others need not wait for it.
+    /// A commit is in the log buffer that its session makes durable before it is answered. Where
+    /// the request goes on for long the flusher does it before, within the window's time: the log
+    /// is written while the request works, and others need not wait for it.
     pub fn flush_soon(&self) {
         // As for a delayed commit.
         fence(Ordering::SeqCst);

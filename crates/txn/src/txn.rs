@@ -248,8 +248,8 @@ impl Txn {
         self.waited.load(Relaxed)
     }
 
-    /// It has seen what others have committed without a wait and without a snapshot: from now on it is
-    /// as if it had waited for them.
+    /// It has seen what others have committed without a wait and without a snapshot: from now on it
+    /// is as if it had waited for them.
     pub fn sees_newest(&self) {
         self.waited.store(true, Relaxed);
     }

@@ -23,7 +23,8 @@ fn made(disk: &SimDisk) -> Result<(Arc<txn::Database>, Table), TxnError> {
     Ok((db, table))
 }
 
-/// Inserts row after row, each a transaction; waits after some of them. `told`: rows that were waited for.
+/// Inserts row after row, each a transaction; waits after some of them. `told`: rows that were
+/// waited for.
 fn work(disk: &SimDisk, seed: u64, crash_at: u64, told: &mut u64) -> Result<(), TxnError> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let (db, table) = made(disk)?;
@@ -95,7 +96,8 @@ fn who_waits_and_who_need_not() {
     t.defer(Deferred { units: Vec::new(), work: Box::new(move |_| tell.store(true, Ordering::Relaxed)) });
     assert_eq!(t.commit_unflushed(Durability::Full).unwrap(), None);
     assert!(db.newest_unflushed().is_none());
-    // Delayed commits have nobody who waits; a transaction that wrote nothing has nothing to wait for.
+    // Delayed commits have nobody who waits; a transaction that wrote nothing has nothing to wait
+    // for.
     db.change_settings(|settings| settings.delayed = DelayedDurability::Allowed).unwrap();
     assert_eq!(insert(3).commit_unflushed(Durability::Delayed).unwrap(), None);
     assert!(insert(4).commit_unflushed(Durability::Full).unwrap().is_some());

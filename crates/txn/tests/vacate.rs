@@ -144,8 +144,8 @@ fn a_file_is_vacated_inside_as_far_as_there_is_room() {
     assert!(rooms.contains(&true), "{rooms:?}");
 }
 
-/// The page that a cursor has read and the one it goes to next become neighbours again, for other keys: it must not take
-/// them for what they were.
+/// The page that a cursor has read and the one it goes to next become neighbours again, for other
+/// keys: it must not take them for what they were.
 #[test]
 fn a_cursor_that_waits_misses_no_row_when_its_pages_are_used_elsewhere() {
     let mut rig = Rig::new(6, false);

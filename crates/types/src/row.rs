@@ -171,8 +171,8 @@ impl RowLayout {
         self.min_row_size() + variable + if self.variable.is_empty() { 0 } else { 2 }
     }
 
-    /// Bytes of a row in which each variable column takes so many: its value, or the pointer that stands for it; 0 for NULL and
-    /// empty ones.
+    /// Bytes of a row in which each variable column takes so many: its value, or the pointer that
+    /// stands for it; 0 for NULL and empty ones.
     pub fn row_size(&self, bytes_of: impl Fn(usize) -> usize) -> usize {
         let (mut written, mut data) = (0, 0);
         for (index, &number) in self.variable.iter().enumerate() {

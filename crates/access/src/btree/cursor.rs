@@ -1,11 +1,11 @@
 //! Range cursors: the rows of one leaf at a time, forward or backward, between bounds.
 //!
-//! No latch is held between two calls. A forward cursor remembers the next leaf and the last key it passed; when the
-//! next leaf may no longer be the neighbour it was, it finds its place again by key. That its left link names the
-//! page the cursor comes from is not enough: both pages may have been freed and be neighbours elsewhere in the tree by
-//! now, so no page of the tree may have been freed meanwhile. A backward cursor always descends
-//! anew, to the leaf below the lower fence of the one it left. Either way each visible row comes exactly once, in
-//! key order.
+//! No latch is held between two calls. A forward cursor remembers the next leaf and the last key it
+//! passed; when the next leaf may no longer be the neighbour it was, it finds its place again by
+//! key. That its left link names the page the cursor comes from is not enough: both pages may have
+//! been freed and be neighbours elsewhere in the tree by now, so no page of the tree may have been
+//! freed meanwhile. A backward cursor descends from the root, to the leaf below the lower fence of
+//! the one it left. Either way each visible row comes exactly once, in key order.
 
 use super::BTree;
 use super::ahead::LeafAhead;

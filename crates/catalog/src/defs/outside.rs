@@ -1,7 +1,8 @@
-//! What of a table's rows lies outside them: its large values, and values of other variable columns that did not fit (row overflow).
+//! What of a table's rows lies outside them: its large values, and values of other variable columns
+//! that did not fit (row overflow).
 //!
-//! Guarantee: a table whose rows may need room outside has a unit for that, unless an earlier version made it and the database
-//! has not been opened for changes since ([`crate::overflow`]).
+//! Guarantee: a table whose rows may need room outside has a unit for that, unless an earlier
+//! version made it and the database has not been opened for changes since ([`crate::overflow`]).
 
 use super::TableDef;
 use access::{MAX_ENTRY_LEN, MAX_KEY_LEN};
@@ -10,7 +11,8 @@ use types::{MAX_ROW, keeps_values};
 
 /// `index_id` of the row that names a table's unit of values that do not fit: no index ever had it.
 pub const OVERFLOW_INDEX_ID: i32 = -1;
-/// Values of at most so many bytes stay in the row: a pointer and what it stands for would take more.
+/// Values of at most so many bytes stay in the row: a pointer and what it stands for would take
+/// more.
 pub const LEAST_OUTSIDE: usize = 24;
 /// Most bytes of a number, date or GUID in a key.
 const FIXED_KEY_PART: usize = 24;
@@ -48,7 +50,8 @@ impl UnitKind {
 }
 
 impl TableDef {
-    /// Units and first IAM pages of what lies outside its rows; they are in the filegroup of the rows.
+    /// Units and first IAM pages of what lies outside its rows; they are in the filegroup of the
+    /// rows.
     pub fn outside(&self) -> impl Iterator<Item = (UnitKind, UnitId, PageId)> {
         let large = self.lob.map(|(unit, first_iam)| (UnitKind::Large, unit, first_iam));
         let overflow = self.overflow.map(|(unit, first_iam)| (UnitKind::Overflow, unit, first_iam));
@@ -60,15 +63,16 @@ impl TableDef {
         self.columns.iter().any(|c| c.ty.is_lob() && !c.is_virtual())
     }
 
-    /// Whether a column that is not a MAX one may have its value outside a row: it is of variable length, and no part of the
-    /// clustered key.
+    /// Whether a column that is not a MAX one may have its value outside a row: it is of variable
+    /// length, and no part of the clustered key.
     pub fn may_move(&self, column: usize) -> bool {
         let in_key = self.storage.index_id > 0 && self.storage.key.iter().any(|(key, _)| *key == column);
         let def = self.columns.get(column);
         self.layout.is_variable(column) && !in_key && def.is_some_and(|c| !c.ty.is_lob() && !c.is_virtual())
     }
 
-    /// Whether there can be a row that fits only with values of columns outside it that are not MAX columns.
+    /// Whether there can be a row that fits only with values of columns outside it that are not MAX
+    /// columns.
     pub fn may_overflow(&self) -> bool {
         let room = MAX_ENTRY_LEN - self.longest_key().min(MAX_KEY_LEN);
         let movable = (0..self.columns.len()).any(|column| self.may_move(column));
@@ -81,8 +85,8 @@ impl TableDef {
         self.longest_row(inside) > MAX_ROW
     }
 
-    /// Bytes of the longest row, of the bytes that a value takes in it: of a column by its position and the most bytes of its
-    /// values. Those of MAX columns are outside.
+    /// Bytes of the longest row, of the bytes that a value takes in it: of a column by its position
+    /// and the most bytes of its values. Those of MAX columns are outside.
     fn longest_row(&self, bytes_of: impl Fn(usize, usize) -> usize) -> usize {
         let mut longest = self.layout.min_row_size();
         let mut ends = 0;

@@ -30,7 +30,8 @@ pub struct TableDef {
     pub indexes: Vec<Arc<IndexDef>>,
     /// LOB unit (first IAM), when a column is (max).
     pub lob: Option<(UnitId, PageId)>,
-    /// Unit of the values of other columns that do not fit their rows (first IAM), when there may be such rows.
+    /// Unit of the values of other columns that do not fit their rows (first IAM), when there may
+    /// be such rows.
     pub overflow: Option<(UnitId, PageId)>,
     /// A clustered index that is not unique appends a 4-byte uniquifier to its key.
     pub uniquifier: bool,

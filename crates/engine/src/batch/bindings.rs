@@ -1,9 +1,9 @@
 //! The bindings of a run: each run of a batch has its own list, so that running a bound statement asks nobody.
 //! A session keeps the lists of the batches that it ran last and takes them up again as they are: running a batch again costs
 //! neither a lock, nor a copy, nor a count of users that sessions share.
-//! Guarantee: a list that is kept is never trusted: each binding has its stamp, and what does not fit any more is looked for in
-//! the list that all sessions share, then made anew. Nor is what sp_executesql has found for a text:
-//! it is what would be found now, or is looked for.
+//! Guarantee: a list that is kept is never trusted: each binding has its stamp, and what does not
+//! fit any more is looked for in the list that all sessions share, then made anew. Nor is what
+//! sp_executesql has found for a text: it is what would be found now, or is looked for.
 
 use std::sync::Arc;
 
@@ -125,9 +125,9 @@ fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
     kept.list.push(KeptBatch { batch: batch.clone(), own: Some(own), again: None });
 }
 
-/// What sp_executesql has found for a text with these parameters when that ran last in this session,
-/// if it would find the same now. It costs no hash of the text, no lock and no count that sessions
-/// share.
+/// What sp_executesql has found for a text with these parameters when that ran last in this
+/// session, if it would find the same now. It costs no hash of the text, no lock and no count that
+/// sessions share.
 pub(super) fn found_again(core: &mut SessionCore, text: &str, declared: &Declared) -> Option<Arc<Found>> {
     let mut all = core.kept_bindings.take()?;
     let found = all.downcast_mut::<Kept>().and_then(|kept| kept.found_again(core, text, declared));

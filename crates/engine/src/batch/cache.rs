@@ -194,7 +194,8 @@ pub struct KeptPlan {
 pub struct BatchCache {
     generation: AtomicU64,
     hasher: RandomState,
-    /// Each apart: sessions that meet at one do not take the others, nor the generation, from cores.
+    /// Each apart: sessions that meet at one do not take the others, nor the generation, from
+    /// cores.
     parts: [Apart<Mutex<Part>>; PARTS],
     /// Texts and shapes that were seen once and are not kept.
     sightings: Sightings,

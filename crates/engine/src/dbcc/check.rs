@@ -148,8 +148,8 @@ impl Tally {
     }
 }
 
-/// Decodes every row and compares what the indexes should hold with what they hold. Returns the pointers to values
-/// outside the rows.
+/// Decodes every row and compares what the indexes should hold with what they hold. Returns the
+/// pointers to values outside the rows.
 fn check_rows(
     core: &mut SessionCore,
     db: &Arc<Db>,

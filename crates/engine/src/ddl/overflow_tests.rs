@@ -1,4 +1,5 @@
-//! Tables of an earlier version: they get their unit for values that do not fit when the database is opened.
+//! Tables of an earlier version: they get their unit for values that do not fit when the database
+//! is opened.
 
 use super::work::{Work, units_of};
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};

@@ -30,7 +30,8 @@ pub(crate) fn check_change(before: &TableDef, after: &TableDef) -> Result<(), Sq
     if grows { check(&after.name, &after.columns, &after.layout) } else { Ok(()) }
 }
 
-/// 1708, a warning: rows of a new table may be too long with all their values outside that may be there.
+/// 1708, a warning: rows of a new table may be too long with all their values outside that may be
+/// there.
 pub(crate) fn warning(table: &TableDef, shown: &str) -> Option<SqlError> {
     let text = format!(
         "Warning: The table \"{shown}\" has been created, but its maximum row size exceeds the allowed maximum of {MAX_FIXED_ROW} \

@@ -26,9 +26,9 @@ pub fn find(core: &SessionCore, name: &str) -> Result<Option<Arc<ModuleDef>>, Sq
     Ok(found.filter(|module| module.kind == ModuleKind::Procedure))
 }
 
-/// Whether the caller may change or drop the temporary procedure of a name, if it is there: those of
-/// its session it may, another's like any procedure of tempdb. Whoever runs it does so with rights of
-/// its own, so that what it does is not for everybody to choose.
+/// Whether the caller may change or drop the temporary procedure of a name, if it is there: those
+/// of its session it may, another's like any procedure of tempdb. Whoever runs it does so with
+/// rights of its own, so that what it does is not for everybody to choose.
 ///
 /// # Errors
 /// Internal: there is no tempdb.

@@ -260,7 +260,8 @@ impl Work<'_> {
         self.complete_outside(table)
     }
 
-    /// Units for what lies outside the rows of a table, where its columns ask for one that it does not have.
+    /// Units for what lies outside the rows of a table, where its columns ask for one that it does
+    /// not have.
     pub fn complete_outside(&mut self, table: &mut TableDef) -> Result<(), SqlError> {
         if table.lob.is_none() && table.has_large() {
             let unit = self.unit(table.storage.filegroup)?;

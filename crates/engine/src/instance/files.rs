@@ -243,7 +243,8 @@ impl Instance {
         }
     }
 
-    /// Closes a database's storage, cleanly unless it has failed. Identity counters go back to the last value that was used.
+    /// Closes a database's storage, cleanly unless it has failed. Identity counters go back to the
+    /// last value that was used.
     pub(crate) fn close_database(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let Some(storage) = db.storage_if_open() else { return Ok(()) };
         match storage.status() {

@@ -198,8 +198,8 @@ impl Session {
     }
 
     /// From now on statements do not wait for the log at their ends. Whoever sends the session's
-    /// answers waits before a byte of them leaves: with [`Session::settle`], and while a request runs
-    /// with [`Session::before_answer`].
+    /// answers waits before a byte of them leaves: with [`Session::settle`], and while a request
+    /// runs with [`Session::before_answer`].
     pub fn hold_answers(&mut self) {
         self.core.hold_answers();
     }
@@ -213,8 +213,8 @@ impl Session {
     /// running, and what it waits for.
     ///
     /// # Errors
-    /// Those of a log that cannot be flushed: its database is offline, and nothing that was not sent
-    /// yet may be told.
+    /// Those of a log that cannot be flushed: its database is offline, and nothing that was not
+    /// sent yet may be told.
     pub fn settle(&mut self) -> Result<(), SqlError> {
         if !self.core.before_answer().is_owed() {
             return Ok(());

@@ -93,9 +93,9 @@ pub struct StmtCtx<'a> {
 }
 
 impl StmtCtx<'_> {
-    /// Runs a statement; returns the number of rows that it reports, if it reports one. These are seen
-    /// outside of the session's answer (by other sessions, in files), but for its table variables: the
-    /// log does not wait for the answer.
+    /// Runs a statement; returns the number of rows that it reports, if it reports one. These are
+    /// seen outside of the session's answer (by other sessions, in files), but for its table
+    /// variables: the log does not wait for the answer.
     pub fn run(&mut self, stmt: &Stmt) -> Result<Option<u64>, SqlError> {
         if matches!(stmt.kind, StmtKind::Declare(_)) {
             return self.carry_out(stmt);

@@ -1,5 +1,5 @@
-//! sys.dm_ringwood_request_phases: where the time of requests goes, since trace flag 15001 was set. SQL
-//! Server has no such view.
+//! sys.dm_ringwood_request_phases: where the time of requests goes, since trace flag 15001 was set.
+//! SQL Server has no such view.
 
 use types::{DataType, Value};
 

@@ -13,7 +13,8 @@ use types::{SqlError, Value};
 /// Rows, and bytes of rows, that are gathered before they go in.
 const ROWS: usize = 1024;
 const BYTES: usize = 512 << 10;
-/// Bytes of values that are kept for the indexes beside them: values outside the rows are no bytes of rows.
+/// Bytes of values that are kept for the indexes beside them: values outside the rows are no bytes
+/// of rows.
 const KEPT: usize = 2 * BYTES;
 
 /// Rows on their way into a table.

@@ -242,8 +242,8 @@ struct Updating<'p> {
 }
 
 impl Updating<'_> {
-    /// Appends the new row to `self.rows`: patched where all changed columns are of fixed length and not NULL. False: values have to go
-    /// outside it, so that it is to be changed by itself.
+    /// Appends the new row to `self.rows`: patched where all changed columns are of fixed length
+    /// and not NULL. False: values have to go outside it, so that it is to be changed by itself.
     fn build(&mut self, row: &[u8]) -> Result<bool, SqlError> {
         let start = self.rows.len();
         if !self.patch(row, start)? {

@@ -10,8 +10,8 @@ use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, corrupt_row, rid_value};
 use types::{Corrupt, SqlError, Value};
 
-/// Decodes an entry of a covering index into slots; false when the condition rejects it, nothing when a wanted value did not fit
-/// the entry: the base row has it.
+/// Decodes an entry of a covering index into slots; false when the condition rejects it, nothing
+/// when a wanted value did not fit the entry: the base row has it.
 #[inline]
 pub(super) fn entry_into(
     plan: &ScanPlan,
@@ -42,8 +42,8 @@ pub(super) fn entry_into(
     Ok(Some(true))
 }
 
-/// Whether an index's entry satisfies what it tells of the conditions; `room` is for its values. An entry that lacks one of
-/// them, because it did not fit, passes: the base row is asked.
+/// Whether an index's entry satisfies what it tells of the conditions; `room` is for its values. An
+/// entry that lacks one of them, because it did not fit, passes: the base row is asked.
 #[inline]
 pub(super) fn entry_passes(
     plan: &ScanPlan,

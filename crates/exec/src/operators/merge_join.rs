@@ -1,5 +1,6 @@
-//! Merge join: both inputs come in the order of their keys, ascending with NULL first or descending with NULL last. The left rows pass by; the right rows that have the key of the
-//! present one are kept until a left row has another key.
+//! Merge join: both inputs come in the order of their keys, ascending with NULL first or descending
+//! with NULL last. The left rows pass by; the right rows that have the key of the present one are
+//! kept until a left row has another key.
 //! Guarantees: nothing else is kept, and what is kept beyond a few rows of one key goes to disk when there is no memory for it;
 //! rows come out in the order of the left input.
 

@@ -57,8 +57,8 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
         RunningQuery::with(query, ctx, RunState::from_place(place))
     }
 
-    /// Waits until what it has read so far in snapshots of its own is durable, or has that waited for
-    /// before the session's answer is sent.
+    /// Waits until what it has read so far in snapshots of its own is durable, or has that waited
+    /// for before the session's answer is sent.
     ///
     /// # Errors
     /// Those of the log.

@@ -82,8 +82,8 @@ impl RunState {
         RunState { place: Some(Box::new(place)), ..RunState::default() }
     }
 
-    /// Waits until what a suspended run has read so far is durable, or has that waited for before the
-    /// session's answer is sent.
+    /// Waits until what a suspended run has read so far is durable, or has that waited for before
+    /// the session's answer is sent.
     ///
     /// # Errors
     /// Those of the log.

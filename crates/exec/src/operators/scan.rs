@@ -93,7 +93,8 @@ impl Default for Scan {
 
 impl Scan {
     fn start(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<Source, SqlError> {
-        // Whatever the mode: values outside the rows are read after them, and freed only when no older snapshot is left.
+        // Whatever the mode: values outside the rows are read after them, and freed only when no
+        // older snapshot is left.
         if plan.mode == TableMode::Snapshot || plan.store.has_outside() {
             self.guard = Some(rt.snapshot(&plan.db)?);
         }
@@ -248,7 +249,8 @@ impl Scan {
         Ok(bytes)
     }
 
-    /// Adds the base row of the entry at hand, which does not have all values that its index covers, unless the condition rejects it.
+    /// Adds the base row of the entry at hand, which does not have all values that its index
+    /// covers, unless the condition rejects it.
     fn row_behind(
         &mut self,
         plan: &ScanPlan,
@@ -308,7 +310,8 @@ impl Scan {
     }
 }
 
-/// Most bytes of memory that the values of a row have which are all in it: stored, a character may take one byte, and three here.
+/// Most bytes of memory that the values of a row have which are all in it: stored, a character may
+/// take one byte, and three here.
 const LONGEST_INSIDE: usize = 3 * types::MAX_ROW;
 
 /// Whether a batch of as many rows as an operator gives at once may come to more than [`MOST`]

@@ -1,7 +1,8 @@
-//! When a session waits for the log: at the end of each statement, unless somebody holds its answers
-//! back: a server, which sends the bytes of an answer after it has waited once for all that they tell.
-//! Guarantees: what is seen outside of the answer waits at once in either case, and so does what came
-//! before it ([`SessionCore::begin_at_once`]); what the session owes is in [`BeforeAnswer`].
+//! When a session waits for the log: at the end of each statement, unless somebody holds its
+//! answers back: a server, which sends the bytes of an answer after it has waited once for all that
+//! they tell.
+//! Guarantees: what is seen outside of the answer waits at once in either case, and so does what
+//! came before it ([`SessionCore::begin_at_once`]); what the session owes is in [`BeforeAnswer`].
 
 use std::sync::Arc;
 
@@ -97,8 +98,8 @@ impl SessionCore {
         }
     }
 
-    /// The session has got an application lock of the database: what the one before has committed there
-    /// is durable before it is told.
+    /// The session has got an application lock of the database: what the one before has committed
+    /// there is durable before it is told.
     ///
     /// # Errors
     /// Those of the log.

@@ -2,12 +2,12 @@
 //! others that its statements have read.
 //!
 //! # Guarantees
-//! - After a failed wait every later one fails as well, until the session has ended: nothing that may
-//!   not be on disk is ever told.
-//! - No commit in one database is recorded while another database owes one of before: what is on disk
-//!   after a crash is never the later of two commits of a session without the earlier.
-//! - It holds one entry per database that owes something, and one of the session's current database:
-//!   what is committed there next needs no memory, and no reference that sessions share.
+//! - After a failed wait every later one fails as well, until the session has ended: nothing that
+//!   may not be on disk is ever told.
+//! - No commit in one database is recorded while another database owes one of before: what is on
+//!   disk after a crash is never the later of two commits of a session without the earlier.
+//! - It holds one entry per database that owes something, and one of the session's current
+//!   database: what is committed there next needs no memory, and no reference that sessions share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,8 +61,8 @@ impl BeforeAnswer {
     /// Waits until all of it is durable. To be called before a byte of an answer is sent.
     ///
     /// # Errors
-    /// Those of a log that cannot be flushed; its database is offline, and what the answer tells may
-    /// not be on disk.
+    /// Those of a log that cannot be flushed; its database is offline, and what the answer tells
+    /// may not be on disk.
     #[inline]
     pub fn wait(&self) -> Result<(), SqlError> {
         if self.is_owed() { self.wait_for(|_| true) } else { Ok(()) }

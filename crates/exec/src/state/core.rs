@@ -670,8 +670,8 @@ impl Drop for SessionCore {
     fn drop(&mut self) {
         self.rollback_all();
         self.settle_undo();
-        // Nobody is told of it any more; what was committed last is not left to the next flush, and who
-        // gets an application lock of the session finds it durable.
+        // Nobody is told of it any more; what was committed last is not left to the next flush, and
+        // who gets an application lock of the session finds it durable.
         let _ = self.settle();
         self.app_locks.release_session();
         self.host.session_ended(&self.shared);

@@ -1,8 +1,8 @@
-//! Where the time of requests goes: one clock for each thread that serves a request, and histograms of
-//! each phase over all requests.
-//! Guarantees: each moment of a request belongs to one phase, the innermost that was entered, so the
-//! phases together are the whole; while nobody measures, a request pays a load of a flag, and each
-//! place that tells of a phase a look at a flag of its thread.
+//! Where the time of requests goes: one clock for each thread that serves a request, and histograms
+//! of each phase over all requests.
+//! Guarantees: each moment of a request belongs to one phase, the innermost that was entered, so
+//! the phases together are the whole; while nobody measures, a request pays a load of a flag, and
+//! each place that tells of a phase a look at a flag of its thread.
 
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
@@ -228,8 +228,8 @@ impl RequestPhases {
         self.on.store(on, Relaxed);
     }
 
-    /// This thread begins to look after a connection: it receives. `waited`: the connection has waited
-    /// for it.
+    /// This thread begins to look after a connection: it receives. `waited`: the connection has
+    /// waited for it.
     #[inline]
     pub fn begin(&self, waited: Option<Duration>) -> Timing<'_> {
         if self.is_on() { self.begin_timed(waited) } else { Timing(None) }

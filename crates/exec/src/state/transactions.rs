@@ -330,8 +330,8 @@ impl SessionCore {
         result
     }
 
-    /// What an error tells (a duplicate key, a value that does not convert) may be another transaction's
-    /// commit; a log that cannot be flushed has taken the database offline.
+    /// What an error tells (a duplicate key, a value that does not convert) may be another
+    /// transaction's commit; a log that cannot be flushed has taken the database offline.
     fn await_what_errors_tell(&self) {
         for open in &self.transactions.open {
             let _ = self.await_newest(&open.db, open.txn.database());
@@ -372,8 +372,8 @@ impl SessionCore {
         Ok(())
     }
 
-    /// The running statement has changed no row because of what others have committed: its end waits
-    /// for that, unless a commit follows at once that covers it.
+    /// The running statement has changed no row because of what others have committed: its end
+    /// waits for that, unless a commit follows at once that covers it.
     #[inline]
     pub fn has_changed_nothing(&self) {
         self.transactions.open.iter().for_each(|open| open.txn.sees_newest());

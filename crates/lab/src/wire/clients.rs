@@ -1,5 +1,6 @@
-//! Clients as thin as can be, for figures of servers and not of drivers: a blocking socket, one prepared statement with whole numbers as
-//! parameters, once or often in one message, and one answer back. Both protocols are spoken in the same way: TDS by Ringwood's own crate,
+//! Clients as thin as can be, for figures of servers and not of drivers: a blocking socket, one
+//! prepared statement with whole numbers as parameters, once or often in one message, and one
+//! answer back. Both protocols are spoken in the same way: TDS by Ringwood's own crate,
 //! PostgreSQL's by the crate of its driver.
 
 use crate::LabError;

@@ -1,8 +1,8 @@
-//! `lab run wire`: what a server does for clients that ask for little: durable one-row inserts of many
-//! connections, and many of them in a message, a prepared SELECT by primary key, the same beside
-//! thousands of idle connections and what each of these takes, and how soon a new server answers.
-//! Ringwood is a `ringwood serve` of the lab's own, PostgreSQL (feature `peers`) one beside it; they
-//! take turns.
+//! `lab run wire`: what a server does for clients that ask for little: durable one-row inserts of
+//! many connections, and many of them in a message, a prepared SELECT by primary key, the same
+//! beside thousands of idle connections and what each of these takes, and how soon a new server
+//! answers. Ringwood is a `ringwood serve` of the lab's own, PostgreSQL (feature `peers`) one
+//! beside it; they take turns.
 
 mod clients;
 
@@ -166,8 +166,8 @@ impl Server for Postgres {
     }
 }
 
-/// Calls of one statement, so many in a message, by many clients at once for some seconds: microseconds of each message, all
-/// together. `rows` of each message.
+/// Calls of one statement, so many in a message, by many clients at once for some seconds:
+/// microseconds of each message, all together. `rows` of each message.
 fn calls(
     clients: Vec<Box<dyn Client>>,
     seconds: f64,

@@ -59,8 +59,8 @@ impl Binder<'_> {
     /// not.
     ///
     /// # Errors
-    /// 8124; 4101 of the left side of an APPLY; those of the place where the block's subquery stands (130,
-    /// 144, 147, 157).
+    /// 8124; 4101 of the left side of an APPLY; those of the place where the block's subquery
+    /// stands (130, 144, 147, 157).
     pub(super) fn outer_aggregate(
         &mut self,
         kind: AggKind,

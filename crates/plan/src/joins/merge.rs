@@ -1,6 +1,6 @@
 //! Merges: the columns that both sides are ordered by, and the sides in that order.
-//! Guarantees: a side that does not come in the order of the keys is sorted; the keys are as many of the
-//! equalities as both orders begin with, so that few pairs have to be compared.
+//! Guarantees: a side that does not come in the order of the keys is sorted; the keys are as many
+//! of the equalities as both orders begin with, so that few pairs have to be compared.
 
 use super::Side;
 use super::conditions::Equalities;

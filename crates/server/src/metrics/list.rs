@@ -165,8 +165,8 @@ fn of_phases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Upper bounds in seconds and counts of the powers of two that are shown, each of four classes; the
-/// first holds all that is faster, the last all that is slower.
+/// Upper bounds in seconds and counts of the powers of two that are shown, each of four classes;
+/// the first holds all that is faster, the last all that is slower.
 fn powers(classes: &[u64]) -> Vec<(f64, u64)> {
     let counts: Vec<u64> = classes.chunks(4).map(|classes| classes.iter().sum()).collect();
     let (shown, slow) = counts.split_at(counts.len().min(LAST_POWER + 1));

@@ -1,7 +1,7 @@
-//! An answer waits for the log before it is sent: once for all that its statements have committed and
-//! read, whenever bytes of it are about to leave.
-//! Guarantees: no byte that tells of a commit leaves before the commit is durable; when the log cannot
-//! be flushed, nothing that was not sent yet is told but the error, and the connection ends.
+//! An answer waits for the log before it is sent: once for all that its statements have committed
+//! and read, whenever bytes of it are about to leave.
+//! Guarantees: no byte that tells of a commit leaves before the commit is durable; when the log
+//! cannot be flushed, nothing that was not sent yet is told but the error, and the connection ends.
 
 use std::io::{self, ErrorKind};
 
@@ -11,7 +11,8 @@ use tds::MessageBuffer;
 use super::Answer;
 
 impl Answer<'_> {
-    /// The request has run: waits for the log, as long as an attention and views still find it running.
+    /// The request has run: waits for the log, as long as an attention and views still find it
+    /// running.
     pub fn settle(&mut self, session: &mut Session) {
         if self.lost.is_none()
             && let Err(error) = session.settle()

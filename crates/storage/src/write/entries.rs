@@ -1,6 +1,6 @@
 //! The entries of a row in the nonclustered indexes: keys, values, what a second one under a key is told.
-//! Guarantees: an entry that is to be deleted and is not there is 8646, not ignored; included values never make an entry too long: the
-//! largest are left to the base row where it would be.
+//! Guarantees: an entry that is to be deleted and is not there is 8646, not ignored; included
+//! values never make an entry too long: the largest are left to the base row where it would be.
 
 use super::{RowWriter, wait, wait_for_lock};
 use crate::{IndexStore, TableStore, access_error};

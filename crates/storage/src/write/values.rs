@@ -1,6 +1,7 @@
 //! A row as bytes, and its values that do not fit in it.
-//! Guarantees: values of an update that are not set stay where they are outside the row, or come back into it where it has room for
-//! them again; a value outside that no row has any more is discarded in the transaction that made it so.
+//! Guarantees: values of an update that are not set stay where they are outside the row, or come
+//! back into it where it has room for them again; a value outside that no row has any more is
+//! discarded in the transaction that made it so.
 
 use super::{RowWriter, UNIQUIFIER};
 use crate::{Base, TableStore, access_error, corrupt_row};
@@ -22,7 +23,8 @@ const POINTER: usize = 16;
 type Placed = (usize, [u8; POINTER]);
 
 impl TableStore {
-    /// Appends a row if it fits with all its values in it; false when some have to go outside: then `out` is as before.
+    /// Appends a row if it fits with all its values in it; false when some have to go outside: then
+    /// `out` is as before.
     ///
     /// Errors: 511 when no value may; those of [`types::RowLayout::encode`].
     pub fn encode_in_row(&self, values: &[Value], out: &mut Vec<u8>) -> Result<bool, SqlError> {
@@ -44,7 +46,8 @@ impl TableStore {
         !has_overflow(row) && (always || !self.has_outside())
     }
 
-    /// Whether a row of so many bytes has room beside its key in a leaf. Without values that could go elsewhere the tree says so.
+    /// Whether a row of so many bytes has room beside its key in a leaf. Without values that could
+    /// go elsewhere the tree says so.
     #[inline]
     fn fits_leaf(&self, len: usize, values: &[Value]) -> bool {
         len + MAX_KEY_LEN <= MAX_ENTRY_LEN || !self.has_outside() || len <= self.room(values)
@@ -126,7 +129,8 @@ impl RowWriter {
         store.table.layout.encode_fields(&fields(values, &placed), &mut self.row)
     }
 
-    /// A row's values outside it that `self.kept` does not name are discarded: they are freed when no snapshot needs them.
+    /// A row's values outside it that `self.kept` does not name are discarded: they are freed when
+    /// no snapshot needs them.
     fn discard_lost(
         &mut self,
         db: &Arc<Db>,
@@ -162,8 +166,8 @@ impl RowWriter {
         self.discard_lost(db, txn, store, row)
     }
 
-    /// After an attempt to change `row` to `self.row`: which row has lost a value outside, the old one or (if it is still there)
-    /// the new one that was not stored, discards it.
+    /// After an attempt to change `row` to `self.row`: which row has lost a value outside, the old
+    /// one or (if it is still there) the new one that was not stored, discards it.
     pub(super) fn settle_values(
         &mut self,
         db: &Arc<Db>,
@@ -219,8 +223,8 @@ struct Placing {
 }
 
 impl Placing {
-    /// The largest values leave until the row fits. Values of columns that are not MAX ones and were outside come back, the smallest
-    /// first, as long as the row has room for them.
+    /// The largest values leave until the row fits. Values of columns that are not MAX ones and
+    /// were outside come back, the smallest first, as long as the row has room for them.
     ///
     /// Errors: 511 when the row does not fit without all that may leave it.
     fn of(store: &TableStore, values: &[Value], placed: Vec<Placed>) -> Result<Placing, SqlError> {

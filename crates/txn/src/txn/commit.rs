@@ -1,6 +1,7 @@
 //! The commit of a transaction in one database, and who waits for the log.
-//! Guarantees: rows and locks are free and new snapshots see the work as soon as the commit record is
-//! in the log; after a failed append or flush the outcome is unknown and the database is offline.
+//! Guarantees: rows and locks are free and new snapshots see the work as soon as the commit record
+//! is in the log; after a failed append or flush the outcome is unknown and the database is
+//! offline.
 
 use pages::RecordKind;
 use wal::Lsn;
@@ -17,14 +18,15 @@ struct Recorded {
 }
 
 impl Txn {
-    /// Commits. Rows and locks are free and new snapshots see the work as soon as the commit record is in the log;
-    /// with full durability the answer comes when it is durable. After [`TxnError::Log`] the outcome is unknown and the
-    /// database is offline.
+    /// Commits. Rows and locks are free and new snapshots see the work as soon as the commit record
+    /// is in the log; with full durability the answer comes when it is durable. After
+    /// [`TxnError::Log`] the outcome is unknown and the database is offline.
     pub fn commit(mut self, wanted: Durability) -> Result<Committed, TxnError> {
         self.commit_in_place(wanted)
     }
 
-    /// As [`Txn::commit`], without moving the transaction, which is long. It is to be dropped then, whether that was an error or not.
+    /// As [`Txn::commit`], without moving the transaction, which is long. It is to be dropped then,
+    /// whether that was an error or not.
     pub fn commit_in_place(&mut self, wanted: Durability) -> Result<Committed, TxnError> {
         let Some(recorded) = self.record_commit(wanted)? else {
             return Ok(Committed { lsn: Lsn::ZERO, durable: true });
@@ -93,8 +95,8 @@ impl Database {
         hard.inspect_err(|e| self.fail("commit", e))
     }
 
-    /// The newest durable commit of the past, if it is not durable yet: what an answer that was made
-    /// from newest versions waits for.
+    /// The newest durable commit of the past, if it is not durable yet: what an answer that was
+    /// made from newest versions waits for.
     pub fn newest_unflushed(&self) -> Option<Lsn> {
         let newest = self.txns().newest_commit();
         (newest != Lsn::ZERO && !self.log().is_durable(newest)).then_some(newest)

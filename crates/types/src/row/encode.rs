@@ -154,7 +154,8 @@ impl RowLayout {
         }
     }
 
-    /// Bytes of a variable column's value in a row, for choosing what goes outside; `scratch` is overwritten.
+    /// Bytes of a variable column's value in a row, for choosing what goes outside; `scratch` is
+    /// overwritten.
     ///
     /// Errors: those of [`RowLayout::value_to_bytes`].
     pub fn stored_len(&self, i: usize, value: &Value, scratch: &mut Vec<u8>) -> Result<usize, SqlError> {

@@ -99,7 +99,8 @@ pub struct Run<'a> {
     pub(super) outer_try: bool,
     /// CATCH blocks of calling scopes.
     base_depth: usize,
-    /// Large values of variables, once there is one: what is charged for them, and what is in tempdb.
+    /// Large values of variables, once there is one: what is charged for them, and what is in
+    /// tempdb.
     large: Option<Box<LargeVariables>>,
     /// The running statement has begun a result set, or sent rows of OUTPUT.
     shown: bool,

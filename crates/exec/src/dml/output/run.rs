@@ -26,8 +26,8 @@ pub struct OutputRow<'r> {
     pub action: Action,
 }
 
-/// OUTPUT while its statement runs. It is passed on with every change, and most have no OUTPUT: what
-/// belongs to it is apart.
+/// OUTPUT while its statement runs. It is passed on with every change, and most have no OUTPUT:
+/// what belongs to it is apart.
 pub struct Outlet<'p> {
     client: &'p mut dyn RowSink,
     run: Option<Box<OutputRun<'p>>>,

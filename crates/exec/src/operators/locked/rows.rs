@@ -224,7 +224,8 @@ impl LockedScan {
     /// read.
     fn read_behind(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, i: usize) -> Result<(), SqlError> {
         let txn = rt.session().txn(&plan.db)?;
-        // Of a page of one row, what comes after it is the next page: what is known would never end.
+        // Of a page of one row, what comes after it is the next page: what is known would never
+        // end.
         self.ended.forget_many();
         for other in i..self.batch.len() {
             // Who has ended by now has ended before the next read.

@@ -286,14 +286,14 @@ impl SessionCore {
         }
     }
 
-    /// Commits the transactions of a session: those that have written in several databases as one. In their places: a
-    /// transaction is long. After an error those that are not over are to be rolled back. `later`: whoever sends the
-    /// answer waits for the log.
+    /// Commits the transactions of a session: those that have written in several databases as one.
+    /// In their places: a transaction is long. After an error those that are not over are to be
+    /// rolled back. `later`: whoever sends the answer waits for the log.
     fn commit_all(&self, list: &mut [OpenTxn], durability: Durability, later: bool) -> Result<(), SqlError> {
         // Table variables and the session's own temporary tables are nobody else's.
         let shared = |open: &OpenTxn| open.db.id() == TEMPDB && open.in_shared_tables;
-        // What is seen in tempdb at once may not be ahead of the rest of its transaction, and who gets
-        // an application lock next may take what was done under it for done.
+        // What is seen in tempdb at once may not be ahead of the rest of its transaction, and who
+        // gets an application lock next may take what was done under it for done.
         let agreed = |open: &OpenTxn| self.app_locks.are_of(open.txn.locks.id().0);
         let later = later && !list.iter().any(|open| shared(open) || agreed(open));
         // Before anything is committed: it can still be rolled back everywhere.
