@@ -13,8 +13,8 @@ use crate::database::Database;
 use crate::error::TxnError;
 use crate::txns::Ticket;
 
-/// A registered snapshot. Reusable: [`SnapshotGuard::renew`] takes a new one in its place, also after
-/// [`SnapshotGuard::end`].
+/// A registered snapshot. Reusable: [`SnapshotGuard::renew`] takes a new one in its place, also
+/// after [`SnapshotGuard::end`].
 pub struct SnapshotGuard {
     db: Arc<Database>,
     snapshot: Snapshot,

@@ -132,8 +132,8 @@ impl Txn {
     }
 
     /// Begins the next transaction of the session in the place of this one, which has ended: that
-    /// takes no memory, and no reference to what all sessions share. False, and nothing has happened:
-    /// it has not ended, or the database is not online.
+    /// takes no memory, and no reference to what all sessions share. False, and nothing has
+    /// happened: it has not ended, or the database is not online.
     #[inline]
     pub fn begin_again(&mut self, wait: WaitArgs) -> bool {
         if !self.ended || self.prepared || self.db.status() != Status::Online {

@@ -1,5 +1,5 @@
-//! Transactions that begin in the place of one that has ended: each is a transaction of its own, for
-//! snapshots, locks, whoever looks at it, and over a power failure at each I/O under it.
+//! Transactions that begin in the place of one that has ended: each is a transaction of its own,
+//! for snapshots, locks, whoever looks at it, and over a power failure at each I/O under it.
 
 mod support;
 

@@ -77,8 +77,8 @@ impl BeforeAnswer {
     }
 
     fn wait_for(&self, which: impl Fn(&Awaited) -> bool) -> Result<(), SqlError> {
-        // Only the session's own thread comes here. Were there another one, it would have to wait for
-        // the same: the lock is held across the waits.
+        // Only the session's own thread comes here. Were there another one, it would have to wait
+        // for the same: the lock is held across the waits.
         let mut list = self.list.lock();
         for awaited in list.iter_mut().filter(|awaited| awaited.owed && which(awaited)) {
             // It is owed on where the wait fails, in whichever way.
@@ -90,8 +90,8 @@ impl BeforeAnswer {
         Ok(())
     }
 
-    /// One record more to wait for; whether its database owed one before. `stays`: the database is the
-    /// session's current one.
+    /// One record more to wait for; whether its database owed one before. `stays`: the database is
+    /// the session's current one.
     pub(super) fn add(&self, db: &Arc<Db>, storage: &Arc<Database>, record: Lsn, stays: bool) -> bool {
         let mut list = self.list.lock();
         let before = match list.iter_mut().find(|awaited| Arc::ptr_eq(&awaited.storage, storage)) {

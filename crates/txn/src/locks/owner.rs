@@ -182,8 +182,8 @@ impl LockOwner {
         own.db() == r.db && self.manager.keep_weak(own, self.who, r, mode)
     }
 
-    /// The lock table will be asked for a lock, which may be held in a weaker mode. Whether the lock is
-    /// counted by this among those that exclude.
+    /// The lock table will be asked for a lock, which may be held in a weaker mode. Whether the
+    /// lock is counted by this among those that exclude.
     #[inline]
     fn begin_asking(&self, r: &Resource, mode: LockMode, counted: bool) -> bool {
         let counts = excludes(r, mode) && !counted;

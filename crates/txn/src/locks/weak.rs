@@ -1,16 +1,17 @@
-//! Locks of tables that go beside one another (SCH-S, IS, IU, IX), where nobody wants to exclude them:
-//! each owner keeps its own at its own place, and no two write one line of memory. Most transactions
-//! lock their tables in no other way.
+//! Locks of tables that go beside one another (SCH-S, IS, IU, IX), where nobody wants to exclude
+//! them: each owner keeps its own at its own place, and no two write one line of memory. Most
+//! transactions lock their tables in no other way.
 //!
 //! Guarantees:
 //! - While anybody holds or wants a table in a mode that excludes one of these (S, X, SCH-M and the
-//!   like), all locks of the table are in the lock table, where requests wait and deadlocks are found.
+//!   like), all locks of the table are in the lock table, where requests wait and deadlocks are
+//!   found.
 //! - A lock is at one of the two places, never at both and never at none.
 //!
-//! Whoever excludes counts itself first, and then moves what owners keep, each under its own mutex. An
-//! owner looks at the count under the same mutex before it keeps a lock: either it is moved, or it finds
-//! the count. An owner that comes later finds it too, as it is entered under the mutex of the list that
-//! is gone through. The order of mutexes is: list, owner, bucket.
+//! Whoever excludes counts itself first, and then moves what owners keep, each under its own mutex.
+//! An owner looks at the count under the same mutex before it keeps a lock: either it is moved, or
+//! it finds the count. An owner that comes later finds it too, as it is entered under the mutex of
+//! the list that is gone through. The order of mutexes is: list, owner, bucket.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
@@ -131,8 +132,8 @@ impl LockManager {
         }
     }
 
-    /// Keeps a lock that `who` does not hold; false: somebody excludes it, or there is no room, and the
-    /// lock table is to be asked.
+    /// Keeps a lock that `who` does not hold; false: somebody excludes it, or there is no room, and
+    /// the lock table is to be asked.
     #[inline]
     pub(super) fn keep_weak(&self, own: &WeakLocks, who: Who, resource: Resource, mode: LockMode) -> bool {
         let mut kept = own.kept.lock();

@@ -121,8 +121,8 @@ fn a_deadlock_over_kept_locks_is_found() {
     assert!(m.list(None).is_empty() && m.keepers.is_quiet());
 }
 
-/// Owners that lock tables weakly and exclusively, convert, begin again and end: nobody excludes whom
-/// he is beside.
+/// Owners that lock tables weakly and exclusively, convert, begin again and end: nobody excludes
+/// whom he is beside.
 #[test]
 fn nobody_is_beside_who_excludes() {
     const TABLES: usize = 3;

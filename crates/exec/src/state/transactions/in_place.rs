@@ -1,7 +1,8 @@
-//! The place of a session's last transaction, where the next one begins: most are one statement, and
-//! what a transaction needs of memory and of its database is the same as the last time.
+//! The place of a session's last transaction, where the next one begins: most are one statement,
+//! and what a transaction needs of memory and of its database is the same as the last time.
 //! Guarantees: what stays has ended, holds no lock and no snapshot, and is of the session's current
-//! database; a transaction never begins in the storage of a database that has been out of service since.
+//! database; a transaction never begins in the storage of a database that has been out of service
+//! since.
 
 use super::Transactions;
 use crate::state::core::SessionCore;
@@ -16,8 +17,8 @@ impl SessionCore {
         self.shared.isolation.store(self.options.isolation.number() as u8, Ordering::Relaxed);
     }
 
-    /// Begins a transaction in the place of the session's last one, if that was of this database, which
-    /// has been in service all the time. False: it is to begin in the usual way.
+    /// Begins a transaction in the place of the session's last one, if that was of this database,
+    /// which has been in service all the time. False: it is to begin in the usual way.
     pub(super) fn begin_in_place(&mut self, db: &Arc<Db>) -> bool {
         let wait = self.wait_args();
         let Transactions { open, idle, .. } = &mut self.transactions;
@@ -36,8 +37,9 @@ impl SessionCore {
         true
     }
 
-    /// The session's transactions have ended. One of the current database stays for the next to begin
-    /// in its place: with it stays what the database is in memory, but the session uses that anyway.
+    /// The session's transactions have ended. One of the current database stays for the next to
+    /// begin in its place: with it stays what the database is in memory, but the session uses that
+    /// anyway.
     #[inline]
     pub(super) fn keep_ended(&mut self) {
         let current = Arc::as_ptr(self.db());
