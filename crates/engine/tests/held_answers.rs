@@ -464,3 +464,20 @@ fn power_loss_at_any_io() {
         }
     }
 }
+
+/// What is kept for the next message of a session is not taken for waited for.
+#[test]
+fn each_message_waits_for_its_own_commits() {
+    let (disk, instance) = with_table(31);
+    let mut session = session_in(&instance, true);
+    for n in 1..6 {
+        run(&mut session, &format!("insert t values ({n})")).unwrap();
+        assert!(session.before_answer().is_owed());
+        session.settle().unwrap();
+        assert!(!session.before_answer().is_owed());
+        assert_eq!(rows_left(&disk.crash_keeping(|_| false)), n, "it was told");
+        if n == 3 {
+            run(&mut session, "use master use d").unwrap();
+        }
+    }
+}

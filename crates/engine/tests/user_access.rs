@@ -343,6 +343,33 @@ fn offline_ends_those_who_are_there() {
     b.check("ALTER DATABASE t SET OFFLINE", &format!("{IN_USE}\n{FAILED}"));
 }
 
+/// A session's transactions begin in the place of its last one: not in another database, and not
+/// across the time in which its database was out of service.
+#[test]
+fn transactions_are_of_the_database_as_it_is() {
+    let mut b = bench();
+    let locks = format!(
+        "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type = 'OBJECT' AND request_session_id = {}",
+        b.session.spid()
+    );
+    for n in 2..5 {
+        b.check(&format!("INSERT r VALUES ({n}) SELECT COUNT(*) FROM r"), &format!("(1)\n{n}"));
+        assert_eq!(say(&b.instance, &locks), "0", "between its statements it holds nothing");
+    }
+    let away = "USE master ALTER DATABASE t SET OFFLINE ALTER DATABASE t SET ONLINE";
+    b.check(away, "Changed database context to 'master'.");
+    run(&b.instance, "CREATE DATABASE other");
+    run(&b.instance, "USE other CREATE TABLE r (a int)");
+    b.check("SELECT COUNT(*) FROM t.dbo.r", "4");
+    b.check("INSERT other.dbo.r VALUES (1) INSERT t.dbo.r VALUES (5)", "(1)\n(1)");
+    b.check("USE t INSERT r VALUES (6)", "Changed database context to 't'.\n(1)");
+    b.check("BEGIN TRAN INSERT r VALUES (7) ROLLBACK", "(1)");
+    b.check("INSERT r VALUES (7) SELECT COUNT(*) FROM r SELECT COUNT(*) FROM other.dbo.r", "(1)\n7\n1");
+    run(&b.instance, "DROP DATABASE other");
+    let mut b = b.restart();
+    b.check("SELECT COUNT(*) FROM r", "7");
+}
+
 #[test]
 fn a_state_survives_a_restart() {
     for (state, refused) in [("SINGLE_USER", 924), ("RESTRICTED_USER", 0)] {

@@ -48,9 +48,29 @@ pub struct Active {
     pub version: TdsVersion,
     /// Bytes of a packet.
     pub packet_size: usize,
+    /// Of its last answer, for the next one.
+    pub room: Room,
     /// What it takes of memory.
     #[expect(dead_code, reason = "it is charged as long as the session is open")]
     pub memory: SessionMemory,
+}
+
+/// Bytes of room of each kind that are kept, however many clients there are.
+const MOST_ROOM: usize = 1 << 10;
+
+/// Room for short answers: their tokens and their packets.
+#[derive(Default)]
+pub struct Room {
+    pub payload: Vec<u8>,
+    pub packets: Vec<u8>,
+}
+
+impl Room {
+    /// What is kept of an answer's room: that of a long one is given back.
+    pub fn left(payload: Vec<u8>, packets: Vec<u8>) -> Room {
+        let small = |room: Vec<u8>| if room.capacity() <= MOST_ROOM { room } else { Vec::new() };
+        Room { payload: small(payload), packets: small(packets) }
+    }
 }
 
 /// What a session and its connection take of memory before they have done anything.
@@ -105,6 +125,12 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_small_rooms_are_kept() {
+        let room = Room::left(Vec::with_capacity(MOST_ROOM), Vec::with_capacity(MOST_ROOM + 1));
+        assert_eq!((room.payload.capacity(), room.packets.capacity()), (MOST_ROOM, 0));
+    }
 
     #[test]
     fn sessions_of_one_login_leave_as_much_as_they_take() {

@@ -18,7 +18,7 @@ use engine::session::{CancelHandle, SessionWatcher};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tds::PacketType;
 
-use crate::admission::{Share, Slot, Ticket};
+use crate::admission::{Member, Slot, Ticket};
 use crate::client::Client;
 use crate::wire::{Got, Received, Wire, WireError};
 
@@ -46,7 +46,7 @@ pub struct Connection {
     /// It came by the listener for administrators.
     pub dedicated: bool,
     /// What its login holds of the worker threads; there when the password was right.
-    share: OnceLock<Arc<Share>>,
+    share: OnceLock<Arc<Member>>,
     /// The thread that its request holds.
     slot: Mutex<Option<Slot>>,
     /// What its session tells of itself goes there.
@@ -177,12 +177,12 @@ impl Connection {
     }
 
     /// What its login holds of the worker threads; `None` before the password was right.
-    pub fn share(&self) -> Option<&Arc<Share>> {
+    pub fn share(&self) -> Option<&Arc<Member>> {
         self.share.get()
     }
 
     /// Whose it is.
-    pub fn set_share(&self, share: Arc<Share>) {
+    pub fn set_share(&self, share: Arc<Member>) {
         // A connection logs in once.
         let _ = self.share.set(share);
     }

@@ -67,7 +67,7 @@ pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) ->
         return Err(error);
     }
     let over = answer.is_fatal();
-    answer.finish(stopped)?;
+    answer.finish(stopped, active)?;
     Ok(if over || active.session.is_killed() { After::Close } else { After::Continue })
 }
 

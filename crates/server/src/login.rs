@@ -11,7 +11,7 @@ use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
 
-use crate::client::{Active, Authenticated, Client, SessionMemory, Stage};
+use crate::client::{Active, Authenticated, Client, Room, SessionMemory, Stage};
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
@@ -155,7 +155,7 @@ pub fn open(hub: &Hub, connection: &Connection, client: &mut Client) -> Result<A
 fn session_memory(hub: &Hub, connection: &Connection) -> Result<SessionMemory, Refusal> {
     let share = connection.share().unwrap_or(hub.admission.strangers());
     let must_enter = connection.dedicated || share.is_administrator();
-    let taken = SessionMemory::take(hub.instance.memory(), share, must_enter);
+    let taken = SessionMemory::take(hub.instance.memory(), share.share(), must_enter);
     taken.map_err(|_| Refusal::from(out_of_memory()))
 }
 
@@ -389,8 +389,13 @@ fn accept(
     session.set_watcher(Arc::downgrade(&watcher));
     session.hold_answers();
     connection.set_logged_in(session.cancel_handle(), watcher);
-    client.stage =
-        Stage::Ready(Box::new(Active { session, version: login.version, packet_size: size, memory }));
+    client.stage = Stage::Ready(Box::new(Active {
+        session,
+        version: login.version,
+        packet_size: size,
+        room: Room::default(),
+        memory,
+    }));
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
     Ok(After::Continue)
 }

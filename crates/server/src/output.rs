@@ -17,7 +17,7 @@ use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
-use crate::client::Active;
+use crate::client::{Active, Room};
 use crate::command::{command_of, is_untold};
 use crate::connection::Connection;
 use crate::hub::Hub;
@@ -88,15 +88,17 @@ struct Done {
 
 impl<'a> Answer<'a> {
     /// An empty answer to a client.
-    pub fn new(hub: &'a Hub, connection: &'a Connection, active: &Active) -> Answer<'a> {
+    pub fn new(hub: &'a Hub, connection: &'a Connection, active: &mut Active) -> Answer<'a> {
         let spid = active.session.spid() as u16;
+        let Room { payload, mut packets } = std::mem::take(&mut active.room);
+        packets.clear();
         Answer {
             hub,
             connection,
-            buffer: MessageBuffer::new(active.packet_size, spid),
+            buffer: MessageBuffer::in_room(active.packet_size, spid, payload),
             version: active.version,
             types: Vec::new(),
-            packets: Vec::new(),
+            packets,
             held: None,
             error: false,
             fatal: false,
@@ -190,7 +192,7 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// The client is gone; or it was told part of an answer that is lost.
-    pub fn finish(mut self, stopped: bool) -> std::io::Result<()> {
+    pub fn finish(mut self, stopped: bool, active: &mut Active) -> std::io::Result<()> {
         let _encode = phases::enter(Phase::Encode);
         // Whoever has not waited for the log before ([`Answer::settle`]) does now.
         if self.make_durable().is_err() {
@@ -215,7 +217,9 @@ impl<'a> Answer<'a> {
             self.tokens().done(DoneKind::Done, DoneStatus::ATTENTION, 0, None);
             self.buffer.finish(&mut self.packets);
         }
-        self.send()
+        let sent = self.send();
+        active.room = Room::left(self.buffer.into_room(), self.packets);
+        sent
     }
 
     /// Sends the packets that are made.
@@ -233,7 +237,6 @@ impl<'a> Answer<'a> {
         self.begun = true;
         let result = connection.send(&self.packets, timeout, &stalled);
         self.packets.clear();
-        self.sent = Instant::now();
         result
     }
 
@@ -247,6 +250,8 @@ impl<'a> Answer<'a> {
         self.buffer.take_full(&mut self.packets);
         self.buffer.shrink(KEEP);
         self.send().map_err(|_| gone())?;
+        // Not where the answer ends: nobody asks for it then.
+        self.sent = Instant::now();
         self.packets.shrink_to(KEEP);
         if self.connection.is_stopped() { Err(gone()) } else { Ok(()) }
     }

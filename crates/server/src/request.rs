@@ -92,7 +92,7 @@ pub fn run(
     }
     let over = over || answer.is_fatal();
     connection.set_in_transaction(active.session.trancount() > 0);
-    answer.finish(stopped)?;
+    answer.finish(stopped, active)?;
     Ok(if over { After::Close } else { After::Continue })
 }
 
@@ -119,7 +119,7 @@ fn reset_alone(
     answer.settle(&mut active.session);
     let stopped = connection.end_request() || message.kind == PacketType::Attention;
     connection.set_in_transaction(active.session.trancount() > 0);
-    answer.finish(stopped)?;
+    answer.finish(stopped, active)?;
     Ok(if active.session.is_killed() { After::Close } else { After::Continue })
 }
 

@@ -367,9 +367,21 @@ pub struct MessageBuffer {
 impl MessageBuffer {
     /// A server's messages: type 0x04. There is room for a short answer from the beginning.
     pub fn new(packet_size: usize, spid: u16) -> MessageBuffer {
+        MessageBuffer::in_room(packet_size, spid, Vec::new())
+    }
+
+    /// As [`MessageBuffer::new`], in the room of a buffer of before.
+    pub fn in_room(packet_size: usize, spid: u16, mut room: Vec<u8>) -> MessageBuffer {
+        room.clear();
+        room.reserve_exact(SHORT_ANSWER);
         let mut buffer = MessageBuffer::of_kind(PacketType::Reply, packet_size, spid);
-        buffer.payload.reserve_exact(SHORT_ANSWER);
+        buffer.payload = room;
         buffer
+    }
+
+    /// Its room, for [`MessageBuffer::in_room`].
+    pub fn into_room(self) -> Vec<u8> {
+        self.payload
     }
 
     /// Messages of any type.

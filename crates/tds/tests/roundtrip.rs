@@ -230,3 +230,20 @@ fn small_input_cannot_take_much_memory() {
     assert_eq!(table.rows().count(), 10_000);
     assert_eq!(client::message(PacketType::Rpc, &[], 512, 0).len(), 8);
 }
+
+#[test]
+fn a_message_in_the_room_of_another_is_its_own() {
+    let packets = |mut buffer: MessageBuffer, text: &[u8]| {
+        let mut out = Vec::new();
+        buffer.payload().extend_from_slice(text);
+        buffer.finish(&mut out);
+        (out, buffer.into_room())
+    };
+    let (long, room) = packets(MessageBuffer::new(512, 7), &[1; 3000]);
+    assert!(long.len() > 3000 && room.capacity() >= 3000);
+    let (short, room) = packets(MessageBuffer::in_room(512, 8, room), b"short");
+    assert_eq!(short, packets(MessageBuffer::new(512, 8), b"short").0);
+    // What one has left behind is not told by the next.
+    let left = MessageBuffer::in_room(512, 7, [room, b"left".to_vec()].concat());
+    assert_eq!(packets(left, b"short").0, packets(MessageBuffer::new(512, 7), b"short").0);
+}

@@ -10,7 +10,7 @@ pub use status::Status;
 pub(crate) use units::Units;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use std::sync::{Arc, Weak};
 
 use disk::Disk;
@@ -22,6 +22,7 @@ use wal::{Log, Lsn};
 use crate::background::{Bell, Threads};
 use crate::background_state::{Deferred, DeferredQueue, Discards, Flusher, GhostQueue, Sweep};
 use crate::checkpoint_state::Checkpointer;
+use crate::counters::TxnCounters;
 use crate::errands::Errands;
 use crate::error::{ErrorKind, TxnError};
 use crate::lockers::Lockers;
@@ -73,17 +74,6 @@ pub(crate) enum AfterPanic {
 pub struct HeldBackground<'a> {
     _work: RwLockWriteGuard<'a, ()>,
     _freeing: FreeingPaused<'a>,
-}
-
-/// Transactions since the database was opened; on cache lines of its own, as each transaction
-/// counts.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct TxnCounters {
-    /// Begun, whether they wrote or not.
-    pub begun: AtomicU64,
-    /// Committed after they had written.
-    pub committed: AtomicU64,
 }
 
 /// One database.

@@ -193,10 +193,10 @@ pub(crate) struct LiveSnapshots {
     others: Mutex<Others>,
 }
 
-/// Numbers the threads, so that each keeps to its slots.
-fn thread_number() -> usize {
+/// The number of this thread among all.
+pub(crate) fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static NUMBER: usize = NEXT.fetch_add(TRIES, Ordering::Relaxed));
+    thread_local!(static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed));
     NUMBER.with(|n| *n)
 }
 
@@ -211,7 +211,8 @@ impl LiveSnapshots {
     /// Takes a snapshot of now. `stays`: it is kept for longer than a statement, and leaves the slots to others.
     pub fn take(&self, clock: &Clock, own: TxnId, stays: bool) -> (Snapshot, Place) {
         if !stays {
-            let first = thread_number();
+            // Each thread keeps to its slots.
+            let first = thread_number() * TRIES;
             for at in (first..first + TRIES).map(|n| n % SLOTS) {
                 if self.slots[at].claim() {
                     return (self.slots[at].take(clock, own), Place(at as u32));

@@ -34,6 +34,7 @@ impl RowLocks {
         for unit in self.units.drain(..) {
             lockers.remove(unit);
         }
+        self.obstacle = None;
     }
 }
 

@@ -13,11 +13,14 @@ use crate::database::Database;
 use crate::error::TxnError;
 use crate::txns::Ticket;
 
-/// A registered snapshot. Reusable: [`SnapshotGuard::renew`] takes a new one in its place.
+/// A registered snapshot. Reusable: [`SnapshotGuard::renew`] takes a new one in its place, also
+/// after [`SnapshotGuard::end`].
 pub struct SnapshotGuard {
     db: Arc<Database>,
     snapshot: Snapshot,
     ticket: Ticket,
+    /// It has not ended.
+    live: bool,
 }
 
 impl std::fmt::Debug for SnapshotGuard {
@@ -38,12 +41,24 @@ impl SnapshotGuard {
     /// statement.
     pub(crate) fn take(db: Arc<Database>, own: TxnId, stays: bool) -> SnapshotGuard {
         let (snapshot, ticket) = db.txns().snapshot(own, stays);
-        SnapshotGuard { db, snapshot, ticket }
+        SnapshotGuard { db, snapshot, ticket, live: true }
     }
 
     /// Ends this snapshot and takes a new one: the next statement of the same reader.
     pub fn renew(&mut self, own: TxnId) {
-        (self.snapshot, self.ticket) = self.db.txns().renew(self.ticket, own);
+        (self.snapshot, self.ticket) = match self.live {
+            true => self.db.txns().renew(self.ticket, own),
+            false => self.db.txns().snapshot(own, false),
+        };
+        self.live = true;
+    }
+
+    /// Ends this snapshot: nothing is kept for it any more, and nobody reads through it before
+    /// [`SnapshotGuard::renew`].
+    pub fn end(&mut self) {
+        if std::mem::take(&mut self.live) {
+            self.db.txns().release(self.ticket);
+        }
     }
 
     /// The reader's transaction got its id after the snapshot was taken.
@@ -53,6 +68,7 @@ impl SnapshotGuard {
 
     /// The way rows are read through it.
     pub fn mode(&self) -> ReadMode<'_> {
+        debug_assert!(self.live, "a snapshot is read through that has ended");
         ReadMode::Snapshot(SnapshotRef::new(&self.snapshot, self.db.txns().endings()))
     }
 
@@ -92,6 +108,6 @@ impl Deref for SnapshotGuard {
 
 impl Drop for SnapshotGuard {
     fn drop(&mut self) {
-        self.db.txns().release(self.ticket);
+        self.end();
     }
 }

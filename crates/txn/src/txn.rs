@@ -15,7 +15,7 @@ use pages::{LatestUpdates, PageError, PageId, RecordKind, TxnId, UnitId, boundar
 use wal::Lsn;
 
 use crate::background_state::Deferred;
-use crate::database::Database;
+use crate::database::{Database, Status};
 use crate::error::TxnError;
 use crate::locks::{LockMode, LockOwner, Resource, WaitArgs, What};
 use crate::row_locks::RowLocks;
@@ -52,6 +52,8 @@ pub struct Committed {
 pub struct Txn {
     db: Arc<Database>,
     shared: Option<Arc<TxnShared>>,
+    /// The shared part of the transaction that was here before: room for this one's.
+    spare: Option<Arc<TxnShared>>,
     /// Locks of this transaction.
     pub locks: LockOwner,
     /// How it waits: LOCK_TIMEOUT and DEADLOCK_PRIORITY; and the log that the session's other
@@ -102,7 +104,7 @@ impl Database {
     #[inline]
     pub fn begin_waiting(self: &Arc<Self>, session: u32, wait: WaitArgs) -> Result<Txn, TxnError> {
         self.check_online()?;
-        self.counters().begun.fetch_add(1, Relaxed);
+        self.counters().begins();
         Ok(Txn::new(self.clone(), session, wait))
     }
 }
@@ -114,6 +116,7 @@ impl Txn {
         Txn {
             db,
             shared: None,
+            spare: None,
             locks,
             wait,
             ghosts: Vec::new(),
@@ -126,6 +129,29 @@ impl Txn {
             waited: AtomicBool::new(false),
             rows: RowLocks::default(),
         }
+    }
+
+    /// Begins the next transaction of the session in the place of this one, which has ended: that
+    /// takes no memory, and no reference to what all sessions share. False, and nothing has
+    /// happened: it has not ended, or the database is not online.
+    #[inline]
+    pub fn begin_again(&mut self, wait: WaitArgs) -> bool {
+        if !self.ended || self.prepared || self.db.status() != Status::Online {
+            return false;
+        }
+        self.db.counters().begins();
+        self.locks.begin_again();
+        self.wait = wait;
+        // A transaction that has only read leaves what the one before it had.
+        if let Some(shared) = self.shared.take() {
+            self.spare = Some(shared);
+            (self.newest, self.latest) = (Newest::default(), LatestUpdates::default());
+        }
+        self.ghosts.clear();
+        self.deferred.clear();
+        (self.doomed, self.ended) = (false, false);
+        self.waited = AtomicBool::new(false);
+        true
     }
 
     /// Recovery: takes up a transaction that was running when the database died.
@@ -262,8 +288,9 @@ impl Txn {
     }
 
     fn begin(&mut self) -> Result<(), PageError> {
+        let spare = self.spare.take();
         let log = self.db.log();
-        let s = self.db.txns().begin(self.locks.who(), || log.end());
+        let s = self.db.txns().begin_in(spare, self.locks.who(), || log.end());
         let rec = boundary_record(RecordKind::Begin, s.id, Lsn::ZERO, micros(s.began));
         let mut l = s.log.lock();
         match log.append_begin(&[&rec]) {
@@ -286,7 +313,7 @@ impl Txn {
     }
 
     /// Appends a record that ends the transaction, out of the space kept for it.
-    fn append_end(&mut self, s: &TxnShared, kind: RecordKind) -> Result<Lsn, TxnError> {
+    fn append_end(&self, s: &TxnShared, kind: RecordKind) -> Result<Lsn, TxnError> {
         self.append_end_as(s, |id, prev| Ok(boundary_record(kind, id, prev, now_us())))
     }
 
@@ -295,18 +322,18 @@ impl Txn {
         &mut self,
         make: impl FnOnce(TxnId, Lsn) -> Result<Vec<u8>, TxnError>,
     ) -> Result<Lsn, TxnError> {
-        let s = self.shared.clone().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
-        self.append_end_as(&s, make)
+        let s = self.shared.as_deref().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
+        self.append_end_as(s, make)
     }
 
     /// The commit record of a transaction in one database.
     pub(crate) fn append_commit(&mut self) -> Result<Lsn, TxnError> {
-        let s = self.shared.clone().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
-        self.append_end(&s, RecordKind::Commit)
+        let s = self.shared.as_deref().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
+        self.append_end(s, RecordKind::Commit)
     }
 
     fn append_end_as<R: AsRef<[u8]>>(
-        &mut self,
+        &self,
         s: &TxnShared,
         make: impl FnOnce(TxnId, Lsn) -> Result<R, TxnError>,
     ) -> Result<Lsn, TxnError> {
@@ -342,7 +369,7 @@ impl Txn {
 
     /// The commit record is in the log: rows and locks are free. `durable`: readers of its work wait for the record.
     pub(crate) fn leave_table(&mut self, commit: Lsn, durable: bool) {
-        self.db.counters().committed.fetch_add(1, Relaxed);
+        self.db.counters().commits();
         let id = self.id();
         self.db.txns().end(id, commit, durable);
         self.finish();

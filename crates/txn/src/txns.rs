@@ -88,6 +88,17 @@ pub struct Ticket {
     pub commit: Lsn,
 }
 
+/// The shared part of a transaction, where that of a former one was unless somebody still looks at
+/// it: a checkpoint, a view.
+fn in_place_of(spare: Option<Arc<TxnShared>>, new: TxnShared) -> Arc<TxnShared> {
+    let Some(mut shared) = spare else { return Arc::new(new) };
+    match Arc::get_mut(&mut shared) {
+        Some(place) => *place = new,
+        None => shared = Arc::new(new),
+    }
+    shared
+}
+
 /// All transactions and snapshots of one database.
 #[derive(Debug)]
 pub struct TxnTable {
@@ -139,14 +150,27 @@ impl TxnTable {
         self.clock.set_oldest(oldest, second);
     }
 
-    /// Gives an id and makes the transaction active. `log_end` is read before anybody can see it.
+    /// As [`TxnTable::begin_in`] without a transaction of before.
+    #[cfg(test)]
     pub(crate) fn begin(&self, who: Who, log_end: impl FnOnce() -> Lsn) -> Arc<TxnShared> {
+        self.begin_in(None, who, log_end)
+    }
+
+    /// Gives an id and makes the transaction active. `log_end` is read before anybody can see it.
+    /// `spare`: the shared part of a transaction that has ended, whose place the new one takes if
+    /// nobody else has it any more.
+    pub(crate) fn begin_in(
+        &self,
+        spare: Option<Arc<TxnShared>>,
+        who: Who,
+        log_end: impl FnOnce() -> Lsn,
+    ) -> Arc<TxnShared> {
         let began = SystemTime::now();
         let mut t = self.inner.lock();
         let id = TxnId(t.next);
         t.next += 1;
-        let shared =
-            Arc::new(TxnShared { id, owner: who.id, session: who.session, began, log: Mutex::default() });
+        let new = TxnShared { id, owner: who.id, session: who.session, began, log: Mutex::default() };
+        let shared = in_place_of(spare, new);
         let hold = log_end();
         self.ring.begin(id.0, || self.live.questions());
         if t.running.first().is_none() {

@@ -89,8 +89,10 @@ pub struct Db {
     version: AtomicU64,
     /// Of `Catalog::security`.
     security: AtomicU64,
-    /// Apart: each transaction takes its lock, and reads what is beside it.
+    /// Apart: transactions take its lock, and read what is beside it.
     state: Apart<RwLock<State>>,
+    /// How often `state` has become another one.
+    turns: AtomicU64,
     settings: RwLock<DbSettings>,
     query_store: QueryStore,
     /// As the settings say, without their lock: every change of rows asks.
@@ -141,6 +143,7 @@ impl Db {
             security: AtomicU64::new(catalog.security.version),
             catalog: RwLock::new(Arc::new(catalog)),
             state: Apart::new(RwLock::new(state)),
+            turns: AtomicU64::new(0),
             read_only: AtomicBool::new(settings.read_only),
             collation: AtomicU32::new(collation_of(&settings).id()),
             users: Users::new(UserAccess::of(settings.user_access)),
@@ -285,11 +288,24 @@ impl Db {
 
     /// Takes it out of service; a statement that holds the storage keeps it alive until it is done.
     pub fn take_down(&self, status: DbStatus, cause: &str) -> Option<Arc<Open>> {
-        let down = State::Down { status, cause: cause.to_string() };
-        match std::mem::replace(&mut *self.state.write(), down) {
+        match self.turn_to(State::Down { status, cause: cause.to_string() }) {
             State::Open(open) => Some(open),
             State::Down { .. } => None,
         }
+    }
+
+    /// It is in another state from now on; the one before.
+    fn turn_to(&self, next: State) -> State {
+        let mut state = self.state.write();
+        self.turns.fetch_add(1, Ordering::SeqCst);
+        std::mem::replace(&mut *state, next)
+    }
+
+    /// A number that is another one whenever it has been taken out of service or brought back: what
+    /// was found before that is not asked for again. Read before [`Db::storage`].
+    #[inline]
+    pub fn turns(&self) -> u64 {
+        self.turns.load(Ordering::SeqCst)
     }
 
     /// Brings it back into service.
@@ -302,7 +318,7 @@ impl Db {
             current.version = version;
             true
         });
-        *self.state.write() = State::Open(Arc::new(open));
+        self.turn_to(State::Open(Arc::new(open)));
     }
 
     /// Error 945, 926 or 942 unless it is online.

@@ -2,7 +2,6 @@
 //! rates are differences of two pictures.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -239,7 +238,7 @@ fn database(db: &Arc<Db>) -> DatabaseStatus {
     status.recovery_model = db.recovery_model().name().into();
     status.log_reuse_wait = storage.log_reuse_wait().name().into();
     status.active = storage.txns().active().len() as u64;
-    status.committed = storage.counters().committed.load(Relaxed);
+    status.committed = storage.counters().committed();
     let (checkpoints, time) = storage.checkpoints();
     (status.checkpoints, status.checkpoint_us) = (checkpoints, time.as_micros() as u64);
     status.log = LogStatus {

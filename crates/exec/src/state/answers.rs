@@ -72,7 +72,7 @@ impl SessionCore {
         record: Lsn,
     ) -> Result<(), SqlError> {
         if self.holds_answers() {
-            self.before_answer.add(db, storage, record);
+            self.before_answer.add(db, storage, record, Arc::ptr_eq(db, self.db()));
             return Ok(());
         }
         storage.make_durable(record).map_err(|e| db_error(db, &e))
@@ -110,7 +110,7 @@ impl SessionCore {
 
     /// The session has committed, and the answer waits for the record.
     pub(super) fn committed_unflushed(&self, db: &Arc<Db>, storage: &Arc<Database>, record: Lsn) {
-        if self.before_answer.add(db, storage, record) {
+        if self.before_answer.add(db, storage, record, Arc::ptr_eq(db, self.db())) {
             storage.flush_soon();
         }
     }

@@ -6,7 +6,8 @@
 //!   may not be on disk is ever told.
 //! - No commit in one database is recorded while another database owes one of before: what is on
 //!   disk after a crash is never the later of two commits of a session without the earlier.
-//! - It holds one entry per database.
+//! - It holds one entry per database that owes something, and one of the session's current
+//!   database: what is committed there next needs no memory, and no reference that sessions share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +21,15 @@ use types::SqlError;
 use wal::Lsn;
 
 /// A log that an answer waits for, up to a record.
-#[derive(Clone)]
 struct Awaited {
     db: Arc<Db>,
     /// As it was when the record was written: the database may have been opened anew.
     storage: Arc<Database>,
     record: Lsn,
+    /// Nobody has waited for it yet.
+    owed: bool,
+    /// It is of the current database, and stays for the next record.
+    stays: bool,
 }
 
 type List = SmallVec<[Awaited; 1]>;
@@ -34,7 +38,7 @@ type List = SmallVec<[Awaited; 1]>;
 #[derive(Default)]
 pub struct BeforeAnswer {
     list: Mutex<List>,
-    /// The list is not empty: mostly nobody has to look at it.
+    /// Something in the list is owed: mostly nobody has to look at it.
     any: AtomicBool,
 }
 
@@ -72,33 +76,45 @@ impl BeforeAnswer {
         self.wait_for(|awaited| !Arc::ptr_eq(&awaited.storage, storage))
     }
 
-    #[cold]
     fn wait_for(&self, which: impl Fn(&Awaited) -> bool) -> Result<(), SqlError> {
-        loop {
-            // Only the session's own thread adds to it: no lock is held across the wait.
-            let next = self.list.lock().iter().find(|awaited| which(awaited)).cloned();
-            let Some(awaited) = next else { return Ok(()) };
-            // It stays where the wait fails, in whichever way.
+        // Only the session's own thread comes here. Were there another one, it would have to wait
+        // for the same: the lock is held across the waits.
+        let mut list = self.list.lock();
+        for awaited in list.iter_mut().filter(|awaited| awaited.owed && which(awaited)) {
+            // It is owed on where the wait fails, in whichever way.
             awaited.wait()?;
-            let mut list = self.list.lock();
-            list.retain(|left| !Arc::ptr_eq(&left.storage, &awaited.storage));
-            self.any.store(!list.is_empty(), Ordering::Release);
+            awaited.owed = false;
         }
+        list.retain(|left| left.owed || left.stays);
+        self.any.store(list.iter().any(|left| left.owed), Ordering::Release);
+        Ok(())
     }
 
-    /// One record more to wait for; whether its database owed one before.
-    pub(super) fn add(&self, db: &Arc<Db>, storage: &Arc<Database>, record: Lsn) -> bool {
+    /// One record more to wait for; whether its database owed one before. `stays`: the database is
+    /// the session's current one.
+    pub(super) fn add(&self, db: &Arc<Db>, storage: &Arc<Database>, record: Lsn, stays: bool) -> bool {
         let mut list = self.list.lock();
-        match list.iter_mut().find(|awaited| Arc::ptr_eq(&awaited.storage, storage)) {
+        let before = match list.iter_mut().find(|awaited| Arc::ptr_eq(&awaited.storage, storage)) {
             Some(awaited) => {
                 awaited.record = awaited.record.max(record);
-                true
+                awaited.stays = stays;
+                std::mem::replace(&mut awaited.owed, true)
             }
             None => {
-                list.push(Awaited { db: db.clone(), storage: storage.clone(), record });
-                self.any.store(true, Ordering::Release);
+                list.retain(|left| left.owed);
+                let (db, storage) = (db.clone(), storage.clone());
+                list.push(Awaited { db, storage, record, owed: true, stays });
                 false
             }
-        }
+        };
+        self.any.store(true, Ordering::Release);
+        before
+    }
+
+    /// The session leaves its current database.
+    pub(super) fn leaves(&self) {
+        let mut list = self.list.lock();
+        list.retain(|left| left.owed);
+        list.iter_mut().for_each(|left| left.stays = false);
     }
 }

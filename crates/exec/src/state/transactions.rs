@@ -4,10 +4,10 @@
 //! transaction of its own; an answer goes out only when what it may have seen is durable.
 
 mod ends;
+mod in_place;
 mod undoing;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use smallvec::SmallVec;
@@ -44,6 +44,8 @@ pub struct OpenTxn {
     pub(super) used: Option<DbUse>,
     /// It is one of tempdb, and has used a table that other sessions can use.
     pub(super) in_shared_tables: bool,
+    /// [`Db::turns`] from before it began.
+    turns: u64,
 }
 
 impl OpenTxn {
@@ -60,8 +62,19 @@ impl OpenTxn {
         if self.fresh {
             self.fresh = false;
             // A snapshot that stays registered would hold log truncation back between statements.
-            self.snapshot = None;
+            // Its room is the next statement's, unless somebody else still has it.
+            match self.snapshot.as_mut().and_then(Arc::get_mut) {
+                Some(guard) => guard.end(),
+                None => self.snapshot = None,
+            }
         }
+    }
+
+    /// Nobody looks at anything any more through its snapshots.
+    #[inline]
+    fn end_snapshots(&mut self) {
+        self.end_snapshot();
+        self.kept = None;
     }
 }
 
@@ -83,6 +96,9 @@ impl NamedSavepoint {
 #[derive(Default)]
 pub struct Transactions {
     pub open: Vec<OpenTxn>,
+    /// The last one that was the only one, if it was of the current database: it has ended, holds
+    /// nothing, and the next one begins in its place.
+    idle: Vec<OpenTxn>,
     /// Changes of schema of the transaction, in order.
     pub ddl: Vec<DdlChange>,
     /// Changes that were taken back and whose storage is still to be freed.
@@ -146,15 +162,18 @@ impl SessionCore {
 
     fn open_another_txn(&mut self, db: &Arc<Db>) -> Result<usize, SqlError> {
         self.settle_undo();
+        if self.transactions.open.is_empty() && self.begin_in_place(db) {
+            return Ok(0);
+        }
         if let Some(at) = self.transactions.open.iter().position(|open| open.db.id() == db.id()) {
             return Ok(at);
         }
         let used = self.use_in_transaction(db)?;
+        let turns = db.turns();
         let storage = db.storage()?;
         let wait = self.wait_args();
         let txn = storage.begin_waiting(self.spid() as u32, wait).map_err(|e| db_error(db, &e))?;
-        self.shared.lock_owner.store(txn.locks.id().0, Ordering::Relaxed);
-        self.shared.isolation.store(self.options.isolation.number() as u8, Ordering::Relaxed);
+        self.tell_begun(txn.locks.id().0);
         self.transactions.autonomous |= db.is_autonomous();
         let mark = txn.mark();
         self.transactions.open.push(OpenTxn {
@@ -168,6 +187,7 @@ impl SessionCore {
             kept: None,
             used,
             in_shared_tables: false,
+            turns,
         });
         let others = self.transactions.open.len() - 1;
         if others > 0 {

@@ -129,6 +129,7 @@ impl SessionCore {
     /// Makes a database the current one; gives the use of the one before.
     fn move_to(&mut self, to: DbUse) -> DbUse {
         let to_id = to.database().id();
+        self.forget_ended();
         let before = self.replace_db(to);
         self.shared.db.store(to_id.into(), Ordering::Relaxed);
         let left = before.database();

@@ -12,6 +12,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -61,11 +62,31 @@ impl Class {
     }
 }
 
+/// The share of a login as one of its connections has it. Each has one of its own: whoever takes a
+/// thread with it changes no memory that other connections share.
+#[derive(Debug)]
+pub struct Member(Arc<Share>);
+
+impl Member {
+    /// The share, which the login's other connections have too.
+    pub fn share(&self) -> &Arc<Share> {
+        &self.0
+    }
+}
+
+impl Deref for Member {
+    type Target = Share;
+
+    fn deref(&self) -> &Share {
+        &self.0
+    }
+}
+
 /// A thread that a request holds. It is given back by [`Admission::leave`].
 #[derive(Debug)]
 #[must_use]
 pub struct Slot {
-    share: Arc<Share>,
+    share: Arc<Member>,
     purpose: Purpose,
     lane: usize,
 }
@@ -86,7 +107,7 @@ pub struct Admission<T> {
     budgets: [Budget; Purpose::ALL.len()],
     lanes: usize,
     /// Clients that have not said yet who they are.
-    strangers: Arc<Share>,
+    strangers: Arc<Member>,
     queues: Mutex<Queues<T>>,
     /// Requests in the queues, also those that are on their way into one.
     queued: AtomicUsize,
@@ -107,7 +128,7 @@ impl<T: Queued> Admission<T> {
         Admission {
             budgets: Purpose::ALL.map(|purpose| Budget::new(purpose, limit(purpose), percent, lanes)),
             lanes,
-            strangers: Arc::new(Share::new(0, lanes)),
+            strangers: Arc::new(Member(Arc::new(Share::new(0, lanes)))),
             queues: Mutex::new(Queues::new()),
             queued: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -115,15 +136,15 @@ impl<T: Queued> Admission<T> {
     }
 
     /// The share of clients that have not logged in.
-    pub fn strangers(&self) -> &Arc<Share> {
+    pub fn strangers(&self) -> &Arc<Member> {
         &self.strangers
     }
 
-    /// The share of a login.
-    pub fn share_of(&self, login: i32, administrator: bool) -> Arc<Share> {
+    /// The share of a login, for one of its connections.
+    pub fn share_of(&self, login: i32, administrator: bool) -> Arc<Member> {
         let share = self.queues.lock().share_of(login, self.lanes);
         share.set_administrator(administrator);
-        share
+        Arc::new(Member(share))
     }
 
     /// Threads that requests hold.
@@ -150,7 +171,7 @@ impl<T: Queued> Admission<T> {
         &self.budgets[purpose as usize]
     }
 
-    fn take(&self, share: &Arc<Share>, class: Class, lane: usize, threads: usize) -> Option<Slot> {
+    fn take(&self, share: &Arc<Member>, class: Class, lane: usize, threads: usize) -> Option<Slot> {
         let own = class.purposes().iter();
         let reserve = share.is_administrator().then_some(&Purpose::Administrator);
         own.chain(reserve)
@@ -160,7 +181,7 @@ impl<T: Queued> Admission<T> {
 
     /// A thread for a request, unless others of its login wait for one already. `threads`: requests
     /// hold no more than so many in all.
-    pub fn enter(&self, share: &Arc<Share>, class: Class, lane: usize, threads: usize) -> Option<Slot> {
+    pub fn enter(&self, share: &Arc<Member>, class: Class, lane: usize, threads: usize) -> Option<Slot> {
         if self.queued() > 0 && self.queues.lock().has(share.login, class) {
             return None;
         }
@@ -175,7 +196,7 @@ impl<T: Queued> Admission<T> {
     /// at once may both be refused, and so may one in the queue meanwhile.
     pub fn queue(
         &self,
-        share: &Arc<Share>,
+        share: &Arc<Member>,
         class: Class,
         lane: usize,
         item: &Arc<T>,

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 
-use super::Class;
 use super::budget::Share;
+use super::{Class, Member};
 
 /// What waits in a queue.
 pub trait Queued {
@@ -26,7 +26,7 @@ pub struct Ticket {
 
 /// What waits of one login.
 struct OfLogin<T> {
-    share: Arc<Share>,
+    share: Arc<Member>,
     classes: [BTreeMap<u64, (Ticket, Arc<T>)>; Class::ALL.len()],
 }
 
@@ -66,7 +66,7 @@ impl<T> Queues<T> {
     }
 
     /// Puts a request in its place.
-    pub fn put(&mut self, share: &Arc<Share>, ticket: Ticket, item: Arc<T>) {
+    pub fn put(&mut self, share: &Arc<Member>, ticket: Ticket, item: Arc<T>) {
         let of = self.logins.entry(ticket.login).or_insert_with(|| OfLogin {
             share: share.clone(),
             classes: std::array::from_fn(|_| BTreeMap::new()),
@@ -96,7 +96,7 @@ impl<T> Queues<T> {
     }
 
     /// The first one of a login and class.
-    pub fn first(&self, login: i32, class: Class) -> Option<(Ticket, Arc<Share>, Arc<T>)> {
+    pub fn first(&self, login: i32, class: Class) -> Option<(Ticket, Arc<Member>, Arc<T>)> {
         let of = self.logins.get(&login)?;
         let (ticket, item) = of.classes[class as usize].values().next()?;
         Some((*ticket, of.share.clone(), item.clone()))

@@ -20,11 +20,11 @@ fn admission(running: usize) -> Admission<Item> {
 }
 
 /// Lets requests of a class in until one has to wait.
-fn fill(admission: &Admission<Item>, share: &Arc<Share>, class: Class) -> Vec<Slot> {
+fn fill(admission: &Admission<Item>, share: &Arc<Member>, class: Class) -> Vec<Slot> {
     (0..).map_while(|n| admission.enter(share, class, n, usize::MAX)).collect()
 }
 
-fn queued(admission: &Admission<Item>, share: &Arc<Share>, class: Class) -> (Arc<Item>, Ticket) {
+fn queued(admission: &Admission<Item>, share: &Arc<Member>, class: Class) -> (Arc<Item>, Ticket) {
     let item = Arc::new(Item::default());
     match admission.queue(share, class, 0, &item, |_| true) {
         (Entry::Queued(ticket), begun) if begun.is_empty() => (item, ticket),
@@ -36,7 +36,7 @@ fn queued(admission: &Admission<Item>, share: &Arc<Share>, class: Class) -> (Arc
 fn a_login_that_waits_leaves_room_for_others() {
     let admission = admission(512);
     let (one, two) = (admission.share_of(300, false), admission.share_of(301, false));
-    assert!(Arc::ptr_eq(&one, &admission.share_of(300, false)));
+    assert!(Arc::ptr_eq(one.share(), admission.share_of(300, false).share()));
     let mut held = fill(&admission, &one, Class::Ordinary);
     assert_eq!(held.len(), 256);
     // Those that wait make room for others of the same login, up to the same number.

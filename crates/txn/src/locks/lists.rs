@@ -9,6 +9,7 @@ use super::manager::LockManager;
 use super::modes::LockMode;
 use super::names::{FastBuild, OwnerId, Resource, Who};
 use super::waits::{Verdict, Waiter};
+use super::weak::listed;
 
 /// State of a request in sys.dm_tran_locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +60,13 @@ type Conflicting = [Option<Who>; 2];
 impl LockManager {
     /// Everything held and waited for, for sys.dm_tran_locks. `db` limits to one database.
     pub fn list(&self, db: Option<u16>) -> Vec<LockInfo> {
-        let mut out = Vec::new();
+        // What owners keep may be moved into the buckets meanwhile, never back.
+        let mut out = self.list_weak(db);
+        let listed = listed(&out);
         for bucket in &self.buckets {
             for (resource, entry) in bucket.lock().iter().filter(|(r, _)| db.is_none_or(|d| d == r.db)) {
-                out.extend(entry.holders.iter().map(|g| LockInfo {
+                let holders = entry.holders.iter().filter(|g| !listed.contains(&(g.who.id, *resource)));
+                out.extend(holders.map(|g| LockInfo {
                     resource: *resource,
                     mode: g.mode,
                     status: LockStatus::Grant,
@@ -85,7 +89,9 @@ impl LockManager {
 
     /// The mode in which `owner` holds `resource`.
     pub fn mode_held(&self, owner: OwnerId, resource: &Resource) -> Option<LockMode> {
-        self.bucket(resource).get(resource).and_then(|entry| entry.holders.mode_of(owner))
+        // As in a list.
+        let kept = self.mode_kept(owner, resource);
+        kept.or_else(|| self.bucket(resource).get(resource).and_then(|entry| entry.holders.mode_of(owner)))
     }
 
     /// How many requests are blocked.

@@ -19,6 +19,7 @@ use super::names::{FastBuild, Node, OwnerId, Resource, What, Who};
 use super::owner::LockMemory;
 use super::table::Asked;
 use super::waits::{LockError, LockWaitStat, LockWaits, Verdict, WaitArgs, Waiter};
+use super::weak::Keepers;
 use crate::apart::Apart;
 use pages::TxnId;
 
@@ -31,6 +32,8 @@ type DeadlockListener = Box<dyn Fn(&Deadlock) + Send + Sync>;
 /// The lock table of an instance.
 pub struct LockManager {
     pub(super) buckets: Box<[Mutex<Bucket>]>,
+    /// What owners keep of tables beside the buckets.
+    pub(super) keepers: Keepers,
     /// Who waits, by node and ticket: the edges of the graph of waits start here.
     pub(super) waiting: Mutex<BTreeMap<(Node, u64), Arc<Waiter>>>,
     /// Databases that went offline: nobody may wait in them.
@@ -61,6 +64,7 @@ impl LockManager {
     pub fn new() -> Arc<Self> {
         Arc::new_cyclic(|me| LockManager {
             buckets: (0..BUCKETS).map(|_| Mutex::default()).collect(),
+            keepers: Keepers::default(),
             waiting: Mutex::default(),
             dead: Mutex::default(),
             monitor: Monitor::default(),

@@ -1,8 +1,8 @@
 //! The lock manager: what each owner holds and waits for, and the victims of deadlocks.
 //! Guarantees: grants are first in, first out with conversions in front; a lock that is free costs
-//! one short mutex, however many hold it; every deadlock is found, whichever databases and kinds of
-//! locks it goes over, waits for transactions (row locks) included, and is looked for again as long
-//! as anybody waits.
+//! one short mutex, however many hold it (of a table that nobody excludes the owner's own: `weak`);
+//! every deadlock is found, whichever databases and kinds of locks it goes over, waits for
+//! transactions (row locks) included, and is looked for again as long as anybody waits.
 
 mod bucket;
 mod deadlocks;
@@ -15,6 +15,7 @@ mod names;
 pub mod owner;
 mod table;
 pub mod waits;
+mod weak;
 
 pub use deadlocks::{Block, Deadlock, DeadlockEdge, DeadlockParty};
 pub use lists::{LockInfo, LockStatus, Waiting};

@@ -11,6 +11,7 @@ use super::manager::LockManager;
 use super::modes::LockMode;
 use super::names::{FastBuild, OwnerId, Resource, Who};
 use super::waits::{LockError, WaitArgs};
+use super::weak::{WeakLocks, excludes, is_weak};
 
 /// Beyond this many locks a hash index finds them.
 const LINEAR: usize = 16;
@@ -60,6 +61,8 @@ struct Held {
     resource: Resource,
     mode: LockMode,
     until: Until,
+    /// It is counted among those that exclude what others keep of a table.
+    excludes: bool,
 }
 
 /// The locks of one owner. Not shared between threads at a time.
@@ -72,6 +75,10 @@ pub struct LockOwner {
     statement_locks: usize,
     /// Locks for which memory is taken.
     paid: usize,
+    /// It has begun again, and will: what it locks of tables is worth a place of its own.
+    lasts: bool,
+    /// That place.
+    weak: Option<Arc<WeakLocks>>,
 }
 
 impl LockOwner {
@@ -86,7 +93,17 @@ impl LockOwner {
             index: HashMap::default(),
             statement_locks: 0,
             paid: 0,
+            lasts: false,
+            weak: None,
         }
+    }
+
+    /// Begins again as another owner of the same session, without locks.
+    pub(crate) fn begin_again(&mut self) {
+        debug_assert!(self.held.is_empty(), "an owner with locks becomes another one");
+        self.release_all();
+        self.who.id = self.manager.new_owner();
+        self.lasts = true;
     }
 
     /// Its identity.
@@ -155,6 +172,51 @@ impl LockOwner {
         gone
     }
 
+    /// Keeps a lock that is not held at the owner's own place, if that may be.
+    #[inline]
+    fn keep(&mut self, r: Resource, mode: LockMode) -> bool {
+        if !self.lasts || !is_weak(&r, mode) {
+            return false;
+        }
+        let own = self.weak.get_or_insert_with(|| self.manager.enter_keepers(r.db));
+        own.db() == r.db && self.manager.keep_weak(own, self.who, r, mode)
+    }
+
+    /// The lock table will be asked for a lock, which may be held in a weaker mode. Whether the
+    /// lock is counted by this among those that exclude.
+    #[inline]
+    fn begin_asking(&self, r: &Resource, mode: LockMode, counted: bool) -> bool {
+        let counts = excludes(r, mode) && !counted;
+        if counts {
+            self.manager.begin_excluding(r);
+        } else if is_weak(r, mode)
+            && let Some(own) = &self.weak
+        {
+            self.manager.move_weak(own, r);
+        }
+        counts
+    }
+
+    /// It did not get the lock, or has given it back.
+    #[inline]
+    fn end_asking(&self, r: &Resource, counts: bool) {
+        if counts {
+            self.manager.end_excluding(r);
+        }
+    }
+
+    /// Gives a lock back that was forgotten here.
+    fn give_back(&self, gone: &Held) {
+        if let Some(own) = &self.weak
+            && is_weak(&gone.resource, gone.mode)
+            && own.remove(&gone.resource)
+        {
+            return;
+        }
+        self.manager.unlock(self.who.id, gone.resource);
+        self.end_asking(&gone.resource, gone.excludes);
+    }
+
     /// Locks until released or the owner ends.
     pub fn lock(&mut self, r: Resource, mode: LockMode, args: WaitArgs) -> Result<(), LockError> {
         self.lock_until(r, mode, args, Until::Transaction)
@@ -177,13 +239,21 @@ impl LockOwner {
             if self.held.len() >= self.paid + STEP {
                 self.pay(r)?;
             }
-            let mode = self.manager.lock(self.who, r, mode, args)?;
+            let (mut mode, mut excludes) = (mode, false);
+            if !self.keep(r, mode) {
+                excludes = self.begin_asking(&r, mode, false);
+                let locked = self.manager.lock(self.who, r, mode, args);
+                mode = locked.inspect_err(|_| self.end_asking(&r, excludes))?;
+            }
             self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until });
+            self.remember(Held { resource: r, mode, until, excludes });
             return Ok(());
         };
         if !self.held[i].mode.covers(mode) {
-            self.held[i].mode = self.manager.lock(self.who, r, mode, args)?;
+            let counts = self.begin_asking(&r, mode, self.held[i].excludes);
+            let locked = self.manager.lock(self.who, r, mode, args);
+            self.held[i].mode = locked.inspect_err(|_| self.end_asking(&r, counts))?;
+            self.held[i].excludes |= counts;
         }
         self.stay(i, until);
         Ok(())
@@ -198,15 +268,24 @@ impl LockOwner {
             if self.held.len() >= self.paid + STEP {
                 self.pay(r)?;
             }
-            let Some(mode) = self.manager.try_lock(self.who, r, mode) else { return Ok(Grant::Busy) };
+            let excludes = self.begin_asking(&r, mode, false);
+            let Some(mode) = self.manager.try_lock(self.who, r, mode) else {
+                self.end_asking(&r, excludes);
+                return Ok(Grant::Busy);
+            };
             self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until });
+            self.remember(Held { resource: r, mode, until, excludes });
             return Ok(Grant::New);
         };
         let mut grant = Grant::Held;
         if !self.held[i].mode.covers(mode) {
-            let Some(mode) = self.manager.try_lock(self.who, r, mode) else { return Ok(Grant::Busy) };
+            let counts = self.begin_asking(&r, mode, self.held[i].excludes);
+            let Some(mode) = self.manager.try_lock(self.who, r, mode) else {
+                self.end_asking(&r, counts);
+                return Ok(Grant::Busy);
+            };
             self.held[i].mode = mode;
+            self.held[i].excludes |= counts;
             grant = Grant::Stronger;
         }
         self.stay(i, until);
@@ -253,7 +332,7 @@ impl LockOwner {
         let Some(i) = self.find(r) else { return false };
         let gone = self.forget(i);
         self.statement_locks -= usize::from(gone.until == Until::Statement);
-        self.manager.unlock(self.who.id, gone.resource);
+        self.give_back(&gone);
         true
     }
 
@@ -261,8 +340,8 @@ impl LockOwner {
     pub fn unlock_taken(&mut self, r: &Resource) {
         let Some(i) = self.find(r) else { return };
         if self.held[i].until == Until::GivenBack {
-            self.forget(i);
-            self.manager.unlock(self.who.id, *r);
+            let gone = self.forget(i);
+            self.give_back(&gone);
         }
     }
 
@@ -280,7 +359,7 @@ impl LockOwner {
             if self.held[i].until == Until::Statement {
                 let gone = self.forget(i);
                 self.statement_locks -= 1;
-                self.manager.unlock(self.who.id, gone.resource);
+                self.give_back(&gone);
             } else {
                 i += 1;
             }
@@ -289,15 +368,16 @@ impl LockOwner {
 
     /// Gives everything back.
     pub fn release_all(&mut self) {
-        for h in self.held.drain(..) {
-            self.manager.unlock(self.who.id, h.resource);
+        while let Some(gone) = self.held.pop() {
+            self.give_back(&gone);
+        }
+        if self.held.capacity() > LINEAR {
+            // It had many: who begins in its place has not.
+            (self.held, self.index) = (SmallVec::new(), HashMap::default());
         }
         if self.paid > 0 {
-            // It had very many.
-            (self.held, self.index) = (SmallVec::new(), HashMap::default());
             self.give(self.paid);
         }
-        self.index.clear();
         self.statement_locks = 0;
     }
 
@@ -315,5 +395,8 @@ impl LockOwner {
 impl Drop for LockOwner {
     fn drop(&mut self) {
         self.release_all();
+        if let Some(own) = self.weak.take() {
+            self.manager.leave_keepers(&own);
+        }
     }
 }

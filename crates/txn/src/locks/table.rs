@@ -215,6 +215,12 @@ impl Entry {
         Asked::MustWait { mode, conversion }
     }
 
+    /// A lock that was kept elsewhere is held here from now on. It goes with all that is held.
+    pub fn take_over(&mut self, who: Who, mode: LockMode) {
+        debug_assert!(self.holders.allow(who.id, mode, false), "a lock comes that others exclude");
+        self.holders.set(who, mode);
+    }
+
     /// `owner` gives it back; whoever can have it now gets it. Nothing happens when it does not
     /// hold it.
     #[inline]

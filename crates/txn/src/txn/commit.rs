@@ -55,13 +55,13 @@ impl Txn {
             self.roll_back()?;
             return Err(TxnError::Doomed(id));
         }
-        let Some(s) = self.shared.clone() else {
+        let Some(s) = self.shared.as_deref() else {
             self.finish();
             return Ok(None);
         };
         let durable =
             !self.db.env().scratch && self.db.delayed_durability().decide(wanted) == Durability::Full;
-        let lsn = match self.append_end(&s, RecordKind::Commit) {
+        let lsn = match self.append_end(s, RecordKind::Commit) {
             Ok(lsn) => lsn,
             Err(e) => {
                 self.db.fail("commit", &e);

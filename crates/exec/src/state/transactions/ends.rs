@@ -200,13 +200,13 @@ impl SessionCore {
             && open.txn.end_unwritten()
         {
             // In its place: a transaction is long, and would be copied some times on the usual way.
-            self.transactions.open.clear();
+            self.keep_ended();
             return Ok(());
         }
         let changes = std::mem::take(&mut self.transactions.ddl);
         let mut list = std::mem::take(&mut self.transactions.open);
         for open in &mut list {
-            (open.snapshot, open.kept) = (None, None);
+            open.end_snapshots();
             // Before the commit: a snapshot that sees it must not take the old definition for its own.
             open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
             open.txn.throttle();
@@ -224,15 +224,18 @@ impl SessionCore {
             self.after_ddl_undo();
             return Err(e.clone());
         }
-        list.clear();
+        if failed.is_some() || !changes.is_empty() || list.len() > 1 {
+            list.clear();
+        }
         for change in changes {
             change.committed(self.spid());
         }
         self.transactions.ddl_mark = 0;
         self.release_transaction_memory();
-        // Keeps its memory for the next transaction.
+        // Keeps its memory for the next transaction, and one that has ended well.
         if self.transactions.open.is_empty() {
             self.transactions.open = list;
+            self.keep_ended();
         }
         match failed {
             Some(e) => Err(e),
