@@ -247,7 +247,7 @@ impl Planner<'_, '_> {
             Method::Seek
         } else if allowed.merge
             && let Some(merge) = merge
-            && (!allowed.hash || merge.is_cheap(kind, left, right, keys))
+            && (!allowed.hash || merge.is_cheap(left, right, keys))
         {
             Method::Merge
         } else if allowed.hash && !keys.pairs.is_empty() {
