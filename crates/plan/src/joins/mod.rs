@@ -75,7 +75,7 @@ impl Side {
     }
 
     fn estimated(&self) -> estimate::Side<'_> {
-        estimate::Side { logical: &self.logical, rows: self.rows }
+        estimate::Side { logical: &self.logical, preds: &self.preds, rows: self.rows }
     }
 }
 
