@@ -32,8 +32,8 @@ use crate::statistics::table_rows;
 use expr::{ColId, Pred};
 use order::{groups, is_of_one_moment, order};
 use std::sync::Arc;
-use storage::{IndexStore, TableMode, TableStore};
-use terms::{Choice, Conditions, Found, Terms};
+use storage::{TableMode, TableStore};
+use terms::{Choice, Conditions, Found};
 use types::{Collation, SqlError};
 use ways::{Way, may_cover, prefer_seeks, ways_of};
 
