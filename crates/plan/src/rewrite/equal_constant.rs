@@ -186,11 +186,11 @@ fn is_long(pred: &Pred) -> bool {
 
 /// A tree of joins under conditions.
 fn tree(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '_>) -> Logical {
-    if matches!(below_filters(&logical), Logical::Get(_)) {
-        return logical;
-    }
     let mut said = Said::default();
     said.gather(&logical);
+    if said.equalities.is_empty() && matches!(below_filters(&logical), Logical::Get(_)) {
+        return logical;
+    }
     let mut known = above.clone();
     let values = said.values.into_iter().map(|of| (true, of));
     let limits = said.limits.into_iter().map(|of| (false, of));
