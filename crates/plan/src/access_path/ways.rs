@@ -1,5 +1,6 @@
-//! The structures of a table as ways to read it: which there are, which of them hints leave, and which
-//! give the wanted columns without a look at the row.
+//! The structures of a table as ways to read it: which there are, which of them hints leave, and
+//! which give the wanted columns without a look at the row.
+//! Guarantee: none stands for rows that have to be looked at themselves.
 
 use super::terms::{Conditions, Terms};
 use crate::access_hints::AccessHints;

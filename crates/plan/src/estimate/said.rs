@@ -1,6 +1,7 @@
 //! What conditions say of one column alone: its value, or which part of its values is left. Where
 //! both sides of an equality are limited in the same way, by a condition that has gone from the one
-//! to the other or is written twice, the second limit takes no row away that the first one has left.
+//! to the other or is written twice, the second limit takes no row away that the first has left.
+//! Guarantee: a share lies above 0 and is at most 1.
 
 use super::Side;
 use super::share::kept;

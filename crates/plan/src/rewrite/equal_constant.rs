@@ -6,9 +6,10 @@
 //! that it says nothing more beside a value (`estimate::is_fixed`), and that a limit on both sides
 //! takes rows from one of them (`estimate::common_values`).
 //! Guarantee: a row that is not given any more is rejected by the condition that the new one comes
-//! from. A column gets a few conditions at most, and none that it has. Nothing goes from the side of
-//! an outer join that may be missing to the other one. Columns are of one type and compared under
-//! one collation, as only then what equals the one is below, above or equal to what the other is.
+//! from. A column gets a few conditions at most, and none that it has. Nothing goes from the side
+//! of an outer join that may be missing to the other one. Columns are of one type and compared
+//! under one collation, as only then what equals the one is below, above or equal to what the other
+//! is.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
