@@ -78,3 +78,34 @@ fn few_groups_are_expected_far_from_the_mean() {
         assert!((low..=high).contains(&rows), "{rows}: {having}");
     }
 }
+
+/// A range that both sides of an equality have takes rows from one of them alone, whoever has
+/// written it on the other side.
+#[test]
+fn a_range_on_both_sides_of_a_join_counts_once() {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE p (id int PRIMARY KEY, x int)
+         CREATE TABLE f (id int PRIMARY KEY, p int, x int)
+         INSERT p SELECT value, value % 200 FROM GENERATE_SERIES(1, 1000)
+         INSERT f SELECT value, value % 1000 + 1, value % 200 FROM GENERATE_SERIES(1, 10000)
+         CREATE STATISTICS of_id ON p (id) WITH FULLSCAN
+         CREATE STATISTICS of_x ON p (x) WITH FULLSCAN
+         CREATE STATISTICS of_p ON f (p) WITH FULLSCAN
+         CREATE STATISTICS of_x ON f (x) WITH FULLSCAN",
+    );
+    for (query, low, high) in [
+        ("SELECT f.id FROM p JOIN f ON f.p = p.id WHERE p.id <= 100", 700.0, 1_400.0),
+        ("SELECT f.id FROM p JOIN f ON f.p = p.id WHERE f.p <= 100", 700.0, 1_400.0),
+        ("SELECT f.id FROM p JOIN f ON f.p = p.id WHERE p.id <= 100 AND f.p <= 100", 700.0, 1_400.0),
+        ("SELECT f.id FROM p LEFT JOIN f ON f.p = p.id WHERE p.id <= 100", 700.0, 1_400.0),
+        ("SELECT id FROM p WHERE EXISTS (SELECT * FROM f WHERE f.p = p.id) AND p.id <= 100", 70.0, 101.0),
+        // A tenth of 50,000 pairs.
+        ("SELECT f.id FROM p JOIN f ON f.x = p.x WHERE p.x < 20", 3_500.0, 7_000.0),
+        ("SELECT f.id FROM p JOIN f ON f.x = p.x WHERE p.x < 20 AND f.x < 20", 3_500.0, 7_000.0),
+    ] {
+        let rows = expected(&mut b, query);
+        assert!((low..=high).contains(&rows), "{rows}: {query}");
+    }
+}

@@ -307,6 +307,33 @@ fn a_merge_by_several_keys_is_chosen_and_keeps_its_order() {
     assert!(!shown.contains("MERGE:(1 keys)"), "{shown}");
 }
 
+/// The search for an order weighs columns of one type; the written order and converted columns are
+/// weighed by themselves.
+#[test]
+fn inner_joins_that_no_search_has_weighed_are_merged() {
+    let mut b = Bench::new();
+    fill_several(&mut b);
+    let on = "l.x = r.x AND l.y = r.y AND l.z = r.z";
+    for (tables, option) in [
+        ("p l JOIN q r", "OPTION (FORCE ORDER)"),
+        ("q l JOIN p r", "OPTION (FORCE ORDER)"),
+        ("q l JOIN wide r", ""),
+        ("wide l JOIN q r", "OPTION (FORCE ORDER)"),
+        ("q l JOIN wide r", "OPTION (QUERYRULEOFF JoinOrder)"),
+    ] {
+        let sql = format!("SELECT COUNT(*), SUM(l.x + r.z) FROM {tables} ON {on}");
+        let shown = plan(&mut b, &format!("{sql} {option}"));
+        assert!(shown.contains("MERGE:(3 keys)"), "{sql} {option}: {shown}");
+        assert!(!shown.contains("|--Sort(") && !shown.contains("Hash Match(Inner"), "{sql}: {shown}");
+        let hashed = b.run(&format!("{sql} OPTION (HASH JOIN)"));
+        assert_eq!(b.run(&format!("{sql} {option}")), hashed, "{sql} {option}");
+    }
+    // What is compared as text is in no order of the numbers.
+    let texts = "SELECT COUNT(*) FROM p l JOIN q r ON CAST(l.x AS varchar(9)) = CAST(r.x AS varchar(9))";
+    let shown = plan(&mut b, &format!("{texts} OPTION (FORCE ORDER)"));
+    assert!(!shown.contains("Merge Join"), "{shown}");
+}
+
 #[test]
 fn frequent_values_make_a_merge_by_part_of_the_keys_dear() {
     let mut b = Bench::new();

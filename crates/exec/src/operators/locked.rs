@@ -10,6 +10,7 @@
 //! range locks no row comes into it either. Nothing is given out that was never committed: see
 //! [`Ended`].
 
+mod entries;
 mod ranges;
 mod rows;
 
@@ -108,6 +109,22 @@ impl Rows<'_> {
         match self {
             Rows::Heap(heap) => heap.unit_id(),
             Rows::Tree(tree) => tree.unit_id(),
+        }
+    }
+
+    /// The name of a row that was read.
+    fn name(&self, batch: &RowBatch, i: usize) -> Name {
+        match self {
+            Rows::Heap(_) => Name::Rid(batch.rid(i)),
+            Rows::Tree(_) => Name::Key(batch.key(i).to_vec()),
+        }
+    }
+
+    /// Whether nothing has changed on the page since it was read.
+    fn is_as_read(&self, batch: &RowBatch) -> Result<bool, access::AccessError> {
+        match self {
+            Rows::Heap(heap) => heap.is_as_read(batch),
+            Rows::Tree(tree) => tree.is_as_read(batch),
         }
     }
 

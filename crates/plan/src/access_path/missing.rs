@@ -2,12 +2,11 @@
 //! compare, those that are wanted besides included. Its plan tells it; it changes nothing of the plan.
 //! Only conditions that an index could be sought by count: comparisons with what does not depend on the row.
 
-use super::{Candidate, Question};
+use super::{Candidate, Question, may_cover};
 use crate::cost::{COVERED, LOOKUP, SEEK};
 use crate::estimate;
 use crate::nodes::WantedIndex;
 use expr::Pred;
-use storage::TableMode;
 
 /// A read that costs less, in units of [`crate::cost`], is good enough as it is.
 const LEAST: f64 = 1000.0;
@@ -63,7 +62,7 @@ impl Question<'_> {
             return None;
         }
         let rows = (self.total * estimate::kept(sought, &self.input)).max(1.0);
-        let covers = self.get.mode != TableMode::Current;
+        let covers = may_cover(self.get, self.wishes.needed);
         let cost = SEEK + rows * if covers { COVERED } else { LOOKUP };
         if cost + self.afterwards(self.rows, false) > best.cost * SHARE {
             return None;

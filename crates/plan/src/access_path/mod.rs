@@ -10,6 +10,7 @@ mod order;
 mod probe;
 mod terms;
 mod union;
+mod ways;
 
 pub use order::{Ordering, is_ordering, natural_order};
 pub use probe::{
@@ -18,7 +19,7 @@ pub use probe::{
 };
 pub use terms::{MOST_RANGES, is_sought, keeps_order, keeps_values};
 
-use super::access_hints::{AccessHints, no_plan};
+use super::access_hints::no_plan;
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
 use crate::chance::Chance;
@@ -28,14 +29,13 @@ use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan, WantedIndex};
 use crate::statistics::table_rows;
-use catalog::IndexDef;
 use expr::{ColId, Pred};
 use order::{groups, is_of_one_moment, order};
-use std::borrow::Cow;
 use std::sync::Arc;
-use storage::{Base, IndexStore, TableMode, TableStore};
-use terms::{Choice, Conditions, Found, Terms};
+use storage::{TableMode, TableStore};
+use terms::{Choice, Conditions, Found};
 use types::{Collation, SqlError};
+use ways::{Way, may_cover, prefer_seeks, ways_of};
 
 /// What the rest of the plan wants of a table.
 pub struct Wishes<'w> {
@@ -210,47 +210,6 @@ struct Question<'q> {
     rows: f64,
 }
 
-/// An index, or the base (`None`), as a way to read a table.
-struct Way<'q> {
-    def: &'q IndexDef,
-    index: Option<usize>,
-    store: Option<&'q IndexStore>,
-    /// The columns that its entries are ordered by.
-    order: Cow<'q, [(usize, bool)]>,
-    /// Its rows are in a tree: it can be sought and gives an order.
-    tree: bool,
-    /// It holds all wanted columns.
-    covering: bool,
-    /// Some of them in its locators.
-    by_locator: bool,
-}
-
-/// All structures by which a table may be read for these columns.
-fn ways_of<'t>(get: &'t Get, store: &'t TableStore, preds: &[Pred], wanted: &[usize]) -> Vec<Way<'t>> {
-    let mut ways = Vec::with_capacity(1 + store.indexes.len());
-    let clustered = matches!(store.base, Base::Tree(_));
-    let base = &get.table.storage;
-    ways.push(Way {
-        def: base,
-        index: None,
-        store: None,
-        order: (&base.key).into(),
-        tree: clustered,
-        covering: true,
-        by_locator: false,
-    });
-    let usable = |(_, index): &(usize, &IndexStore)| filtered::is_usable(get, &index.def, preds, &[]);
-    for (at, index) in store.indexes.iter().enumerate().filter(usable) {
-        // An entry's version is of the moment of its row's; a row that is to be changed is always looked at itself.
-        let covering = wanted.iter().all(|c| index.position(*c).is_some()) && get.mode != TableMode::Current;
-        let order = (&index.order).into();
-        let by_locator = wanted.iter().any(|c| !index.columns.contains(c));
-        let (index, store, def) = (Some(at), Some(index), &*index.def);
-        ways.push(Way { def, index, store, order, tree: true, covering, by_locator });
-    }
-    ways
-}
-
 fn choose(
     get: &Get,
     store: &TableStore,
@@ -270,7 +229,7 @@ fn choose(
         wishes.needed.iter().chain(tested).filter_map(|id| get.position(*id)).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let mut ways = ways_of(get, store, preds, &wanted);
+    let mut ways = ways_of(get, store, preds, &wanted, may_cover(get, wishes.needed));
     let hints = get.hints.access;
     let hinted = hints.index.is_some() || hints.scan;
     let by_keys = !hinted && get.locks.is_none() && get.mode != TableMode::Current;
@@ -280,6 +239,9 @@ fn choose(
     let mut forced = false;
     let all = ways.len();
     ways.retain(|way| way.obeys(hints, &conditions));
+    if get.locks.is_some() && !hints.scan {
+        prefer_seeks(&mut ways, &conditions);
+    }
     if let Some(chance) = chance.as_mut().filter(|_| ways.len() == all) {
         let kind = chance.one_of(4);
         union &= kind < 2;
@@ -315,24 +277,6 @@ fn choose(
         best.missing = question.missing(&best, &wanted);
     }
     Ok(Chosen::One(best))
-}
-
-impl Way<'_> {
-    /// Whether the table may be read so.
-    fn obeys(&self, hints: AccessHints, conditions: &Conditions<'_>) -> bool {
-        let named = hints.index.is_none_or(|hint| hint == self.def.index_id);
-        let seeks = |least| self.tree && conditions.seeks(&self.order, least);
-        named && hints.seek.is_none_or(seeks)
-    }
-
-    /// Whether equalities name a whole unique key.
-    fn is_point(&self, terms: &Terms<'_>) -> bool {
-        let named = |column: &usize| terms.equal.iter().any(|term| term.column == *column);
-        self.tree
-            && self.def.unique
-            && !self.def.key.is_empty()
-            && self.def.key.iter().all(|(column, _)| named(column))
-    }
 }
 
 impl Candidate {

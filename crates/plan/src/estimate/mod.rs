@@ -5,6 +5,7 @@
 mod filtered;
 mod having;
 mod pairs;
+mod said;
 mod share;
 
 use crate::input::Input;
@@ -16,9 +17,9 @@ use crate::view_seek;
 use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
 pub use pairs::{pairs, share_of_pairs};
+pub use said::{common_values, fixed_by, is_fixed, limited_by, values_left};
 pub use share::{kept, share};
 use syntax::ast::CompareOp;
-use types::Collation;
 
 /// The rows of a node's input.
 fn rows_of(input: &Input) -> f64 {
@@ -39,8 +40,8 @@ pub fn rows(logical: &Logical) -> f64 {
             Logical::Filter { input, preds } => rows_of(input) * kept(preds, input),
             Logical::Join { kind, left, right, on, .. } => {
                 let (left, right) = (
-                    Side { logical: left, rows: rows_of(left) },
-                    Side { logical: right, rows: rows_of(right) },
+                    Side { logical: left, preds: &[], rows: rows_of(left) },
+                    Side { logical: right, preds: &[], rows: rows_of(right) },
                 );
                 join_rows(*kind, &left, &right, on)
             }
@@ -83,17 +84,21 @@ pub fn unique_rows(logical: &Logical, columns: &[ColId]) -> Option<f64> {
     all.any(|index| covered(index)).then(|| table_rows(&get.table))
 }
 
-/// One side of a join, and its rows under the conditions that go down to it.
+/// One side of a join, the conditions that go down to it, and its rows under them.
 pub struct Side<'l> {
     pub logical: &'l Logical,
+    pub preds: &'l [Pred],
     pub rows: f64,
 }
 
 /// The rows of a join.
 pub fn join_rows(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+    if kind != JoinKind::Full && on.iter().any(|pred| of_one_column(pred).is_some()) {
+        return with_own(kind, left, right, on);
+    }
     let (l, r) = (left.rows, right.rows);
-    let both = || joined(l, left.logical, r, right.logical, on);
-    let matched = || matched(left.logical, right.logical, r, on);
+    let both = || joined(left, right, on);
+    let matched = || matched(left, right, on);
     let rows = match kind {
         JoinKind::Semi => l * matched(),
         JoinKind::Anti => l * (1.0 - matched()).max(LEAST_UNMATCHED),
@@ -102,6 +107,33 @@ pub fn join_rows(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred])
         JoinKind::Full => both().max(l).max(r),
     };
     rows.clamp(1.0, 1e30)
+}
+
+/// The column of a condition that says its value or limits it.
+fn of_one_column(pred: &Pred) -> Option<ColId> {
+    fixed_by(pred).map(|(id, ..)| id).or_else(|| limited_by(pred).map(|(id, _)| id))
+}
+
+/// The rows of a join whose condition has parts of one column: they are conditions on its sides,
+/// but that a left row which is kept anyhow stays.
+fn with_own(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+    let (own, on): (Vec<Pred>, Vec<Pred>) =
+        on.iter().cloned().partition(|pred| of_one_column(pred).is_some());
+    let left_ids = left.logical.columns();
+    let (mut of_left, mut of_right): (Vec<Pred>, Vec<Pred>) =
+        own.into_iter().partition(|pred| of_one_column(pred).is_some_and(|id| left_ids.contains(id)));
+    if matches!(kind, JoinKind::Left | JoinKind::Anti) {
+        of_left.clear();
+    }
+    let rows = [
+        (left.rows * kept(&of_left, left.logical)).max(1.0),
+        (right.rows * kept(&of_right, right.logical)).max(1.0),
+    ];
+    of_left.extend_from_slice(left.preds);
+    of_right.extend_from_slice(right.preds);
+    let left = Side { logical: left.logical, preds: &of_left, rows: rows[0] };
+    let right = Side { logical: right.logical, preds: &of_right, rows: rows[1] };
+    join_rows(kind, &left, &right, &on)
 }
 
 /// The node below filters.
@@ -151,6 +183,17 @@ fn values_of(get: &Get, id: ColId) -> Option<f64> {
 /// Different values of a column in `rows` rows of a plan: those of its table, as far as so many rows can show them. Without
 /// statistics the square root of the table's rows. A grouping keeps all values of its keys.
 pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
+    distinct_among(logical, rows, id, 1.0)
+}
+
+/// As [`distinct`], of a side of a join by the column, where the limits of both sides leave this
+/// share of its values.
+pub fn distinct_of(side: &Side<'_>, id: ColId, left: f64) -> f64 {
+    distinct_among(side.logical, side.rows, id, left)
+}
+
+/// As [`distinct`], where this share of the values is left.
+fn distinct_among(logical: &Logical, rows: f64, id: ColId, left: f64) -> f64 {
     let Some(origin) = origin(logical, id) else {
         return match view_values(logical, id) {
             Some((values, all)) => shown(values, all, rows),
@@ -160,7 +203,7 @@ pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
     let table = table_rows(&origin.get.table);
     let values = values_of(origin.get, origin.column).unwrap_or_else(|| table.sqrt());
     match origin.grouped {
-        None => shown(values, table, rows),
+        None => shown((values * left).max(1.0), (table * left).max(1.0), rows),
         Some(Grouped { groups, input }) => {
             let grouped = shown(values, table, rows_of(input));
             shown(grouped, groups.map_or(rows, rows_of), rows)
@@ -205,15 +248,17 @@ pub fn groups((input, rows): (&Logical, f64), columns: impl Iterator<Item = Opti
 const LEAST_UNMATCHED: f64 = 0.05;
 
 /// The share of the left rows that have a match: the values of the right side among those that the left's table has.
-fn matched(left: &Logical, right: &Logical, right_rows: f64, on: &[Pred]) -> f64 {
-    let left_ids = left.columns();
+fn matched(left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+    let left_ids = left.logical.columns();
     let (mut share, mut others): (f64, i32) = (1.0, 0);
     for pred in on {
         match equality(pred) {
             Some((a, b)) => {
                 let (own, other) = if left_ids.contains(a) { (a, b) } else { (b, a) };
-                let all = origin(left, own).and_then(|of| values_of(of.get, of.column));
-                let there = distinct(right, right_rows, other);
+                let all = origin(left.logical, own).and_then(|of| values_of(of.get, of.column));
+                let common = common_values(left, right, &[(own, other)]);
+                let all = all.map(|all| (all * common).max(1.0));
+                let there = distinct_of(right, other, common);
                 share = share.min(all.map_or(0.5, |all| there / all.max(there)));
             }
             None => others += 1,
@@ -222,59 +267,12 @@ fn matched(left: &Logical, right: &Logical, right_rows: f64, on: &[Pred]) -> f64
     (share * 0.9f64.powi(others)).clamp(0.0, 1.0)
 }
 
-/// The column and the value of `column = value`.
-pub fn fixed_by(pred: &Pred) -> Option<(ColId, &Expr, Collation)> {
-    match pred {
-        Pred::Compare(c) if c.op == CompareOp::Equal => match (&c.left, &c.right) {
-            (Expr::Col(id), value) | (value, Expr::Col(id)) if value.is_one_value() => {
-                Some((*id, value, c.collation))
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Nodes below which a column is not looked for: the answer is an estimate's.
-const FIXED_WITHIN: usize = 16;
-
-/// Whether a column has one value in all rows of a plan, as conditions on them say, or as these do
-/// that are still to be tested on the plan.
-pub fn is_fixed(logical: &Logical, preds: &[Pred], id: ColId) -> bool {
-    fn within(mut logical: &Logical, id: ColId) -> bool {
-        for _ in 0..FIXED_WITHIN {
-            let input = match logical {
-                Logical::Filter { input, preds } => {
-                    if says(preds, id) {
-                        return true;
-                    }
-                    input
-                }
-                Logical::Join { kind: JoinKind::Inner, left, right, on, .. } => {
-                    if says(on, id) {
-                        return true;
-                    }
-                    if left.columns().contains(id) { left } else { right }
-                }
-                Logical::Join { kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, left, .. } => left,
-                _ => return false,
-            };
-            logical = input;
-        }
-        false
-    }
-    fn says(preds: &[Pred], id: ColId) -> bool {
-        preds.iter().take(FIXED_WITHIN).any(|pred| fixed_by(pred).is_some_and(|(column, ..)| column == id))
-    }
-    says(preds, id) || within(logical, id)
-}
-
-/// The rows of an inner join of two plans with these rows.
-pub fn joined(l: f64, left: &Logical, r: f64, right: &Logical, on: &[Pred]) -> f64 {
+/// The rows of an inner join.
+fn joined(left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
     if on.is_empty() {
-        return l * r;
+        return left.rows * right.rows;
     }
-    let (left_ids, right_ids) = (left.columns(), right.columns());
+    let (left_ids, right_ids) = (left.logical.columns(), right.logical.columns());
     let (mut pairs, mut others) = (Vec::new(), 0);
     for pred in on {
         match equality(pred) {
@@ -284,21 +282,23 @@ pub fn joined(l: f64, left: &Logical, r: f64, right: &Logical, on: &[Pred]) -> f
         }
     }
     // What has one value on both sides is equal anyhow.
-    pairs.retain(|(a, b)| !(is_fixed(left, &[], *a) && is_fixed(right, &[], *b)));
+    let fixed = |side: &Side<'_>, id| is_fixed(side.logical, side.preds, id);
+    pairs.retain(|(a, b)| !(fixed(left, *a) && fixed(right, *b)));
     let of_left: Vec<ColId> = pairs.iter().map(|(a, _)| *a).collect();
     let of_right: Vec<ColId> = pairs.iter().map(|(_, b)| *b).collect();
-    let all = l * r * share::OTHER.powi(others);
+    let all = left.rows * right.rows * share::OTHER.powi(others);
     if pairs.is_empty() {
         return all;
     }
     // A key on one side: each row of the other finds at most one.
-    let keys = [unique_rows(right, &of_right), unique_rows(left, &of_left)];
+    let keys = [unique_rows(right.logical, &of_right), unique_rows(left.logical, &of_left)];
     if let Some(rows) = keys.into_iter().flatten().reduce(f64::max) {
-        return all / rows;
+        return all / (rows * common_values(left, right, &pairs)).max(1.0);
     }
     let mut weight = 1.0;
     pairs.iter().fold(all, |rows, (a, b)| {
-        let most = distinct(left, l, *a).max(distinct(right, r, *b));
+        let common = common_values(left, right, &[(*a, *b)]);
+        let most = distinct_of(left, *a, common).max(distinct_of(right, *b, common));
         let next = rows / most.powf(weight);
         weight /= 2.0;
         next

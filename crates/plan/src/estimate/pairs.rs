@@ -4,14 +4,15 @@
 //! Guarantee: frequent values count as often as they are there, as far as histograms tell.
 
 use super::share::known;
-use super::{Side, distinct, source, unique_rows};
+use super::{Side, common_values, distinct, source, unique_rows};
 use crate::logical::Logical;
 use catalog::statistics::Measured;
 use expr::ColId;
 
 /// Pairs of rows that are the same in all these columns, of the left side and of the right one.
 pub fn pairs(left: &Side<'_>, right: &Side<'_>, columns: &[(ColId, ColId)]) -> f64 {
-    let all = left.rows * right.rows;
+    // What limits the columns of both sides in the same way takes its rows from one of them alone.
+    let all = left.rows * right.rows / common_values(left, right, columns);
     let of_left: Vec<ColId> = columns.iter().map(|(l, _)| *l).collect();
     let of_right: Vec<ColId> = columns.iter().map(|(_, r)| *r).collect();
     // A key on one side: each row of the other finds at most one.

@@ -76,13 +76,13 @@ impl MergeKeys {
         }
     }
 
-    /// Whether nothing has to be sorted, and the merge costs less than the hash table. Inner joins are weighed where their
-    /// order is looked for.
-    pub(super) fn is_cheap(&self, kind: JoinKind, left: &Side, right: &Side, keys: &Equalities) -> bool {
+    /// Whether two tables need not be sorted, and the merge costs less than the hash table. Most
+    /// inner joins have been weighed where their order is looked for; those with FORCE ORDER or by
+    /// a conversion have not.
+    pub(super) fn is_cheap(&self, left: &Side, right: &Side, keys: &Equalities) -> bool {
         let smaller = left.rows.min(right.rows);
         let hash = smaller * BUILD + left.rows.max(right.rows) * PROBE;
-        kind != JoinKind::Inner
-            && self.natural
+        self.natural
             && is_read_as_it_lies(left)
             && is_read_as_it_lies(right)
             && (left.rows + right.rows) * MERGED < hash

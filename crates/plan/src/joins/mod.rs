@@ -75,7 +75,7 @@ impl Side {
     }
 
     fn estimated(&self) -> estimate::Side<'_> {
-        estimate::Side { logical: &self.logical, rows: self.rows }
+        estimate::Side { logical: &self.logical, preds: &self.preds, rows: self.rows }
     }
 }
 
@@ -247,7 +247,7 @@ impl Planner<'_, '_> {
             Method::Seek
         } else if allowed.merge
             && let Some(merge) = merge
-            && (!allowed.hash || merge.is_cheap(kind, left, right, keys))
+            && (!allowed.hash || merge.is_cheap(left, right, keys))
         {
             Method::Merge
         } else if allowed.hash && !keys.pairs.is_empty() {

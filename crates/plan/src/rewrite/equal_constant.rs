@@ -1,21 +1,25 @@
 //! From `a.x = b.x AND a.x = 1` follows `b.x = 1`, through inner joins of any number of tables:
-//! each of them is read by the value. So it does in the ON of an outer or semi join from a value of
-//! the side whose rows it keeps: `a LEFT JOIN b ON b.x = a.x` under `a.x = 1` needs the rows of `b`
-//! with `b.x = 1` alone. The equality stays, for the join; estimates know that it says nothing more
-//! (`estimate::is_fixed`).
-//! Guarantee: a row that is not given any more is rejected by the condition that the value comes
-//! from. Nothing goes from the side of an outer join that may be missing to the other one. Columns
-//! are of one type and compared under one collation, as only then what equals the one equals the
-//! other.
+//! each of them is read by the value. The ends of a range and a list of constants (`a.x > 5`,
+//! `a.x IN (5, 7)`) go on as well, of a column that has no value. So they do in the ON of an outer
+//! or semi join from the side whose rows it keeps: `a LEFT JOIN b ON b.x = a.x` under `a.x = 1`
+//! needs the rows of `b` with `b.x = 1` alone. The equality stays, for the join; estimates know
+//! that it says nothing more beside a value (`estimate::is_fixed`), and that a limit on both sides
+//! takes rows from one of them (`estimate::common_values`).
+//! Guarantee: a row that is not given any more is rejected by the condition that the new one comes
+//! from. A column gets a few conditions at most, and none that it has. Nothing goes from the side
+//! of an outer join that may be missing to the other one. Columns are of one type and compared
+//! under one collation, as only then what equals the one is below, above or equal to what the other
+//! is.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::estimate::fixed_by;
+use crate::estimate::{below_filters, fixed_by, limited_by};
 use crate::input::Input;
 use crate::logical::{JoinKind, Logical};
 use crate::sources::origin;
-use expr::{ColId, CompareExpr, Expr, Pred};
+use expr::{ColId, Expr, Pred};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use syntax::ast::CompareOp;
 use types::{Collation, DataType};
 
@@ -23,18 +27,52 @@ use types::{Collation, DataType};
 pub static RULE: Rewrite =
     Rewrite { name: "EqualConstant", apply: |logical, pass| node(logical, &Known::new(), &mut 0, pass) };
 
-/// What a column equals in all rows that are of use.
+/// So many conditions of other columns go on to one.
+const MOST: usize = 4;
+/// A longer list stays where it is: each copy is tested on rows and looked through by the planner.
+const MOST_LISTED: usize = 128;
+
+/// What a condition says of a column in all rows that are of use.
 #[derive(Clone)]
 struct Fixed {
     /// Of the condition that says so.
     number: usize,
-    value: Expr,
+    /// The condition, of the column that it was written for.
+    pred: Pred,
+    /// It says the column's value, and all there is to say.
+    is_value: bool,
+    /// What it says, whatever the column.
+    said: Arc<str>,
     collation: Collation,
     ty: DataType,
 }
 
 /// In the order of the columns, so that a query has one plan.
-type Known = BTreeMap<ColId, Fixed>;
+type Known = BTreeMap<ColId, Vec<Fixed>>;
+
+/// Adds what is said of a column, unless it is known or more than enough is.
+fn add(known: &mut Known, column: ColId, fixed: Fixed) -> bool {
+    let all = known.entry(column).or_default();
+    let is_new = match fixed.is_value {
+        true => !all.iter().any(|of| of.is_value),
+        false => all.len() < MOST && !all.iter().any(|of| of.is_value || of.said == fixed.said),
+    };
+    if is_new {
+        all.push(fixed);
+    }
+    is_new
+}
+
+/// A condition on one column as one on another.
+fn of_column(pred: &Pred, column: ColId) -> Pred {
+    let mut pred = pred.clone();
+    pred.leaves_mut(&mut |leaf| {
+        if let Expr::Col(id) = leaf {
+            *id = column;
+        }
+    });
+    pred
+}
 
 /// Columns that a condition says are equal.
 struct Equality {
@@ -55,15 +93,14 @@ impl Equality {
 }
 
 impl Fixed {
-    /// Whether a column of a type that equals one with this value equals the value, too.
+    /// Whether what is said of a column is true of one of a type that equals it, too.
     fn goes_on(&self, equality: &Equality, ty: DataType) -> bool {
         let same = self.ty == ty || (self.ty.is_string() && ty.is_string());
         same && ty != DataType::SqlVariant && (!ty.is_string() || self.collation == equality.collation)
     }
 
     fn condition(&self, column: ColId) -> Pred {
-        let (left, right) = (Expr::Col(column), self.value.clone());
-        Pred::Compare(Box::new(CompareExpr { op: CompareOp::Equal, left, right, collation: self.collation }))
+        of_column(&self.pred, column)
     }
 }
 
@@ -86,8 +123,10 @@ fn node(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '
         Logical::Project { input, exprs } if exprs.iter().all(|(_, e)| is_plain(e)) => {
             let mut below = above.clone();
             for (made, e) in &exprs {
-                if let (Expr::Col(from), Some(fixed)) = (e, above.get(made)) {
-                    below.entry(*from).or_insert_with(|| fixed.clone());
+                if let (Expr::Col(from), Some(all)) = (e, above.get(made)) {
+                    all.iter().for_each(|fixed| {
+                        add(&mut below, *from, fixed.clone());
+                    });
                 }
             }
             let input = Input::new(node(input.into_inner(), &below, next, pass));
@@ -106,14 +145,17 @@ fn is_plain(e: &Expr) -> bool {
 #[derive(Default)]
 struct Said {
     equalities: Vec<Equality>,
-    fixed: Vec<(ColId, Expr, Collation)>,
+    values: Vec<(ColId, Pred, Collation)>,
+    limits: Vec<(ColId, Pred, Collation)>,
 }
 
 impl Said {
     fn look(&mut self, preds: &[Pred]) {
         for pred in preds {
-            if let Some((id, value, collation)) = fixed_by(pred) {
-                self.fixed.push((id, value.clone(), collation));
+            if let Some((id, _, collation)) = fixed_by(pred) {
+                self.values.push((id, pred.clone(), collation));
+            } else if let Some((id, collation)) = limited_by(pred).filter(|_| !is_long(pred)) {
+                self.limits.push((id, pred.clone(), collation));
             }
             self.equalities.extend(Equality::of(pred));
         }
@@ -138,20 +180,31 @@ impl Said {
     }
 }
 
+/// Whether a condition is a list that is too long to be tested in several places.
+fn is_long(pred: &Pred) -> bool {
+    matches!(pred, Pred::InList(list) if list.list.len() > MOST_LISTED)
+}
+
 /// A tree of joins under conditions.
 fn tree(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '_>) -> Logical {
     let mut said = Said::default();
     said.gather(&logical);
+    if said.equalities.is_empty() && matches!(below_filters(&logical), Logical::Get(_)) {
+        return logical;
+    }
     let mut known = above.clone();
-    for (id, value, collation) in said.fixed {
-        if let Some(ty) = type_of(&logical, id)
-            && !known.contains_key(&id)
-        {
-            known.insert(id, Fixed { number: *next, value, collation, ty });
-            *next += 1;
+    let values = said.values.into_iter().map(|of| (true, of));
+    let limits = said.limits.into_iter().map(|of| (false, of));
+    // Values first: of a column that has one no limit counts.
+    for (is_value, (id, pred, collation)) in values.chain(limits) {
+        if let Some(ty) = type_of(&logical, id) {
+            let said = format!("{:?}", of_column(&pred, 0)).into();
+            let fixed = Fixed { number: *next, pred, is_value, said, collation, ty };
+            *next += usize::from(add(&mut known, id, fixed));
         }
     }
-    let given: HashSet<ColId> = known.keys().copied().collect();
+    let numbers = known.iter().flat_map(|(id, all)| all.iter().map(|fixed| (*id, fixed.number)));
+    let given: HashSet<(ColId, usize)> = numbers.collect();
     spread(&mut known, &said.equalities, &logical);
     let mut extended = Extended { known, given, changed: false };
     let logical = extended.tree(logical, next, pass);
@@ -161,7 +214,7 @@ fn tree(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '
     logical
 }
 
-/// Adds the columns that equal one with a value.
+/// Adds the columns that equal one of which something is said.
 fn spread(known: &mut Known, equalities: &[Equality], logical: &Logical) {
     let mut beside: HashMap<ColId, Vec<&Equality>> = HashMap::new();
     for equality in equalities {
@@ -169,17 +222,16 @@ fn spread(known: &mut Known, equalities: &[Equality], logical: &Logical) {
     }
     let mut reached: Vec<ColId> = known.keys().copied().collect();
     while let Some(id) = reached.pop() {
-        let Some(fixed) = known.get(&id).cloned() else { continue };
+        let Some(all) = known.get(&id).cloned() else { continue };
         for equality in beside.get(&id).into_iter().flatten() {
             let [a, b] = equality.columns;
             let other = if a == id { b } else { a };
-            if known.contains_key(&other) {
-                continue;
+            let Some(ty) = type_of(logical, other) else { continue };
+            let mut more = false;
+            for fixed in all.iter().filter(|fixed| fixed.goes_on(equality, ty)) {
+                more |= add(known, other, Fixed { ty, ..fixed.clone() });
             }
-            if let Some(ty) = type_of(logical, other)
-                && fixed.goes_on(equality, ty)
-            {
-                known.insert(other, Fixed { ty, ..fixed.clone() });
+            if more {
                 reached.push(other);
             }
         }
@@ -189,8 +241,8 @@ fn spread(known: &mut Known, equalities: &[Equality], logical: &Logical) {
 /// A tree that gets what follows.
 struct Extended {
     known: Known,
-    /// Columns of which a condition says the value.
-    given: HashSet<ColId>,
+    /// Columns of which a condition says so already, by its number.
+    given: HashSet<(ColId, usize)>,
     changed: bool,
 }
 
@@ -233,9 +285,9 @@ impl Extended {
     fn conditions(&mut self, preds: Vec<Pred>) -> Vec<Pred> {
         let mut all = Vec::with_capacity(preds.len());
         for pred in preds {
-            let follows = Equality::of(&pred).and_then(|equality| self.follows(&equality));
+            let follows = Equality::of(&pred).map(|equality| self.follows(&equality));
             for (column, fixed) in follows.into_iter().flatten() {
-                if self.given.insert(column) {
+                if self.given.insert((column, fixed.number)) {
                     self.changed = true;
                     all.push(fixed.condition(column));
                 }
@@ -245,38 +297,46 @@ impl Extended {
         all
     }
 
-    /// The values of two columns that are equal because they have one value.
-    fn follows(&self, equality: &Equality) -> Option<[(ColId, Fixed); 2]> {
+    /// What is said of both of two columns that are equal.
+    fn follows(&self, equality: &Equality) -> Vec<(ColId, Fixed)> {
         let [a, b] = equality.columns;
-        let (of_a, of_b) = (self.known.get(&a)?, self.known.get(&b)?);
-        let same = of_a.number == of_b.number && a != b && of_a.goes_on(equality, of_b.ty);
-        same.then(|| [(a, of_a.clone()), (b, of_b.clone())])
+        let (Some(of_a), Some(of_b)) = (self.known.get(&a), self.known.get(&b)) else { return Vec::new() };
+        let mut all = Vec::new();
+        for own in of_a.iter().filter(|_| a != b) {
+            let same = |other: &&Fixed| other.number == own.number && own.goes_on(equality, other.ty);
+            if let Some(other) = of_b.iter().find(same) {
+                all.extend([(a, own.clone()), (b, other.clone())]);
+            }
+        }
+        all
     }
 
-    /// The ON of a join that keeps rows of its left side, and the values of the right side's
-    /// columns that it says.
+    /// The ON of a join that keeps rows of its left side, and what it says of the right side's
+    /// columns.
     fn of_kept_side(&mut self, on: Vec<Pred>, left: &Logical, right: &Logical) -> (Vec<Pred>, Known) {
         let (of_left, of_right) = (left.columns(), right.columns());
         let mut found = Known::new();
         let mut all = Vec::with_capacity(on.len());
         for pred in on {
-            let value = Equality::of(&pred).and_then(|equality| {
+            let follows = Equality::of(&pred).and_then(|equality| {
                 let [a, b] = equality.columns;
                 let (own, other) = match (of_left.contains(a), of_left.contains(b)) {
                     (true, false) => (a, b),
                     (false, true) => (b, a),
                     _ => return None,
                 };
-                let fixed = self.known.get(&own).filter(|_| of_right.contains(other))?;
+                let said = self.known.get(&own).filter(|_| of_right.contains(other))?;
                 let ty = type_of(right, other)?;
-                fixed.goes_on(&equality, ty).then(|| (other, Fixed { ty, ..fixed.clone() }))
+                let goes_on = said.iter().filter(|fixed| fixed.goes_on(&equality, ty));
+                let of_other = goes_on.map(|fixed| (other, Fixed { ty, ..fixed.clone() }));
+                Some(of_other.collect::<Vec<_>>())
             });
-            if let Some((column, fixed)) = value
-                && !found.contains_key(&column)
-            {
-                self.changed = true;
-                all.push(fixed.condition(column));
-                found.insert(column, fixed);
+            for (column, fixed) in follows.into_iter().flatten() {
+                let condition = fixed.condition(column);
+                if add(&mut found, column, fixed) {
+                    self.changed = true;
+                    all.push(condition);
+                }
             }
             all.push(pred);
         }

@@ -15,13 +15,15 @@
 //! Any other row is locked first and read by itself then, under its lock; it may have to be waited
 //! for, and what is left of its page is read again. A scan that is suspended between rows reads
 //! each of them by itself, and so are rows read that have values outside them.
+//!
+//! Entries of an index, and the rows behind them: [`super::entries`].
 
 use super::{LockedScan, Name, Rows, Source};
 use crate::operators::RowSet;
-use crate::operators::decode::{base_row, entry_passes, index_locator};
+use crate::operators::decode::base_row;
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
-use access::{BTree, ReadMode, RowBatch};
+use access::RowBatch;
 use pages::{TxnId, UnitId};
 use plan::nodes::{Path, ScanPlan};
 use std::ops::Bound;
@@ -34,7 +36,7 @@ use types::{SqlError, Value};
 
 /// What came of a row as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Given {
+pub(super) enum Given {
     /// It was given, or is not wanted.
     Done,
     /// It is to be read by itself.
@@ -48,13 +50,13 @@ impl LockedScan {
     /// So many rows may be given at once: a statement that wants no more of them locks no more, and
     /// a run that is suspended reads them when they are wanted.
     pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
-        let locked = self.whole || self.sure && !matches!(plan.path, Path::Index { .. });
+        let locked = self.whole || self.sure && !matches!(plan.path, Path::Index { covering: false, .. });
         let several = (locked || self.is_momentary()) && !rt.is_suspendable();
         if several && !may_be_long(plan) { out.most() } else { 1 }
     }
 
     /// Whether a row is locked only while it is read.
-    fn is_momentary(&self) -> bool {
+    pub(super) fn is_momentary(&self) -> bool {
         !self.locks.hold && self.locks.mode == LockMode::S
     }
 
@@ -90,8 +92,10 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
-        // A value outside that a row has lost meanwhile may be gone.
-        if !self.sure && (rt.is_suspendable() || plan.store.lob.is_some()) {
+        let covering = matches!(plan.path, Path::Index { covering: true, .. });
+        // A value outside that a row has lost meanwhile may be gone. Entries have none.
+        let outside = plan.store.lob.is_some() && !covering;
+        if !self.sure && (rt.is_suspendable() || outside) {
             return Ok(Given::Alone);
         }
         let txn = rt.session().txn(&plan.db)?;
@@ -101,8 +105,10 @@ impl LockedScan {
         if self.batch.is_ghost(i) {
             return Ok(Given::Done);
         }
-        if let Path::Index { index, .. } = &plan.path {
-            return self.entry(plan, i, *index, rt, out);
+        match &plan.path {
+            Path::Index { index, covering: true, .. } => return self.covered(plan, i, *index, rt, out),
+            Path::Index { index, .. } => return self.entry(plan, i, *index, rt, out),
+            _ => {}
         }
         if !self.sure && has_overflow(self.batch.row(i)) {
             return Ok(Given::Alone);
@@ -116,7 +122,24 @@ impl LockedScan {
         if self.sure || out.len() == before {
             return Ok(Given::Done);
         }
-        let locked = self.lock_as_read(plan, i, rt);
+        let rows = match &plan.store.base {
+            Base::Heap(heap) => Rows::Heap(heap),
+            Base::Tree(tree) => Rows::Tree(tree),
+        };
+        self.keep_as_read(plan, &rows, i, rt, out)
+    }
+
+    /// Row `i` of the page, which is the last one in `out`, stays there if it can be locked as it
+    /// was read.
+    pub(super) fn keep_as_read(
+        &mut self,
+        plan: &ScanPlan,
+        rows: &Rows<'_>,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<Given, SqlError> {
+        let locked = self.lock_as_read(plan, rows, i, rt);
         let locked = out.or_pop(locked)?;
         if locked != Some(Given::Done) {
             out.pop_row();
@@ -129,13 +152,11 @@ impl LockedScan {
     fn lock_as_read(
         &mut self,
         plan: &ScanPlan,
+        rows: &Rows<'_>,
         i: usize,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Option<Given>, SqlError> {
-        let (unit, name) = match &plan.store.base {
-            Base::Heap(heap) => (heap.unit_id(), Name::Rid(self.batch.rid(i))),
-            Base::Tree(tree) => (tree.unit_id(), Name::Key(self.batch.key(i).to_vec())),
-        };
+        let (unit, name) = (rows.unit(), rows.name(&self.batch, i));
         let txn = rt.session().txn(&plan.db)?;
         if is_own(txn, &self.batch, i) && !txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
             return Ok(Some(Given::Done));
@@ -151,11 +172,7 @@ impl LockedScan {
         if grant == Grant::Busy {
             return Ok(None);
         }
-        let same = match &plan.store.base {
-            Base::Heap(heap) => heap.is_as_read(&self.batch),
-            Base::Tree(tree) => tree.is_as_read(&self.batch),
-        };
-        let same = same.map_err(|e| access_error(&plan.db, e))?;
+        let same = rows.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?;
         if !same {
             // It stays locked while it is read by itself: who has waited for it long has it now.
             self.held = Some(grant);
@@ -163,61 +180,6 @@ impl LockedScan {
         }
         self.leave(plan, rt, (unit, &name, grant), true)?;
         Ok(Some(Given::Done))
-    }
-
-    /// Gives the row behind an entry of an index that was read, if that can be.
-    fn entry(
-        &mut self,
-        plan: &ScanPlan,
-        i: usize,
-        index: usize,
-        rt: &mut Rt<'_, '_>,
-        out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
-        if self.sure {
-            let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
-            let given = self.behind(plan, rt, (index, batch.row(i)), &mut lookup, out);
-            (self.batch, self.lookup) = (batch, lookup);
-            return given.map(|_| Given::Done);
-        }
-        if !self.is_momentary() {
-            return Ok(Given::Alone);
-        }
-        let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
-        if !entry_passes(plan, &store.indexes[index], self.batch.row(i), rt, &mut self.tested)? {
-            return Ok(Given::Done);
-        }
-        let locator = index_locator(&store.indexes[index], self.batch.row(i), plan)?;
-        let found = storage::fetch(&plan.db, store, &locator, ReadMode::Current, &mut self.lookup)?;
-        let txn = rt.session().txn(&plan.db)?;
-        let settled = found && self.ended.is_settled(txn, self.lookup.header(0).txn);
-        // The row may have got another entry since this one was read.
-        if !settled || !store.indexes[index].tree.is_as_read(&self.batch).map_err(fail)? {
-            return Ok(Given::Again);
-        }
-        if self.lookup.is_ghost(0) {
-            return Ok(Given::Done);
-        }
-        if has_overflow(self.lookup.row(0)) {
-            return Ok(Given::Alone);
-        }
-        let (unit, name) = match (&store.base, Locator::of(&locator)?) {
-            (Base::Heap(heap), Locator::Rid(rid)) => (heap.unit_id(), Name::Rid(rid)),
-            (Base::Tree(tree), Locator::Key(key)) => (tree.unit_id(), Name::Key(key)),
-            _ => return Err(SqlError::internal("a locator of another table")),
-        };
-        let before = out.len();
-        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
-        if out.len() == before {
-            return Ok(Given::Done);
-        }
-        let txn = rt.session().txn(&plan.db);
-        let txn = out.or_pop(txn)?;
-        if is_own(txn, &self.lookup, 0) || txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
-            return Ok(Given::Done);
-        }
-        out.pop_row();
-        Ok(Given::Again)
     }
 
     /// What comes after row `i` of the page is read again: there was perhaps a wait since it was
@@ -252,7 +214,7 @@ impl LockedScan {
 
     /// Locks a row and reads its newest version into `into`. False: it is deleted, or skipped, and
     /// not locked.
-    fn locked_row(
+    pub(super) fn locked_row(
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
@@ -301,7 +263,7 @@ impl LockedScan {
     /// A row that was locked for this scan has been read: it stays locked if it was given out and
     /// the scan holds its locks, or if none may come in beside it. Else it is given back, unless a
     /// subquery of the condition, which reads the same table, holds it.
-    fn leave(
+    pub(super) fn leave(
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
@@ -350,48 +312,8 @@ impl LockedScan {
         result
     }
 
-    /// The row behind an index entry: the entry is locked, then the row.
-    fn indexed(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        (index, tree, name): (usize, &BTree, &Name),
-        (entry, lookup): (&mut RowBatch, &mut RowBatch),
-        out: &mut RowSet,
-    ) -> Result<(), SqlError> {
-        let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
-        let given = self.behind(plan, rt, (index, entry.row(0)), lookup, out);
-        self.leave(plan, rt, (tree.unit_id(), name, grant), matches!(given, Ok(true)))?;
-        given.map(drop)
-    }
-
-    /// The base row behind an entry that is locked; whether it was given out.
-    fn behind(
-        &mut self,
-        plan: &ScanPlan,
-        rt: &mut Rt<'_, '_>,
-        (index, entry): (usize, &[u8]),
-        lookup: &mut RowBatch,
-        out: &mut RowSet,
-    ) -> Result<bool, SqlError> {
-        let index = &plan.store.indexes[index];
-        if !entry_passes(plan, index, entry, rt, &mut self.tested)? {
-            return Ok(false);
-        }
-        let locator = index_locator(index, entry, plan)?;
-        match (&plan.store.base, Locator::of(&locator)?) {
-            (Base::Heap(heap), Locator::Rid(rid)) => {
-                self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)
-            }
-            (Base::Tree(base), Locator::Key(key)) => {
-                self.base(plan, rt, &Rows::Tree(base), &Name::Key(key), lookup, out)
-            }
-            _ => Err(SqlError::internal("a locator of another table")),
-        }
-    }
-
     /// A row of the heap or clustered index; whether it was given out.
-    fn base(
+    pub(super) fn base(
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,

@@ -60,6 +60,10 @@ impl Relation {
         estimate::base(&self.logical)
     }
 
+    fn side(&self) -> estimate::Side<'_> {
+        estimate::Side { logical: &self.logical, preds: &self.own, rows: self.rows }
+    }
+
     /// The cost of reading it, in rows of a scan.
     pub fn cost(&self) -> f64 {
         with_conditions(&self.logical, &self.own).map_or(self.rows, |(get, own)| read_cost(get, &own))
@@ -85,6 +89,8 @@ struct Class {
     collation: Collation,
     members: Vec<Member>,
     set: Set,
+    /// The share of their values that the limits of all members leave.
+    left: f64,
 }
 
 struct Member {
@@ -198,7 +204,8 @@ impl Graph {
         }
         let set = members.iter().fold(0, |set, (relation, _)| set | only(*relation));
         let member = |(relation, column)| Member { relation, column, distinct: 1.0 };
-        self.classes.push(Class { collation, members: members.into_iter().map(member).collect(), set });
+        let members = members.into_iter().map(member).collect();
+        self.classes.push(Class { collation, members, set, left: 1.0 });
         true
     }
 
@@ -210,13 +217,18 @@ impl Graph {
                 .iter()
                 .filter_map(|m| estimate::unique_rows(&self.relations[m.relation].logical, &[m.column]));
             let bound = keys.reduce(f64::min).unwrap_or(f64::INFINITY);
+            let limits = class
+                .members
+                .iter()
+                .map(|m| estimate::values_left(&self.relations[m.relation].side(), m.column));
+            class.left = limits.reduce(f64::max).unwrap_or(1.0);
             for member in &mut class.members {
                 let relation = &self.relations[member.relation];
                 if estimate::is_fixed(&relation.logical, &relation.own, member.column) {
                     member.distinct = 1.0;
                     continue;
                 }
-                let values = estimate::distinct(&relation.logical, relation.rows, member.column);
+                let values = estimate::distinct_of(&relation.side(), member.column, class.left);
                 member.distinct = values.min(bound).clamp(1.0, relation.rows.max(1.0));
             }
         }
@@ -245,7 +257,8 @@ impl Graph {
             let relation = &self.relations[at];
             estimate::unique_rows(&relation.logical, &columns).or_else(|| known_together(relation, &columns))
         });
-        let share = joint.reduce(f64::max).map(|values| 1.0 / values);
+        let common: f64 = classes.iter().map(|class| class.left).product();
+        let share = joint.reduce(f64::max).map(|values| 1.0 / (values * common).max(1.0));
         // Nothing is known: each further class counts by the square root of the one before, as conditions of one table do.
         let share = share.unwrap_or_else(|| {
             shares.sort_by(f64::total_cmp);
@@ -390,11 +403,7 @@ impl Graph {
             Some((class.of(a)?.column, class.of(b)?.column))
         });
         let columns: Vec<(ColId, ColId)> = columns.collect();
-        let side = |at: usize| {
-            let relation = &self.relations[at];
-            estimate::Side { logical: &relation.logical, rows: relation.rows }
-        };
-        let (left, right) = (side(a), side(b));
+        let (left, right) = (self.relations[a].side(), self.relations[b].side());
         estimate::pairs(&left, &right, &columns) / (left.rows * right.rows).max(1.0)
     }
 
