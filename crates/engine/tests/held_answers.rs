@@ -330,6 +330,31 @@ fn a_failed_database_that_is_reopened_has_what_is_told() {
     }
 }
 
+/// A session that stays in a database while that fails and is opened anew goes on in the new one:
+/// neither what it keeps for its next transaction nor for its next wait is of the old one.
+#[test]
+fn who_stays_in_a_database_that_is_reopened_goes_on_in_it() {
+    for held in [false, true] {
+        let (disk, instance) = with_table(50 + u64::from(held));
+        let mut session = session_in(&instance, held);
+        for n in 1..4 {
+            run(&mut session, &format!("insert t values ({n})")).unwrap();
+            session.settle().unwrap();
+        }
+        let failed = instance.database("d").unwrap().storage().unwrap();
+        let cause = pages::PageError::Offline { cause: "a test".into() };
+        failed.fail("a test", &cause.into());
+        drop(failed);
+        run(&mut instance.session().unwrap(), "alter database d set online").unwrap();
+        for n in 4..7 {
+            run(&mut session, &format!("insert t values ({n})")).unwrap();
+            assert_eq!(session.before_answer().is_owed(), held);
+            session.settle().unwrap();
+            assert_eq!(rows_left(&disk.crash_keeping(|_| false)), n, "it was told");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_told_after_a_failed_flush() {
     let (disk, instance) = with_table(30);
