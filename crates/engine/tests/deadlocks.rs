@@ -81,6 +81,18 @@ fn an_application_lock_and_a_row_have_one_victim() {
     }
 }
 
+/// Sessions whose transactions begin in the place of earlier ones keep their locks of tables for
+/// themselves, until somebody wants a table alone.
+#[test]
+fn locks_of_tables_that_sessions_keep_have_one_victim() {
+    let mut b = two_databases();
+    b.check("CREATE TABLE c (id int)", "");
+    let setup = "SELECT id FROM c; SELECT id FROM c; SELECT id FROM c";
+    let holds = ["INSERT a VALUES (10, 0)", "INSERT c VALUES (1)"];
+    let wants = ["UPDATE c WITH (TABLOCKX) SET id += 1", "UPDATE a WITH (TABLOCKX) SET n += 1"];
+    one_victim(&cross(&b, [setup; 2], holds, wants));
+}
+
 /// The victim is who has the lowest priority, then who has written least: in all databases
 /// together.
 #[test]
