@@ -1,8 +1,6 @@
 //! The texts of DEFAULT and CHECK constraints and of computed columns: their form, and that they
 //! are read again as what they were.
 
-extern crate ringwood_catalog as catalog;
-
 use catalog::constraint::parse_condition;
 use catalog::definition::{of_condition, of_value};
 use catalog::load::parse_expression;

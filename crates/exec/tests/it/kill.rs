@@ -1,8 +1,6 @@
 //! KILL and a request that begins in the same moment: the request is told, or it is seen to run;
 //! and it is cancelled in either case.
 
-extern crate ringwood_exec as exec;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use exec::state::core::SessionShared;
