@@ -3,7 +3,7 @@
 
 extern crate ringwood_engine as engine;
 
-#[path = "../../txn/tests/support/panic_disk.rs"]
+#[path = "../../txn/tests/it/support/panic_disk.rs"]
 mod panic_disk;
 #[path = "support/text.rs"]
 mod text;

@@ -1,16 +1,14 @@
 //! Log backups in which data files come and go: restored, up to any of these points, and with power loss in between.
 
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::chain::{Copy, Rig, Taken, check, devices, now_us, restore_to, restore_with_crashes};
+use crate::support::*;
 use disk::Disk;
 use ringwood_txn::backup::{BackupError, MediaSet, RollTo, SetKind, Step, restore_log};
 use ringwood_txn::{Database, Durability};
 use sim::{Fault, OpKind};
-use support::chain::{Copy, Rig, Taken, check, devices, now_us, restore_to, restore_with_crashes};
-use support::*;
 
 /// A data file, where no restored database looks for it.
 fn add(rig: &Rig, filegroup: u16, mb: u64) -> u16 {

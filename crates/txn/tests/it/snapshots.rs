@@ -2,14 +2,12 @@
 //! the restart, a transaction that has been open for long is taken back.
 //! `RINGWOOD_CRASH_SEEDS=500` runs more crashes.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::support::*;
 use parking_lot::Mutex;
 use sim::{SimConfig, SimDisk};
-use support::*;
 use txn::{Database, DbState, DelayedDurability, Durability, TxnError};
 use wal::Growth;
 

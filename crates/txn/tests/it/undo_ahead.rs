@@ -1,16 +1,14 @@
 //! A rollback of scattered changes asks for the pages of the records to come.
 
-mod support;
-
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::support::txn::{DbState, Durability};
+use crate::support::{create, env, log_options};
 use access::{BTree, Direction, Outcome, ReadMode, RowBatch};
 use pages::UnitId;
 use sim::SimDisk;
-use support::txn::{DbState, Durability};
-use support::{create, env, log_options};
 use wal::Growth;
 
 const ROWS: u64 = 600;

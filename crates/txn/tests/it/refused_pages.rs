@@ -1,16 +1,14 @@
 //! Pages that the device refuses to write: the database goes on, keeps the log that they need, and
 //! loses nothing.
 
-mod support;
-
 use ringwood_txn as txn;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::*;
 use access::ReadMode;
 use sim::{Fault, SimDisk};
-use support::*;
 use txn::{Database, DbState, Durability, LogReuseWait, Status};
 use wal::Growth;
 

@@ -1,18 +1,16 @@
 //! Discarded large values: they are read as long as a snapshot needs them, freed afterwards, kept by a rollback, and a
 //! crash at any point leaks none.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::support::txn::check::CheckUnit;
+use crate::support::txn::{Database, DbState, Durability, Txn, TxnError};
+use crate::support::{create, env, log_options, open};
 use access::{BTree, Direction, LobPointer, LobSpace, Outcome, ReadMode, RowBatch};
 use pages::{PageId, UnitId};
 use sim::SimDisk;
-use support::txn::check::CheckUnit;
-use support::txn::{Database, DbState, Durability, Txn, TxnError};
-use support::{create, env, log_options, open};
 use wal::Growth;
 
 /// Values by key.

@@ -1,13 +1,11 @@
 //! Space that returns: waves of rows that come and go, with rollbacks, snapshots, cleanup and power loss between any two
 //! I/Os. After that every row is as it should be, and when all are deleted every structure is one extent again.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::txn::{Database, DbState, Durability, Env, RecoveryModel, TxnError};
+use crate::support::{self, Model, Table, Tried, create, env, log_options, open};
 use sim::SimDisk;
-use support::txn::{Database, DbState, Durability, Env, RecoveryModel, TxnError};
-use support::{Model, Table, Tried, create, env, log_options, open};
 use wal::Growth;
 
 fn environment(disk: &SimDisk) -> Env {

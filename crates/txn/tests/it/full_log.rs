@@ -2,20 +2,18 @@
 //! one, by commit or rollback, with crashes and with blocks of 512 and 4,096 bytes. A full log is an error of the statement
 //! that wants more; the database stays online, loses nothing, and the file keeps its size.
 //!
-//! `RINGWOOD_FULL_LOG_RUNS=2000 cargo test --release -p ringwood-txn --test full_log` runs as many seeds; a failure names its seed,
+//! `RINGWOOD_FULL_LOG_RUNS=2000 cargo test --release -p ringwood-txn --test it full_log::` runs as many seeds; a failure names its seed,
 //! `RINGWOOD_FULL_LOG_SEED` replays it.
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::support::{Model, Table, Tried, create, difference, env, log_options, open};
 use disk::Sectors;
 use ringwood_txn::{
     Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Status, Txn, TxnError,
 };
 use sim::{SimConfig, SimDisk};
-use support::{Model, Table, Tried, create, difference, env, log_options, open};
 use wal::{Alignment, Growth, LogOptions, VlfRule};
 
 /// Rows of one transaction: `slot * ROWS ..`.

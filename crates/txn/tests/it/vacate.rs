@@ -1,16 +1,14 @@
 //! Nodes of B+trees that move to another file: rows, versions and undo find their way; extents come back; crashes.
 
-mod support;
-
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::chain::{Rig, check, options};
+use crate::support::*;
 use access::{Direction, ReadMode, RowBatch};
 use ringwood_txn::{Database, DbState, Durability, TxnError};
 use sim::SimDisk;
-use support::chain::{Rig, check, options};
-use support::*;
 use wal::Growth;
 
 /// Moves the nodes of both trees out of a file and gives their extents back; how many extents are left of each.

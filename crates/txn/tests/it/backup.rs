@@ -1,16 +1,15 @@
 //! Backups and restores: what is restored is what was there, at the end of a backup or at any point in time.
 
-mod support;
-
+use crate::support;
 use ringwood_txn as txn;
 
 use std::sync::Arc;
 
-use sim::{Fault, OpKind, SimDisk};
-use support::chain::{
+use crate::support::chain::{
     Copy, Rig, Taken, check, devices, format, restore_to, restore_with_crashes, spec, target,
 };
-use support::*;
+use crate::support::*;
+use sim::{Fault, OpKind, SimDisk};
 use txn::backup::{
     BackupError, BackupSpec, Existing, MediaSet, SetKind, Step, backup_closed_log, mark_restoring, verify,
 };

@@ -1,17 +1,15 @@
 //! A panic in each thread of a database: all waiters have an error within a second, the error log has a line, what was
 //! acknowledged is there when the database is opened again; and where a panic is harmless, work goes on.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::support::panic_disk::{Doing, PanicDisk};
+use crate::support::{LOG, Table, Tried, create, env, log_options, open};
 use ringwood_txn::{Database, DbState, Deferred, DelayedDurability, Durability, Env, Pace, Status, TxnError};
 use sim::SimDisk;
-use support::panic_disk::{Doing, PanicDisk};
-use support::{LOG, Table, Tried, create, env, log_options, open};
 use wal::{Growth, LogOptions, WaitKind, WaitSink};
 
 /// How long a session may wait for its error.

@@ -1,16 +1,14 @@
 //! Data files that become shorter: what is in use stays, crashes, growing again, backups of what was cut.
 
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::support::chain::{Copy, Rig, check, options};
+use crate::support::*;
 use pages::{FileUsage, PageId, UnitId};
 use ringwood_txn::backup::{SetKind, Step};
 use ringwood_txn::{Database, Durability};
 use sim::SimDisk;
-use support::chain::{Copy, Rig, check, options};
-use support::*;
 
 /// Extents of both files that bring them after their second PFS page.
 const MANY: u32 = 2200;

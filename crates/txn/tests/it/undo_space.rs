@@ -1,17 +1,15 @@
 //! Rollbacks when there is no space: rows that have to be long again find their pages filled by others, and the filegroup
 //! is full, by MAXSIZE or because the disk is. The rollback goes through; what was kept for it is nobody else's.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::txn::check::CheckUnit;
+use crate::support::txn::{CreateSpec, Database, DbState, Durability, Status, Txn, TxnError};
+use crate::support::{LOG, PRIMARY, env, log_options, open};
 use access::{BTree, Heap, Outcome, ReadMode, Rid, RowBatch};
 use disk::Disk;
 use pages::{FileGrowth, FileSpec, PageId, UnitId};
 use sim::SimDisk;
-use support::txn::check::CheckUnit;
-use support::txn::{CreateSpec, Database, DbState, Durability, Status, Txn, TxnError};
-use support::{LOG, PRIMARY, env, log_options, open};
 use wal::Growth;
 
 const LONG: usize = 700;

@@ -1,19 +1,17 @@
 //! An index alone. Its root moves: crashes before the old one is gone, ghosts that are left to clean, definitions of before.
 //! Its nodes move and their file goes: scans that have read ahead, ghosts that wait for their cleaning.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::support::chain::options;
+use crate::support::{create, env, open};
 use access::{BTree, Direction, Outcome, ReadMode, RowBatch};
 use pages::{PFS_ALLOCATED, PageId, UnitId};
 use ringwood_txn::check::CheckUnit;
 use ringwood_txn::{Database, DbState, Durability, TxnError};
 use sim::SimDisk;
-use support::chain::options;
-use support::{create, env, open};
 
 /// So few that what has gone is not in memory either.
 const FRAMES: u64 = 100;

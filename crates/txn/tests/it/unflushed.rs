@@ -1,13 +1,11 @@
 //! Commits whose caller waits for the log, once for several: power failure at each I/O under them.
 //! What was waited for is there afterwards, and of the rest a beginning in its order.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::support::*;
 use sim::{SimConfig, SimDisk};
-use support::*;
 use txn::{Deferred, DelayedDurability, Durability, Status, TxnError};
 use wal::Growth;
 

@@ -1,13 +1,11 @@
 //! Transactions that begin in the place of one that has ended: each is a transaction of its own,
 //! for snapshots, locks, whoever looks at it, and over a power failure at each I/O under it.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::*;
 use pages::TxnId;
 use sim::{SimConfig, SimDisk};
-use support::*;
 use txn::{Durability, LockMode, Status, TxnError, WaitArgs, What};
 use wal::Growth;
 

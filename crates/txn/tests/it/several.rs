@@ -1,17 +1,15 @@
 //! Transactions over several databases: whole or absent everywhere after a crash at any I/O; what
 //! becomes of one whose coordinator cannot be asked.
 
-mod support;
-
 use ringwood_txn as txn;
 
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::support::several::{Start, Tally, explore};
+use crate::support::{Table, Tried};
 use sim::{Fault, OpKind, SimDisk};
-use support::several::{Start, Tally, explore};
-use support::{Table, Tried};
 use txn::{Database, GlobalId, Status, Txn, TxnError, commit_together};
 
 /// As many as the environment asks for.

@@ -1,7 +1,5 @@
 //! Sessions beside each other: visibility, waiting, deadlocks, lost updates, invariants under many threads.
 
-mod support;
-
 use ringwood_txn as txn;
 
 use std::sync::Arc;
@@ -9,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::*;
 use access::ReadMode;
 use sim::SimDisk;
-use support::*;
 use txn::locks::LockStatus;
 use txn::{Database, DbState, Durability, ErrorKind, LockMode, Txn, TxnError, WaitArgs, What};
 use wal::Growth;

@@ -1,17 +1,15 @@
 //! Files that change their instance, on the simulated disk: power loss at any I/O of taking a database over, of closing it and
 //! of replacing its log. Whatever it is, the database has its rows; and of two instances one has it.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::support::txn::{self, CreateSpec, Database, DbState, Env, TxnError};
+use crate::support::{self, Model, Table};
 use access::ReadMode;
 use disk::{Disk, DiskError};
 use pages::{FileGrowth, FileSpec, Home, PageError};
 use sim::SimDisk;
-use support::txn::{self, CreateSpec, Database, DbState, Env, TxnError};
-use support::{Model, Table};
 use wal::{Growth, LogOptions};
 
 const PRIMARY: &str = "/db/test.mdf";

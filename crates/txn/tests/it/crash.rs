@@ -1,11 +1,9 @@
 //! Crash tests in the normal run: some hundred seeds of the explorer. `cargo run --example crash_explorer` runs more.
 
-mod support;
-
 use std::sync::mpsc;
 use std::time::Duration;
 
-use support::explorer::{Tally, explore};
+use crate::support::explorer::{Tally, explore};
 
 const SEEDS: u64 = 300;
 /// A seed takes a fraction of a second; one that is not done after this hangs.

@@ -1,14 +1,12 @@
 //! What delayed durability may lose: only the newest commits, never more than the window, nothing at a clean stop.
 //! `RINGWOOD_CRASH_SEEDS=1000` runs more crashes, `RINGWOOD_STOPS=50` more stops.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::support::*;
 use sim::{SimConfig, SimDisk};
-use support::*;
 use txn::{DbState, DelayedDurability, Durability, LossWindow, TxnError};
 use wal::Growth;
 

@@ -1,7 +1,5 @@
 //! The database as a whole: closing and opening, settings, delayed durability, a full log, failing disks.
 
-mod support;
-
 use ringwood_txn as txn;
 
 use std::path::Path;
@@ -9,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::*;
 use pages::UnitId;
 use sim::{Fault, OpKind, SimDisk};
-use support::*;
 use txn::{
     Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Pace, RecoveryModel, Status,
     TxnError,
