@@ -2,7 +2,7 @@
 //! buckets, a server that goes away in the middle. The server is installed from the registry by `scripts/s3-server`; a
 //! machine that cannot have it fails these tests.
 
-#[path = "../../engine/tests/support/text.rs"]
+#[path = "../../engine/tests/it/support/text.rs"]
 mod text;
 
 #[path = "support/server.rs"]

@@ -1,7 +1,7 @@
 //! The statements of the engine's `nested_sql` through the server, sent by crate `client`: a
 //! worker's stack is another one than a test's, and what a client gives up by an attention ends.
 
-#[path = "../../engine/tests/support/nested_sql/mod.rs"]
+#[path = "../../engine/tests/it/support/nested_sql/mod.rs"]
 mod nested_sql;
 mod support;
 
