@@ -1,12 +1,10 @@
 //! Metrics over HTTP: what is counted, the format, and clients that misbehave.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use support::{Client, TestServer};
+use crate::support::{Client, TestServer};
 use tds::prelogin::Encryption;
 
 fn http(address: SocketAddr, request: &str) -> String {

@@ -1,15 +1,13 @@
 //! Crate `client` against the server: batches, calls, prepared statements, transactions and bulk loads, cancelled and failed ones
 //! too, over a plain and an encrypted connection.
 
-mod support;
-
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::support::{PASSWORD, TestServer};
 use client::{ClientError, Connection, Encryption, Options, Procedure, RpcParam, RpcRequest, Token, Trust};
 use client::{TypeInfo, int, text};
 use ringwood_server::Encryption as Mode;
-use support::{PASSWORD, TestServer};
 use tds::{Size, WireCollation};
 use types::Value;
 

@@ -1,14 +1,12 @@
 //! tiberius, the Rust client of SQL Server, against the server: the list of checks that the other clients run from `clients/`
 //! (clients/README.md). Encryption is checked there too, by `clients/rust`: tiberius' TLS would bring a second one into the workspace.
 
-mod support;
-
 use std::borrow::Cow;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use crate::support::{PASSWORD, TestServer};
 use futures_util::TryStreamExt;
-use support::{PASSWORD, TestServer};
 use tiberius::numeric::Numeric;
 use tiberius::{
     AuthMethod, ColumnData, Command, Config, EncryptionLevel, IntoRow, IsolationLevel, SortOrder,

@@ -1,13 +1,11 @@
 //! Scripts say the same over the wire as in process: result sets, counts, messages and errors, batch by batch. The experiments' own
 //! scripts always; those of a folder too where `RINGWOOD_SCRIPTS` names one (all its `*.sql`, each in a new database).
 
-mod support;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::support::{Client, TestServer};
 use engine::{ColumnInfo, DataType, Sink, SqlError, StatementEnd, Value};
-use support::{Client, TestServer};
 use tds::client::{ServerMessage, Token};
 use tds::tokens::DoneStatus;
 use types::display::format_value;

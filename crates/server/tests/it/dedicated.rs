@@ -1,12 +1,10 @@
 //! The dedicated administrator connection: one session, of a sysadmin, that needs nothing of what
 //! others use up.
 
-mod support;
-
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use support::{Client, PASSWORD, TestServer};
+use crate::support::{Client, PASSWORD, TestServer};
 use tds::prelogin::Encryption;
 
 /// An administrator is answered within this, whatever others do.

@@ -1,9 +1,7 @@
 //! Random conversations against a live server, for some seconds. Longer:
 //! `cargo run --release -p ringwood-server --example live_fuzz -- SECONDS [SEED]`.
 
-mod live;
-mod support;
-
+use crate::{alone, live};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,6 +11,7 @@ const GROWTH: u64 = 256 << 20;
 #[test]
 fn a_server_survives_what_clients_send() {
     static PANICS: AtomicU64 = AtomicU64::new(0);
+    let _alone = alone();
     let shown = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         PANICS.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,8 @@
 //! What some drivers send and others do not, byte by byte: requests that are withdrawn before their
 //! end, calls that are prepared, types and lengths that no value needs.
 
-mod support;
-
+use crate::support::{Answer, Client, TestServer};
 use engine::{DataType, Value};
-use support::{Answer, Client, TestServer};
 use tds::client::{Token, message};
 use tds::encode::type_of;
 use tds::request::rpc::procedure_id;

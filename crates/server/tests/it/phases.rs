@@ -1,13 +1,11 @@
 //! Where the time of requests goes: each request is counted once in each phase that it was in, the
 //! phases together are the whole, and nothing is counted while nobody has asked.
 
-mod support;
-
 use std::time::Instant;
 
+use crate::support::TestServer;
 use engine::watch::status::PhaseStatus;
 use engine::{DataType, Value};
-use support::TestServer;
 use tds::encode::type_of;
 use tds::request::rpc::procedure_id;
 use tds::request::{Procedure, RpcParam, RpcRequest};

@@ -1,9 +1,7 @@
 //! How each statement of a batch ends on the wire, and what the flags of columns say. The sequences of tokens are those that SQL Server
 //! 2022 and 2025 were seen to send.
 
-mod support;
-
-use support::{Answer, TestServer};
+use crate::support::{Answer, TestServer};
 use tds::client::Token;
 use tds::tokens::{DoneKind, DoneStatus};
 

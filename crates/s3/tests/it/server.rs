@@ -2,19 +2,16 @@
 //! buckets, a server that goes away in the middle. The server is installed from the registry by `scripts/s3-server`; a
 //! machine that cannot have it fails these tests.
 
-#[path = "../../engine/tests/it/support/text.rs"]
+#[path = "../../../engine/tests/it/support/text.rs"]
 mod text;
-
-#[path = "support/server.rs"]
-mod server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use crate::support::server::{self, KEY_ID, Proxy, SECRET, Server};
 use engine::{Instance, InstanceOptions, UrlDevices};
 use ringwood_s3::S3;
-use server::{KEY_ID, Proxy, SECRET, Server};
 use sim::SimDisk;
 use text::say;
 

@@ -1,9 +1,7 @@
 //! What clients see of types and options, by raw TDS.
 
-mod support;
-
+use crate::support::{self, TestServer};
 use engine::{DataType, Value};
-use support::TestServer;
 use tds::client::{Token, message};
 use tds::column::ColumnFlags;
 use tds::encode::type_of;

@@ -1,9 +1,7 @@
 //! ALTER DATABASE ... WITH ROLLBACK IMMEDIATE and clients: whose session is ended is disconnected,
 //! and what it had begun is taken back before the statement returns.
 
-mod support;
-
-use support::{Client, PASSWORD, TestServer};
+use crate::support::{Client, PASSWORD, TestServer};
 use tds::prelogin::Encryption;
 
 #[test]

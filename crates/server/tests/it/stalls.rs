@@ -1,13 +1,11 @@
 //! Clients that stop in the middle, leave in the middle, or want something before they have logged in: nobody else is held up, and
 //! nothing of theirs stays.
 
-mod support;
-
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
+use crate::support::{Client, TestServer};
 use engine::{DataType, Value};
-use support::{Client, TestServer};
 use tds::client::ClientCodec;
 use tds::encode::type_of;
 use tds::login::Login7;

@@ -1,13 +1,11 @@
 //! What clients hold of the server's memory: messages that come, messages that wait, values of
 //! calls. All of it is charged, and who finds no memory is told so and goes on.
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::{Client, TestServer};
 use engine::{DataType, Value};
 use memory::Clerk;
-use support::{Client, TestServer};
 use tds::PacketType;
 use tds::client::message;
 use tds::column::ColumnFlags;

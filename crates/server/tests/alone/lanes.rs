@@ -1,14 +1,12 @@
 //! Sessions that wait, in numbers: others are served, administrators get in, ends of transactions
 //! get through, and what waits for a thread can be withdrawn.
 
-mod support;
-
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::alone;
+use crate::support::{Client, PASSWORD, TestServer};
 use ringwood_server::ServerOptions;
-use support::{Client, PASSWORD, TestServer};
 use tds::prelogin::Encryption;
 use tds::request::TransactionRequest;
 
@@ -60,13 +58,8 @@ fn waiting(server: &TestServer, name: &str, count: usize, batch: &str) -> Vec<Cl
     threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
 }
 
-/// One of these tests at a time: they count what the process has.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn threads() -> usize {
+/// Of this process.
+pub fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 

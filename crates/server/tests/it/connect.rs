@@ -1,12 +1,10 @@
 //! From the first byte to a session: encryption in each mode, logins that fail, limits, clients that send half of something.
 
-mod support;
-
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use crate::support::{Client, PASSWORD, TestServer};
 use ringwood_server::Encryption as Mode;
-use support::{Client, PASSWORD, TestServer};
 use tds::client::Token;
 use tds::login::Login7;
 use tds::prelogin::Encryption;

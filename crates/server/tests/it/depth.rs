@@ -1,16 +1,15 @@
 //! The statements of the engine's `nested_sql` through the server, sent by crate `client`: a
 //! worker's stack is another one than a test's, and what a client gives up by an attention ends.
 
-#[path = "../../engine/tests/it/support/nested_sql/mod.rs"]
+#[path = "../../../engine/tests/it/support/nested_sql/mod.rs"]
 mod nested_sql;
-mod support;
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use crate::support::{PASSWORD, TestServer};
 use client::{ClientError, Connection, Encryption, Options, Trust};
 use nested_sql::{Rule, SCHEMA, batches};
-use support::{PASSWORD, TestServer};
 use types::Value;
 
 /// How long a statement runs before its client sends an attention.

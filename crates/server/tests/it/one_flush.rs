@@ -2,14 +2,12 @@
 //! committed; no byte leaves before what it tells is durable, nobody else is held up, and a log
 //! that cannot be flushed is told in the place of all that was not sent.
 
-mod support;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::support::{Client, TestServer};
 use engine::{DataType, Instance, InstanceOptions, Value};
 use sim::{Fault, OpKind, SimDisk};
-use support::{Client, TestServer};
 use tds::encode::type_of;
 use tds::request::rpc::procedure_id;
 use tds::request::{Procedure, RpcParam, RpcRequest};
