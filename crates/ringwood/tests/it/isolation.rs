@@ -1,10 +1,7 @@
 //! The known anomalies at each isolation level, over the wire: what a level forbids does not happen, what it allows is shown.
 
-#[path = "support/served.rs"]
-mod served;
-
+use crate::support::served::{Outcome, PATIENCE, Served, batch};
 use client::Connection;
-use served::{Outcome, PATIENCE, Served, batch};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};

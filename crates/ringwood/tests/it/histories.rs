@@ -1,18 +1,13 @@
 //! Random concurrent transactions over the wire at each isolation level, with SIGKILL of the server among them: the history that
 //! came of them shows none of the phenomena that its level forbids.
 //!
-//! `RINGWOOD_HISTORY_SECONDS=600 cargo test -p ringwood --test histories` runs for longer; `RINGWOOD_HISTORY_SEED` repeats the
+//! `RINGWOOD_HISTORY_SECONDS=600 cargo test -p ringwood --test it histories::` runs for longer; `RINGWOOD_HISTORY_SEED` repeats the
 //! choices (not the interleaving) of a run.
 
-#[path = "support/history.rs"]
-mod history;
-#[path = "support/served.rs"]
-mod served;
-
+use crate::support::history::{End, Key, Op, Phenomenon, Txn, Value, check};
+use crate::support::served::{Outcome, Served, batch};
 use client::Connection;
 use fastrand::Rng;
-use history::{End, Key, Op, Phenomenon, Txn, Value, check};
-use served::{Outcome, Served, batch};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

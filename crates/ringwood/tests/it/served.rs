@@ -1,14 +1,9 @@
 //! A served instance: its memory when idle, `ringwood sql -S` through pipes and at the prompt, `ringwood top -S`.
 
-#[path = "support/served.rs"]
-mod served;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use served::{PASSWORD, Served, batch, run};
+use crate::support::served::{self, PASSWORD, Served, batch, run};
+use crate::support::terminal::Terminal;
 use std::process::Output;
 use std::time::{Duration, Instant};
-use terminal::Terminal;
 
 /// Resident memory of an idle server with default settings after a login, in KB.
 const IDLE_KB: u64 = 60 << 10;

@@ -2,13 +2,11 @@
 
 mod attach;
 mod read;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::errors::errors_of;
 use ringwood::{Database, Options, Session};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use support::errors_of;
 
 fn open(folder: &Path) -> Database {
     Options::new(folder).memory(16 << 20).open().unwrap()

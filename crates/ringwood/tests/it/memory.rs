@@ -1,9 +1,6 @@
 //! The memory of a served process under a mixed load, beside what its clerks say.
 
-#[path = "support/served.rs"]
-mod served;
-
-use served::{Served, batch};
+use crate::support::served::{Served, batch};
 
 /// What the program itself may have beyond its clerks, in KB: its code, stacks of threads, small
 /// things that nobody counts, and what the allocator keeps.

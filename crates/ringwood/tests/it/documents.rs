@@ -12,11 +12,8 @@
 //! lines of the same language first, `<!-- example: not run: WHY -->` leaves it alone. A block
 //! without a language is refused: nobody could say whether it can run.
 
-#[path = "documents/blocks.rs"]
 mod blocks;
-#[path = "documents/examples.rs"]
 mod examples;
-#[path = "documents/reader.rs"]
 mod reader;
 
 use blocks::{Block, Directive, blocks_of};

@@ -2,14 +2,12 @@
 //! flag 1800 never make the device read before it writes; blocks of 512 bytes do, and cost what was published for such a
 //! volume (0.25 to 0.34 of the aligned throughput).
 
-mod support;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::errors::Errors;
 use engine::{Instance, InstanceOptions, Session};
 use model::{ModelDisk, builtin};
-use support::Errors;
 
 fn run(session: &mut Session, batch: &str) {
     let mut errors = Errors::default();

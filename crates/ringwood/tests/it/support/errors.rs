@@ -1,4 +1,4 @@
-//! What several tests share: batches of which only the errors are looked at.
+//! Batches of which only the errors are looked at.
 #![allow(dead_code)] // each test uses its part
 
 use ringwood::{ColumnInfo, Session, Sink, SqlError, Value};

@@ -9,6 +9,10 @@ use std::process::{Command, Stdio};
 
 /// The variable by which a child learns which program it runs.
 pub const PROGRAM: &str = "RINGWOOD_DOCUMENT_PROGRAM";
+/// The test that the child is, in this program.
+const CHILD: &str = "documents::a_program_of_a_document";
+/// What the last command has said, a file in the reader's folder.
+const OUT: &str = ".out";
 /// What stands for a password that a document leaves out.
 const PASSWORD: &str = "'a Good one 4 you'";
 
@@ -72,7 +76,7 @@ impl Reader {
     fn run(&self, command: &mut Command) -> Result<(), String> {
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let paths = std::iter::once(self.tools.path().to_owned()).chain(std::env::split_paths(&paths));
-        let out = self.path().join(".out");
+        let out = self.path().join(OUT);
         let file = std::fs::File::create(&out).map_err(|e| e.to_string())?;
         let errors = file.try_clone().map_err(|e| e.to_string())?;
         // A file and no pipe: a server that goes on in the background would keep a pipe open.
@@ -112,10 +116,13 @@ impl Reader {
 
     /// A program that stands in the document as it stands among the examples.
     pub fn program(&self, lines: &str) -> Result<(), String> {
-        let name =
-            examples::name_of(lines).ok_or("no function of tests/documents/examples.rs has these lines")?;
+        let name = examples::name_of(lines)
+            .ok_or("no function of tests/it/documents/examples.rs has these lines")?;
         let this = std::env::current_exe().map_err(|e| e.to_string())?;
-        self.run(Command::new(this).args(["--exact", "a_program_of_a_document"]).env(PROGRAM, name))
+        self.run(Command::new(this).args(["--exact", CHILD]).env(PROGRAM, name))?;
+        // Without a test of this name the child passes as well.
+        let said = std::fs::read_to_string(self.path().join(OUT)).map_err(|e| e.to_string())?;
+        if said.contains("1 passed") { Ok(()) } else { Err(format!("no test {CHILD}: {said}")) }
     }
 }
 

@@ -1,15 +1,12 @@
 //! The prompt through a pseudo terminal: the sessions of docs/prompt.md key by key, signals, the pager.
 //!
-//! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood --test prompt documented` writes the screens into docs/prompt.md anew.
+//! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood --test it prompt::documented` writes the screens into docs/prompt.md anew.
 
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{PATIENCE, Terminal};
 use ringwood::{Options, Value};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use terminal::{PATIENCE, Terminal};
 
 /// The prompt of an embedded instance in a folder.
 fn begin(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> Terminal {
