@@ -1,5 +1,5 @@
-//! The tests of this crate, one program: a file for each subject. `metered.rs` and `document_memory.rs` beside
-//! it look at the memory of their process.
+//! The tests of this crate, one program: a file for each subject. `metered.rs` and
+//! `document_memory.rs` beside it look at the memory of their process.
 
 extern crate ringwood_engine as engine;
 

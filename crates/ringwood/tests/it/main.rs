@@ -1,5 +1,5 @@
-//! The tests of this crate, one program: a file for each subject. `kill.rs` and `owners.rs` beside it are
-//! programs that start themselves as children.
+//! The tests of this crate, one program: a file for each subject. `kill.rs` and `owners.rs` beside
+//! it start themselves as the processes that they kill.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! The tests of this crate, one program: a file for each subject. What counts threads, panics or memory of its
-//! process is in `alone`.
+//! The tests of this crate, one program: a file for each subject. What counts threads, panics or
+//! memory of its process is in `alone`.
 
 mod support;
 
