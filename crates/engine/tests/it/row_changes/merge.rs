@@ -1,6 +1,6 @@
 //! MERGE: its clauses, what goes with each action, what may not be.
 
-use crate::support::text::Bench;
+use crate::support::text::{Bench, Text};
 
 fn bench() -> Bench {
     let mut b = Bench::new();
@@ -218,7 +218,7 @@ fn two_sessions() {
     let mut other = b.instance.session().unwrap();
     other.use_database("t").unwrap();
     let mut say = |sql: &str| {
-        let mut text = crate::support::text::Text::default();
+        let mut text = Text::default();
         other.execute(sql, &mut text);
         text.out.trim().to_owned()
     };
