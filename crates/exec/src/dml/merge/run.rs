@@ -152,12 +152,17 @@ impl MergePlan {
             let seen = self.output.is_some() || change.sees_rows();
             RowDelete::new(&self.db, &self.store, change, seen)
         });
+        let mut ahead = match &mut update {
+            Some(update) => values_ahead(chosen, update, rt)?,
+            None => HashMap::new(),
+        };
         let mut lookup = RowBatch::new();
         let mut slots = Vec::new();
-        for (row, clause) in chosen {
+        for (at, (row, clause)) in chosen.iter().enumerate() {
             match (&clause.action, &mut update, &mut delete) {
                 (Action::Update(set), Some(update), _) => {
                     update.set = set;
+                    update.ahead = ahead.remove(&at);
                     let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
                         update.one(rt, at.parts(), slots, out)
                     };
@@ -236,6 +241,28 @@ impl MergePlan {
         };
         Ok(kept)
     }
+}
+
+/// The values of rows whose SET has subqueries, by their places: computed before any row is changed,
+/// as the subqueries may read the target. Its rows are locked, or a change by others is an error.
+fn values_ahead<'p>(
+    chosen: &[Chosen<'p>],
+    update: &mut RowUpdate<'p>,
+    rt: &mut Rt<'_, '_>,
+) -> Result<HashMap<usize, Vec<Value>>, SqlError> {
+    let mut ahead = HashMap::new();
+    for (at, (row, clause)) in chosen.iter().enumerate() {
+        let Action::Update(set) = &clause.action else { continue };
+        // A variable that is set has another value at each row, as it is changed.
+        if set.has_subquery() && set.vars.is_empty() {
+            rt.check_cancel()?;
+            update.set = set;
+            update.compute(row, rt)?;
+            rt.reserve(row_bytes(&update.values))?;
+            ahead.insert(at, std::mem::take(&mut update.values));
+        }
+    }
+    Ok(ahead)
 }
 
 /// A row that was just read.
