@@ -236,6 +236,12 @@ fn subqueries_of_set_meet_no_change_of_their_statement() {
                  SELECT id FROM p ORDER BY id",
                 "(3)\n100\n200\n300",
             );
+            b.check(
+                "MERGE p USING (VALUES (1), (2), (3), (4)) AS s (n) ON p.id = 100 * s.n WHEN MATCHED THEN UPDATE SET m = 7
+                 WHEN NOT MATCHED THEN INSERT VALUES (n, n, (SELECT SUM(x.m) FROM p AS x WITH (INDEX(by_id)) WHERE n < x.id));
+                 SELECT id, m FROM p ORDER BY id",
+                "(4)\n4|6\n100|7\n200|7\n300|7",
+            );
             b.check("DBCC CHECKDB WITH NO_INFOMSGS", "");
         }
     }
