@@ -4,6 +4,7 @@
 use crate::support::text::{Bench, Text};
 use engine::Session;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 const TIMEOUT: &str = "Msg 1222: Lock request time out period exceeded.";
 
@@ -147,6 +148,43 @@ fn entries_wait_for_their_own_writers() {
             assert_eq!(run(&mut other, &read), "1\n2\n3", "{read}");
             b.check(&format!("DELETE {table} WHERE id = 20"), "(1)");
             assert_eq!(run(&mut other, &read), "1\n3", "{read}: a ghost");
+        }
+    }
+}
+
+/// Who has waited for a writer reads what is left, once, wherever its entry is then.
+#[test]
+fn who_waits_for_an_entry_reads_what_is_left_of_it() {
+    let before = "1|7\n2|7\n3|7";
+    for (key, index) in [
+        ("PRIMARY KEY", "INDEX ix ON t (n) INCLUDE (w)"),
+        ("NOT NULL", "UNIQUE INDEX ix ON t (n) INCLUDE (w)"),
+        ("PRIMARY KEY", "UNIQUE INDEX ix ON t (n) INCLUDE (w) WHERE n > -5"),
+    ] {
+        for level in ["READCOMMITTEDLOCK", "REPEATABLEREAD", "HOLDLOCK"] {
+            let mut b = Bench::new();
+            b.check(&format!("CREATE TABLE t (id int {key}, n int, w int); CREATE {index}"), "");
+            for (change, after) in [
+                ("UPDATE t SET w = 8 WHERE id = 20", "1|7\n2|8\n3|7"),
+                ("UPDATE t SET n = 9 WHERE id = 20", "1|7\n3|7\n9|7"),
+                ("UPDATE t SET n = 0 WHERE id = 20", "0|7\n1|7\n3|7"),
+                ("UPDATE t SET n = 4 - n", before),
+                ("DELETE t WHERE id = 20", "1|7\n3|7"),
+                ("DELETE t WHERE id = 20; INSERT t VALUES (20, 2, 7)", before),
+            ] {
+                for (end, left) in [("COMMIT", after), ("ROLLBACK", before)] {
+                    b.run("DELETE t; INSERT t VALUES (10, 1, 7), (20, 2, 7), (30, 3, 7)");
+                    b.run(&format!("BEGIN TRAN; {change}"));
+                    let mut other = b.instance.session().unwrap();
+                    other.use_database("t").unwrap();
+                    let read = format!("SELECT n, w FROM t WITH ({level}, INDEX(ix)) WHERE n > -5");
+                    let reader = std::thread::spawn(move || run(&mut other, &read));
+                    std::thread::sleep(Duration::from_millis(30));
+                    assert!(!reader.is_finished(), "{level}: {change}: {}", reader.join().unwrap());
+                    b.check(end, "");
+                    assert_eq!(reader.join().unwrap(), left, "{index}: {level}: {change}: {end}");
+                }
+            }
         }
     }
 }
