@@ -131,7 +131,8 @@ fn a_refused_write_of_new_pages_ends_the_loan() {
 
 /// Whether the last slot of the doublewrite area names borrowed extents.
 pub(crate) fn names_borrowed_extents(disk: &SimDisk) -> bool {
-    let file = disk::Disk::open(disk, std::path::Path::new(support::DATA), disk::OpenMode::Open).unwrap();
+    let file =
+        disk::Disk::open(disk, std::path::Path::new(crate::support::DATA), disk::OpenMode::Open).unwrap();
     let mut page = disk::AlignedBuf::new(PAGE_SIZE);
     file.read_at((15 + 256) * PAGE_SIZE as u64, &mut page).unwrap();
     file.release();

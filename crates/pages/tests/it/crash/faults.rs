@@ -12,7 +12,7 @@ fn a_failed_durable_write_takes_the_store_offline() {
         db.checkpoint().unwrap();
         (0..300).for_each(|_| load.rows(&db).unwrap());
         let fault = if seed % 2 == 0 { sim::Fault::Io } else { sim::Fault::LoseUnsynced };
-        db.disk.fail_on(std::path::Path::new(support::DATA), sim::OpKind::Write, 1, fault);
+        db.disk.fail_on(std::path::Path::new(crate::support::DATA), sim::OpKind::Write, 1, fault);
         assert!(db.checkpoint().is_err(), "seed {seed}");
         assert!(db.store.check_online().is_err(), "seed {seed}: it goes on");
         let (disk, flushed) = (db.disk.clone(), load.flushed);
@@ -56,7 +56,7 @@ fn rotten_bytes_give_824() {
     drop((load, db));
     // Opening first: it would repair the page if the last doublewrite batch happens to hold it.
     let db = open(disk.clone(), 64).unwrap();
-    disk.rot(std::path::Path::new(support::DATA), u64::from(victim.page) * 8192 + 5000).unwrap();
+    disk.rot(std::path::Path::new(crate::support::DATA), u64::from(victim.page) * 8192 + 5000).unwrap();
     let error = db.store.read(victim).unwrap_err();
     assert!(error.is_damage(), "{error}");
     let PageError::Checksum { page, offset, expected, actual, .. } = error else {

@@ -10,13 +10,13 @@ const FAULTS: [Fault; 4] = [Fault::Io, Fault::ShortWrite, Fault::NoSpace, Fault:
 /// From here on every write of the page fails.
 pub(crate) fn refuse(db: &Db, page: PageId, fault: Fault) {
     let at = u64::from(page.page) * PAGE_SIZE as u64;
-    db.disk.refuse_writes(Path::new(support::DATA), at..at + PAGE_SIZE as u64, fault);
+    db.disk.refuse_writes(Path::new(crate::support::DATA), at..at + PAGE_SIZE as u64, fault);
 }
 
 /// The homes of all pages.
 fn refuse_all(db: &Db, fault: Fault) {
     let first = (15 + 257) * PAGE_SIZE as u64;
-    db.disk.refuse_writes(Path::new(support::DATA), first..u64::MAX, fault);
+    db.disk.refuse_writes(Path::new(crate::support::DATA), first..u64::MAX, fault);
 }
 
 fn is_unwritten(result: Result<(), PageError>) -> bool {
@@ -51,7 +51,7 @@ fn a_write_that_is_refused_once_is_given_again() {
         let (db, load) = changed(seed, 400);
         // Behind the write to the doublewrite area, which is the first.
         let fault = FAULTS[seed as usize % FAULTS.len()];
-        db.disk.fail_on(Path::new(support::DATA), OpKind::Write, 2, fault);
+        db.disk.fail_on(Path::new(crate::support::DATA), OpKind::Write, 2, fault);
         db.checkpoint().unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         assert!(db.store.min_rec_lsn().is_none() && db.store.dirty_pages() == 0, "seed {seed}");
         ends(db, load, seed);
@@ -166,7 +166,7 @@ fn a_device_that_refuses_everything_is_waited_for() {
 fn no_room_for_images_is_no_failure() {
     let (db, mut load) = changed(3, 400);
     let area = 15 * PAGE_SIZE as u64..(15 + 257) * PAGE_SIZE as u64;
-    db.disk.refuse_writes(Path::new(support::DATA), area, Fault::NoSpace);
+    db.disk.refuse_writes(Path::new(crate::support::DATA), area, Fault::NoSpace);
     for _ in 0..3 {
         (0..50).for_each(|_| load.rows(&db).unwrap());
         assert!(is_unwritten(db.checkpoint()));
