@@ -17,7 +17,8 @@ fn tell(session: &mut Session, sql: &str) -> String {
     out.out.trim().to_string()
 }
 
-/// Loads `rows` rows into r; before number `at` is given, or the end of them, the session is killed.
+/// Loads `rows` rows into r; before number `at` is given, or the end of them, the session is
+/// killed.
 fn load(
     b: &Bench,
     session: &mut Session,

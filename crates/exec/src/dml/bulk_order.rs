@@ -1,13 +1,14 @@
 //! Rows of a bulk load that are said to come in the order of the clustered index.
-//! Guarantee: where neither the keys that came nor the keys that are stored are in that order, the load ends (4819). They
-//! differ where a default stands in for NULL: who tells the order may mean either, and nothing else depends on it.
+//! Guarantee: where neither the keys that came nor the keys that are stored are in that order, the
+//! load ends (4819). They differ where a default stands in for NULL: who tells the order may mean
+//! either, and nothing else depends on it.
 
 use std::cmp::Ordering;
 
 use catalog::TableDef;
 use types::{SqlError, Value};
 
-use super::bulk::BulkLoad;
+use crate::state::bulk::BulkLoad;
 
 /// The order in which rows are said to come.
 pub struct ToldOrder<'a> {

@@ -262,7 +262,8 @@ impl InsertPlan {
     }
 
     /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with the row as the variables.
-    /// Gives the number of rows and whether there may be more. Rows come in `order`, or it is an error.
+    /// Gives the number of rows and whether there may be more. Rows come in `order`, or it is an
+    /// error.
     pub fn load_rows(
         &self,
         ctx: &mut ExecCtx<'_>,
