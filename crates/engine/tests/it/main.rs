@@ -78,6 +78,7 @@ mod model_database;
 mod modules;
 mod nested_changes;
 mod option_effects;
+mod overflow_units;
 mod parameterised;
 mod paths;
 mod phantoms;
