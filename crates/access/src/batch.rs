@@ -3,7 +3,7 @@
 //! All bytes of a batch lie in one arena that is kept from batch to batch; a row is a handful of offsets into it.
 //! A page that is read whole costs one copy. Accessors never panic: an index past the end gives an empty row.
 
-use crate::heap::Rid;
+use crate::rid::Rid;
 use crate::version::VersionBuf;
 use pages::{Lsn, Page, PageId, ROW_HEADER, RowHeader};
 

@@ -2,8 +2,9 @@
 //! error; the checks go on after it as far as they can. They expect a structure that nobody changes meanwhile.
 
 use crate::error::AccessError;
-use crate::heap::{BACK, Heap, Home, Rid, forwarded, home};
+use crate::heap::{BACK, Heap, Home, forwarded, home};
 use crate::lob::{LobPointer, LobSpace};
+use crate::rid::Rid;
 use crate::space::Space;
 use pages::{FORWARD, PFS_ALLOCATED, PFS_IAM, Page, PageError, PageId, PageType};
 use std::collections::{BTreeSet, HashSet};

@@ -3,7 +3,8 @@
 use crate::btree::BTree;
 use crate::error::AccessError;
 use crate::heap::Heap;
-use pages::{PFS_ALLOCATED, Page, PageError, PageId, PageType, Store, TxnId, Unit};
+use crate::space::is_gone;
+use pages::{Page, PageId, PageType, Store, TxnId, Unit};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -75,14 +76,4 @@ pub fn unlink_empty(store: &Arc<Store>, unit: &Unit, leaves: &HashSet<PageId>) -
         return Ok(0);
     }
     BTree::open(Arc::clone(store), unit.clone(), root).unlink_empty(leaves)
-}
-
-/// Whether a page that cannot be read is one that was freed: its file is shorter, or has become longer again since and
-/// holds nothing there. Only for pages that may be remembered after they were freed.
-pub(crate) fn is_gone(store: &Store, page: PageId, error: &PageError) -> bool {
-    match error {
-        PageError::NoSuchPage { .. } => true,
-        e if e.is_damage() => store.pfs_byte(page).is_ok_and(|byte| byte & PFS_ALLOCATED == 0),
-        _ => false,
-    }
 }

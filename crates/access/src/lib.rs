@@ -13,6 +13,7 @@ pub mod ghost;
 pub mod heap;
 pub mod lob;
 mod record;
+mod rid;
 mod snapshot;
 mod space;
 mod undo;
@@ -27,8 +28,9 @@ pub use check::{CheckReport, Finding};
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};
 pub use error::AccessError;
 pub use ghost::{Cleanup, cleanup_page, unlink_empty};
-pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN, Rid};
+pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN};
 pub use lob::{LOB_PIECE, LobPointer, LobSpace};
+pub use rid::Rid;
 pub use snapshot::{Endings, ReadMode, Snapshot, SnapshotRef};
 pub use undo::undo_record;
 

@@ -2,8 +2,10 @@
 
 use crate::batch::RowBatch;
 use crate::error::{AccessError, corrupt};
-use crate::ghost::is_gone;
-use pages::{PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store, Unit, UnitId};
+use pages::{
+    PFS_ALLOCATED, PageError, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store, Unit,
+    UnitId,
+};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -197,4 +199,15 @@ pub(crate) fn change_and_free<'a>(
     }
     drop(maps);
     Ok(())
+}
+
+/// Whether a page that cannot be read is one that was freed: its file is shorter, or has become
+/// longer again since and holds nothing there. Only for pages that may be remembered after they were
+/// freed.
+pub(crate) fn is_gone(store: &Store, page: PageId, error: &PageError) -> bool {
+    match error {
+        PageError::NoSuchPage { .. } => true,
+        e if e.is_damage() => store.pfs_byte(page).is_ok_and(|byte| byte & PFS_ALLOCATED == 0),
+        _ => false,
+    }
 }

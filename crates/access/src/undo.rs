@@ -7,8 +7,9 @@
 
 use crate::btree::BTree;
 use crate::error::AccessError;
-use crate::heap::{Heap, Rid};
+use crate::heap::Heap;
 use crate::lob;
+use crate::rid::Rid;
 use crate::version::with_earlier;
 use crate::{Writer, record::with_record};
 use pages::{

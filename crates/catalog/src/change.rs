@@ -9,7 +9,7 @@ use pages::{PageId, UnitId};
 use super::other::OtherObject;
 use super::security::Security;
 use super::statistics::Statistics;
-use super::{AliasDef, ModuleDef, TableDef, TableTypeDef};
+use super::{AliasDef, ModuleDef, OverflowUnit, TableDef, TableTypeDef};
 use crate::Db;
 use crate::errors;
 use types::SqlError;
@@ -29,12 +29,36 @@ pub struct UnitRef {
     pub filegroup: u16,
 }
 
+impl UnitRef {
+    /// A unit of values that do not fit their rows, once it is made.
+    pub fn of(unit: &OverflowUnit) -> Option<UnitRef> {
+        let made = |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
+        unit.first_iam().map(made)
+    }
+}
+
 /// A change of schema in one database.
 pub struct DdlChange {
     db: Arc<Db>,
     what: What,
     /// Units to free if the change is rolled back.
-    created: Vec<UnitRef>,
+    created: Created,
+}
+
+/// What a change of schema has made of storage.
+#[derive(Clone, Debug, Default)]
+pub struct Created {
+    /// Units that are made.
+    pub units: Vec<UnitRef>,
+    /// Units that have got their numbers, and are made when they are needed.
+    pub numbered: Vec<OverflowUnit>,
+}
+
+impl Created {
+    /// Whether it is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.units.is_empty() && self.numbered.is_empty()
+    }
 }
 
 enum What {
@@ -65,7 +89,7 @@ impl DdlChange {
         spid: i32,
         before: Option<Arc<TableDef>>,
         after: Option<Arc<TableDef>>,
-        created: Vec<UnitRef>,
+        created: Created,
     ) -> Result<DdlChange, SqlError> {
         if !db.replace_table(before.as_deref(), after.clone()) {
             return Err(errors::name_taken(after.map(|t| t.name.clone()).unwrap_or_default().as_str()));
@@ -85,7 +109,7 @@ impl DdlChange {
         if !db.replace_module(before.as_deref(), after.clone()) {
             return Err(errors::name_taken(after.map(|m| m.name.clone()).unwrap_or_default().as_str()));
         }
-        Ok(DdlChange { db: db.clone(), what: What::Module { before, after }, created: Vec::new() })
+        Ok(DdlChange { db: db.clone(), what: What::Module { before, after }, created: Created::default() })
     }
 
     /// Publishes a sequence or synonym. Errors: 2714 when another transaction has taken the name meanwhile.
@@ -97,20 +121,24 @@ impl DdlChange {
         if !db.replace_other(before.as_ref(), after.clone()) {
             return Err(errors::name_taken(after.map(|o| o.name().clone()).unwrap_or_default().as_str()));
         }
-        Ok(DdlChange { db: db.clone(), what: What::Other { before, after }, created: Vec::new() })
+        Ok(DdlChange { db: db.clone(), what: What::Other { before, after }, created: Created::default() })
     }
 
     /// Publishes an alias type's creation or removal.
     pub fn alias(db: &Arc<Db>, alias: &Arc<AliasDef>, created: bool) -> DdlChange {
         db.set_type(alias, created);
         let what = What::Alias { alias: alias.clone(), created };
-        DdlChange { db: db.clone(), what, created: Vec::new() }
+        DdlChange { db: db.clone(), what, created: Created::default() }
     }
 
     /// Publishes a table type's creation or removal.
     pub fn table_type(db: &Arc<Db>, def: &Arc<TableTypeDef>, created: bool) -> DdlChange {
         db.set_table_type(def, created);
-        DdlChange { db: db.clone(), what: What::TableType { def: def.clone(), created }, created: Vec::new() }
+        DdlChange {
+            db: db.clone(),
+            what: What::TableType { def: def.clone(), created },
+            created: Created::default(),
+        }
     }
 
     /// Publishes the creation or removal of a table's statistics.
@@ -122,20 +150,20 @@ impl DdlChange {
     ) -> DdlChange {
         set_statistics(table, &statistics, created);
         let what = What::Statistics { table: table.clone(), statistics, created };
-        DdlChange { db: db.clone(), what, created: Vec::new() }
+        DdlChange { db: db.clone(), what, created: Created::default() }
     }
 
     /// Publishes a schema's creation or removal.
     pub fn schema(db: &Arc<Db>, name: &str, id: i32, created: bool) -> DdlChange {
         db.set_schema(name, id, created);
         let what = What::Schema { name: name.into(), id, created };
-        DdlChange { db: db.clone(), what, created: Vec::new() }
+        DdlChange { db: db.clone(), what, created: Created::default() }
     }
 
     /// Principals and permissions as they are within the transaction. The caller holds the lock on them, so that nobody else changes
     /// them before it ends.
     pub fn security(db: &Arc<Db>, security: Arc<Security>) -> DdlChange {
-        DdlChange { db: db.clone(), what: What::Security(security), created: Vec::new() }
+        DdlChange { db: db.clone(), what: What::Security(security), created: Created::default() }
     }
 
     /// The principals and permissions of a database that this change made.
@@ -147,7 +175,7 @@ impl DdlChange {
     }
 
     /// Storage that was made for a change that failed: freed when the statement has been rolled back.
-    pub fn only_units(db: &Arc<Db>, created: Vec<UnitRef>) -> DdlChange {
+    pub fn only_units(db: &Arc<Db>, created: Created) -> DdlChange {
         DdlChange { db: db.clone(), what: What::Units, created }
     }
 
@@ -219,6 +247,8 @@ impl DdlChange {
 
     /// The change has been rolled back: created storage can go.
     pub fn free_created(&self) {
-        self.db.free_units(&self.created);
+        self.db.free_units(&self.created.units);
+        let made: Vec<UnitRef> = self.created.numbered.iter().filter_map(UnitRef::of).collect();
+        self.db.free_units(&made);
     }
 }

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use txn::{Database, Durability};
 use types::Value;
 
+use crate::index_row::overflow_numbers;
 use crate::store::{StoreError, SysTrees};
 use crate::systables::{
     COUNTER_OBJECTS, COUNTER_ROW_VERSIONS, COUNTER_TYPES, COUNTER_UNITS, FIRST_USER_UNIT, SysTable,
@@ -119,6 +120,7 @@ impl Counters {
             }
             let mut used = storage.store().units_in_use().map_err(txn::TxnError::from)?;
             used.extend(crate::pending::listed(trees)?.iter().map(|unit| unit.unit.0));
+            used.extend(overflow_numbers(trees)?);
             units.free = gap_from(&used, number);
             // The value that stands for the first free number, or for the first of the next round.
             units.counter.next = n + i64::from(units.free.start - number);

@@ -21,6 +21,7 @@ pub mod errors;
 pub mod filter;
 pub mod growth;
 pub mod identity;
+mod index_row;
 pub mod load;
 pub mod lookups;
 pub mod messages;

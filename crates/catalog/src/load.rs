@@ -9,6 +9,7 @@ use compact_str::CompactString;
 use pages::{PageId, UnitId};
 use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
+use super::index_row::{index_row, overflow_row, take_places};
 use super::rows::{ObjectRow, bigint, damaged, group, int, object_row, page_id, text, text_rows, texts};
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
@@ -21,7 +22,7 @@ use super::{
 use super::{alias, constraint, module, other, statistics, table_type, temporal};
 use crate::security::{DATABASE_ROLES, is_fixed_role};
 use crate::statistics::TableStatistics;
-use crate::{LOB_INDEX_ID, OVERFLOW_INDEX_ID, fold_name};
+use crate::{LOB_INDEX_ID, OVERFLOW_INDEX_ID, OverflowUnit, fold_name};
 
 /// Schemas that every database has.
 pub const BUILT_IN_SCHEMAS: [(&str, i32); 4] =
@@ -62,6 +63,7 @@ pub fn load(trees: &SysTrees, spared: Option<&mut Vec<String>>) -> Result<Catalo
     }
     let mut columns = group(trees.rows(SysTable::Columns, &[], ReadMode::Dirty)?)?;
     let mut indexes = group(trees.rows(SysTable::Indexes, &[], ReadMode::Dirty)?)?;
+    let places = take_places(&mut indexes)?;
     let mut keys = group(trees.rows(SysTable::IndexColumns, &[], ReadMode::Dirty)?)?;
     let mut reserved = HashMap::new();
     for row in trees.rows(SysTable::Identities, &[], ReadMode::Dirty)? {
@@ -98,7 +100,7 @@ pub fn load(trees: &SysTrees, spared: Option<&mut Vec<String>>) -> Result<Catalo
             schema,
             parts,
             (&objects, &texts),
-            reserved.get(&id).copied(),
+            (reserved.get(&id).copied(), &places),
             &measured,
         )?);
         catalog.insert(table);
@@ -162,7 +164,7 @@ fn table(
     schema: CompactString,
     rows: TableRows,
     (objects, texts): (&HashMap<i32, ObjectRow>, &HashMap<i32, String>),
-    reserved: Option<i64>,
+    (reserved, places): (Option<i64>, &HashMap<UnitId, PageId>),
     measured: &statistics::store::Rows,
 ) -> Result<TableDef, StoreError> {
     let mut columns = Vec::with_capacity(rows.columns.len());
@@ -176,7 +178,11 @@ fn table(
         let index = index(row, &rows.keys, &columns, objects, texts)?;
         match index.index_id {
             LOB_INDEX_ID => lob = Some((index.unit, index.first_iam)),
-            OVERFLOW_INDEX_ID => overflow = Some((index.unit, index.first_iam)),
+            OVERFLOW_INDEX_ID => {
+                let noted = places.get(&index.unit).copied().unwrap_or(PageId::NONE);
+                let first_iam = if index.first_iam.is_none() { noted } else { index.first_iam };
+                overflow = Some(OverflowUnit::new(index.unit, first_iam, index.filegroup));
+            }
             0 | 1 => storage = Some(Arc::new(index)),
             _ => indexes.push(Arc::new(index)),
         }
@@ -379,44 +385,18 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
             IndexDef { index_id: LOB_INDEX_ID, ..IndexDef::heap(unit, first_iam, table.storage.filegroup) };
         index_rows(table, &lob, schema_id, &mut rows);
     }
-    if let Some((unit, first_iam)) = table.overflow {
-        rows.push((SysTable::Indexes, overflow_row(table, unit, first_iam)));
+    if let Some(overflow) = &table.overflow {
+        let first_iam = overflow.first_iam().unwrap_or(PageId::NONE);
+        rows.push((SysTable::Indexes, overflow_row(table, overflow.unit(), first_iam)));
     }
     constraint::rows_of(table, schema_id, &mut rows);
     rows
 }
 
-/// The row that names a table's unit of values that do not fit their rows.
-pub(crate) fn overflow_row(table: &TableDef, unit: UnitId, first_iam: PageId) -> Vec<Value> {
-    let heap = IndexDef::heap(unit, first_iam, table.storage.filegroup);
-    index_row(table, &IndexDef { index_id: OVERFLOW_INDEX_ID, ..heap })
-}
-
-fn index_row(table: &TableDef, index: &IndexDef) -> Vec<Value> {
-    let constraint = index.primary_key.or(index.unique_constraint);
-    let name = if index.name.is_empty() { Value::Null } else { Value::str(&index.name) };
-    vec![
-        Value::Int(table.object_id),
-        Value::Int(index.index_id),
-        name,
-        Value::BigInt(index.unit.0.into()),
-        Value::Int(index.first_iam.file.into()),
-        Value::BigInt(index.first_iam.page.into()),
-        Value::Int(index.root.file.into()),
-        Value::BigInt(index.root.page.into()),
-        Value::Bit(index.unique),
-        constraint.map_or(Value::Null, Value::Int),
-        Value::TinyInt(index.fill_factor),
-        Value::SmallInt(index.filegroup as i16),
-        Value::Int(index.options.bits()),
-        index.filter.as_ref().map_or(Value::Null, |filter| Value::Int(filter.object_id)),
-    ]
-}
-
 fn index_rows(table: &TableDef, index: &IndexDef, schema_id: i32, rows: &mut Vec<(SysTable, Vec<Value>)>) {
     let (id, index_id) = (Value::Int(table.object_id), Value::Int(index.index_id));
     let constraint = index.primary_key.or(index.unique_constraint);
-    rows.push((SysTable::Indexes, index_row(table, index)));
+    rows.push((SysTable::Indexes, index_row(table.object_id, index)));
     if let Some(filter) = &index.filter {
         rows.extend(text_rows(filter.object_id, &filter.kept(&table.columns)));
     }

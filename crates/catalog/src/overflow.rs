@@ -1,26 +1,36 @@
-//! Tables of databases that an earlier version made get the unit for values that do not fit their
-//! rows when the database is opened.
-//! Guarantee: a crash in between leaves a table with its unit or without it, and no unit without a
-//! table. Where there is no room a table stays as it is, and a row of it that does not fit is error
-//! 511 as it was.
+//! The units of values that do not fit their rows. A table that may have such values gets a number
+//! for its unit when it is made, or when the database is opened if an earlier version made it; the
+//! unit itself is made when the first value comes.
+//!
+//! It is made, and its place noted (`index_row.rs`), in a transaction of its own: others write
+//! to it whatever becomes of the transaction that was the first, and that one may have the rows of
+//! the table's definition. A change of the definition writes the place into it, too; the note stays
+//! until the unit is freed.
+//!
+//! Guarantee: a unit that is made has its note or is on the list of pending drops; one of a table
+//! that was never committed is freed by the rollback, after a crash when the database is opened.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use pages::{PageId, UnitId};
 use txn::{Database, Durability, ErrorKind, TxnError};
 
 use crate::change::UnitRef;
 use crate::counters::Counters;
-use crate::load::overflow_row;
+use crate::db::Open;
+use crate::index_row::{Noted, note_place, noted_units, overflow_row};
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
-use crate::{Catalog, TableDef, pending};
+use crate::{Catalog, OverflowUnit, pending};
 
-/// Gives every table of the catalog that may need it its unit; whether there was one. The
-/// definitions are to be loaded again then.
+/// Gives every table of the catalog that may need a unit the number of one; whether there was such
+/// a table. The definitions are to be loaded again then. Where the log has no room a table stays as
+/// it is, and a row of it that does not fit is error 511 as it was.
 ///
 /// # Errors
 /// I/O and the log's errors.
-pub fn add_units(
+pub fn number_units(
     storage: &Arc<Database>,
     trees: &SysTrees,
     counters: &Counters,
@@ -28,7 +38,14 @@ pub fn add_units(
 ) -> Result<bool, StoreError> {
     let mut added = false;
     for table in catalog.by_id.values().filter(|t| t.overflow.is_none() && t.may_overflow()) {
-        match add_unit(storage, trees, counters, table) {
+        let number = || -> Result<(), StoreError> {
+            let unit = counters.next_unit(storage, trees)?;
+            let mut txn = storage.begin(0)?;
+            trees.put(&mut txn, SysTable::Indexes, &overflow_row(table, unit, PageId::NONE))?;
+            txn.commit(Durability::Delayed)?;
+            Ok(())
+        };
+        match number() {
             Ok(()) => added = true,
             Err(StoreError::Txn(e)) if is_full(&e) => break,
             Err(e) => return Err(e),
@@ -41,21 +58,57 @@ fn is_full(e: &TxnError) -> bool {
     matches!(e.kind(), ErrorKind::FilegroupFull | ErrorKind::LogFull | ErrorKind::DiskFull)
 }
 
-fn add_unit(
-    storage: &Arc<Database>,
-    trees: &SysTrees,
-    counters: &Counters,
-    table: &TableDef,
-) -> Result<(), StoreError> {
-    let filegroup = table.storage.filegroup;
-    let reserved = storage.reserve_unit(filegroup)?;
-    let id = counters.next_unit(storage, trees)?;
-    let unit = UnitRef { unit: id, first_iam: reserved.first_iam(), filegroup };
-    pending::list_created(storage, trees, &unit)?;
-    storage.make_unit(id, reserved)?;
+/// Makes a unit, unless it is made. No rollback takes it back, and none needs to.
+///
+/// # Errors
+/// No room in the filegroup; I/O and the log's errors. There is no unit then.
+pub fn make(open: &Open, unit: &OverflowUnit) -> Result<(), StoreError> {
+    unit.make_once(|| -> Result<PageId, StoreError> {
+        let (storage, trees) = (&open.storage, &open.trees);
+        let reserved = storage.reserve_unit(unit.filegroup())?;
+        let first_iam = reserved.first_iam();
+        let made = UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
+        pending::list_created(storage, trees, &made)?;
+        let done = storage.make_unit(made.unit, reserved).map_err(StoreError::from);
+        match done.and_then(|_| keep(storage, trees, &made)) {
+            Ok(()) => Ok(first_iam),
+            Err(e) => {
+                pending::free_all(storage, open, &[made]);
+                Err(e)
+            }
+        }
+    })
+}
+
+/// Takes a unit off the list of pending drops and notes where it begins.
+fn keep(storage: &Arc<Database>, trees: &SysTrees, made: &UnitRef) -> Result<(), StoreError> {
+    if storage.env().scratch {
+        return Ok(());
+    }
     let mut txn = storage.begin(0)?;
-    pending::keep(&mut txn, trees, &unit)?;
-    trees.put(&mut txn, SysTable::Indexes, &overflow_row(table, id, unit.first_iam))?;
-    txn.commit(Durability::Full)?;
+    pending::keep(&mut txn, trees, made)?;
+    let UnitRef { unit, first_iam, filegroup } = *made;
+    note_place(&mut txn, trees, Noted { unit, first_iam, filegroup })?;
+    // What is in the unit is logged after this commit, so it need not be durable first.
+    txn.commit(Durability::Delayed)?;
+    Ok(())
+}
+
+/// Frees units that no table of the catalog has: of tables whose transactions a crash has ended.
+///
+/// # Errors
+/// I/O and the log's errors.
+pub fn free_lost(storage: &Arc<Database>, trees: &SysTrees, catalog: &Catalog) -> Result<(), StoreError> {
+    let noted = noted_units(trees)?;
+    if noted.is_empty() {
+        return Ok(());
+    }
+    let units = catalog.by_id.values().filter_map(|table| table.overflow.as_ref());
+    let named: HashSet<UnitId> = units.map(OverflowUnit::unit).collect();
+    for Noted { unit, first_iam, filegroup } in noted {
+        if !named.contains(&unit) {
+            pending::free(storage, trees, &UnitRef { unit, first_iam, filegroup })?;
+        }
+    }
     Ok(())
 }

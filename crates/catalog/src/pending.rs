@@ -16,6 +16,7 @@ use super::change::UnitRef;
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
 use crate::db::Open;
+use crate::index_row::forget_place;
 
 fn row(unit: &UnitRef) -> [Value; 4] {
     [
@@ -101,6 +102,7 @@ pub fn free(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result
     }
     let mut txn = storage.begin(0)?;
     trees.delete(&mut txn, SysTable::PendingDrops, &row(unit))?;
+    forget_place(&mut txn, trees, unit.unit)?;
     txn.commit(Durability::Delayed)?;
     Ok(())
 }

@@ -111,7 +111,27 @@ impl SysTrees {
         let start = table.key(prefix);
         let end = if start.is_empty() { None } else { prefix_end(&start) };
         let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let mut cursor = self.tree(table).cursor(Bound::Included(&start), upper, access::Direction::Forward);
+        self.range(table, (Bound::Included(start.as_slice()), upper), mode)
+    }
+
+    /// The rows whose key is below `end`, in key order.
+    pub fn rows_below(
+        &self,
+        table: SysTable,
+        end: &[Value],
+        mode: ReadMode<'_>,
+    ) -> Result<Vec<Vec<Value>>, StoreError> {
+        let end = table.key(end);
+        self.range(table, (Bound::Unbounded, Bound::Excluded(end.as_slice())), mode)
+    }
+
+    fn range(
+        &self,
+        table: SysTable,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        mode: ReadMode<'_>,
+    ) -> Result<Vec<Vec<Value>>, StoreError> {
+        let mut cursor = self.tree(table).cursor(lower, upper, access::Direction::Forward);
         let (mut batch, mut out) = (RowBatch::new(), Vec::new());
         while cursor.next_batch(mode, &mut batch)? {
             for i in 0..batch.len() {

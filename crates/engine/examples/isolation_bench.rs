@@ -5,9 +5,13 @@
 //! of the table meanwhile, so that no locks become one on the table.
 //! `cargo run --release -p ringwood-engine --example isolation_bench [-- ROUNDS ROWS]`
 
+#[path = "support/instance.rs"]
+mod instance;
+
 use std::time::Instant;
 
-use ringwood_engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use instance::with_instance;
+use ringwood_engine::{ColumnInfo, DataType, Session, Sink, SqlError, Value};
 
 /// Takes everything; an error ends the program.
 struct Quiet;
@@ -83,30 +87,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let rounds: u32 = args.next().map_or(Ok(5), |n| n.parse())?;
     let rows: u32 = args.next().map_or(Ok(1_000_000), |n| n.parse())?;
-    let dir = std::env::temp_dir().join(format!("ringwood-isolation-{}", std::process::id()));
-    let instance =
-        Instance::open(InstanceOptions { memory_bytes: Some(1 << 30), ..InstanceOptions::new(&dir) })?;
-    let mut session = instance.session()?;
-    session.execute("CREATE DATABASE bench", &mut Quiet);
-    session.use_database("bench")?;
-    for (table, key) in [("c", "PRIMARY KEY"), ("h", "NOT NULL")] {
-        let fill = format!(
-            "CREATE TABLE {table} (id int {key}, v bigint NOT NULL, s char(40) NOT NULL)
-             INSERT {table} SELECT value, value % 1000, 'text' FROM GENERATE_SERIES(1, {rows})"
-        );
-        session.execute(&fill, &mut Quiet);
-    }
-    measure(&mut session, rounds, ["c", "h"], 10)?;
-    println!("beside a change of row 1, the last 100,000 rows; of the table twice");
-    let mut other = instance.session()?;
-    other.use_database("bench")?;
-    other.execute("BEGIN TRAN UPDATE c SET v = v WHERE id = 1", &mut Quiet);
-    // A scan of the heap would wait for its row. A lock of each of a million rows takes much
-    // memory.
-    measure(&mut session, rounds, ["c", "c"], rows.saturating_sub(100_000).max(10))?;
-    other.execute("ROLLBACK", &mut Quiet);
-    drop((session, other));
-    instance.close()?;
-    let _ = std::fs::remove_dir_all(&dir);
-    Ok(())
+    with_instance("isolation", 1 << 30, |instance| {
+        let mut session = instance.session()?;
+        session.execute("CREATE DATABASE bench", &mut Quiet);
+        session.use_database("bench")?;
+        for (table, key) in [("c", "PRIMARY KEY"), ("h", "NOT NULL")] {
+            let fill = format!(
+                "CREATE TABLE {table} (id int {key}, v bigint NOT NULL, s char(40) NOT NULL)
+                 INSERT {table} SELECT value, value % 1000, 'text' FROM GENERATE_SERIES(1, {rows})"
+            );
+            session.execute(&fill, &mut Quiet);
+        }
+        measure(&mut session, rounds, ["c", "h"], 10)?;
+        println!("beside a change of row 1, the last 100,000 rows; of the table twice");
+        let mut other = instance.session()?;
+        other.use_database("bench")?;
+        other.execute("BEGIN TRAN UPDATE c SET v = v WHERE id = 1", &mut Quiet);
+        // A scan of the heap would wait for its row. A lock of each of a million rows takes much
+        // memory.
+        measure(&mut session, rounds, ["c", "c"], rows.saturating_sub(100_000).max(10))?;
+        other.execute("ROLLBACK", &mut Quiet);
+        Ok(())
+    })
 }

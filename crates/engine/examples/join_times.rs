@@ -4,13 +4,16 @@
 //! 3 times the best forced one and more than 10 ms. `cargo run --release -p ringwood-engine
 //! --example join_times [-- --queries N --seed S --rows R --json]`
 
+#[path = "support/instance.rs"]
+mod instance;
 #[path = "support/join_queries.rs"]
 mod join_queries;
 
 use std::time::Instant;
 
+use instance::with_instance;
 use join_queries::{FORCED, Joins, tables};
-use ringwood_engine::{ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use ringwood_engine::{ColumnInfo, Session, Sink, SqlError, Value};
 
 /// The chosen plan may take so many times the best one.
 const WORSE: f64 = 3.0;
@@ -141,13 +144,5 @@ fn measure(session: &mut Session, wanted: &Wanted) -> Result<(), Box<dyn std::er
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let wanted = Wanted::read()?;
-    let dir = std::env::temp_dir().join(format!("ringwood-joins-{}", std::process::id()));
-    let options = InstanceOptions { memory_bytes: Some(512 << 20), ..InstanceOptions::new(&dir) };
-    let instance = Instance::open(options)?;
-    let mut session = instance.session()?;
-    let measured = measure(&mut session, &wanted);
-    drop(session);
-    instance.close()?;
-    let _ = std::fs::remove_dir_all(&dir);
-    measured
+    with_instance("joins", 512 << 20, |instance| measure(&mut instance.session()?, &wanted))
 }

@@ -4,9 +4,13 @@
 //! which is what putting the list in order costs where the run does it. `cargo run --release -p
 //! ringwood-engine --example lists_bench [-- ROUNDS ROWS]`
 
+#[path = "support/instance.rs"]
+mod instance;
+
 use std::time::Instant;
 
-use ringwood_engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use instance::with_instance;
+use ringwood_engine::{ColumnInfo, DataType, Session, Sink, SqlError, Value};
 use types::Len;
 
 /// Elements of the lists.
@@ -86,26 +90,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let rounds: u32 = args.next().map_or(Ok(5), |n| n.parse())?;
     let rows: u32 = args.next().map_or(Ok(200_000), |n| n.parse())?;
-    let dir = std::env::temp_dir().join(format!("ringwood-lists-{}", std::process::id()));
-    let instance =
-        Instance::open(InstanceOptions { memory_bytes: Some(512 << 20), ..InstanceOptions::new(&dir) })?;
-    let mut session = instance.session()?;
-    session.execute("CREATE DATABASE bench", &mut Quiet);
-    session.use_database("bench")?;
-    let fill = format!(
-        "CREATE TABLE t (id int NOT NULL PRIMARY KEY, v int NOT NULL, s varchar(20) NOT NULL)
-         INSERT t SELECT value, value % 50000, CONCAT('text ', value % 50000) FROM GENERATE_SERIES(1, {rows})"
-    );
-    session.execute(&fill, &mut Quiet);
-    println!("{:<24} {:>9} {:>12} {:>14}", "list", "elements", "ns per row", "ms for 2 rows");
-    for case in &CASES {
-        for size in SIZES {
-            let (row, two) = measured(&mut session, case, size, (rounds, rows))?;
-            println!("{:<24} {size:>9} {row:>12.1} {two:>14.3}", case.name);
+    with_instance("lists", 512 << 20, |instance| {
+        let mut session = instance.session()?;
+        session.execute("CREATE DATABASE bench", &mut Quiet);
+        session.use_database("bench")?;
+        let fill = format!(
+            "CREATE TABLE t (id int NOT NULL PRIMARY KEY, v int NOT NULL, s varchar(20) NOT NULL)
+             INSERT t SELECT value, value % 50000, CONCAT('text ', value % 50000) FROM GENERATE_SERIES(1, {rows})"
+        );
+        session.execute(&fill, &mut Quiet);
+        println!("{:<24} {:>9} {:>12} {:>14}", "list", "elements", "ns per row", "ms for 2 rows");
+        for case in &CASES {
+            for size in SIZES {
+                let (row, two) = measured(&mut session, case, size, (rounds, rows))?;
+                println!("{:<24} {size:>9} {row:>12.1} {two:>14.3}", case.name);
+            }
         }
-    }
-    drop(session);
-    instance.close()?;
-    let _ = std::fs::remove_dir_all(&dir);
-    Ok(())
+        Ok(())
+    })
 }

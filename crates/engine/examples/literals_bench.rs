@@ -2,11 +2,15 @@
 //! and prepared. SELECT, UPDATE and INSERT by key, and texts that are never parameterised; least microseconds of several rounds,
 //! and the ratio to the prepared one. `cargo run --release -p ringwood-engine --example literals_bench [-- ROUNDS THREADS]`
 
+#[path = "support/instance.rs"]
+mod instance;
+
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ringwood_engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use instance::with_instance;
+use ringwood_engine::{ColumnInfo, DataType, Instance, Session, Sink, SqlError, Value};
 
 /// Rows of the table, and statements of one round.
 const ROWS: i32 = 20_000;
@@ -128,28 +132,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let count: u32 = args.next().map_or(Ok(5), |n| n.parse())?;
     let threads: i32 = args.next().map_or(Ok(2), |n| n.parse())?;
-    let dir = std::env::temp_dir().join(format!("ringwood-literals-{}", std::process::id()));
-    let instance =
-        Instance::open(InstanceOptions { memory_bytes: Some(256 << 20), ..InstanceOptions::new(&dir) })?;
-    let mut session = instance.session()?;
-    run(&mut session, "CREATE DATABASE bench");
-    session.use_database("bench")?;
-    run(&mut session, "CREATE TABLE t (k int NOT NULL PRIMARY KEY, v int NOT NULL, name varchar(30))");
-    run(&mut session, "CREATE TABLE e (k int NOT NULL, v int NOT NULL, name varchar(30))");
-    let fill = format!(
-        "DECLARE @i int = 1; BEGIN TRAN; WHILE @i <= {ROWS} BEGIN INSERT t VALUES (@i, 0, 'x'); SET @i = @i + 1 END; COMMIT"
-    );
-    run(&mut session, &fill);
-    println!("{:<20} {:>18} {:>18} {:>10}", "us per statement", "new literal", "same text", "prepared");
-    for case in &CASES {
-        let [new, same, prepared] = rounds(&mut session, case, count)?;
-        let (a, b) = (new / prepared, same / prepared);
-        println!("{:<20} {new:9.2} ({a:5.2} x) {same:9.2} ({b:5.2} x) {prepared:10.2}", case.name);
-    }
-    together(&instance, threads)?;
-    println!("compilations: {}", instance.compilations());
-    drop(session);
-    instance.close()?;
-    let _ = std::fs::remove_dir_all(&dir);
-    Ok(())
+    with_instance("literals", 256 << 20, |instance| {
+        let mut session = instance.session()?;
+        run(&mut session, "CREATE DATABASE bench");
+        session.use_database("bench")?;
+        run(&mut session, "CREATE TABLE t (k int NOT NULL PRIMARY KEY, v int NOT NULL, name varchar(30))");
+        run(&mut session, "CREATE TABLE e (k int NOT NULL, v int NOT NULL, name varchar(30))");
+        let fill = format!(
+            "DECLARE @i int = 1; BEGIN TRAN; WHILE @i <= {ROWS} BEGIN INSERT t VALUES (@i, 0, 'x'); SET @i = @i + 1 END; COMMIT"
+        );
+        run(&mut session, &fill);
+        println!("{:<20} {:>18} {:>18} {:>10}", "us per statement", "new literal", "same text", "prepared");
+        for case in &CASES {
+            let [new, same, prepared] = rounds(&mut session, case, count)?;
+            let (a, b) = (new / prepared, same / prepared);
+            println!("{:<20} {new:9.2} ({a:5.2} x) {same:9.2} ({b:5.2} x) {prepared:10.2}", case.name);
+        }
+        together(instance, threads)?;
+        println!("compilations: {}", instance.compilations());
+        Ok(())
+    })
 }

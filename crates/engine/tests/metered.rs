@@ -9,7 +9,7 @@ mod limited;
 #[path = "it/support/text.rs"]
 mod text;
 
-use engine::{Instance, InstanceOptions, Session};
+use engine::{BulkOptions, Instance, InstanceOptions, Session, SqlError, Value};
 use limited::{MB, run};
 use memory::Clerk;
 use std::path::Path;
@@ -102,4 +102,57 @@ fn what_nobody_charges_is_found_and_refused() {
     assert!(said.contains("Msg 701:"), "{}", said.chars().take(300).collect::<String>());
     assert_eq!(run(&mut session, &list(1000)), "1000", "others find room afterwards");
     assert_eq!(instance.memory().held(Clerk::QueryExecution), 0);
+}
+
+/// Loads rows with a value of 1 MB each; the most that the thread held meanwhile.
+fn most_of_a_load(session: &mut Session, table: &str, from: i32) -> isize {
+    const ROWS: i32 = 60;
+    let before = disk::thread_holds();
+    let (mut next, mut most) = (0, 0isize);
+    let mut rows = |row: &mut [Value]| -> Result<bool, SqlError> {
+        most = most.max(disk::thread_holds() - before);
+        if next == ROWS {
+            return Ok(false);
+        }
+        let letter = char::from(b'a' + (next % 26) as u8).to_string();
+        let values = [Value::Int(from + next), Value::Int(next % 7), Value::str(letter.repeat(MB))];
+        row.clone_from_slice(&values);
+        next += 1;
+        Ok(true)
+    };
+    let loaded = session.bulk_insert(table, &[], &BulkOptions::default(), &mut rows);
+    assert_eq!(loaded.expect("it loads"), ROWS as u64);
+    most
+}
+
+/// Values outside their rows are no bytes of rows: what a load keeps of them for its indexes has a
+/// bound of its own.
+#[test]
+fn a_load_keeps_few_large_values_for_its_indexes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_instance, mut session) = open(folder.path(), 64);
+    let said = run(
+        &mut session,
+        "create table plain (i int primary key, k int, x varchar(max))
+         create table indexed (i int primary key, k int, x varchar(max), index k (k))
+         create table heap (i int, k int, x varchar(max), index k (k))",
+    );
+    assert_eq!(said, "");
+    // Pages come into memory with the first rows.
+    most_of_a_load(&mut session, "plain", 0);
+    let plain = most_of_a_load(&mut session, "plain", 1000);
+    for table in ["indexed", "heap"] {
+        let kept = most_of_a_load(&mut session, table, 0) - plain;
+        assert!(kept < 8 * MB as isize, "{table}: {kept} bytes more than without an index");
+        // Of a query, too: it would not find room for all of them.
+        let sql = format!(
+            "insert {table} select 1000 + i, k, replicate(cast(s as varchar(max)), 20000) from t where i < 40"
+        );
+        assert_eq!(run(&mut session, &sql), "", "{table}");
+        assert_eq!(
+            run(&mut session, &format!("select count(*), sum(len(x)) from {table}")),
+            format!("100|{}", 60 * MB + 80_000_000),
+            "{table}"
+        );
+    }
 }

@@ -8,6 +8,7 @@
 
 pub mod keys;
 pub mod left;
+mod overflow;
 pub mod row;
 pub mod sample;
 pub mod write;
@@ -19,7 +20,7 @@ use catalog::errors;
 use catalog::{IndexDef, TableDef};
 use pages::{PageId, Unit, UnitId};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use txn::TxnError;
 use types::{
     ColumnType, Corrupt, DataType, KeyPart, Len, RowLayout, SqlError, Value, decode_key_part,
@@ -135,9 +136,10 @@ pub struct TableStore {
     pub lob: Option<LobSpace>,
     /// Positions of MAX columns.
     pub lob_columns: Vec<usize>,
-    /// Where values of other columns go that do not fit their rows.
-    pub overflow: Option<LobSpace>,
-    /// Positions of the columns that may have them there; none without `overflow`.
+    /// Where values of other columns are that do not fit their rows, once somebody has opened it
+    /// ([`TableStore::overflow_space`]).
+    pub overflow: OnceLock<LobSpace>,
+    /// Positions of the columns that may have them there.
     pub overflow_columns: Vec<usize>,
     /// Bytes of its largest row, values outside of the row not counted.
     pub longest_row: usize,
@@ -187,15 +189,9 @@ impl TableStore {
             .enumerate()
             .filter(|(_, c)| c.ty.is_lob() && !c.is_virtual())
             .map(|(i, _)| i);
-        let outside = |unit: Option<(UnitId, PageId)>| -> Result<Option<LobSpace>, SqlError> {
-            let Some((unit, first_iam)) = unit else { return Ok(None) };
-            match &*handle(db, table, Place::Outside(unit, first_iam), false)? {
-                Handle::Lob(space) => Ok(Some(space.clone())),
-                _ => Ok(None),
-            }
-        };
-        let (lob, overflow) = (outside(table.lob)?, outside(table.overflow)?);
-        let movable = (0..table.columns.len()).filter(|c| overflow.is_some() && table.may_move(*c)).collect();
+        let lob = table.lob.map(|(unit, first_iam)| open_outside(db, table, unit, first_iam)).transpose()?;
+        let may_overflow = table.overflow.is_some();
+        let movable = (0..table.columns.len()).filter(|c| may_overflow && table.may_move(*c)).collect();
         let parts = if table.storage.index_id > 0 { key_parts(table, &table.storage) } else { Vec::new() };
         Ok(Arc::new(TableStore {
             table: table.clone(),
@@ -204,7 +200,7 @@ impl TableStore {
             indexes,
             lob,
             lob_columns: lob_columns.collect(),
-            overflow,
+            overflow: OnceLock::new(),
             overflow_columns: movable,
             longest_row: table.layout.max_row_size().min(types::row::MAX_ROW),
         }))
@@ -214,7 +210,7 @@ impl TableStore {
     /// who reads rows holds a snapshot then.
     #[inline]
     pub fn has_outside(&self) -> bool {
-        self.lob.is_some() || self.overflow.is_some()
+        self.lob.is_some() || self.table.overflow.is_some()
     }
 
     /// The clustered key of a row, without the uniquifier.
@@ -227,6 +223,14 @@ impl TableStore {
     /// The index that an index id means; `None` for the base.
     pub fn index(&self, index_id: i32) -> Option<&IndexStore> {
         self.indexes.iter().find(|i| i.def.index_id == index_id)
+    }
+}
+
+/// Opens a unit of values outside the rows.
+fn open_outside(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId) -> Result<LobSpace, SqlError> {
+    match &*handle(db, table, Place::Outside(unit, first_iam), false)? {
+        Handle::Lob(space) => Ok(space.clone()),
+        _ => Err(SqlError::internal("a unit of values outside the rows holds rows")),
     }
 }
 
@@ -284,7 +288,7 @@ fn names_unit(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId, root: 
 }
 
 /// The shared handle of a unit.
-fn handle(db: &Arc<Db>, table: &TableDef, place: Place<'_>, tree: bool) -> Result<Arc<Handle>, SqlError> {
+fn handle(db: &Db, table: &TableDef, place: Place<'_>, tree: bool) -> Result<Arc<Handle>, SqlError> {
     // Unit numbers are never used twice, so a handle can be kept under its unit's; only the root may move.
     let (unit, first_iam, root) = match place {
         Place::Index(index) => (index.unit, index.first_iam, index.root),

@@ -82,8 +82,8 @@ impl TableStore {
 
     fn off_row(&self, db: &Db, mode: TableMode, row: &[u8], column: usize) -> Result<Value, SqlError> {
         let large = self.lob_columns.contains(&column);
-        let space = if large { &self.lob } else { &self.overflow };
-        match read_off_row(space.as_ref(), &self.table.layout, row, column) {
+        let space = if large { self.lob.as_ref() } else { self.overflow_space(db)? };
+        match read_off_row(space, &self.table.layout, row, column) {
             Ok(Some(value)) => Ok(value),
             // Undo frees at once what a transaction has written, and its pages may be another
             // value's by now.

@@ -1,12 +1,16 @@
 //! Writing rows of a table: the base row, its large values, its nonclustered entries.
 //! Guarantees: a row and its entries change together or the statement fails and is rolled back; a statement that meets a row of a
 //! running transaction waits for it without holding a latch; a unique violation names the constraint and the key.
+//! Who has locked an entry that a change takes out is waited for before the row is changed
+//! (`entry_locks`).
 
 mod entries;
+mod entry_locks;
 mod locator;
 mod values;
 
 pub use entries::{Image, duplicate, entry_key, entry_value, touches};
+pub use entry_locks::any_locked;
 pub use locator::Locator;
 
 use super::left::Ended;
@@ -183,6 +187,7 @@ impl RowWriter {
         row: &[u8],
         old: &[Value],
     ) -> Result<Outcome<()>, SqlError> {
+        self.wait_for_entries(db, txn, store, (locator, header), old, &|_| true)?;
         let outcome = match (&store.base, locator) {
             (Base::Heap(heap), Locator::Rid(rid)) => heap.delete(txn, *rid, header),
             (Base::Tree(tree), Locator::Key(key)) => tree.delete(txn, key, header),
@@ -225,6 +230,8 @@ impl RowWriter {
                 return Ok(outcome.map_done(Rest::Row));
             }
         }
+        let touched = |index: &IndexStore| touches(index, changed);
+        self.wait_for_entries(db, txn, store, (locator, header), old, &touched)?;
         let kept = values::kept_pointers(store, row, changed)?;
         self.encode_keeping(db, txn, store, new, kept)?;
         let outcome = match (&store.base, locator) {
@@ -234,7 +241,6 @@ impl RowWriter {
         };
         let outcome = outcome.map_err(|e| access_error(db, e))?;
         self.settle_values(db, txn, store, row, outcome == Outcome::Done(()))?;
-        let touched = |index: &IndexStore| touches(index, changed);
         if outcome != Outcome::Done(()) || !store.indexes.iter().any(touched) {
             return Ok(outcome.map_done(Rest::Nothing));
         }

@@ -128,6 +128,28 @@ impl Txn {
         self.lock_statement(what, mode)
     }
 
+    /// Waits until no other transaction has locked a row in a mode that forbids to change it, and
+    /// keeps no lock of its own. For who is going to change it, and has touched nothing yet that
+    /// those others may want.
+    ///
+    /// # Errors
+    /// Timeout, deadlock, cancellation.
+    pub fn wait_for_lockers(&mut self, unit: UnitId, row: RowName<'_>) -> Result<(), TxnError> {
+        if self.row_is_free(unit, row, LockMode::X) {
+            return Ok(());
+        }
+        // The transaction that held it may have changed other rows and committed in the meantime.
+        self.waited.store(true, Ordering::Relaxed);
+        let r = self.row_resource(unit, row);
+        let before = self.locks.mode_of(&r);
+        let args = self.wait_args();
+        self.locks.lock_until(r, LockMode::X, args, Until::GivenBack)?;
+        if before.is_none() {
+            self.locks.unlock_taken(&r);
+        }
+        Ok(())
+    }
+
     fn row_resource(&self, unit: UnitId, row: RowName<'_>) -> Resource {
         Resource { db: self.database().id(), what: What::row(unit, row) }
     }

@@ -4,13 +4,13 @@
 //! point busy goes to another, and a point is added when all are busy. A point that leaves its page looks for a partly
 //! filled one first, then takes a new one. The fullness of the page it left is written with the new page's record.
 
+use super::Heap;
 use super::modify::{check_len, padded};
-use super::{Heap, Rid};
 use crate::Writer;
 use crate::error::AccessError;
-use crate::ghost::is_gone;
 use crate::record::with_record;
-use crate::space::NewPage;
+use crate::rid::Rid;
+use crate::space::{NewPage, is_gone};
 use pages::{
     LEVEL_FULL, Page, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RecordSink, SLOT_SIZE, pfs_level,
 };

@@ -18,9 +18,9 @@ pub use scan::HeapScan;
 
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
-use crate::ghost::is_gone;
+use crate::rid::Rid;
 use crate::snapshot::ReadMode;
-use crate::space::Space;
+use crate::space::{Space, is_gone};
 use crate::version::{judge, resolve_batch};
 use insert::Points;
 use pages::{FORWARD, MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, Store, Unit, UnitId};
@@ -36,35 +36,6 @@ pub const MAX_ROW_LEN: usize = MAX_SLOT_LEN - ROW_HEADER - BACK;
 pub const MIN_ROW_LEN: usize = BACK;
 /// Tries to catch two pages, or a row on the move, before the structure is taken to be damaged.
 pub(crate) const MAX_TRIES: usize = 100_000;
-
-/// Row identifier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Rid {
-    pub page: PageId,
-    pub slot: u16,
-}
-
-impl Rid {
-    /// Eight bytes: page, file, slot, little-endian.
-    #[must_use]
-    pub fn to_bytes(self) -> [u8; 8] {
-        let p = self.page.to_bytes();
-        let s = self.slot.to_le_bytes();
-        [p[0], p[1], p[2], p[3], p[4], p[5], s[0], s[1]]
-    }
-
-    #[must_use]
-    pub fn from_bytes(b: [u8; 8]) -> Rid {
-        let page = PageId::from_bytes([b[0], b[1], b[2], b[3], b[4], b[5]]);
-        Rid { page, slot: u16::from_le_bytes([b[6], b[7]]) }
-    }
-}
-
-impl fmt::Display for Rid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.page, self.slot)
-    }
-}
 
 /// A heap: a handle over its allocation unit. Clones share the insertion points.
 #[derive(Clone)]

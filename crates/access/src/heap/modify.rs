@@ -1,9 +1,10 @@
 //! Deletes and updates of heap rows: many rows of a page with one record, forwarding of rows that outgrow their page.
 
 use super::insert::Found;
-use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, Rid, forwarded, home, stub};
+use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, forwarded, home, stub};
 use crate::error::{AccessError, corrupt};
 use crate::record::{difference, with_record};
+use crate::rid::Rid;
 use crate::{Change, Outcome, RowName, Writer, guard};
 use pages::{Before, FORWARDED, PageMut, ROW_HEADER, RecordBuilder, RowHeader, UnitId};
 

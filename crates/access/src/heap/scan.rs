@@ -3,11 +3,12 @@
 //! A row is returned where its home is: forwarded rows are skipped on the page they went to and fetched through their
 //! stub, so each comes once however it moves during the scan.
 
-use super::{BACK, Heap, Rid};
+use super::{BACK, Heap};
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
-use crate::ghost::is_gone;
+use crate::rid::Rid;
 use crate::snapshot::ReadMode;
+use crate::space::is_gone;
 use crate::version::{all_visible, judge, resolve_batch};
 use pages::{FORWARD, FORWARDED, Page, PageId, PageType, ROW_HEADER, RowHeader};
 

@@ -1,11 +1,12 @@
 //! Undo and ghost removal of heap rows, through their home slots.
 
 use super::insert::Found;
-use super::{BACK, Heap, Home, MAX_TRIES, Rid, forwarded, home, stub};
+use super::{BACK, Heap, Home, MAX_TRIES, forwarded, home, stub};
 use crate::Writer;
 use crate::error::{AccessError, corrupt};
 use crate::ghost::Cleanup;
 use crate::record::with_record;
+use crate::rid::Rid;
 use crate::space::change_and_free;
 use crate::undo::{Back, Undo, compensate};
 use pages::{

@@ -36,7 +36,7 @@ impl TableDef {
             + TABLE
             + columns
             + indexes
-            + self.outside().count() * UNIT
+            + (usize::from(self.lob.is_some()) + usize::from(self.overflow.is_some())) * UNIT
             + self.columns.iter().map(of_column).sum::<usize>()
             + self.all_indexes().map(|index| of_index(index)).sum::<usize>()
             + checks.sum::<usize>()

@@ -13,6 +13,6 @@ mod table;
 pub use catalog::{ById, ByName, Catalog};
 pub use column::{ColumnDef, ColumnTraits, ComputedDef, DefaultDef};
 pub use index::{Compression, IndexDef, IndexOptions, LOB_INDEX_ID};
-pub use outside::{LEAST_OUTSIDE, OVERFLOW_INDEX_ID, UnitKind};
+pub use outside::{LEAST_OUTSIDE, OVERFLOW_INDEX_ID, OVERFLOW_PLACE_ID, OverflowUnit, UnitKind};
 pub use state::{IdentityState, TableState};
 pub use table::{LockEscalation, SeenCurrent, TableDef};

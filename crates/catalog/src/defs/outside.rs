@@ -1,16 +1,21 @@
 //! What of a table's rows lies outside them: its large values, and values of other variable columns
 //! that did not fit (row overflow).
 //!
-//! Guarantee: a table whose rows may need room outside has a unit for that, unless an earlier
-//! version made it and the database has not been opened for changes since ([`crate::overflow`]).
+//! Guarantee: a table whose rows may need room outside has a unit for that, which takes no space
+//! before the first value comes; unless an earlier version made the table and the database has not
+//! been opened for changes since ([`crate::overflow`]).
 
 use super::TableDef;
 use access::{MAX_ENTRY_LEN, MAX_KEY_LEN};
 use pages::{PageId, UnitId};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
 use types::{MAX_ROW, keeps_values};
 
 /// `index_id` of the row that names a table's unit of values that do not fit: no index ever had it.
 pub const OVERFLOW_INDEX_ID: i32 = -1;
+/// `index_id` of the row that says where the pages of such a unit begin.
+pub const OVERFLOW_PLACE_ID: i32 = -2;
 /// Values of at most so many bytes stay in the row: a pointer and what it stands for would take
 /// more.
 pub const LEAST_OUTSIDE: usize = 24;
@@ -49,13 +54,66 @@ impl UnitKind {
     }
 }
 
+/// The unit of values that do not fit their rows. It has its number from the beginning, and is made
+/// when the first value comes ([`crate::overflow::make`]). Copies of a definition share it.
+#[derive(Clone, Debug)]
+pub struct OverflowUnit(Arc<Overflow>);
+
+#[derive(Debug)]
+struct Overflow {
+    unit: UnitId,
+    filegroup: u16,
+    first_iam: OnceLock<PageId>,
+    /// Who makes it has it.
+    turn: Mutex<()>,
+}
+
+impl OverflowUnit {
+    /// Of a number; without a page it is still to be made.
+    pub fn new(unit: UnitId, first_iam: PageId, filegroup: u16) -> OverflowUnit {
+        let first_iam = if first_iam.is_none() { OnceLock::new() } else { OnceLock::from(first_iam) };
+        OverflowUnit(Arc::new(Overflow { unit, filegroup, first_iam, turn: Mutex::new(()) }))
+    }
+
+    /// Its number.
+    pub fn unit(&self) -> UnitId {
+        self.0.unit
+    }
+
+    /// Its filegroup: that of the rows.
+    pub fn filegroup(&self) -> u16 {
+        self.0.filegroup
+    }
+
+    /// Where it begins, once it is made.
+    pub fn first_iam(&self) -> Option<PageId> {
+        self.0.first_iam.get().copied()
+    }
+
+    /// Has it made unless it is; one thread at a time.
+    pub(crate) fn make_once<E>(&self, make: impl FnOnce() -> Result<PageId, E>) -> Result<(), E> {
+        let _turn = self.0.turn.lock();
+        if self.first_iam().is_none() {
+            let first_iam = make()?;
+            let _ = self.0.first_iam.set(first_iam);
+        }
+        Ok(())
+    }
+}
+
 impl TableDef {
-    /// Units and first IAM pages of what lies outside its rows; they are in the filegroup of the
-    /// rows.
+    /// Units and first IAM pages of what lies outside its rows, as far as they are made; they are
+    /// in the filegroup of the rows.
     pub fn outside(&self) -> impl Iterator<Item = (UnitKind, UnitId, PageId)> {
         let large = self.lob.map(|(unit, first_iam)| (UnitKind::Large, unit, first_iam));
-        let overflow = self.overflow.map(|(unit, first_iam)| (UnitKind::Overflow, unit, first_iam));
+        let made = |unit: &OverflowUnit| unit.first_iam().map(|at| (UnitKind::Overflow, unit.unit(), at));
+        let overflow = self.overflow.as_ref().and_then(made);
         large.into_iter().chain(overflow)
+    }
+
+    /// The number of the unit of its values that do not fit their rows, as long as there were none.
+    pub fn overflow_to_come(&self) -> Option<UnitId> {
+        self.overflow.as_ref().filter(|unit| unit.first_iam().is_none()).map(OverflowUnit::unit)
     }
 
     /// Whether it has a MAX column whose values are stored.

@@ -1,6 +1,6 @@
 //! Tables: columns, storage, constraints, and what follows from them.
 
-use super::{ColumnDef, IndexDef, TableState};
+use super::{ColumnDef, IndexDef, OverflowUnit, TableState};
 use crate::fold_name;
 use crate::temporal::Temporal;
 use crate::{CheckDef, ForeignKeyDef, ModuleDef};
@@ -30,9 +30,8 @@ pub struct TableDef {
     pub indexes: Vec<Arc<IndexDef>>,
     /// LOB unit (first IAM), when a column is (max).
     pub lob: Option<(UnitId, PageId)>,
-    /// Unit of the values of other columns that do not fit their rows (first IAM), when there may
-    /// be such rows.
-    pub overflow: Option<(UnitId, PageId)>,
+    /// Unit of the values of other columns that do not fit their rows, when there may be such rows.
+    pub overflow: Option<OverflowUnit>,
     /// A clustered index that is not unique appends a 4-byte uniquifier to its key.
     pub uniquifier: bool,
     /// CHECK constraints.

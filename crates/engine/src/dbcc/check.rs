@@ -17,11 +17,11 @@ use crate::ddl::build::for_each_row;
 use crate::ddl::work::lock_catalog;
 use crate::instance::Instance;
 use catalog::Db;
-use catalog::TableDef;
 use catalog::db::Open;
 use catalog::errors::{self, db_error};
 use catalog::pending;
 use catalog::systables;
+use catalog::{OverflowUnit, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
 use storage::write::entry_key;
@@ -68,7 +68,9 @@ pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckRep
     let mut stores = Vec::with_capacity(tables.len());
     for table in &tables {
         core.lock_table(db, table, TableLock::of(LockMode::S))?;
-        stores.push(TableStore::open(db, table)?);
+        let store = TableStore::open(db, table)?;
+        store.overflow_space(db)?;
+        stores.push(store);
     }
     // Dropped units, discarded values and ghosts that go meanwhile would look like damage.
     let _held = open.storage.hold_background();
@@ -105,7 +107,9 @@ fn check_units(
         if let (Some(lob), Some((_, first_iam))) = (&table.lob, table.table.lob) {
             units.push(CheckUnit::Lob(lob, &pointers.large, store.open_unit(first_iam)?));
         }
-        if let (Some(space), Some((_, first_iam))) = (&table.overflow, table.table.overflow) {
+        // Opened by now if there is one.
+        let first_iam = table.table.overflow.as_ref().and_then(OverflowUnit::first_iam);
+        if let (Some(space), Some(first_iam)) = (table.overflow.get(), first_iam) {
             units.push(CheckUnit::Lob(space, &pointers.overflow, store.open_unit(first_iam)?));
         }
     }

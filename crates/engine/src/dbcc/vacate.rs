@@ -115,6 +115,8 @@ impl<'c> Vacate<'c> {
 
     fn table(&mut self, table: &Arc<TableDef>) -> Result<(), SqlError> {
         let store = TableStore::open(&self.db, table)?;
+        // Only an open unit says where its extents are.
+        store.overflow_space(&self.db)?;
         if let Base::Tree(tree) = &store.base {
             self.nodes(tree)?;
         }

@@ -1,9 +1,10 @@
-//! Tables of an earlier version: they get their unit for values that do not fit when the database
-//! is opened.
+//! Units for values that do not fit: tables of an earlier version get theirs when the database is
+//! opened; the power may go while one is made.
 
 use super::work::{Work, units_of};
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use catalog::{Db, TableDef};
+use pages::{PageId, UnitId};
 use sim::SimDisk;
 use std::sync::Arc;
 use types::{SqlError, Value};
@@ -34,6 +35,12 @@ fn run(instance: &Arc<Instance>, sql: &str) -> Vec<i64> {
 
 fn current(db: &Db) -> Arc<TableDef> {
     db.catalog().find("dbo", "t").cloned().unwrap()
+}
+
+/// The unit of t, and where it begins.
+fn unit_of(instance: &Arc<Instance>) -> (UnitId, Option<PageId>) {
+    let unit = current(&instance.database("d").unwrap()).overflow.clone().unwrap();
+    (unit.unit(), unit.first_iam())
 }
 
 /// Makes the table what an earlier version left.
@@ -103,12 +110,13 @@ fn a_table_of_before_gets_its_unit_at_the_next_start() {
     left_before(&disk);
     let instance = open(&disk).unwrap();
     takes_long_rows(&instance);
-    let unit = current(&instance.database("d").unwrap()).overflow;
+    let unit = unit_of(&instance);
+    assert!(unit.1.is_some());
     instance.close().unwrap();
     drop(instance);
     // Once is enough.
     let instance = open(&disk).unwrap();
-    assert_eq!(current(&instance.database("d").unwrap()).overflow, unit);
+    assert_eq!(unit_of(&instance), unit);
     instance.close().unwrap();
 }
 
@@ -155,6 +163,56 @@ fn power_loss_while_it_gets_its_unit() {
         let disk = disk.crash(at + 1000);
         let instance = open(&disk).unwrap_or_else(|| panic!("power loss at {at}: it does not open"));
         takes_long_rows(&instance);
+        instance.close().unwrap();
+    }
+}
+
+/// The first value of a table, and one of a table whose transaction goes on; whether the first one
+/// was acknowledged.
+fn first_values(instance: &Arc<Instance>) -> bool {
+    let Ok(mut session) = instance.session() else { return false };
+    let text = "USE d BEGIN TRAN CREATE TABLE u (a varchar(8000), c varchar(8000))
+                INSERT u VALUES (REPLICATE('a', 8000), REPLICATE('c', 8000))";
+    session.execute(text, &mut Said::default());
+    let mut said = Said::default();
+    let Ok(mut other) = instance.session() else { return false };
+    other.execute(INSERT, &mut said);
+    said.0.is_empty()
+}
+
+/// The unit is there with its place, or not at all; nothing is left of the other table's.
+#[test]
+fn power_loss_while_the_first_value_comes() {
+    let disk = SimDisk::new(7);
+    let instance = open(&disk).unwrap();
+    run(&instance, "CREATE DATABASE d");
+    run(&instance, "CREATE TABLE d.dbo.t (id int PRIMARY KEY, a varchar(8000), c varchar(8000))");
+    assert_eq!(unit_of(&instance).1, None);
+    instance.close().unwrap();
+    drop(instance);
+    let ios = {
+        let disk = disk.crash(0);
+        let before = disk.io_count();
+        let instance = open(&disk).unwrap();
+        assert!(first_values(&instance));
+        disk.io_count() - before
+    };
+    for at in (1..=ios + 1).step_by((ios / 80 + 1) as usize) {
+        let disk = disk.crash(at);
+        disk.crash_at(disk.io_count() + at);
+        let told = open(&disk).is_some_and(|instance| first_values(&instance));
+        let disk = disk.crash(at + 1000);
+        let instance = open(&disk).unwrap_or_else(|| panic!("power loss at {at}: it does not open"));
+        let rows = run(&instance, "SELECT COUNT(*) FROM d.dbo.t");
+        assert!(rows == [1i64] || rows == [0i64] && !told, "power loss at {at}: {rows:?} rows");
+        assert_eq!(run(&instance, "SELECT COUNT(*) FROM d.dbo.u"), [208i64], "power loss at {at}");
+        let report = instance.check_database("d").unwrap();
+        assert!(report.is_clean(), "power loss at {at}: {report:?}");
+        let more = INSERT.replace("(1,", "(2,");
+        assert!(run(&instance, &more).is_empty(), "power loss at {at}");
+        assert_eq!(run(&instance, "SELECT LEN(a), LEN(c) FROM d.dbo.t WHERE id = 2"), [8000i64, 8000]);
+        let report = instance.check_database("d").unwrap();
+        assert!(report.is_clean(), "power loss at {at}: {report:?}");
         instance.close().unwrap();
     }
 }

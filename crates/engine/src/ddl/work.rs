@@ -12,7 +12,7 @@ use types::{SqlError, Value};
 
 use super::names::{default_name, key_name};
 use super::shape;
-use catalog::change::{DdlChange, UnitRef};
+use catalog::change::{Created, DdlChange, UnitRef};
 use catalog::db::Open;
 use catalog::errors;
 use catalog::fold_name;
@@ -20,8 +20,8 @@ use catalog::load::rows_of;
 use catalog::store::StoreError;
 use catalog::systables::SysTable;
 use catalog::{
-    ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex, RowFilter, TableDef,
-    pending,
+    ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex, OverflowUnit, RowFilter,
+    TableDef, pending,
 };
 use catalog::{Db, MODEL};
 use exec::state::SessionCore;
@@ -62,7 +62,7 @@ pub struct Work<'a> {
     pub core: &'a mut SessionCore,
     pub db: Arc<Db>,
     pub open: Arc<Open>,
-    created: Vec<UnitRef>,
+    created: Created,
 }
 
 impl<'a> Work<'a> {
@@ -75,7 +75,7 @@ impl<'a> Work<'a> {
         db.check_writable()?;
         check_not_model(db)?;
         lock_catalog(core, db, LockMode::IX)?;
-        Ok(Work { core, db: db.clone(), open, created: Vec::new() })
+        Ok(Work { core, db: db.clone(), open, created: Created::default() })
     }
 }
 
@@ -166,7 +166,7 @@ impl Work<'_> {
         let reserved = open.storage.reserve_unit(filegroup).map_err(fail)?;
         let unit = UnitRef { unit: id, first_iam: reserved.first_iam(), filegroup };
         self.store(pending::list_created(&open.storage, &open.trees, &unit))?;
-        self.created.push(unit);
+        self.created.units.push(unit);
         open.storage.make_unit(id, reserved).map_err(fail)?;
         let txn = self.core.txn(&db)?;
         let kept = pending::keep(txn, &open.trees, &unit);
@@ -268,8 +268,11 @@ impl Work<'_> {
             table.lob = Some((unit.unit, unit.first_iam));
         }
         if table.overflow.is_none() && table.may_overflow() {
-            let unit = self.unit(table.storage.filegroup)?;
-            table.overflow = Some((unit.unit, unit.first_iam));
+            // It is made when a value comes.
+            let number = self.store(self.open.counters.next_unit(&self.open.storage, &self.open.trees))?;
+            let unit = OverflowUnit::new(number, PageId::NONE, table.storage.filegroup);
+            self.created.numbered.push(unit.clone());
+            table.overflow = Some(unit);
         }
         Ok(())
     }
@@ -391,7 +394,7 @@ impl Work<'_> {
             crate::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
         }
         let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
-        self.created.clear();
+        self.created = Created::default();
         self.core.remember_ddl(change);
         Ok(())
     }

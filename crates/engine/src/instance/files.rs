@@ -211,8 +211,11 @@ impl Instance {
             pending::free(&storage, &trees, &unit)?;
         }
         let writable = !self.is_read_only() && !settings.read_only;
-        if writable && catalog::overflow::add_units(&storage, &trees, &counters, &catalog)? {
-            catalog = catalog::load::load(&trees, system.then_some(&mut Vec::new()))?;
+        if writable {
+            catalog::overflow::free_lost(&storage, &trees, &catalog)?;
+            if catalog::overflow::number_units(&storage, &trees, &counters, &catalog)? {
+                catalog = catalog::load::load(&trees, system.then_some(&mut Vec::new()))?;
+            }
         }
         let open = Open { storage, trees, counters, errors: self.error_log().clone() };
         Ok((open, catalog, settings))

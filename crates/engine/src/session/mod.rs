@@ -1,6 +1,8 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
 pub(crate) mod bulk;
+#[cfg(test)]
+mod outside_values;
 mod ready;
 mod request;
 mod round;

@@ -75,10 +75,15 @@ const UNIT_COLUMNS: &[ViewColumn] = &[
 pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, |_, db, _| {
     let mut rows = Vec::new();
     for table in db.catalog().stored() {
-        let units = table.stored_indexes().map(|i| (UnitKind::InRow, i.unit, i.first_iam, i));
-        let outside = table.outside().map(|(kind, unit, first_iam)| (kind, unit, first_iam, &table.storage));
-        for (kind, unit, first_iam, index) in units.chain(outside) {
-            let (reserved, used) = super::files::unit_pages(db, first_iam)?;
+        let units = table.stored_indexes().map(|i| (UnitKind::InRow, i.unit, Some(i.first_iam), i));
+        let outside =
+            table.outside().map(|(kind, unit, first_iam)| (kind, unit, Some(first_iam), &table.storage));
+        // One that no value has come to yet has no pages.
+        let to_come = table.overflow_to_come();
+        let to_come = to_come.map(|unit| (UnitKind::Overflow, unit, None, &table.storage));
+        for (kind, unit, first_iam, index) in units.chain(outside).chain(to_come) {
+            let pages = first_iam.map(|first_iam| super::files::unit_pages(db, first_iam));
+            let (reserved, used) = pages.transpose()?.unwrap_or_default();
             rows.push(vec![
                 allocation_unit_id(unit),
                 Value::TinyInt(kind.number()),

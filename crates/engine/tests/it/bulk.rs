@@ -103,6 +103,16 @@ fn rows_of_a_file_come_in_the_order_that_is_told() {
     // It is not the order of the table.
     assert_eq!(load(b, b"1\n3\n2\n", "order (a desc)"), "(3)\n1\n2\n3\n");
     assert!(load(b, b"1\n", "order (z)").starts_with("Msg 207"));
+    // An empty field is the default, 5, unless NULL is kept; in batches too.
+    b.check("drop table t", "");
+    b.check("create table t (a int default 5, b int)", "");
+    b.check("create clustered index k on t (a)", "");
+    let fields = "fieldterminator = ',', order (a), batchsize = 1";
+    assert_eq!(load(b, b"1,0\n,0\n9,0\n", fields), "(3)\n1|0\n5|0\n9|0\n");
+    let said = load(b, b"1,0\n,0\n9,0\n", &format!("keepnulls, {fields}"));
+    assert!(said.contains("primary key of first row: (1), primary key of second row: (NULL)."), "{said}");
+    let said = load(b, b"1,0\n,0\n3,0\n", fields);
+    assert!(said.starts_with("Msg 4819: Cannot bulk load."), "{said}");
 }
 
 #[test]

@@ -189,6 +189,44 @@ fn rows_come_in_the_order_that_insert_bulk_tells() {
     assert_eq!(lines[1..], ["error 4819 line 0", "done BulkInsert error"]);
 }
 
+/// NULL is stored as 5, or as NULL where it is kept.
+#[test]
+fn keys_that_a_default_replaces_may_be_told_in_either_order() {
+    let mut b = bench();
+    b.setup(&[
+        "create table k (n int default 5, s varchar(10))",
+        "create clustered index k on k (n)",
+        "create table g (n uniqueidentifier default newid())",
+        "create clustered index g on g (n)",
+    ]);
+    let row = |n: Option<i32>| [n.map_or(Value::Null, Value::Int), Value::str("x")];
+    let wrong = "error 4819 line 0";
+    for (given, replaced, kept) in [
+        // As it is stored, and as it came.
+        (&[Some(1), None, Some(9)][..], "done BulkInsert 3", wrong),
+        (&[None, Some(1), Some(9)], "done BulkInsert 3", "done BulkInsert 3"),
+        (&[None, None, Some(7)], "done BulkInsert 3", "done BulkInsert 3"),
+        // Neither, at one row or at two.
+        (&[Some(9), None, Some(1)], wrong, wrong),
+        (&[Some(9), Some(1)], wrong, wrong),
+        (&[None, Some(1), None], wrong, wrong),
+        (&[Some(1), None, Some(3)], wrong, wrong),
+    ] {
+        let given: Vec<_> = given.iter().map(|n| row(*n)).collect();
+        let given: Vec<&[Value]> = given.iter().map(|r| &r[..]).collect();
+        for (hints, expected) in [("order (n)", replaced), ("KEEP_NULLS, order (n asc)", kept)] {
+            let text = format!("insert bulk k (n int, s varchar(10)) with ({hints})");
+            assert_eq!(load(&mut b, &text, &given)[1], expected, "{hints} {given:?}");
+            b.setup(&["truncate table k"]);
+        }
+    }
+    // A default that has no order.
+    let nulls = [[Value::Null], [Value::Null], [Value::Null], [Value::Null], [Value::Null]];
+    let nulls: Vec<&[Value]> = nulls.iter().map(|r| &r[..]).collect();
+    let text = "insert bulk g (n uniqueidentifier) with (order (n))";
+    assert_eq!(load(&mut b, text, &nulls)[1..], ["done BulkInsert 5"]);
+}
+
 #[test]
 fn what_insert_bulk_refuses() {
     let mut b = bench();

@@ -381,6 +381,10 @@ fn a_transaction_reads_its_own_row_past_those_who_wait_for_it() {
             ("UPDLOCK", "UPDLOCK, INDEX(ix)"),
             ("XLOCK", "READCOMMITTEDLOCK, INDEX(ix)"),
             ("UPDLOCK", "UPDLOCK, HOLDLOCK, INDEX(ix)"),
+            ("UPDLOCK, INDEX(ix)", "UPDLOCK, INDEX(ix)"),
+            ("UPDLOCK, INDEX(ix)", "XLOCK, HOLDLOCK, INDEX(ix)"),
+            ("XLOCK, INDEX(ix)", "REPEATABLEREAD, INDEX(ix)"),
+            ("UPDLOCK, HOLDLOCK, INDEX(ix)", "UPDLOCK, INDEX(ix)"),
         ] {
             let (mut b, _) = three_rows();
             b.run("CREATE INDEX ix ON h (n)");

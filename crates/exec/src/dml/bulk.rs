@@ -6,7 +6,7 @@ use std::sync::Arc;
 use syntax::ast::{Stmt, StmtKind};
 use types::{SqlError, Value};
 
-use super::bulk_order::InOrder;
+use super::bulk_order::ToldOrder;
 use super::{DmlPlan, compile_dml};
 use crate::operators::context::ExecCtx;
 use crate::state::SessionCore;
@@ -73,12 +73,7 @@ impl BulkLoad {
         if self.options.keep_identity && self.table.columns.iter().any(|c| c.identity.is_some()) {
             core.options.identity_insert = Some((self.db.id(), self.table.object_id));
         }
-        let result = if self.order.is_empty() {
-            self.batches(core, rows)
-        } else {
-            let (table, columns, order) = (&*self.table, &self.columns, &self.order);
-            self.batches(core, &mut InOrder { rows, table, columns, order, last: None })
-        };
+        let result = self.batches(core, rows);
         core.options.identity_insert = kept;
         result
     }
@@ -90,13 +85,19 @@ impl BulkLoad {
         };
         let (mut plan, mut slots) = self.compile(core)?;
         let (mut loaded, mut more) = (0, true);
+        let mut order = ToldOrder::of(self);
         while more {
             let DmlPlan::Insert(insert) = &*plan else {
                 return Err(SqlError::internal("a bulk load made no INSERT"));
             };
             core.check_rights(&insert.needs.rights)?;
             let mut vars = vec![Value::Null; slots];
-            match insert.load_rows(&mut ExecCtx { session: core, vars: &mut vars }, rows, limit) {
+            match insert.load_rows(
+                &mut ExecCtx { session: core, vars: &mut vars },
+                rows,
+                limit,
+                order.as_mut(),
+            ) {
                 Ok((count, left)) => {
                     if count == 0 {
                         core.has_changed_nothing();

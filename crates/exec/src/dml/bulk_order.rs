@@ -1,55 +1,101 @@
 //! Rows of a bulk load that are said to come in the order of the clustered index.
-//! Guarantee: a row that comes before its predecessor ends the load (4819).
+//! Guarantee: where neither the keys that came nor the keys that are stored are in that order, the
+//! load ends (4819). They differ where a default stands in for NULL: who tells the order may mean
+//! either, and nothing else depends on it.
 
 use std::cmp::Ordering;
 
 use catalog::TableDef;
 use types::{SqlError, Value};
 
-use super::bulk::BulkRows;
+use crate::state::bulk::BulkLoad;
 
-/// Rows whose order is checked as they come.
-pub(super) struct InOrder<'a> {
-    pub rows: &'a mut dyn BulkRows,
-    pub table: &'a TableDef,
-    /// Positions of the rows' columns in the table.
-    pub columns: &'a [usize],
-    /// Positions of the columns in the rows, and whether they descend.
-    pub order: &'a [(usize, bool)],
-    /// The key of the row before.
-    pub last: Option<Vec<Value>>,
+/// The order in which rows are said to come.
+pub struct ToldOrder<'a> {
+    table: &'a TableDef,
+    parts: Vec<Part>,
+    /// The keys that came; nothing where they are those that are stored.
+    came: Option<Keys>,
+    stored: Keys,
 }
 
-impl BulkRows for InOrder<'_> {
-    fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
-        if !self.rows.next(row)? {
-            return Ok(false);
+/// One column of the key.
+struct Part {
+    /// Its place in the rows that come.
+    place: usize,
+    column: usize,
+    descending: bool,
+}
+
+/// Keys as they come one after another.
+#[derive(Default)]
+struct Keys {
+    last: Option<Vec<Value>>,
+    /// One came before its predecessor.
+    out_of_order: bool,
+}
+
+impl<'a> ToldOrder<'a> {
+    /// Of a load that tells one.
+    pub fn of(load: &'a BulkLoad) -> Option<ToldOrder<'a>> {
+        let part = |(place, descending): &(usize, bool)| Part {
+            place: *place,
+            column: load.columns[*place],
+            descending: *descending,
+        };
+        let parts: Vec<Part> = load.order.iter().map(part).collect();
+        let has_default = |part: &Part| load.table.columns[part.column].default.is_some();
+        let replaced = !load.options.keep_nulls && parts.iter().any(has_default);
+        let order = ToldOrder {
+            table: &load.table,
+            came: replaced.then(Keys::default),
+            stored: Keys::default(),
+            parts,
+        };
+        (!order.parts.is_empty()).then_some(order)
+    }
+
+    /// The next row, as it came and as it is stored.
+    ///
+    /// # Errors
+    /// 4819.
+    pub fn check(&mut self, came: &[Value], stored: &[Value]) -> Result<(), SqlError> {
+        let key = self.parts.iter().map(|part| stored[part.column].clone()).collect();
+        let mut wrong = self.stored.add(key, &self.parts, self.table);
+        if let Some(keys) = &mut self.came {
+            let key = self.parts.iter().map(|part| came[part.place].clone()).collect();
+            let fault = keys.add(key, &self.parts, self.table);
+            wrong = wrong.or(fault).filter(|_| keys.out_of_order && self.stored.out_of_order);
         }
-        let key: Vec<Value> = self.order.iter().map(|(at, _)| row[*at].clone()).collect();
-        if let Some(last) = &self.last
-            && self.compare(last, &key) == Ordering::Greater
-        {
-            return Err(out_of_order(last, &key));
-        }
-        self.last = Some(key);
-        Ok(true)
+        wrong.map_or(Ok(()), |(first, second)| Err(out_of_order(&first, &second)))
     }
 }
 
-impl InOrder<'_> {
-    fn compare(&self, left: &[Value], right: &[Value]) -> Ordering {
-        let parts = self.order.iter().zip(left.iter().zip(right));
-        let mut parts = parts.map(|((at, descending), (left, right))| {
-            let collation = self.table.columns[self.columns[*at]].collation;
-            let ordering = match (left.is_null(), right.is_null()) {
-                (false, false) => types::ops::compare(left, right, collation).unwrap_or(Ordering::Equal),
-                // NULL is before all others.
-                (left, right) => right.cmp(&left),
-            };
-            if *descending { ordering.reverse() } else { ordering }
-        });
-        parts.find(|ordering| *ordering != Ordering::Equal).unwrap_or(Ordering::Equal)
+impl Keys {
+    /// Adds the next key; gives it and its predecessor where it is the first that comes too early.
+    fn add(&mut self, key: Vec<Value>, parts: &[Part], table: &TableDef) -> Option<(Vec<Value>, Vec<Value>)> {
+        if self.out_of_order {
+            return None;
+        }
+        let last = self.last.replace(key)?;
+        let key = self.last.as_deref().unwrap_or_default();
+        self.out_of_order = compare(&last, key, parts, table) == Ordering::Greater;
+        self.out_of_order.then(|| (last, key.to_vec()))
     }
+}
+
+fn compare(left: &[Value], right: &[Value], parts: &[Part], table: &TableDef) -> Ordering {
+    let values = parts.iter().zip(left.iter().zip(right));
+    let mut orderings = values.map(|(part, (left, right))| {
+        let collation = table.columns[part.column].collation;
+        let ordering = match (left.is_null(), right.is_null()) {
+            (false, false) => types::ops::compare(left, right, collation).unwrap_or(Ordering::Equal),
+            // NULL is before all others.
+            (left, right) => right.cmp(&left),
+        };
+        if part.descending { ordering.reverse() } else { ordering }
+    });
+    orderings.find(|ordering| *ordering != Ordering::Equal).unwrap_or(Ordering::Equal)
 }
 
 /// 4819.

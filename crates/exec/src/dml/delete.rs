@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange, Written};
 use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope, Waiting};
 use super::source::{Purpose, Rows, dml_source, plan_target};
-use super::target::{Limit, Progress, RowChange, Target, wait_for};
+use super::target::{Limit, Progress, RowChange, Target, one_by_one, wait_for};
 use crate::explain::Source;
 use crate::operators::RowSet;
 use crate::operators::context::{ExecCtx, RowSink};
@@ -18,7 +18,7 @@ use plan::Needs;
 use plan::bind::Binder;
 use plan::hints::TableLock;
 use plan::logical::TopSpec;
-use storage::write::{Image, Locator, RowWriter, wait_for_lock};
+use storage::write::{Image, Locator, RowWriter, any_locked, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
 use types::row::has_overflow;
@@ -288,6 +288,10 @@ impl RowChange for Deleting<'_> {
             return Ok(Progress { count: picked.len() as u64, stopped_at: None });
         }
         let txn = rt.session().txn(db)?;
+        if any_locked(txn, store.indexes.iter()) {
+            // Locks of entries are waited for before their row is touched.
+            return one_by_one(self, store, rt, (page, picked), slots);
+        }
         let fail = |e| access_error(db, e);
         let outcomes: Vec<Outcome<()>> = match &store.base {
             Base::Heap(heap) => {

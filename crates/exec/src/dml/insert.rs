@@ -1,6 +1,7 @@
 //! INSERT: VALUES (one row takes a short way), SELECT, DEFAULT VALUES.
 
 use super::bulk::BulkRows;
+use super::bulk_order::ToldOrder;
 use super::change::{CompileCascade, Kept, TableChange};
 use super::insert_rows::{Copy, Source, loads_file, query_source, values_source, whole_rows};
 use super::loader::Loader;
@@ -261,12 +262,14 @@ impl InsertPlan {
     }
 
     /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with the row as the variables.
-    /// Gives the number of rows and whether there may be more.
+    /// Gives the number of rows and whether there may be more. Rows come in `order`, or it is an
+    /// error.
     pub fn load_rows(
         &self,
         ctx: &mut ExecCtx<'_>,
         source: &mut dyn BulkRows,
         limit: u64,
+        mut order: Option<&mut ToldOrder<'_>>,
     ) -> Result<(u64, bool), SqlError> {
         let NewRows { db, store, change, .. } = &self.rows;
         let Source::Values(rows) = &self.source else {
@@ -291,6 +294,9 @@ impl InsertPlan {
             }
             left -= 1;
             self.rows.compute(exprs, &[], &mut rt, &mut values)?;
+            if let Some(order) = &mut order {
+                order.check(rt.vars_mut(), &values)?;
+            }
             self.load(&mut loader, &mut values, &mut rt, &mut to)?;
         }
         let count = loader.finish(&mut rt)?;

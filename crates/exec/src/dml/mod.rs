@@ -194,7 +194,7 @@ impl DmlPlan {
     /// Those of INSERT and of the rows.
     pub fn load_rows(&self, ctx: &mut ExecCtx<'_>, source: &mut dyn BulkRows) -> Result<u64, SqlError> {
         let done = match self {
-            DmlPlan::Insert(plan) => plan.load_rows(ctx, source, u64::MAX).map(|(count, _)| count),
+            DmlPlan::Insert(plan) => plan.load_rows(ctx, source, u64::MAX, None).map(|(count, _)| count),
             DmlPlan::Partitioned(plan) => plan.load_rows(ctx, &mut |row: &mut [Value]| source.next(row)),
             _ => Err(SqlError::internal("an INSERT was expected")),
         };

@@ -114,6 +114,33 @@ pub trait RowChange {
     ) -> Result<bool, SqlError>;
 }
 
+/// [`RowChange::page`] one row after another.
+///
+/// # Errors
+/// Those of the change.
+pub fn one_by_one(
+    change: &mut dyn RowChange,
+    store: &TableStore,
+    rt: &mut Rt<'_, '_>,
+    (page, picked): (&RowBatch, &[usize]),
+    slots: &RowSet,
+) -> Result<Progress, SqlError> {
+    let mut done = Progress::default();
+    for (at, i) in picked.iter().enumerate() {
+        let locator = match &store.base {
+            Base::Heap(_) => Locator::Rid(page.rid(*i)),
+            Base::Tree(_) => Locator::Key(page.key(*i).to_vec()),
+        };
+        if change.one(rt, &locator, &page.header(*i), page.row(*i), slots.row(at))? {
+            done.count += 1;
+        } else {
+            done.stopped_at = Some(*i);
+            break;
+        }
+    }
+    Ok(done)
+}
+
 impl Target {
     /// Finds the rows and changes them; at most `limit`.
     pub fn run(

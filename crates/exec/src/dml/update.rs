@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::change::{self, ChangePlan, CompileCascade, TableChange, Written};
 use super::output::{self, Images, Outlet, OutputPlan, OutputScope, Waiting};
 use super::source::{Purpose, Rows, dml_source, plan_target};
-use super::target::{Limit, Progress, RowChange, Target};
+use super::target::{Limit, Progress, RowChange, Target, one_by_one};
 use crate::explain::Source;
 use crate::operators::RowSet;
 use crate::operators::context::{ExecCtx, RowSink};
@@ -337,20 +337,8 @@ impl RowChange for Updating<'_> {
             return Ok(Progress { count: picked.len() as u64, stopped_at: None });
         }
         if self.row_by_row || picked.iter().any(|i| has_overflow(page.row(*i))) {
-            let mut done = Progress::default();
-            for (at, i) in picked.iter().enumerate() {
-                let locator = match &self.row.store.base {
-                    Base::Heap(_) => Locator::Rid(page.rid(*i)),
-                    Base::Tree(_) => Locator::Key(page.key(*i).to_vec()),
-                };
-                if self.one(rt, &locator, &page.header(*i), page.row(*i), slots.row(at))? {
-                    done.count += 1;
-                } else {
-                    done.stopped_at = Some(*i);
-                    break;
-                }
-            }
-            return Ok(done);
+            let store = self.row.store;
+            return one_by_one(self, store, rt, (page, picked), slots);
         }
         self.rows.clear();
         self.ends.clear();

@@ -278,6 +278,7 @@ impl LockedScan {
                 continue;
             }
             let settled = if found && !self.batch.is_ghost(0) {
+                self.lock_rows_behind(plan, rt, 1)?;
                 let grant = self.lock(plan, rt, tree.unit_id(), RowName::Key(key), self.locks.mode)?;
                 grant == Grant::Held || tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?
             } else {

@@ -118,8 +118,11 @@ impl RowWriter {
         let Placing { leaving, mut placed, .. } = planned;
         for column in leaving {
             let large = store.lob_columns.contains(&column);
-            let space = if large { &store.lob } else { &store.overflow };
-            let Some(space) = space else { return Err(SqlError::internal("no space for a value outside")) };
+            let space = match &store.lob {
+                Some(space) if large => space,
+                _ if large => return Err(SqlError::internal("no space for a large value")),
+                _ => store.overflow_to_write(db)?,
+            };
             let mut bytes = Vec::new();
             store.table.layout.value_to_bytes(column, &values[column], &mut bytes)?;
             let pointer: LobPointer = space.write(txn, &bytes).map_err(|e| access_error(db, e))?;
@@ -140,8 +143,8 @@ impl RowWriter {
     ) -> Result<(), SqlError> {
         self.lost.clear();
         store.pointers(row, &mut self.lost);
-        let large = (&store.lob, &self.lost.large, &self.kept.large);
-        let overflow = (&store.overflow, &self.lost.overflow, &self.kept.overflow);
+        let large = (store.lob.as_ref(), &self.lost.large, &self.kept.large);
+        let overflow = (store.overflow_space(db)?, &self.lost.overflow, &self.kept.overflow);
         for (space, lost, kept) in [large, overflow] {
             let Some(space) = space else { continue };
             for value in lost.iter().filter(|v| !kept.contains(v)) {

@@ -9,20 +9,84 @@
 //!   by, so they are taken on the row too, and who is changing it is waited for.
 //! - Else the entry and the row behind it are both locked and asked; so it is with an entry that
 //!   lacks a value which did not fit.
+//!
+//! The row is locked before its entry, and nobody waits for a row with a lock of its entry that he
+//! has taken for it: a change, too, locks the row first and its entries then. Which row it is, the
+//! entry tells as it was read without a lock.
 
 use super::rows::Given;
 use super::{LockedScan, Name, Rows};
 use crate::operators::RowSet;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
 use crate::operators::rt::Rt;
-use crate::operators::scan::locator_of;
-use access::{BTree, ReadMode, RowBatch};
+use crate::operators::scan::{locator_of, may_be_long};
+use access::{ReadMode, RowBatch};
 use plan::nodes::{Path, ScanPlan};
 use storage::left::is_own;
 use storage::write::Locator;
-use storage::{Base, IndexStore, access_error};
-use types::SqlError;
+use storage::{Base, IndexStore, access_error, corrupt_row};
+use txn::Grant;
 use types::row::has_overflow;
+use types::{Corrupt, SqlError, Value};
+
+/// A row that was looked for before its entry was locked.
+struct Ahead<'p> {
+    rows: Rows<'p>,
+    name: Name,
+    /// How it was locked; nothing where it is not there.
+    grant: Option<Grant>,
+}
+
+/// What came of an entry that is locked.
+enum Behind {
+    /// Whether it, or its row, was given out.
+    Given(bool),
+    /// This row is to be locked before it.
+    First(Value),
+}
+
+/// The row that a locator names.
+fn row_at<'p>(plan: &'p ScanPlan, locator: &Value) -> Result<(Rows<'p>, Name), SqlError> {
+    match (&plan.store.base, Locator::of(locator)?) {
+        (Base::Heap(heap), Locator::Rid(rid)) => Ok((Rows::Heap(heap), Name::Rid(rid))),
+        (Base::Tree(tree), Locator::Key(key)) => Ok((Rows::Tree(tree), Name::Key(key))),
+        _ => Err(SqlError::internal("a locator of another table")),
+    }
+}
+
+/// The locator of the row that is wanted behind an entry, as far as the entry tells; nothing where
+/// it tells all that is wanted. `room` is for its values.
+fn row_behind(
+    plan: &ScanPlan,
+    index: &IndexStore,
+    entry: &[u8],
+    rt: &mut Rt<'_, '_>,
+    room: &mut Vec<Value>,
+) -> Result<Option<Value>, SqlError> {
+    let wanted = match &plan.path {
+        Path::Index { covering: true, .. } => lacks_value(plan, index, entry, room)?,
+        _ => entry_passes(plan, index, entry, rt, room)?,
+    };
+    if wanted { index_locator(index, entry, plan).map(Some) } else { Ok(None) }
+}
+
+/// Whether an entry of a covering index leaves a wanted value to the base row.
+fn lacks_value(
+    plan: &ScanPlan,
+    index: &IndexStore,
+    entry: &[u8],
+    room: &mut Vec<Value>,
+) -> Result<bool, SqlError> {
+    if !may_be_long(plan) {
+        return Ok(false);
+    }
+    room.resize(plan.index_columns.len(), Value::Null);
+    match index.decode(entry, &plan.index_columns, room) {
+        Ok(()) => Ok(false),
+        Err(Corrupt::OffRow { .. }) => Ok(true),
+        Err(e) => Err(corrupt_row(&plan.store.table, &e)),
+    }
+}
 
 /// Adds what an entry of a covering index holds to `out`, unless the condition rejects it: whether
 /// it did. Nothing where the entry lacks a value: the row has it.
@@ -69,8 +133,9 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
         if self.sure {
+            let index = &plan.store.indexes[index];
             let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
-            let given = self.behind(plan, rt, (index, batch.row(i)), &mut lookup, out);
+            let given = self.behind(plan, rt, (index, batch.row(i)), (&mut None, false), &mut lookup, out);
             (self.batch, self.lookup) = (batch, lookup);
             return given.map(|_| Given::Done);
         }
@@ -95,11 +160,7 @@ impl LockedScan {
         if has_overflow(self.lookup.row(0)) {
             return Ok(Given::Alone);
         }
-        let (unit, name) = match (&store.base, Locator::of(&locator)?) {
-            (Base::Heap(heap), Locator::Rid(rid)) => (heap.unit_id(), Name::Rid(rid)),
-            (Base::Tree(tree), Locator::Key(key)) => (tree.unit_id(), Name::Key(key)),
-            _ => return Err(SqlError::internal("a locator of another table")),
-        };
+        let (rows, name) = row_at(plan, &locator)?;
         let before = out.len();
         base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         if out.len() == before {
@@ -107,55 +168,146 @@ impl LockedScan {
         }
         let txn = rt.session().txn(&plan.db);
         let txn = out.or_pop(txn)?;
-        if is_own(txn, &self.lookup, 0) || txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
+        if is_own(txn, &self.lookup, 0) || txn.row_is_free(rows.unit(), name.as_ref(), self.locks.mode) {
             return Ok(Given::Done);
         }
         out.pop_row();
         Ok(Given::Again)
     }
 
-    /// An index entry by itself: it is locked, then the row behind it, where that is wanted.
+    /// Entry `i` of the page by itself: the row behind it is locked, where that is wanted, and the
+    /// entry then. One that names another row than it did is given back, and so is what was locked
+    /// for it: it begins again.
     pub(super) fn indexed(
         &mut self,
         plan: &ScanPlan,
+        (i, index): (usize, usize),
         rt: &mut Rt<'_, '_>,
-        (index, tree, name): (usize, &BTree, &Name),
         (entry, lookup): (&mut RowBatch, &mut RowBatch),
         out: &mut RowSet,
     ) -> Result<(), SqlError> {
-        let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
-        let given = self.behind(plan, rt, (index, entry.row(0)), lookup, out);
-        self.leave(plan, rt, (tree.unit_id(), name, grant), matches!(given, Ok(true)))?;
-        given.map(drop)
+        let index = &plan.store.indexes[index];
+        let (tree, name) = (Rows::Tree(&index.tree), Name::Key(self.batch.key(i).to_vec()));
+        let mut wanted = None;
+        if self.held.is_none() && self.waits() {
+            wanted = row_behind(plan, index, self.batch.row(i), rt, &mut self.tested)?;
+        }
+        loop {
+            rt.check_cancel()?;
+            let mut ahead = match wanted.take() {
+                Some(locator) => Some(self.ahead(plan, rt, &locator, lookup)?),
+                None => None,
+            };
+            let grant = match self.locked_row(plan, rt, &tree, &name, entry) {
+                Ok(Some(grant)) => grant,
+                gone => {
+                    self.give_back(plan, rt, ahead)?;
+                    return gone.map(drop);
+                }
+            };
+            // What an earlier part of the transaction holds is not given back.
+            let again = grant == Grant::New && !self.locks.range && self.waits();
+            let behind = self.behind(plan, rt, (index, entry.row(0)), (&mut ahead, again), lookup, out);
+            self.give_back(plan, rt, ahead)?;
+            let given = matches!(behind, Ok(Behind::Given(true)));
+            self.leave(plan, rt, (tree.unit(), &name, grant), given)?;
+            match behind? {
+                Behind::Given(_) => return Ok(()),
+                Behind::First(locator) => wanted = Some(locator),
+            }
+        }
     }
 
-    /// What an entry that is locked holds, or the base row behind it; whether it was given out.
+    /// Locks the rows behind the first entries of the page at hand, which are to be locked next and
+    /// stay so.
+    pub(super) fn lock_rows_behind(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        entries: usize,
+    ) -> Result<(), SqlError> {
+        let Path::Index { index, covering, .. } = &plan.path else { return Ok(()) };
+        if !self.waits() || (*covering && !may_be_long(plan)) {
+            return Ok(());
+        }
+        let index = &plan.store.indexes[*index];
+        let mut lookup = std::mem::take(&mut self.lookup);
+        for i in 0..entries {
+            if self.batch.is_ghost(i) {
+                continue;
+            }
+            if let Some(locator) = row_behind(plan, index, self.batch.row(i), rt, &mut self.tested)? {
+                self.ahead(plan, rt, &locator, &mut lookup)?;
+            }
+        }
+        self.lookup = lookup;
+        Ok(())
+    }
+
+    /// Whether a lock that somebody else holds is waited for.
+    fn waits(&self) -> bool {
+        !self.locks.read_past && !self.whole
+    }
+
+    /// Locks a row before its entry, and reads it into `lookup`.
+    fn ahead<'p>(
+        &mut self,
+        plan: &'p ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        locator: &Value,
+        lookup: &mut RowBatch,
+    ) -> Result<Ahead<'p>, SqlError> {
+        let (rows, name) = row_at(plan, locator)?;
+        let grant = self.locked_row(plan, rt, &rows, &name, lookup)?;
+        Ok(Ahead { rows, name, grant })
+    }
+
+    /// Gives a row back that was locked for an entry which turned out not to lead to it.
+    fn give_back(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        ahead: Option<Ahead<'_>>,
+    ) -> Result<(), SqlError> {
+        match ahead {
+            Some(Ahead { rows, name, grant: Some(grant) }) => {
+                self.leave(plan, rt, (rows.unit(), &name, grant), false)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What an entry that is locked holds, or the base row behind it. That is read already where it
+    /// is the one that was looked for ahead; else, and if it is to be done `again`, it is only
+    /// named.
     fn behind(
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        (index, entry): (usize, &[u8]),
+        (index, entry): (&IndexStore, &[u8]),
+        (ahead, again): (&mut Option<Ahead<'_>>, bool),
         lookup: &mut RowBatch,
         out: &mut RowSet,
-    ) -> Result<bool, SqlError> {
-        let index = &plan.store.indexes[index];
+    ) -> Result<Behind, SqlError> {
         if matches!(plan.path, Path::Index { covering: true, .. })
             && let Some(given) = held_by(plan, index, entry, rt, out)?
         {
-            return Ok(given);
+            return Ok(Behind::Given(given));
         }
         if !entry_passes(plan, index, entry, rt, &mut self.tested)? {
-            return Ok(false);
+            return Ok(Behind::Given(false));
         }
         let locator = index_locator(index, entry, plan)?;
-        match (&plan.store.base, Locator::of(&locator)?) {
-            (Base::Heap(heap), Locator::Rid(rid)) => {
-                self.base(plan, rt, &Rows::Heap(heap), &Name::Rid(rid), lookup, out)
+        let (rows, name) = row_at(plan, &locator)?;
+        match ahead.take_if(|row| row.name == name) {
+            Some(Ahead { grant: Some(grant), .. }) => {
+                let given = self.given_row(plan, rt, (&rows, &name, grant), lookup, out);
+                return given.map(Behind::Given);
             }
-            (Base::Tree(base), Locator::Key(key)) => {
-                self.base(plan, rt, &Rows::Tree(base), &Name::Key(key), lookup, out)
-            }
-            _ => Err(SqlError::internal("a locator of another table")),
+            None if again => return Ok(Behind::First(locator)),
+            // It is asked once more for a row that was not there.
+            _ => {}
         }
+        self.base(plan, rt, &rows, &name, lookup, out).map(Behind::Given)
     }
 }

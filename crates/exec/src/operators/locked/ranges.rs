@@ -111,6 +111,7 @@ impl LockedScan {
             if gaps {
                 self.end = self.end.min(self.step);
                 if locked != Some(self.end) || !self.batch.begins_as(&self.earlier, self.end) {
+                    self.lock_rows_behind(plan, rt, self.end)?;
                     let pass = self.lock_page(plan, rt, &tree)?;
                     if pass != Pass::Settled {
                         locked = (pass == Pass::Locked).then_some(self.end);
@@ -154,10 +155,13 @@ impl LockedScan {
     ) -> Result<Pass, SqlError> {
         let mode = self.locks.mode.with_gap();
         let (mut before, mut left) = (true, true);
+        // A writer who runs is waited for before the gap is locked in which he may have more to do.
+        for i in 0..self.end {
+            left &= self.had_ended(plan, rt, batch.header(i).txn)?;
+        }
         for i in 0..self.end {
             let key = RowName::Key(batch.key(i));
             before &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
-            left &= self.had_ended(plan, rt, batch.header(i).txn)?;
         }
         Ok(match (left, before) {
             (true, true) => Pass::Settled,
@@ -259,9 +263,9 @@ impl LockedScan {
             }
             for i in 0..batch.len() {
                 let (key, mode) = (RowName::Key(batch.key(i)), self.locks.mode.with_gap());
-                *settled &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
                 let writer = batch.header(i).txn;
                 *settled &= self.had_ended(plan, rt, writer)?;
+                *settled &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
                 // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
                 if !batch.is_ghost(i) && writer != self.txn(plan, rt)?.id() {
                     return Ok(Name::Key(batch.key(i).to_vec()));

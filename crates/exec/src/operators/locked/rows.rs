@@ -296,9 +296,7 @@ impl LockedScan {
         let (mut entry, mut lookup) = (std::mem::take(&mut self.entry), std::mem::take(&mut self.lookup));
         let result = match (&plan.path, &plan.store.base) {
             (Path::Index { index, .. }, _) => {
-                let tree = plan.store.indexes[*index].tree.clone();
-                let name = Name::Key(self.batch.key(i).to_vec());
-                self.indexed(plan, rt, (*index, &tree, &name), (&mut entry, &mut lookup), out)
+                self.indexed(plan, (i, *index), rt, (&mut entry, &mut lookup), out)
             }
             (_, Base::Heap(heap)) => self
                 .base(plan, rt, &Rows::Heap(heap), &Name::Rid(self.batch.rid(i)), &mut lookup, out)
@@ -323,6 +321,18 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         let Some(grant) = self.locked_row(plan, rt, rows, name, lookup)? else { return Ok(false) };
+        self.given_row(plan, rt, (rows, name, grant), lookup, out)
+    }
+
+    /// A row that is locked and was read; whether it was given out.
+    pub(super) fn given_row(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        (rows, name, grant): (&Rows<'_>, &Name, Grant),
+        lookup: &RowBatch,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let locator = locator_of(plan, || match name {
             Name::Rid(rid) => Locator::Rid(*rid).value(),
             Name::Key(key) => Value::bytes(key.clone()),

@@ -1,0 +1,108 @@
+//! Rows of the system table of indexes: of indexes and heaps, of units for values that do not fit
+//! their rows, and of the places of such units.
+//!
+//! Where a unit of values that do not fit begins is no part of its table's definition: it is noted
+//! when the unit is made, whatever becomes of the definition, under the unit's number, which stands
+//! below 0 in the place of an object_id.
+
+use std::collections::HashMap;
+
+use access::ReadMode;
+use pages::{PageId, UnitId};
+use txn::Txn;
+use types::{SqlError, Value};
+
+use crate::rows::{bigint, damaged, page_id};
+use crate::store::{StoreError, SysTrees};
+use crate::systables::SysTable;
+use crate::{IndexDef, OVERFLOW_INDEX_ID, OVERFLOW_PLACE_ID, TableDef};
+
+/// The row of an index or heap of a table.
+pub(crate) fn index_row(object_id: i32, index: &IndexDef) -> Vec<Value> {
+    let constraint = index.primary_key.or(index.unique_constraint);
+    let name = if index.name.is_empty() { Value::Null } else { Value::str(&index.name) };
+    vec![
+        Value::Int(object_id),
+        Value::Int(index.index_id),
+        name,
+        Value::BigInt(index.unit.0.into()),
+        Value::Int(index.first_iam.file.into()),
+        Value::BigInt(index.first_iam.page.into()),
+        Value::Int(index.root.file.into()),
+        Value::BigInt(index.root.page.into()),
+        Value::Bit(index.unique),
+        constraint.map_or(Value::Null, Value::Int),
+        Value::TinyInt(index.fill_factor),
+        Value::SmallInt(index.filegroup as i16),
+        Value::Int(index.options.bits()),
+        index.filter.as_ref().map_or(Value::Null, |filter| Value::Int(filter.object_id)),
+    ]
+}
+
+/// The row that names a table's unit of values that do not fit their rows; without a page where it
+/// is still to be made.
+pub(crate) fn overflow_row(table: &TableDef, unit: UnitId, first_iam: PageId) -> Vec<Value> {
+    let heap = IndexDef::heap(unit, first_iam, table.storage.filegroup);
+    index_row(table.object_id, &IndexDef { index_id: OVERFLOW_INDEX_ID, ..heap })
+}
+
+/// A unit of values that do not fit, as it is noted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noted {
+    pub unit: UnitId,
+    pub first_iam: PageId,
+    pub filegroup: u16,
+}
+
+/// Notes where a unit begins.
+pub(crate) fn note_place(txn: &mut Txn, trees: &SysTrees, noted: Noted) -> Result<(), StoreError> {
+    let heap = IndexDef::heap(noted.unit, noted.first_iam, noted.filegroup);
+    let row = index_row(key_of(noted.unit)?, &IndexDef { index_id: OVERFLOW_PLACE_ID, ..heap });
+    trees.put(txn, SysTable::Indexes, &row)
+}
+
+/// Forgets where a unit begins that is no more, if it was noted.
+pub(crate) fn forget_place(txn: &mut Txn, trees: &SysTrees, unit: UnitId) -> Result<(), StoreError> {
+    let Ok(key) = key_of(unit) else { return Ok(()) };
+    trees.delete(txn, SysTable::Indexes, &[Value::Int(key), Value::Int(OVERFLOW_PLACE_ID)]).map(drop)
+}
+
+/// What stands for a unit in the place of an object_id: no object has a number below 0.
+fn key_of(unit: UnitId) -> Result<i32, StoreError> {
+    let number = i32::try_from(unit.0);
+    number
+        .map(|number| -number)
+        .map_err(|_| StoreError::Sql(SqlError::internal("a unit's number is too large")))
+}
+
+fn noted(row: &[Value]) -> Result<Noted, StoreError> {
+    let unit = u32::try_from(bigint(row, 3)?).map_err(|_| damaged("unit", 0))?;
+    let filegroup = u16::try_from(bigint(row, 11)?).map_err(|_| damaged("filegroup", 0))?;
+    Ok(Noted { unit: UnitId(unit), first_iam: page_id(row, 4)?, filegroup })
+}
+
+/// Takes the places of units out of the rows of the table, which come by their first column.
+pub(crate) fn take_places(
+    rows: &mut HashMap<i32, Vec<Vec<Value>>>,
+) -> Result<HashMap<UnitId, PageId>, StoreError> {
+    let keys: Vec<i32> = rows.keys().copied().filter(|key| *key < 0).collect();
+    let mut places = HashMap::new();
+    for row in keys.iter().filter_map(|key| rows.remove(key)).flatten() {
+        let noted = noted(&row)?;
+        places.insert(noted.unit, noted.first_iam);
+    }
+    Ok(places)
+}
+
+/// All units whose places are noted.
+pub(crate) fn noted_units(trees: &SysTrees) -> Result<Vec<Noted>, StoreError> {
+    let rows = trees.rows_below(SysTable::Indexes, &[Value::Int(0)], ReadMode::Dirty)?;
+    rows.iter().map(|row| noted(row)).collect()
+}
+
+/// The numbers of all units of values that do not fit, made or not.
+pub(crate) fn overflow_numbers(trees: &SysTrees) -> Result<Vec<u32>, StoreError> {
+    let rows = trees.rows(SysTable::Indexes, &[], ReadMode::Dirty)?;
+    let of_units = rows.iter().filter(|row| row.get(1).and_then(Value::as_i64).is_some_and(|id| id < 0));
+    Ok(of_units.filter_map(|row| u32::try_from(bigint(row, 3).ok()?).ok()).collect())
+}
