@@ -306,8 +306,15 @@ impl Hub {
             Due::Resume(connection) => self.submit(connection, false),
             Due::Login(id) => self.end_found(id, |connection| !connection.is_logged_in()),
             Due::End(id) => self.end_found(id, |_| true),
+            Due::Kept(id) => self.send_kept(id),
             Due::Idle => self.end_idle(),
             Due::Accept => self.accept_again(),
+        }
+    }
+
+    fn send_kept(&self, id: usize) {
+        if let Some(again) = self.find(id).and_then(|connection| connection.send_kept()) {
+            self.timers.add(again, Due::Kept(id));
         }
     }
 
@@ -367,8 +374,11 @@ impl Hub {
             dedicated.stop_listening();
         }
         for due in self.timers.take_all() {
-            if let Due::Resume(connection) = due {
-                self.close(&connection);
+            match due {
+                Due::Resume(connection) => self.close(&connection),
+                // Its request may go on.
+                Due::Kept(id) => self.send_kept(id),
+                _ => {}
             }
         }
         for connection in self.all() {

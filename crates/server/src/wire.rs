@@ -355,19 +355,24 @@ impl Wire {
         Ok(None)
     }
 
-    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of them. `begins`: none of these
-    /// packets was begun before.
+    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of
+    /// them. `begins`: those of the packets that were not counted before.
     ///
     /// # Errors
     /// The connection is broken.
-    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8], begins: bool) -> io::Result<(usize, bool)> {
-        if begins {
-            self.counters.add(Count::PacketsSent, packets_in(bytes));
+    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8], begins: &[u8]) -> io::Result<(usize, bool)> {
+        if !begins.is_empty() {
+            self.count_packets(begins);
         }
         let sent =
             self.send_some(socket, bytes).inspect_err(|_| self.counters.add(Count::PacketErrors, 1))?;
         self.counters.add(Count::BytesSent, sent.0 as u64);
         Ok(sent)
+    }
+
+    /// Packets that are sent now or later.
+    pub fn count_packets(&self, bytes: &[u8]) {
+        self.counters.add(Count::PacketsSent, packets_in(bytes));
     }
 
     fn send_some(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<(usize, bool)> {

@@ -93,3 +93,28 @@ fn calls_of_one_text_look_for_their_plan() {
         assert_eq!(of(&phases, name).0, 11, "{name}: {phases:?}");
     }
 }
+
+/// Requests that wait for the log together are counted one by one.
+#[test]
+fn requests_that_follow_one_another_are_each_counted() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client.run("create database d");
+    client.run("use d create table t (n int)");
+    client.run("dbcc traceon (15001, -1) with no_infomsgs");
+    let bytes: Vec<u8> =
+        (0..20).flat_map(|n| client.codec.batch(&format!("insert t values ({n})"))).collect();
+    client.send(&bytes);
+    for _ in 0..20 {
+        assert!(client.read().unwrap().errors().is_empty());
+    }
+    client.run("dbcc traceoff (15001, -1) with no_infomsgs");
+    client.int("select 1");
+    let phases = server.instance.status().phases;
+    for name in ["RECEIVE", "DECODE", "RUN", "ENCODE", "TOTAL"] {
+        assert_eq!(of(&phases, name).0, 21, "{name}: {phases:?}");
+    }
+    assert!(of(&phases, "WAIT FOR LOG").0 < 20, "{phases:?}");
+    let parts: u64 = phases.iter().filter(|phase| phase.name != "TOTAL").map(|phase| phase.ns).sum();
+    assert_eq!(parts, of(&phases, "TOTAL").1);
+}

@@ -135,6 +135,16 @@ struct Clock {
 }
 
 impl Clock {
+    /// That of a request that is received from now on.
+    fn new(since: Moment, waited: Option<Duration>, reading_ns: u64) -> Clock {
+        let (mut spent, mut entered) = ([Spent::default(); PHASES], [false; PHASES]);
+        // Another thread's processor has had nothing to do with it.
+        spent[Phase::Worker as usize].elapsed = waited.map_or(0, |waited| waited.as_nanos() as u64);
+        entered[Phase::Worker as usize] = waited.is_some();
+        entered[Phase::Receive as usize] = true;
+        Clock { since, phase: Phase::Receive, before_log: None, counts: false, reading_ns, spent, entered }
+    }
+
     fn switch(&mut self, to: Phase) -> Phase {
         let (now, since) = (Moment::now(), self.since);
         let elapsed = (now.ends - since.begins).as_nanos() as u64;
@@ -247,23 +257,31 @@ impl RequestPhases {
 
     #[cold]
     fn begin_timed(&self, waited: Option<Duration>) -> Timing<'_> {
-        let (mut spent, mut entered) = ([Spent::default(); PHASES], [false; PHASES]);
-        // Another thread's processor has had nothing to do with it.
-        spent[Phase::Worker as usize].elapsed = waited.map_or(0, |waited| waited.as_nanos() as u64);
-        entered[Phase::Worker as usize] = waited.is_some();
-        entered[Phase::Receive as usize] = true;
-        let clock = Clock {
-            since: Moment::now(),
-            phase: Phase::Receive,
-            before_log: None,
-            counts: false,
-            reading_ns: self.reading_ns.load(Relaxed),
-            spent,
-            entered,
-        };
+        let clock = Clock::new(Moment::now(), waited, self.reading_ns.load(Relaxed));
         CLOCK.set(Some(clock));
         TIMED.set(true);
         Timing(Some(self))
+    }
+
+    /// The request that this thread times has run, and another one of its connection follows, which
+    /// was received together with it: what is yet to come, the wait for the log and the way back
+    /// for both, is of that one.
+    #[inline]
+    pub fn next_request(&self) {
+        if TIMED.get() {
+            self.next_timed();
+        }
+    }
+
+    #[cold]
+    fn next_timed(&self) {
+        if let Some(mut clock) = CLOCK.take() {
+            clock.switch(Phase::Receive);
+            CLOCK.set(Some(Clock::new(clock.since, None, clock.reading_ns)));
+            if clock.counts {
+                self.add(&clock);
+            }
+        }
     }
 
     fn add(&self, clock: &Clock) {

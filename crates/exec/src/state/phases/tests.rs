@@ -103,3 +103,30 @@ fn no_clock_is_read_while_nobody_measures() {
     phases.times();
     assert_eq!(READ.get(), before);
 }
+
+#[test]
+fn requests_that_follow_one_another_count_by_themselves() {
+    let phases = RequestPhases::default();
+    phases.next_request();
+    phases.switch(true);
+    {
+        let _timing = phases.begin(Some(Duration::from_millis(3)));
+        for n in 0..3 {
+            if n > 0 {
+                phases.next_request();
+            }
+            is_request();
+            drop(enter(Phase::Run));
+        }
+        log_wait_begins();
+        std::thread::sleep(Duration::from_millis(2));
+        log_wait_ends();
+        drop(enter(Phase::Send));
+    }
+    let times = phases.times();
+    let counts: Vec<u64> = times.iter().map(|times| times.count).collect();
+    assert_eq!(counts, [1, 3, 3, 0, 3, 1, 0, 1, 3]);
+    assert!(of(&times, "WAIT FOR LOG").elapsed.total_ns >= 2_000_000);
+    let sum: u64 = times[..PHASES].iter().map(|times| times.elapsed.total_ns).sum();
+    assert_eq!(sum, of(&times, "TOTAL").elapsed.total_ns);
+}
