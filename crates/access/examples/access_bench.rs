@@ -4,7 +4,7 @@
 
 extern crate ringwood_access as access;
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use access::{

@@ -1,4 +1,4 @@
-//! Runs each statement of `tests/support/nested_sql/mod.rs` in sizes from 1 to 100,000, doubled:
+//! Runs each statement of `tests/it/support/nested_sql/mod.rs` in sizes from 1 to 100,000, doubled:
 //! `cargo run --release -p ringwood-engine --example depth -- [--rule NAME] [--least N] [--most N]
 //! [--stack KB] [--limit MS]`. Each rule has a process of its own, so that one that ends it is
 //! known by its name. The statements run on a thread with a stack of 2 MB, or as much as is asked
@@ -7,9 +7,9 @@
 
 extern crate ringwood_engine as engine;
 
-#[path = "../tests/support/nested_sql/mod.rs"]
+#[path = "../tests/it/support/nested_sql/mod.rs"]
 mod nested_sql;
-#[path = "../tests/support/text.rs"]
+#[path = "../tests/it/support/text.rs"]
 mod text;
 
 use nested_sql::{Rule, SCHEMA, all, batches};

@@ -3,7 +3,7 @@
 
 extern crate ringwood_engine as engine;
 
-#[path = "../tests/support/random_sql.rs"]
+#[path = "../tests/it/support/random_sql.rs"]
 mod random_sql;
 
 use std::process::ExitCode;

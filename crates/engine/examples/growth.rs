@@ -1,4 +1,4 @@
-//! How the time to compile the statements of `tests/support/nested_sql/mod.rs` grows with their
+//! How the time to compile the statements of `tests/it/support/nested_sql/mod.rs` grows with their
 //! size: `cargo run --release -p ringwood-engine --example growth -- [--from N] [--rule NAME]`.
 //! Each runs under SET NOEXEC ON with N, 2 N and 4 N of its rule, and as SHOWPLAN_XML; the shortest
 //! of some runs counts. Rules that grow by more than 2.5 for a doubling are marked; those that are
@@ -6,9 +6,9 @@
 
 extern crate ringwood_engine as engine;
 
-#[path = "../tests/support/nested_sql/mod.rs"]
+#[path = "../tests/it/support/nested_sql/mod.rs"]
 mod nested_sql;
-#[path = "../tests/support/text.rs"]
+#[path = "../tests/it/support/text.rs"]
 mod text;
 
 use nested_sql::{Rule, SCHEMA, all, batches};

@@ -5,7 +5,7 @@
 
 extern crate ringwood_engine as engine;
 
-#[path = "support/text.rs"]
+#[path = "it/support/text.rs"]
 mod text;
 
 use text::Bench;

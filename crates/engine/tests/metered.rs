@@ -4,9 +4,9 @@
 
 extern crate ringwood_engine as engine;
 
-#[path = "support/limited.rs"]
+#[path = "it/support/limited.rs"]
 mod limited;
-#[path = "support/text.rs"]
+#[path = "it/support/text.rs"]
 mod text;
 
 use engine::{Instance, InstanceOptions, Session};

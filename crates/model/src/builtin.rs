@@ -1,5 +1,5 @@
 //! The built-in devices. Their figures are those of data sheets of the devices' time; docs/devices.md lists them beside
-//! what the model computes, and `tests/published.rs` checks the model against them.
+//! what the model computes, and `tests/it/published.rs` checks the model against them.
 
 use std::time::Duration;
 

@@ -29,6 +29,7 @@ pub mod own_node;
 mod owners;
 pub mod physical;
 pub mod planner;
+pub mod reads;
 pub mod rewrite;
 pub mod rights;
 mod sources;

@@ -28,7 +28,8 @@ pub fn plan_query(
 
 /// The rows of a query with those values of which a subquery becomes a join, as in a SELECT of
 /// them: the rewritten query, and the values' columns. `mark`, the newest column, is false in each
-/// row. None, and nothing done, where no subquery is joined.
+/// row. None, and nothing done, where no subquery is joined, but for the values that are wanted
+/// anyhow (`ahead`).
 ///
 /// # Errors
 /// 3617.
@@ -36,6 +37,7 @@ pub fn joined_values(
     binder: &mut Binder<'_>,
     rows: Logical,
     values: Vec<(ColId, Expr)>,
+    ahead: &[ColId],
     mark: ColId,
 ) -> Result<Option<(Logical, Vec<ColId>)>, SqlError> {
     let applied = binder.applied.clone();
@@ -48,7 +50,7 @@ pub fn joined_values(
             e.columns(&mut used);
             used.iter().any(|id| *id > mark)
         };
-        exprs.retain(|(id, e)| !ids.contains(id) || is_joined(e));
+        exprs.retain(|(id, e)| !ids.contains(id) || ahead.contains(id) || is_joined(e));
         let joined: Vec<ColId> = ids.into_iter().filter(|id| exprs.iter().any(|(of, _)| of == id)).collect();
         if !joined.is_empty() {
             exprs.push((mark, Expr::Const(Value::Bit(false))));

@@ -7,8 +7,10 @@
 //!
 //! `cargo test -p ringwood --test owners` takes a few steps; RINGWOOD_OWNERS=300 sets their number, RINGWOOD_SEED repeats a run's choices.
 
-mod support;
+#[path = "it/support/errors.rs"]
+mod errors;
 
+use errors::errors_of;
 use ringwood::{Database, Options, Session, SqlError, Value};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,7 +19,6 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::errors_of;
 
 /// What is known of a database in a folder.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Random conversations against a live server for as long as asked:
 //! `cargo run --release -p ringwood-server --example live_fuzz -- SECONDS [FIRST_SEED]`. It ends at the first promise that is broken.
 
-#[path = "../tests/live/mod.rs"]
+#[path = "../tests/alone/live/mod.rs"]
 mod live;
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use std::time::Duration;

@@ -6,7 +6,7 @@
 //!
 //! The server is a process of its own, so that its figures are not those of the clients.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use std::io::{BufRead, BufReader, Write};

@@ -73,8 +73,9 @@ impl Room {
     }
 }
 
-/// What a session and its connection take of memory before they have done anything.
-const SESSION: usize = 12 << 10;
+/// What a session and its connection take of memory before they have done anything, with what they
+/// keep for their next request: the room of a short answer, the place of the last transaction.
+const SESSION: usize = 15 << 10;
 
 /// The charge for an open session.
 pub struct SessionMemory {

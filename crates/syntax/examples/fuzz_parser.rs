@@ -2,7 +2,7 @@
 //! Prints progress every few seconds; on a panic it prints the seed and the text and exits with 1. A seed is
 //! replayed by `--seed S --seconds 0`.
 
-#[path = "../tests/fuzz_input/mod.rs"]
+#[path = "../tests/it/fuzz_input/mod.rs"]
 mod fuzz_input;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Random conversations, whole and damaged, for as long as asked:
 //! `cargo run --release -p ringwood-tds --example fuzz -- SECONDS [FIRST_SEED]`. A failure names its seed.
 
-#[path = "../tests/conversation/mod.rs"]
+#[path = "../tests/it/conversation/mod.rs"]
 mod conversation;
 
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Runs many seeds of the crash explorer: `crash_explorer --seeds N --from S`. Prints progress and the seeds that fail;
 //! exit code 1 if any did. A failing seed replays with `--seeds 1 --from SEED`.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use std::time::Instant;

@@ -10,7 +10,7 @@
 //!
 //! Prints one line of JSON for each figure.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use ringwood_txn as txn;

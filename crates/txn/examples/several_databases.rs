@@ -2,7 +2,7 @@
 //! Prints the seeds that fail; exit code 1 if any did. Seeds with one session (0 and 1 of each six)
 //! replay exactly.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Figures of the transaction room on a real file: durable single-row commits against raw durable writes of the same
 //! size, inserts within a transaction, snapshots, locks. `txn_bench [FOLDER]` (default: a temporary folder).
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use ringwood_txn as txn;

@@ -34,6 +34,8 @@ impl RowLocks {
         for unit in self.units.drain(..) {
             lockers.remove(unit);
         }
+        // The next transaction in its place has not so many.
+        self.units.shrink_to_fit();
         self.obstacle = None;
     }
 }
@@ -155,5 +157,21 @@ impl Txn {
             self.rows.obstacle = Some((key, LockMode::RangeXX));
         }
         locked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_units_leave_no_room_behind() {
+        let (lockers, mut rows) = (Lockers::default(), RowLocks::default());
+        for n in 0..3000 {
+            lockers.add(UnitId(n));
+            rows.units.push(UnitId(n));
+        }
+        rows.forget(&lockers);
+        assert!(!rows.units.spilled() && (0..3000).all(|n| !lockers.any(UnitId(n))));
     }
 }

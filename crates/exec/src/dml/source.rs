@@ -239,7 +239,8 @@ fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Sourc
 }
 
 /// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within
-/// the structure that is read. `set`: what gets new values, which may be joined with the rows.
+/// the structure that is read. `set`: what gets new values, which may be joined with the rows, and
+/// whether they are where that only costs less.
 ///
 /// # Errors
 /// Those of planning.
@@ -248,7 +249,7 @@ pub fn plan_target(
     bound: BoundTarget,
     needed: &[ColId],
     gather: bool,
-    set: Option<&mut SetClause>,
+    set: Option<(&mut SetClause, bool)>,
 ) -> Result<(Target, Vec<ColId>), SqlError> {
     let BoundTarget { get, logical, preds, cursor, through, .. } = bound;
     let snapshot = get.mode == TableMode::Snapshot;
@@ -260,9 +261,9 @@ pub fn plan_target(
         return Ok((Target::Current(Box::new(target)), needed.to_vec()));
     }
     let joined = match set {
-        Some(set) if set.has_subquery() => {
+        Some((set, all)) if set.has_subquery() => {
             let rows = logical.clone().filtered(preds.clone());
-            set.join(binder, &get, rows)?
+            set.join(binder, &get, rows, all)?
         }
         _ => None,
     };

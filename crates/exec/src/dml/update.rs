@@ -96,8 +96,8 @@ pub fn compile(
     let share = top.as_ref().is_some_and(|top| top.percent);
     let moves = share || table.storage.key.iter().any(|(c, _)| set.changed.contains(c));
     // Values of rows that TOP leaves out would be computed for nothing.
-    let joinable = if top.is_none() { Some(&mut set) } else { None };
-    let (mut target, cols) = plan_target(binder, bound, &needed, moves, joinable)?;
+    let joinable = (&mut set, top.is_none());
+    let (mut target, cols) = plan_target(binder, bound, &needed, moves, Some(joinable))?;
     if let Target::Current(current) = &mut target {
         current.sets.clone_from(&set.changed);
     }

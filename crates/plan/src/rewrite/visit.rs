@@ -210,7 +210,7 @@ fn any_has_leaf(numbers: &[usize], is: &dyn Fn(&Expr) -> bool, subqueries: &[Sub
 }
 
 /// Adds the numbers of the subqueries in an expression.
-fn subqueries_of(e: &Expr, out: &mut Vec<usize>) {
+pub fn subqueries_of(e: &Expr, out: &mut Vec<usize>) {
     match e {
         Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => {}
         Expr::Convert(c) => subqueries_of(&c.operand, out),
@@ -232,7 +232,7 @@ fn subqueries_of(e: &Expr, out: &mut Vec<usize>) {
 }
 
 /// Adds the numbers of the subqueries in a condition.
-fn subqueries_in(pred: &Pred, out: &mut Vec<usize>) {
+pub fn subqueries_in(pred: &Pred, out: &mut Vec<usize>) {
     match pred {
         Pred::Const(_) => {}
         Pred::Compare(c) | Pred::Distinct(c, _) => {

@@ -11,7 +11,7 @@
 //! something with one connection.
 
 mod attack;
-#[path = "../../../engine/tests/support/nested_sql/mod.rs"]
+#[path = "../../../engine/tests/it/support/nested_sql/mod.rs"]
 mod nested_sql;
 mod report;
 mod server;

@@ -191,6 +191,10 @@ impl LockManager {
 
     /// The mode in which `owner` keeps a lock.
     pub(super) fn mode_kept(&self, owner: OwnerId, r: &Resource) -> Option<LockMode> {
+        if !is_table(r) {
+            // Nobody keeps it: not all owners are asked for the mode of an application lock.
+            return None;
+        }
         let owners = self.keepers.owners.lock();
         owners.get(&r.db)?.iter().find_map(|own| {
             let kept = own.kept.lock();

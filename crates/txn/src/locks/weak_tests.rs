@@ -1,6 +1,6 @@
 //! Locks that owners keep: excluded when they have to be, listed once, forgotten when given back.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -118,6 +118,37 @@ fn a_deadlock_over_kept_locks_is_found() {
     });
     let victims = results.iter().filter(|r| matches!(r, Err(LockError::Deadlock { .. }))).count();
     assert_eq!((victims, results.iter().filter(|r| r.is_ok()).count()), (1, 1));
+    assert!(m.list(None).is_empty() && m.keepers.is_quiet());
+}
+
+/// A lock that is moved while a list is made is in the list, once.
+#[test]
+fn what_is_moved_is_listed_once() {
+    let (m, mut o) = keepers(2);
+    let (a, b) = o.split_at_mut(1);
+    let (a, r) = (&mut a[0], table(1));
+    let over = AtomicBool::new(false);
+    let mut seen = Vec::new();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::SeqCst) {
+                // Whether it gets it or not.
+                let _ = b[0].lock(r, X, now());
+                b[0].release_all();
+            }
+        });
+        let args = WaitArgs { timeout_ms: 60_000, ..WaitArgs::default() };
+        for _ in 0..1000 {
+            a.begin_again();
+            let locked = a.lock(r, IX, args);
+            let listed: Vec<LockInfo> = m.list(Some(1)).into_iter().filter(|l| l.owner == a.id()).collect();
+            seen.push((locked, listed.len(), m.mode_held(a.id(), &r)));
+            a.release_all();
+        }
+        over.store(true, Ordering::SeqCst);
+    });
+    let wrong = seen.iter().position(|seen| *seen != (Ok(()), 1, Some(IX)));
+    assert_eq!(wrong.map(|at| &seen[at]), None);
     assert!(m.list(None).is_empty() && m.keepers.is_quiet());
 }
 

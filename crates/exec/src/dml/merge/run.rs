@@ -17,6 +17,7 @@ use crate::operators::open::start;
 use crate::operators::rt::Rt;
 use crate::state::changes::Action as Kind;
 use access::RowBatch;
+use expr::Expr;
 use pages::RowHeader;
 use storage::write::{Locator, read_current};
 use types::{SqlError, Value};
@@ -61,8 +62,9 @@ impl MergePlan {
         let mut rt = Rt::new(ctx, &self.needs);
         let chosen = self.choose(&mut rt)?;
         let mut counts = Counts::default();
+        let new_rows = self.new_rows_ahead(&chosen, &mut rt)?;
         let [updated, deleted] = self.change_rows(&chosen, &mut rt, &mut out, &mut counts)?;
-        let inserted = self.insert_rows(&chosen, &mut rt, &mut out, &mut counts)?;
+        let inserted = self.insert_rows(&chosen, new_rows, &mut rt, &mut out, &mut counts)?;
         let waiting = out.finish(&mut rt)?;
         let changes = [
             self.inserts.as_ref().map(|rows| (&rows.change, inserted)),
@@ -152,12 +154,17 @@ impl MergePlan {
             let seen = self.output.is_some() || change.sees_rows();
             RowDelete::new(&self.db, &self.store, change, seen)
         });
+        let mut ahead = match &mut update {
+            Some(update) => values_ahead(chosen, update, rt)?,
+            None => HashMap::new(),
+        };
         let mut lookup = RowBatch::new();
         let mut slots = Vec::new();
-        for (row, clause) in chosen {
+        for (at, (row, clause)) in chosen.iter().enumerate() {
             match (&clause.action, &mut update, &mut delete) {
                 (Action::Update(set), Some(update), _) => {
                     update.set = set;
+                    update.ahead = ahead.remove(&at);
                     let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
                         update.one(rt, at.parts(), slots, out)
                     };
@@ -210,9 +217,32 @@ impl MergePlan {
         }
     }
 
+    /// New rows whose values have subqueries, by their places: computed before any row is changed, as
+    /// the subqueries may read the target.
+    fn new_rows_ahead(
+        &self,
+        chosen: &[Chosen<'_>],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<HashMap<usize, Vec<Value>>, SqlError> {
+        let mut ahead = HashMap::new();
+        let Some(rows) = &self.inserts else { return Ok(ahead) };
+        for (at, (row, clause)) in chosen.iter().enumerate() {
+            let Action::Insert(exprs) = &clause.action else { continue };
+            if exprs.iter().any(Expr::has_subquery) {
+                rt.check_cancel()?;
+                let mut values = vec![Value::Null; self.store.table.columns.len()];
+                rows.compute(exprs, row, rt, &mut values)?;
+                rt.reserve(row_bytes(&values))?;
+                ahead.insert(at, values);
+            }
+        }
+        Ok(ahead)
+    }
+
     fn insert_rows(
         &self,
         chosen: &[Chosen<'_>],
+        mut ahead: HashMap<usize, Vec<Value>>,
         rt: &mut Rt<'_, '_>,
         out: &mut Outlet<'_>,
         counts: &mut Counts,
@@ -221,9 +251,12 @@ impl MergePlan {
         let mut kept = rows.change.begin();
         let mut loader = Loader::new(&self.db, &self.store);
         let mut values = vec![Value::Null; self.store.table.columns.len()];
-        for (row, clause) in chosen {
+        for (at, (row, clause)) in chosen.iter().enumerate() {
             let Action::Insert(exprs) = &clause.action else { continue };
-            rows.compute(exprs, row, rt, &mut values)?;
+            match ahead.remove(&at) {
+                Some(known) => values = known,
+                None => rows.compute(exprs, row, rt, &mut values)?,
+            }
             rows.complete(&mut values, true, rt)?;
             if rows.load(&values, &mut loader, &mut kept, rt)? {
                 out.give(&OutputRow { deleted: &[], inserted: &values, row, action: Kind::Insert }, rt)?;
@@ -236,6 +269,28 @@ impl MergePlan {
         };
         Ok(kept)
     }
+}
+
+/// The values of rows whose SET has subqueries, by their places: computed before any row is changed,
+/// as the subqueries may read the target. Its rows are locked, or a change by others is an error.
+fn values_ahead<'p>(
+    chosen: &[Chosen<'p>],
+    update: &mut RowUpdate<'p>,
+    rt: &mut Rt<'_, '_>,
+) -> Result<HashMap<usize, Vec<Value>>, SqlError> {
+    let mut ahead = HashMap::new();
+    for (at, (row, clause)) in chosen.iter().enumerate() {
+        let Action::Update(set) = &clause.action else { continue };
+        // A variable that is set has another value at each row, as it is changed.
+        if set.has_subquery() && set.vars.is_empty() {
+            rt.check_cancel()?;
+            update.set = set;
+            update.compute(row, rt)?;
+            rt.reserve(row_bytes(&update.values))?;
+            ahead.insert(at, std::mem::take(&mut update.values));
+        }
+    }
+    Ok(ahead)
 }
 
 /// A row that was just read.

@@ -1,13 +1,16 @@
 //! SET's correlated subqueries as joins with the rows that are changed, where a SELECT of the same
-//! values would join them: the values come with the rows.
+//! values would join them: the values come with the rows. So do values of subqueries that would
+//! meet what the statement has done to other rows: they are computed of all rows first.
 //! Guarantee: a value is of the row as it is when it is changed. Where somebody has changed a
 //! column that it is made of since the row was found, it is computed again, by its subquery.
 
 use super::set::SetClause;
+use catalog::{IndexDef, TableDef};
 use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};
 use plan::bind::Binder;
 use plan::logical::{Get, Logical};
 use plan::physical;
+use plan::reads::Reads;
 use syntax::ast::CompareOp;
 use types::{Collation, SqlError, Value};
 
@@ -28,8 +31,8 @@ impl SetClause {
         self.sets.iter().any(|set| set.expr.has_subquery())
     }
 
-    /// Takes values from joins with the rows where that costs less than a subquery for each row;
-    /// none where it does nowhere.
+    /// Takes values from joins with the rows where that costs less than a subquery for each row
+    /// (`all`), and those that have to be known before a row is changed; none where there are none.
     ///
     /// # Errors
     /// 3617.
@@ -38,16 +41,23 @@ impl SetClause {
         binder: &mut Binder<'_>,
         get: &Get,
         rows: Logical,
+        all: bool,
     ) -> Result<Option<Joined>, SqlError> {
         // A variable that is set has another value at each row, as it is changed.
         if !self.vars.is_empty() {
             return Ok(None);
         }
-        let mut wanted = Vec::new();
+        let (mut wanted, mut ahead) = (Vec::new(), Vec::new());
         for (at, set) in self.sets.iter().enumerate() {
             let may_be = |e: &Expr| !e.is_volatile_beside_subqueries() && is_comparable(e, get);
-            if set.expr.has_subquery() && may_be(&set.expr) {
-                wanted.push((at, binder.new_col()));
+            if !set.expr.has_subquery() || !may_be(&set.expr) {
+                continue;
+            }
+            let meets_changes = self.is_met_by(&Reads::of(&set.expr, binder), get);
+            if all || meets_changes {
+                let id = binder.new_col();
+                wanted.push((at, id));
+                ahead.extend(meets_changes.then_some(id));
             }
         }
         if wanted.is_empty() {
@@ -55,7 +65,8 @@ impl SetClause {
         }
         let mark = binder.new_col();
         let values = wanted.iter().map(|(at, id)| (*id, computed(&self.sets[*at].expr).clone())).collect();
-        let Some((logical, mut columns)) = physical::joined_values(binder, rows, values, mark)? else {
+        let Some((logical, mut columns)) = physical::joined_values(binder, rows, values, &ahead, mark)?
+        else {
             return Ok(None);
         };
         let mut of = Vec::new();
@@ -71,6 +82,33 @@ impl SetClause {
         columns.push(mark);
         Ok(Some(Joined { logical, columns, mark, of }))
     }
+
+    /// Whether something that is read while the rows of a table are changed one by one meets the
+    /// changes: the set columns, or rows that are away until the last one has been changed.
+    fn is_met_by(&self, reads: &Reads, target: &Get) -> bool {
+        let is_target =
+            |get: &Get| (get.db.id(), get.table.object_id) == (target.db.id(), target.table.object_id);
+        let uses = |get: &Get, column: &usize| reads.columns.contains(&(get.first + *column as ColId));
+        let is_away = has_late_keys(&target.table, &self.changed);
+        reads
+            .tables
+            .iter()
+            .filter(|get| is_target(get))
+            .any(|get| is_away || self.changed.iter().any(|column| uses(get, column)))
+    }
+}
+
+/// Whether keys of the changed rows go in when all old ones are out: those of the clustered index,
+/// and of a unique one ([`storage::write::Rest`]).
+fn has_late_keys(table: &TableDef, changed: &[usize]) -> bool {
+    let holds = |index: &IndexDef| {
+        let filter = index.filter.iter().flat_map(|filter| filter.columns());
+        let mut columns = index.key.iter().map(|(column, _)| *column).chain(filter);
+        columns.any(|column| changed.contains(&column))
+            || index.included.iter().any(|column| changed.contains(column))
+    };
+    table.storage.key.iter().any(|(column, _)| changed.contains(column))
+        || table.indexes.iter().any(|index| index.unique && holds(index))
 }
 
 /// What is converted to the column's type. The conversion stays with the change, which knows the

@@ -28,6 +28,8 @@ pub struct RowUpdate<'p> {
     writer: RowWriter,
     /// New values of the set columns.
     pub values: Vec<Value>,
+    /// Those of the next row, where they were computed before any row was changed.
+    pub ahead: Option<Vec<Value>>,
     old: Vec<Value>,
     pub new: Vec<Value>,
     /// New keys that go in when all old ones are out, with the rows' values and what was set.
@@ -52,6 +54,7 @@ impl<'p> RowUpdate<'p> {
             set,
             writer: RowWriter::default(),
             values: Vec::with_capacity(set.sets.len()),
+            ahead: None,
             old: vec![Value::Null; width],
             new: vec![Value::Null; width],
             rests: Vec::new(),
@@ -64,6 +67,10 @@ impl<'p> RowUpdate<'p> {
     /// # Errors
     /// 515; those of the values.
     pub fn compute(&mut self, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        if let Some(values) = self.ahead.take() {
+            self.values = values;
+            return Ok(());
+        }
         let table = &self.store.table;
         self.values.clear();
         for set in &self.set.sets {

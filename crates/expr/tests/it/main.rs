@@ -1,0 +1,5 @@
+//! The tests of this crate, one program: a file for each subject.
+
+mod currency;
+mod kept_lists;
+mod long_values;

@@ -1,0 +1,98 @@
+//! README and the documents are run as a reader would run them: the examples of a document in their
+//! order, in a folder of its own, with the `ringwood` of this build.
+//!
+//! - ```` ```sh ```` is given to a shell; `cargo run --release --` and `sqlcmd` stand for this
+//!   `ringwood`, whose server listens on another port than the document says.
+//! - ```` ```sql ```` is a script for `ringwood sql --data ./data`.
+//! - ```` ```rust ```` must be, line for line, a function of [`examples`], which is run in the
+//!   folder.
+//! - Others (`text`, `toml`, ...) are read by people and by other programs.
+//!
+//! A comment in front of a block says what it needs: `<!-- example: after: ... -->` runs these
+//! lines of the same language first, `<!-- example: not run: WHY -->` leaves it alone. A block
+//! without a language is refused: nobody could say whether it can run.
+
+mod blocks;
+mod examples;
+mod reader;
+
+use blocks::{Block, Directive, blocks_of};
+use reader::Reader;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Languages that no reader runs.
+const READ: [&str; 7] = ["text", "toml", "yaml", "python", "js", "json", "ini"];
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// README and the pages of docs.
+fn documents() -> Vec<PathBuf> {
+    let pages = std::fs::read_dir(root().join("docs")).expect("the documents");
+    let pages = pages.map(|page| page.expect("a page").path());
+    let mut all: Vec<PathBuf> = pages.filter(|page| page.extension().is_some_and(|e| e == "md")).collect();
+    all.push(root().join("README.md"));
+    all.sort();
+    all
+}
+
+/// Runs one block; what went wrong.
+fn run(reader: &mut Reader, block: &Block) -> Result<(), String> {
+    let before = match &block.directive {
+        Some(Directive::NotRun) => return Ok(()),
+        Some(Directive::After(lines)) => lines.as_str(),
+        None => "",
+    };
+    match block.language.as_str() {
+        "sh" => reader.shell(before, &block.text),
+        "sql" => reader.script(before, &block.text),
+        "rust" => reader.program(&block.text),
+        language if READ.contains(&language) => Ok(()),
+        "" => Err("the block has no language".to_owned()),
+        language => Err(format!("nobody knows how to run {language}")),
+    }
+}
+
+/// How often each kind of block was run.
+#[derive(Default)]
+struct Tally {
+    run: usize,
+    wrong: String,
+}
+
+#[test]
+fn examples_do_what_the_documents_say() {
+    let documents = documents();
+    assert!(documents.len() > 10, "{documents:?}");
+    let mut tally = Tally::default();
+    for document in &documents {
+        let text = std::fs::read_to_string(document).expect("a document");
+        let blocks = blocks_of(&text);
+        if blocks.iter().all(|block| READ.contains(&block.language.as_str())) {
+            continue;
+        }
+        let mut reader = Reader::new();
+        for block in &blocks {
+            let runs = !matches!(block.directive, Some(Directive::NotRun));
+            tally.run += usize::from(runs && ["sh", "sql", "rust"].contains(&block.language.as_str()));
+            if let Err(why) = run(&mut reader, block) {
+                let name = document.strip_prefix(root()).unwrap_or(document).display();
+                let _ = writeln!(tally.wrong, "{name}, line {}: {why}\n{}", block.line, block.text);
+            }
+        }
+    }
+    assert!(tally.wrong.is_empty(), "{}", tally.wrong);
+    assert!(tally.run >= 14, "only {} examples were run", tally.run);
+}
+
+/// The child that runs a function of [`examples`]; without a name it has nothing to do.
+#[test]
+fn a_program_of_a_document() {
+    if let Ok(name) = std::env::var(reader::PROGRAM) {
+        let program = examples::PROGRAMS.iter().find(|program| program.0 == name).expect("a program");
+        program.1().expect("it runs");
+    }
+}

@@ -1,0 +1,6 @@
+//! What tests share; each uses its part.
+
+pub mod errors;
+pub mod history;
+pub mod served;
+pub mod terminal;

@@ -1,0 +1,3 @@
+//! What tests share; each uses its part.
+
+pub mod server;

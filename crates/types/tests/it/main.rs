@@ -1,0 +1,10 @@
+//! The tests of this crate, one program: a file for each subject.
+
+mod common;
+
+mod convert;
+mod datetime;
+mod key;
+mod ops;
+mod packed;
+mod row;
