@@ -21,9 +21,9 @@ def parts_of(files):
         with open(name, encoding="utf-8") as lines:
             for line in lines:
                 cells = line.rstrip("\n").split("\t")
-                driver, statement, executions, seconds, phase, requests, total_us = cells
+                driver, statement, executions, seconds, phase, requests, elapsed_us, processor_us = cells
                 part = parts.setdefault((driver, statement), (int(executions), float(seconds), {}))
-                part[2][phase] = (int(requests), int(total_us))
+                part[2][phase] = (int(requests), int(elapsed_us), int(processor_us))
     return parts
 
 
@@ -38,29 +38,42 @@ def row(driver, statement, executions, seconds, phases):
     # One more is the program's own reading of the view.
     if requests - 1 > executions * 1.01:
         print(f"{what}: {requests} requests for {executions} executions", file=sys.stderr)
-    means = {phase: phases[phase][1] / requests for phase in PHASES}
+    elapsed, processor = ({phase: phases[phase][kind] / requests for phase in PHASES} for kind in (1, 2))
     return {
         "driver": driver,
         "statement": statement,
         "executions": executions,
         "requests": requests,
-        "mean_us": {phase.lower(): round(mean, 3) for phase, mean in means.items()},
-        "wire_overhead_us": round(sum(means[phase] for phase in PHASES if phase not in NOT_WIRE), 3),
+        "mean_us": rounded(elapsed),
+        "wire_overhead_us": overhead(elapsed),
+        "mean_cpu_us": rounded(processor),
+        "wire_overhead_cpu_us": overhead(processor),
         "round_trip_us": round(seconds * 1e6 / executions, 3),
     }
 
 
+def rounded(means):
+    return {phase.lower(): round(mean, 3) for phase, mean in means.items()}
+
+
+def overhead(means):
+    return round(sum(mean for phase, mean in means.items() if phase not in NOT_WIRE), 3)
+
+
 def markdown(server, rows):
     names = [phase.lower() for phase in PHASES]
-    heads = ["driver", "statement", "requests", *names, "wire overhead", "round trip"]
-    yield f"{server}: mean microseconds of a request"
+    heads = ["driver", "statement", "requests", "time", *names, "wire overhead", "round trip"]
+    yield f"{server}: mean microseconds of a request, those that passed and those of the server's processor"
     yield ""
     yield f"| {' | '.join(heads)} |"
-    yield "|---|---|" + "---:|" * (len(heads) - 2)
+    yield "|---|---|---:|---|" + "---:|" * (len(heads) - 4)
     for each in rows:
-        times = [*each["mean_us"].values(), each["wire_overhead_us"], each["round_trip_us"]]
-        cells = [each["driver"], each["statement"], f"{each['requests']:,}", *(f"{us:,.2f}" for us in times)]
-        yield f"| {' | '.join(cells)} |"
+        begin = [each["driver"], each["statement"], f"{each['requests']:,}"]
+        elapsed = [*each["mean_us"].values(), each["wire_overhead_us"], each["round_trip_us"]]
+        processor = [*each["mean_cpu_us"].values(), each["wire_overhead_cpu_us"]]
+        for kind, times in (("elapsed", elapsed), ("processor", processor)):
+            cells = [*begin, kind, *(f"{us:,.2f}" for us in times)]
+            yield f"| {' | '.join(cells + [''] * (len(heads) - len(cells)))} |"
 
 
 def main():

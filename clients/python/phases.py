@@ -1,7 +1,8 @@
 """What the server does with its time in requests of a Python driver (`clients/phases`).
 
 Its arguments are DRIVER SELECTS INSERTS. For each statement and phase it prints a line, separated by tabs:
-driver, statement, executions, their seconds, phase, requests that were in it, their microseconds in it.
+driver, statement, executions, their seconds, phase, requests that were in it, their microseconds in it, those
+of the processor.
 `Phases.java` does the same with JDBC.
 """
 
@@ -12,7 +13,7 @@ import time
 
 # Rows of the table that is selected from.
 ROWS = 10_000
-PHASES = "select phase, request_count, total_us from sys.dm_ringwood_request_phases"
+PHASES = "select phase, request_count, total_us, total_cpu_us from sys.dm_ringwood_request_phases"
 
 
 def connect_odbc(database):
@@ -67,10 +68,10 @@ def run(connection, *statements):
 
 
 def read(connection):
-    """What the server has counted: requests and microseconds of each phase."""
+    """What the server has counted of each phase: requests, microseconds, those of the processor."""
     cursor = connection.cursor()
     cursor.execute(PHASES)
-    phases = {phase: (requests, total_us) for phase, requests, total_us in cursor.fetchall()}
+    phases = {phase: counted for phase, *counted in cursor.fetchall()}
     cursor.close()
     return phases
 
@@ -86,9 +87,8 @@ def measure(connection, driver, statement, count, execute):
     for n in range(warm_up, warm_up + count):
         execute(n)
     seconds = time.perf_counter() - begun
-    for phase, (requests, total_us) in read(connection).items():
-        requests_then, total_us_then = before[phase]
-        counted = (requests - requests_then, total_us - total_us_then)
+    for phase, now in read(connection).items():
+        counted = (after - earlier for after, earlier in zip(now, before[phase]))
         print(driver, statement, count, seconds, phase, *counted, sep="\t")
 
 

@@ -36,6 +36,6 @@ pub use exec::output::{
 pub use exec::state::phases;
 pub use instance::{Instance, InstanceOptions, PageMemory};
 pub use security::{ClientInfo, LoginAudit, LoginToken};
-pub use session::{BeforeAnswer, RpcParam, Session, TransactionRequest, TransactionStart};
+pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;
 pub use types::{DataType, SqlError, Value};

@@ -1,5 +1,6 @@
 //! The thread that does what is due at its time: time limits of connections, the end of sessions
-//! that KILL has ended, delayed answers, listeners that could not accept for want of descriptors.
+//! that KILL has ended, delayed answers, answers that were kept back for a request that takes long,
+//! listeners that could not accept for want of descriptors.
 //! It sleeps until something is due, or something new is that comes earlier.
 
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub enum Due {
     Login(usize),
     /// The session of a connection has to be over by now: KILL has ended it.
     End(usize),
+    /// Answers of a connection that were kept back may leave.
+    Kept(usize),
     /// Connections may have been idle for too long.
     Idle,
     /// Listeners may accept again.

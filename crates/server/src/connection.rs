@@ -7,6 +7,7 @@
 //! attention is answered once; a client that does not read makes only its own worker wait.
 
 mod queue;
+mod sending;
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
@@ -21,6 +22,7 @@ use tds::PacketType;
 use crate::admission::{Member, Slot, Ticket};
 use crate::client::Client;
 use crate::wire::{Got, Received, Wire, WireError};
+use sending::Kept;
 
 /// A connection.
 pub struct Connection {
@@ -38,6 +40,10 @@ pub struct Connection {
     changed: Condvar,
     wire: Mutex<Wire>,
     client: Mutex<Client>,
+    /// Answers that leave together with the next one.
+    kept: Mutex<Kept>,
+    /// There are such.
+    keeps: AtomicBool,
     /// When it was accepted.
     pub opened: Instant,
     /// Stops what the session runs; there when the login is done.
@@ -138,6 +144,8 @@ impl Connection {
             changed: Condvar::new(),
             wire: Mutex::new(wire),
             client: Mutex::new(Client::new()),
+            kept: Mutex::default(),
+            keeps: AtomicBool::new(false),
             opened: now,
             handle: OnceLock::new(),
             in_transaction: AtomicBool::new(false),
@@ -385,69 +393,6 @@ impl Connection {
     pub fn is_stopped(&self) -> bool {
         let gate = self.gate.lock();
         gate.attention || gate.gone
-    }
-
-    /// Writes all of `bytes`; `waits` is called around a wait for the client to read.
-    ///
-    /// # Errors
-    /// The connection is broken, or the client took nothing for `timeout`.
-    pub fn send(
-        &self,
-        bytes: &[u8],
-        timeout: Option<Duration>,
-        waits: &dyn Fn(&mut dyn FnMut()),
-    ) -> io::Result<()> {
-        let result = self.send_all(bytes, timeout, waits);
-        if result.is_err() {
-            // Part of a message may be missing: nothing that is sent now could be understood.
-            self.gate.lock().gone = true;
-        }
-        result
-    }
-
-    fn send_all(
-        &self,
-        mut bytes: &[u8],
-        timeout: Option<Duration>,
-        waits: &dyn Fn(&mut dyn FnMut()),
-    ) -> io::Result<()> {
-        let mut begins = true;
-        loop {
-            {
-                let mut gate = self.gate.lock();
-                if gate.gone {
-                    return Err(ErrorKind::ConnectionAborted.into());
-                }
-                gate.writable = false;
-            }
-            let (taken, all) = self.wire.lock().send(&self.socket, bytes, std::mem::take(&mut begins))?;
-            bytes = &bytes[taken..];
-            if all {
-                return Ok(());
-            }
-            let mut result = Ok(());
-            waits(&mut || result = self.wait_writable(timeout));
-            result?;
-        }
-    }
-
-    fn wait_writable(&self, timeout: Option<Duration>) -> io::Result<()> {
-        let end = timeout.map(|timeout| Instant::now() + timeout);
-        let mut gate = self.gate.lock();
-        while !gate.writable {
-            if gate.gone {
-                return Err(ErrorKind::ConnectionAborted.into());
-            }
-            match end {
-                None => self.changed.wait(&mut gate),
-                Some(end) => {
-                    if self.changed.wait_until(&mut gate, end).timed_out() {
-                        return Err(ErrorKind::TimedOut.into());
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     /// What the client sends next, in the middle of a request that reads (a bulk load): waits for it.

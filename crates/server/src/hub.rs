@@ -1,7 +1,6 @@
 //! What all parts of a running server share: options, connections, worker threads, what is to
 //! happen later.
 
-use std::collections::HashMap;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -13,6 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::admission::Admission;
 use crate::clock::{Due, Timers};
 use crate::connection::Connection;
+use crate::connections::Connections;
 use crate::counters::Counters;
 use crate::dedicated::Dedicated;
 use crate::options::ServerOptions;
@@ -71,7 +71,7 @@ pub struct Shard {
     pub readiness: Readiness,
     /// Of its poller.
     pub bed: Bed,
-    connections: Mutex<HashMap<usize, Arc<Connection>>>,
+    connections: Connections,
 }
 
 impl Shard {
@@ -80,14 +80,14 @@ impl Shard {
     /// # Errors
     /// The system has no descriptors.
     pub fn new() -> std::io::Result<Shard> {
-        Ok(Shard { readiness: Readiness::new()?, bed: Bed::default(), connections: Mutex::default() })
+        Ok(Shard { readiness: Readiness::new()?, bed: Bed::default(), connections: Connections::default() })
     }
 
     /// Where there are so many connections or more: the oldest that has not logged in and that no
     /// worker has.
     pub fn oldest_beyond(&self, most: usize) -> Option<Arc<Connection>> {
-        let connections = self.connections.lock();
-        let strangers = connections.values().filter(|c| !c.is_logged_in() && c.idle_since().is_some());
+        let connections = self.connections.all();
+        let strangers = connections.iter().filter(|c| !c.is_logged_in() && c.idle_since().is_some());
         strangers.min_by_key(|connection| connection.id).filter(|_| connections.len() >= most).cloned()
     }
 }
@@ -178,19 +178,18 @@ impl Hub {
     pub fn enter(&self, connection: Connection) -> std::io::Result<()> {
         let (id, opened) = (connection.id, connection.opened);
         let shard = self.shard_of(id);
-        // In the list first: its events may come at once.
-        let mut connections = shard.connections.lock();
-        shard.readiness.watch(connection.socket(), id as u64)?;
-        connections.insert(id, Arc::new(connection));
-        self.count.fetch_add(1, Ordering::Relaxed);
-        drop(connections);
+        shard.connections.enter(connection, |connection| {
+            shard.readiness.watch(connection.socket(), id as u64)?;
+            self.count.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })?;
         self.timers.add(opened + self.options.login_timeout, Due::Login(id));
         Ok(())
     }
 
     /// The connection of an event.
     pub fn find(&self, id: usize) -> Option<Arc<Connection>> {
-        self.shard_of(id).connections.lock().get(&id).cloned()
+        self.shard_of(id).connections.find(id)
     }
 
     /// The lane of a connection, but for those of administrators.
@@ -273,7 +272,7 @@ impl Hub {
     pub fn close(&self, connection: &Connection) {
         connection.client().end();
         connection.hang_up();
-        let gone = self.shard_of(connection.id).connections.lock().remove(&connection.id);
+        let gone = self.shard_of(connection.id).connections.remove(connection.id);
         if gone.is_some() {
             self.count.fetch_sub(1, Ordering::Relaxed);
             if let (true, Some(dedicated)) = (connection.dedicated, &self.dedicated) {
@@ -306,8 +305,15 @@ impl Hub {
             Due::Resume(connection) => self.submit(connection, false),
             Due::Login(id) => self.end_found(id, |connection| !connection.is_logged_in()),
             Due::End(id) => self.end_found(id, |_| true),
+            Due::Kept(id) => self.send_kept(id),
             Due::Idle => self.end_idle(),
             Due::Accept => self.accept_again(),
+        }
+    }
+
+    fn send_kept(&self, id: usize) {
+        if let Some(again) = self.find(id).and_then(|connection| connection.send_kept()) {
+            self.timers.add(again, Due::Kept(id));
         }
     }
 
@@ -367,8 +373,11 @@ impl Hub {
             dedicated.stop_listening();
         }
         for due in self.timers.take_all() {
-            if let Due::Resume(connection) = due {
-                self.close(&connection);
+            match due {
+                Due::Resume(connection) => self.close(&connection),
+                // Its request may go on.
+                Due::Kept(id) => self.send_kept(id),
+                _ => {}
             }
         }
         for connection in self.all() {
@@ -406,7 +415,7 @@ impl Hub {
     }
 
     fn all(&self) -> Vec<Arc<Connection>> {
-        self.all_shards().flat_map(|s| s.connections.lock().values().cloned().collect::<Vec<_>>()).collect()
+        self.all_shards().flat_map(|shard| shard.connections.all()).collect()
     }
 
     /// Waits until there are no connections or the deadline has come; whether there are none.

@@ -9,6 +9,7 @@ mod client;
 mod clock;
 mod command;
 mod connection;
+mod connections;
 mod counters;
 mod dedicated;
 mod hub;

@@ -198,6 +198,18 @@ impl<'a> Answer<'a> {
         if self.make_durable().is_err() {
             self.tell_loss()?;
         }
+        self.end(stopped);
+        if stopped {
+            self.tokens().done(DoneKind::Done, DoneStatus::ATTENTION, 0, None);
+            self.buffer.finish(&mut self.packets);
+        }
+        let sent = self.send();
+        active.room = Room::left(self.buffer.into_room(), self.packets);
+        sent
+    }
+
+    /// The packets with the end of the answer.
+    fn end(&mut self, stopped: bool) {
         let last = match self.held.take() {
             Some(done) if !self.error => done,
             held => {
@@ -213,13 +225,6 @@ impl<'a> Answer<'a> {
         };
         self.tokens().done(last.kind, last.status, last.command, last.rows);
         self.buffer.finish(&mut self.packets);
-        if stopped {
-            self.tokens().done(DoneKind::Done, DoneStatus::ATTENTION, 0, None);
-            self.buffer.finish(&mut self.packets);
-        }
-        let sent = self.send();
-        active.room = Room::left(self.buffer.into_room(), self.packets);
-        sent
     }
 
     /// Sends the packets that are made.
@@ -227,7 +232,7 @@ impl<'a> Answer<'a> {
         let _send = phases::enter(Phase::Send);
         let (hub, connection) = (self.hub, self.connection);
         let timeout = hub.options.send_timeout;
-        let room = self.packets.capacity() + self.buffer.payload().capacity();
+        let room = self.packets.capacity() + self.buffer.payload().capacity() + connection.kept().0;
         let stalled = |wait: &mut dyn FnMut()| {
             // What a client that does not read leaves here: a few packets, which are there already.
             let mut queued = Reservation::new(hub.instance.memory(), Clerk::Packets);

@@ -145,10 +145,10 @@ pub struct Sockets {
 }
 
 impl Arrivals<Arc<Connection>> for Sockets {
-    fn wait(&self, lane: usize, timeout: Duration) -> Arrived<Arc<Connection>> {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Arc<Connection>> {
         let arrived = with_hub(&self.hub, |hub| {
             let mut room = room::<1>();
-            match hub.shard(self.first + lane).readiness.wait(&mut room, Some(timeout)) {
+            match hub.shard(self.first + lane).readiness.wait(&mut room, timeout) {
                 Ok([]) => Arrived::Late,
                 Ok([event, ..]) => {
                     take(hub, readiness::ready(event)).map_or(Arrived::Nothing, Arrived::Request)

@@ -42,8 +42,9 @@ const RING_AGAIN: Duration = Duration::from_millis(1);
 
 /// Where threads without work wait for it. It has lanes, each for some of the threads, so that cores do not share one.
 pub trait Arrivals<T>: Send + Sync {
-    /// Waits in a lane until something comes, somebody wakes a thread of it, or the time has passed.
-    fn wait(&self, lane: usize, timeout: Duration) -> Arrived<T>;
+    /// Waits in a lane until something comes, somebody wakes a thread of it, or the time has passed,
+    /// if one is given.
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<T>;
     /// Wakes one thread that waits in the lane; if none does, the next one that would.
     fn wake(&self, lane: usize);
     /// The last free thread of the lane has work now: what comes next finds none.
@@ -386,7 +387,10 @@ impl<T: Send + 'static> Shared<T> {
         let idle = &self.lanes[lane].idle;
         idle.fetch_add(1, Ordering::SeqCst);
         let nothing = self.queued.load(Ordering::SeqCst) == 0 && !self.is_stopped();
-        let arrived = if nothing { self.arrivals.wait(lane, LINGER) } else { Arrived::Nothing };
+        // Those that the pool begins with stay: the system sets no timer for each of their waits.
+        // Whoever begins to wait while there are more has one, so that as many end.
+        let linger = (self.begun.load(Ordering::SeqCst) > self.base).then_some(LINGER);
+        let arrived = if nothing { self.arrivals.wait(lane, linger) } else { Arrived::Nothing };
         if idle.fetch_sub(1, Ordering::SeqCst) == 1 && !self.adds_spare(lane) {
             self.arrivals.deserted(lane);
         }

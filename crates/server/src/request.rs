@@ -1,7 +1,7 @@
 //! The requests of a client that has logged in: batches, calls, transaction requests, attentions.
-//! Guarantees: each request is answered by one message, an attention by one more; a request that
-//! cannot be understood, or for which there is no memory, is an error of that request, and ends the
-//! connection only where what follows it cannot be found.
+//! Guarantees: each request is answered by one message, an attention by one more, in the order in
+//! which they came; a request that cannot be understood, or for which there is no memory, is an
+//! error of that request, and ends the connection only where what follows it cannot be found.
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ fn only_done(
     Ok(After::Continue)
 }
 
-/// Runs a request and answers it.
+/// Runs a request and answers it. Requests that its client has sent behind it may be run and
+/// answered together with it, so that they wait for the log once.
 ///
 /// # Errors
 /// The client is gone, or sends what is not the protocol.
@@ -57,23 +58,46 @@ pub fn run(
     active: &mut Active,
     received: Received,
 ) -> Result<After, WireError> {
+    let mut next = received;
+    loop {
+        match run_one(hub, connection, active, next)? {
+            Ran::Answered(after) => return Ok(after),
+            Ran::Joins(behind) => next = behind,
+        }
+        hub.instance.request_phases().next_request();
+    }
+}
+
+/// What has become of a request.
+enum Ran {
+    Answered(After),
+    /// Its answer is kept back, and leaves with that of this request.
+    Joins(Received),
+}
+
+fn run_one(
+    hub: &Hub,
+    connection: &Connection,
+    active: &mut Active,
+    received: Received,
+) -> Result<Ran, WireError> {
     let Received { message, memory } = received;
     match message.kind {
         PacketType::Attention | PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager => {}
         _ => return Err(TdsError::Packet("a message that no client sends after its login").into()),
     }
     if message.resets() && (message.ignored || message.kind == PacketType::Attention) {
-        return reset_alone(hub, connection, active, &message);
+        return reset_alone(hub, connection, active, &message).map(Ran::Answered);
     }
     if message.kind == PacketType::Attention {
-        return acknowledge(hub, connection, active);
+        return acknowledge(hub, connection, active).map(Ran::Answered);
     }
     if message.ignored {
         // It was withdrawn before its end, so that no attention is needed: the client waits for
         // this.
         let in_transaction = active.session.trancount() > 0;
         let status = DoneStatus::ERROR.with_if(in_transaction, DoneStatus::IN_TRANSACTION);
-        return only_done(hub, connection, active, status);
+        return only_done(hub, connection, active, status).map(Ran::Answered);
     }
     hub.counters.add(Count::Requests, 1);
     phases::is_request();
@@ -81,6 +105,14 @@ pub fn run(
     let mut answer = Answer::new(hub, connection, active);
     let result = carry_out(hub, active, &message, memory, &mut answer);
     drop(message);
+    if result.is_ok()
+        && !active.session.is_killed()
+        && let Some(next) = answer.next_to_join()
+    {
+        connection.set_in_transaction(active.session.trancount() > 0);
+        answer.keep(active);
+        return Ok(Ran::Joins(next));
+    }
     answer.settle(&mut active.session);
     let stopped = connection.end_request();
     if stopped {
@@ -93,7 +125,7 @@ pub fn run(
     let over = over || answer.is_fatal();
     connection.set_in_transaction(active.session.trancount() > 0);
     answer.finish(stopped, active)?;
-    Ok(if over { After::Close } else { After::Continue })
+    Ok(Ran::Answered(if over { After::Close } else { After::Continue }))
 }
 
 /// Resets the session for a request that was withdrawn: clients ask for the reset once, with the

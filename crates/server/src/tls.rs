@@ -2,7 +2,7 @@
 //! Guarantees: inside TDS packets at most TLS 1.2 is negotiated, because clients fail otherwise; strict connections speak
 //! ALPN `tds/8.0`.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, IoSlice, Write};
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -62,20 +62,21 @@ pub fn accept(config: &Arc<ServerConfig>) -> Result<Box<ServerConnection>, rustl
     Ok(Box::new(tls))
 }
 
-/// Takes encrypted bytes and hands over what they hold. False: the client has ended TLS, and what comes behind that is
-/// nothing of it.
+/// Takes encrypted bytes and hands over what they hold, a record at a time. False: the client has
+/// ended TLS, and what comes behind that is nothing of it.
 ///
 /// # Errors
 /// The bytes are no TLS, or break its rules; what there is to tell the client is still written by `write_tls`.
 pub fn feed(tls: &mut ServerConnection, mut bytes: &[u8], mut got: impl FnMut(&[u8])) -> io::Result<bool> {
-    let mut room = [0; 4096];
     while !bytes.is_empty() {
         // After the client's end nothing is taken any more, however often it is offered.
         if tls.read_tls(&mut bytes)? == 0 {
             return Ok(false);
         }
         let state = tls.process_new_packets().map_err(io::Error::other)?;
-        plain(tls, &mut room, &mut got)?;
+        if state.plaintext_bytes_to_read() > 0 {
+            plain(tls, &mut got)?;
+        }
         if state.peer_has_closed() {
             return Ok(false);
         }
@@ -83,15 +84,20 @@ pub fn feed(tls: &mut ServerConnection, mut bytes: &[u8], mut got: impl FnMut(&[
     Ok(true)
 }
 
-/// Hands over the decrypted bytes that are there.
-fn plain(tls: &mut ServerConnection, room: &mut [u8], got: &mut impl FnMut(&[u8])) -> io::Result<()> {
+/// Hands over the decrypted bytes that are there, where they are.
+fn plain(tls: &mut ServerConnection, got: &mut impl FnMut(&[u8])) -> io::Result<()> {
+    let mut reader = tls.reader();
     loop {
-        match tls.reader().read(room) {
-            Ok(0) => return Ok(()),
-            Ok(n) => got(&room[..n]),
+        let taken = match reader.fill_buf() {
+            Ok([]) => return Ok(()),
+            Ok(bytes) => {
+                got(bytes);
+                bytes.len()
+            }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(e) => return Err(e),
-        }
+        };
+        reader.consume(taken);
     }
 }
 
@@ -100,10 +106,11 @@ fn plain(tls: &mut ServerConnection, room: &mut [u8], got: &mut impl FnMut(&[u8]
 /// # Errors
 /// The socket's, but for `WouldBlock`.
 pub fn write(tls: &mut ServerConnection, socket: &mut dyn Write, bytes: &[u8]) -> io::Result<usize> {
+    let mut socket = Records(socket);
     let mut taken = 0;
     loop {
         while tls.wants_write() {
-            match tls.write_tls(socket) {
+            match tls.write_tls(&mut socket) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(taken),
@@ -115,5 +122,25 @@ pub fn write(tls: &mut ServerConnection, socket: &mut dyn Write, bytes: &[u8]) -
             return Ok(taken);
         }
         taken += tls.writer().write(&bytes[taken..])?;
+    }
+}
+
+/// Writes records to a socket. One alone, which is what most answers are, needs no list of pieces.
+struct Records<'a>(&'a mut dyn Write);
+
+impl Write for Records<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn write_vectored(&mut self, records: &[IoSlice<'_>]) -> io::Result<usize> {
+        match records {
+            [record] => self.0.write(record),
+            records => self.0.write_vectored(records),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }

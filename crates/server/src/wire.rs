@@ -193,15 +193,19 @@ impl Wire {
     pub fn receive(&mut self, socket: &TcpStream, told: bool, over: bool) -> Result<Got, WireError> {
         self.over |= over;
         self.drained &= !told && !over;
+        let mut found = self.next()?;
         loop {
-            if let Some(got) = self.next()? {
-                match got {
-                    Got::Message(message) if matches!(self.layer, Layer::Handshake(_)) => {
-                        self.shake_hands(socket, &message)?;
-                        continue;
-                    }
-                    got => return Ok(got),
+            match found.take() {
+                Some(Got::Message(message)) if matches!(self.layer, Layer::Handshake(_)) => {
+                    found = match self.shake_hands(socket, &message)? {
+                        None => self.next()?,
+                        // It came together with the end of the handshake.
+                        behind => behind,
+                    };
+                    continue;
                 }
+                Some(got) => return Ok(got),
+                None => {}
             }
             if self.ended {
                 return Ok(Got::Closed);
@@ -209,7 +213,7 @@ impl Wire {
             if self.drained {
                 return Ok(Got::Blocked);
             }
-            let got = ROOM.with_borrow_mut(|room| -> Result<Option<Got>, WireError> {
+            found = ROOM.with_borrow_mut(|room| -> Result<Option<Got>, WireError> {
                 let n = match (&mut &*socket).read(room) {
                     Ok(0) => return Ok(Some(Got::Closed)),
                     Ok(n) => n,
@@ -223,16 +227,8 @@ impl Wire {
                 self.counters.add(Count::BytesReceived, n as u64);
                 // What comes later is told of.
                 self.drained = n < room.len() && !self.over;
-                let bytes = &room[..n];
-                if matches!(self.layer, Layer::Plain) && !self.fresh && self.pending.is_empty() {
-                    return self.next_of(bytes);
-                }
-                self.take(bytes, socket)?;
-                Ok(None)
+                self.take(&room[..n], socket)
             })?;
-            if let Some(got) = got {
-                return Ok(got);
-            }
         }
     }
 
@@ -245,39 +241,13 @@ impl Wire {
     fn next(&mut self) -> Result<Option<Got>, WireError> {
         let pending = std::mem::take(&mut self.pending);
         let mut input = &pending[std::mem::take(&mut self.at)..];
-        let got = self.read(&mut input);
+        let got = next_in(&mut self.reader, &self.counters, &mut input);
         let left = input.len();
         if left > 0 {
             self.at = pending.len() - left;
             self.pending = pending;
         }
         self.charged(got?)
-    }
-
-    /// The same in bytes that have just come, where no others are at hand: only what is left of
-    /// them is kept.
-    fn next_of(&mut self, bytes: &[u8]) -> Result<Option<Got>, WireError> {
-        debug_assert!(self.pending.is_empty() && self.at == 0, "bytes that came before are read first");
-        let mut input = bytes;
-        let got = self.read(&mut input)?;
-        self.pending.extend_from_slice(input);
-        self.charged(got)
-    }
-
-    /// Reads from the front of bytes, which it shortens, until something is complete.
-    fn read(&mut self, input: &mut &[u8]) -> Result<Option<Got>, WireError> {
-        let read = self.reader.read(input);
-        let packets = self.reader.take_packets();
-        if packets > 0 {
-            self.counters.add(Count::PacketsReceived, packets);
-        }
-        Ok(match read.inspect_err(|_| self.counters.add(Count::PacketErrors, 1))? {
-            None => None,
-            Some(Event::Message(message)) => Some(Got::Message(Received { message, memory: None })),
-            Some(Event::Bulk { bytes, last, ignored, .. }) => {
-                Some(Got::Bulk { bytes: bytes.to_vec(), last, ignored })
-            }
-        })
     }
 
     /// Charges what was read, and what is held of the rest.
@@ -326,32 +296,41 @@ impl Wire {
         Ok(())
     }
 
-    /// Bytes from the socket.
-    fn take(&mut self, bytes: &[u8], socket: &TcpStream) -> Result<(), WireError> {
+    /// Bytes from the socket, where none are at hand that came before: what is complete in them is
+    /// read where they are, and only the rest is kept.
+    fn take(&mut self, bytes: &[u8], socket: &TcpStream) -> Result<Option<Got>, WireError> {
         if std::mem::take(&mut self.fresh) && bytes.first() == Some(&TLS_HANDSHAKE) {
             let Some(configs) = &self.configs else { return Err(no_tls()) };
             self.layer = Layer::Tls(tls::accept(&configs.strict)?);
         }
+        debug_assert!(self.pending.is_empty() && self.at == 0, "bytes that came before are read first");
+        let (reader, counters, pending) = (&mut self.reader, &self.counters, &mut self.pending);
+        let mut found = Ok(None);
+        let mut plain = |mut bytes: &[u8]| {
+            if matches!(found, Ok(None)) {
+                found = next_in(reader, counters, &mut bytes);
+            }
+            pending.extend_from_slice(bytes);
+        };
         match &mut self.layer {
             Layer::Tls(tls) => {
-                let pending = &mut self.pending;
-                let fed = tls::feed(tls, bytes, |plain| pending.extend_from_slice(plain));
+                let fed = tls::feed(tls, bytes, &mut plain);
                 // The handshake's next flight, or why it has failed.
                 let written = tls::write(tls, &mut &*socket, &[]);
                 self.ended |= !fed?;
                 written?;
             }
-            Layer::Plain | Layer::Handshake(_) => self.pending.extend_from_slice(bytes),
+            Layer::Plain | Layer::Handshake(_) => plain(bytes),
         }
-        Ok(())
+        self.charged(found?)
     }
 
-    /// One message of a handshake inside TDS packets.
-    fn shake_hands(&mut self, socket: &TcpStream, message: &Message) -> Result<(), WireError> {
+    /// One message of a handshake inside TDS packets; what has come behind its end.
+    fn shake_hands(&mut self, socket: &TcpStream, message: &Message) -> Result<Option<Got>, WireError> {
         if message.kind != PacketType::Prelogin {
             return Err(TdsError::Login("a TLS handshake was agreed on").into());
         }
-        let Layer::Handshake(tls) = &mut self.layer else { return Ok(()) };
+        let Layer::Handshake(tls) = &mut self.layer else { return Ok(None) };
         let fed = tls::feed(tls, &message.payload, |_| {});
         let mut flight = MessageBuffer::of_kind(PacketType::Prelogin, tds::packet::DEFAULT_PACKET_SIZE, 0);
         while tls.wants_write() {
@@ -371,24 +350,29 @@ impl Wire {
             self.layer = Layer::Tls(tls);
             // What came after the handshake's last packet are TLS records already.
             let rest = std::mem::take(&mut self.pending).split_off(std::mem::take(&mut self.at));
-            self.take(&rest, socket)?;
+            return self.take(&rest, socket);
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of them. `begins`: none of these
-    /// packets was begun before.
+    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of
+    /// them. `begins`: those of the packets that were not counted before.
     ///
     /// # Errors
     /// The connection is broken.
-    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8], begins: bool) -> io::Result<(usize, bool)> {
-        if begins {
-            self.counters.add(Count::PacketsSent, packets_in(bytes));
+    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8], begins: &[u8]) -> io::Result<(usize, bool)> {
+        if !begins.is_empty() {
+            self.count_packets(begins);
         }
         let sent =
             self.send_some(socket, bytes).inspect_err(|_| self.counters.add(Count::PacketErrors, 1))?;
         self.counters.add(Count::BytesSent, sent.0 as u64);
         Ok(sent)
+    }
+
+    /// Packets that are sent now or later.
+    pub fn count_packets(&self, bytes: &[u8]) {
+        self.counters.add(Count::PacketsSent, packets_in(bytes));
     }
 
     fn send_some(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<(usize, bool)> {
@@ -414,6 +398,29 @@ impl Wire {
     }
 }
 
+/// Reads from the front of bytes, which it shortens, until something is complete.
+fn next_in(
+    reader: &mut MessageReader,
+    counters: &Counters,
+    input: &mut &[u8],
+) -> Result<Option<Got>, WireError> {
+    let read = reader.read(input);
+    let packets = reader.take_packets();
+    if packets > 0 {
+        counters.add(Count::PacketsReceived, packets);
+    }
+    Ok(match read.inspect_err(|_| counters.add(Count::PacketErrors, 1))? {
+        None => None,
+        Some(Event::Message(message)) => Some(Got::Message(Received { message, memory: None })),
+        Some(Event::Bulk { bytes, last, ignored, .. }) => {
+            Some(Got::Bulk { bytes: bytes.to_vec(), last, ignored })
+        }
+    })
+}
+
 fn no_tls() -> WireError {
     io::Error::new(ErrorKind::Unsupported, "the server is set to no encryption").into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,7 +38,7 @@ use memory::meter::Metered;
 use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
 
-pub use exec::state::before_answer::BeforeAnswer;
+pub use exec::state::before_answer::{BeforeAnswer, Owed};
 pub use exec::state::core::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
 pub use plan::bind::set_options::{Isolation, SessionOptions};
 

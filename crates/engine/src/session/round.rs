@@ -26,6 +26,8 @@ pub(super) fn request(
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
 ) -> Outcome {
+    // What the engine does around the statements is of running them too.
+    let _run = phases::enter(Phase::Run);
     let mut sink = Watch { inner: sink, shared, errors: 0 };
     if let Err(error) = admit(core) {
         // A client that went away cannot be told.
@@ -34,7 +36,6 @@ pub(super) fn request(
     }
     let _metered = Metered::begin(core.host().memory());
     let _here = Here::enter(shared);
-    let _run = phases::enter(Phase::Run);
     shared.begins();
     // Who ends a session that runs nothing has not waited for it: see `Db::evict`.
     if shared.killed.load(Ordering::Acquire) {

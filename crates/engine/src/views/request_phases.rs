@@ -4,7 +4,7 @@
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, big, bit, text};
-use exec::state::phases::percentile;
+use exec::state::phases::Times;
 
 use DataType::{BigInt, Bit, Float};
 
@@ -16,6 +16,10 @@ const COLUMNS: &[ViewColumn] = &[
     ("p99_us", Float, true),
     ("max_us", Float, true),
     ("is_measured", Bit, false),
+    ("total_cpu_us", BigInt, false),
+    ("p50_cpu_us", Float, true),
+    ("p99_cpu_us", Float, true),
+    ("max_cpu_us", Float, true),
 ];
 
 /// Microseconds, as far as they are known.
@@ -23,21 +27,20 @@ fn us(ns: Option<u64>) -> Value {
     ns.map_or(Value::Null, |ns| Value::Float(ns as f64 / 1e3))
 }
 
+/// The median, the 99th percentile and the longest of some times.
+fn spread(times: &Times) -> [Value; 3] {
+    [us(times.percentile(0.5)), us(times.percentile(0.99)), us(times.longest())]
+}
+
 /// sys.dm_ringwood_request_phases.
 pub static REQUEST_PHASES: View = View::sys("dm_ringwood_request_phases", COLUMNS, |session, _, _| {
     let phases = session.host().request_phases();
     let rows = phases.times().into_iter().map(|times| {
-        // The bound of a class may be above the longest of all.
-        let part = |part| percentile(&times.classes, part).map(|ns| ns.min(times.longest_ns));
-        vec![
-            text(times.name),
-            big(times.count),
-            big(times.total_ns / 1000),
-            us(part(0.5)),
-            us(part(0.99)),
-            us((times.count > 0).then_some(times.longest_ns)),
-            bit(phases.is_on()),
-        ]
+        let mut row = vec![text(times.name), big(times.count), big(times.elapsed.total_ns / 1000)];
+        row.extend(spread(&times.elapsed));
+        row.extend([bit(phases.is_on()), big(times.processor.total_ns / 1000)]);
+        row.extend(spread(&times.processor));
+        row
     });
     Ok(rows.collect())
 });

@@ -49,6 +49,8 @@ pub struct PhaseStatus {
     /// Requests that were in it, and their time in it.
     pub count: u64,
     pub ns: u64,
+    /// The processor's time that their threads have had meanwhile.
+    pub cpu_ns: u64,
     /// The longest.
     pub max_ns: u64,
     /// Requests by their time in it: `exec::state::phases` has the bounds of the classes.
@@ -289,9 +291,10 @@ fn phases(instance: &Instance) -> Vec<PhaseStatus> {
     let status = times.into_iter().map(|phase| PhaseStatus {
         name: phase.name.into(),
         count: phase.count,
-        ns: phase.total_ns,
-        max_ns: phase.longest_ns,
-        classes: phase.classes,
+        ns: phase.elapsed.total_ns,
+        cpu_ns: phase.processor.total_ns,
+        max_ns: phase.elapsed.longest_ns,
+        classes: phase.elapsed.classes,
     });
     status.collect()
 }

@@ -7,6 +7,7 @@ use engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
 use sim::{Fault, OpKind, SimDisk};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Rows, the first error, and the disk as a power failure would leave it when a message comes.
 #[derive(Default)]
@@ -503,4 +504,33 @@ fn each_message_waits_for_its_own_commits() {
             run(&mut session, "use master use d").unwrap();
         }
     }
+}
+
+/// Others may look at what a session owes; it becomes durable although the session does not wait.
+#[test]
+fn what_is_owed_becomes_durable_without_its_session() {
+    let (disk, instance) = with_table(33);
+    let log = Path::new("/data/d.ldf");
+    let mut session = session_in(&instance, true);
+    assert!(session.before_answer().owed().is_durable(), "there is nothing");
+    let hold = disk.hold_writes(log);
+    run(&mut session, "insert t values (1)").unwrap();
+    let owed = session.before_answer().owed();
+    assert!(!owed.is_durable(), "the disk writes nothing");
+    drop(hold);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !owed.is_durable() {
+        assert!(Instant::now() < end, "nobody has flushed the log");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(rows_left(&disk.crash_keeping(|_| false)), 1);
+    assert!(session.before_answer().is_owed(), "the session's own wait is still to come");
+    session.settle().unwrap();
+    disk.fail_on(log, OpKind::Any, 1, Fault::Io);
+    run(&mut session, "insert t values (2)").unwrap();
+    let owed = session.before_answer().owed();
+    assert!(session.settle().is_err());
+    assert!(!owed.is_durable());
+    drop((session, instance));
+    assert!(!owed.is_durable(), "nobody can tell");
 }

@@ -6,11 +6,12 @@
 //!   may not be on disk is ever told.
 //! - No commit in one database is recorded while another database owes one of before: what is on
 //!   disk after a crash is never the later of two commits of a session without the earlier.
+//! - What is owed is told to others by [`Owed`], which keeps nothing open.
 //! - It holds one entry per database that owes something, and one of the session's current
 //!   database: what is committed there next needs no memory, and no reference that sessions share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use catalog::Db;
 use catalog::errors::db_error;
@@ -18,7 +19,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use txn::Database;
 use types::SqlError;
-use wal::Lsn;
+use wal::{Log, Lsn};
 
 /// A log that an answer waits for, up to a record.
 struct Awaited {
@@ -40,6 +41,17 @@ pub struct BeforeAnswer {
     list: Mutex<List>,
     /// Something in the list is owed: mostly nobody has to look at it.
     any: AtomicBool,
+}
+
+/// What answers wait for that were made up to some moment, for whoever may not wait.
+#[derive(Default)]
+pub struct Owed(SmallVec<[(Weak<Log>, Lsn); 1]>);
+
+impl Owed {
+    /// Whether all of it is durable. Of a log that was closed meanwhile nobody can tell: no.
+    pub fn is_durable(&self) -> bool {
+        self.0.iter().all(|(log, record)| log.upgrade().is_some_and(|log| log.is_durable(*record)))
+    }
 }
 
 impl Awaited {
@@ -66,6 +78,17 @@ impl BeforeAnswer {
     #[inline]
     pub fn wait(&self) -> Result<(), SqlError> {
         if self.is_owed() { self.wait_for(|_| true) } else { Ok(()) }
+    }
+
+    /// What is owed now. It becomes durable soon, also where the session does not come to wait for
+    /// it: its next request may take long.
+    pub fn owed(&self) -> Owed {
+        let list = self.list.lock();
+        let owed = list.iter().filter(|awaited| awaited.owed).map(|awaited| {
+            awaited.storage.flush_soon();
+            (Arc::downgrade(awaited.storage.log()), awaited.record)
+        });
+        Owed(owed.collect())
     }
 
     /// Waits for what other databases owe, before something is committed in this one.

@@ -1,13 +1,21 @@
 //! Where the time of requests goes: one clock for each thread that serves a request, and histograms
-//! of each phase over all requests.
+//! of each phase over all requests, of the time that has passed and of the processor's time that
+//! the thread has had in it.
 //! Guarantees: each moment of a request belongs to one phase, the innermost that was entered, so
-//! the phases together are the whole; while nobody measures, a request pays a load of a flag, and
-//! each place that tells of a phase a look at a flag of its thread.
+//! the phases together are the whole; while nobody measures no clock is read: a request pays a load
+//! of a flag, and each place that tells of a phase a look at a flag of its thread.
+
+mod histogram;
 
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use histogram::Histogram;
+pub use histogram::{TIME_CLASSES, Times, class_bound, percentile};
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,73 +44,10 @@ const PHASES: usize = 8;
 pub const PHASE_NAMES: [&str; PHASES + 1] =
     ["WAIT FOR WORKER", "RECEIVE", "DECODE", "FIND PLAN", "RUN", "WAIT FOR LOG", "ENCODE", "SEND", "TOTAL"];
 
-/// Classes of times: for each power of two of nanoseconds four. The last one has no bound: 2^41, 37
-/// minutes.
-pub const TIME_CLASSES: usize = 160;
 /// Parts of the histograms, each for some of the threads.
 const PARTS: usize = 8;
-
-/// The class of a time in nanoseconds.
-fn class_of(ns: u64) -> usize {
-    if ns < 4 {
-        return ns as usize;
-    }
-    let power = ns.ilog2() as usize;
-    let quarter = (ns >> (power - 2)) as usize & 3;
-    ((power - 1) * 4 + quarter).min(TIME_CLASSES - 1)
-}
-
-/// The least time in nanoseconds that is above a class.
-pub fn class_bound(class: usize) -> u64 {
-    if class < 4 {
-        return class as u64 + 1;
-    }
-    let (power, quarter) = (class / 4 + 1, class as u64 % 4);
-    (5 + quarter) << (power - 2)
-}
-
-/// The time in nanoseconds that so large a part of what was counted does not exceed; none where
-/// nothing was.
-pub fn percentile(classes: &[u64], part: f64) -> Option<u64> {
-    let all: u64 = classes.iter().sum();
-    let wanted = ((all as f64 * part).ceil() as u64).max(1);
-    let mut seen = 0;
-    let reached = |count: &u64| {
-        seen += count;
-        seen >= wanted
-    };
-    classes.iter().position(reached).map(class_bound)
-}
-
-/// Times of one phase.
-struct Histogram {
-    total_ns: AtomicU64,
-    longest_ns: AtomicU64,
-    classes: [AtomicU64; TIME_CLASSES],
-}
-
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram {
-            total_ns: AtomicU64::new(0),
-            longest_ns: AtomicU64::new(0),
-            classes: std::array::from_fn(|_| AtomicU64::new(0)),
-        }
-    }
-}
-
-impl Histogram {
-    fn add(&self, ns: u64) {
-        self.total_ns.fetch_add(ns, Relaxed);
-        self.longest_ns.fetch_max(ns, Relaxed);
-        self.classes[class_of(ns)].fetch_add(1, Relaxed);
-    }
-
-    fn clear(&self) {
-        let counters = [&self.total_ns, &self.longest_ns].into_iter().chain(&self.classes);
-        counters.for_each(|counter| counter.store(0, Relaxed));
-    }
-}
+/// Readings of the clocks from which it is told what one takes.
+const READINGS: usize = 100;
 
 /// What was counted of one phase, or of requests as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,41 +55,114 @@ pub struct PhaseTimes {
     pub name: &'static str,
     /// Requests that were in it.
     pub count: u64,
-    pub total_ns: u64,
-    pub longest_ns: u64,
-    /// Requests by their time in it.
-    pub classes: Vec<u64>,
+    /// How long they were.
+    pub elapsed: Times,
+    /// The processor's time that their threads have had meanwhile.
+    pub processor: Times,
+}
+
+/// The times of one phase.
+#[derive(Default)]
+struct Counted {
+    elapsed: Histogram,
+    processor: Histogram,
 }
 
 /// The histograms of an instance.
 #[derive(Default)]
 pub struct RequestPhases {
     on: AtomicBool,
+    /// Processor's time that a reading of the clocks takes at least.
+    reading_ns: AtomicU64,
     /// Made when they are measured for the first time.
-    parts: OnceLock<Vec<[Histogram; PHASES + 1]>>,
+    parts: OnceLock<Vec<[Counted; PHASES + 1]>>,
+}
+
+/// What the clocks show where one phase ends and the next one begins. The thread's own clock is a
+/// call of the system: what it takes is of neither.
+#[derive(Clone, Copy)]
+struct Moment {
+    ends: Instant,
+    processor_ns: u64,
+    begins: Instant,
+}
+
+impl Moment {
+    fn now() -> Moment {
+        #[cfg(test)]
+        READ.set(READ.get() + 1);
+        let ends = Instant::now();
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let seconds = time.tv_sec.unsigned_abs();
+        let processor_ns = seconds.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.unsigned_abs());
+        Moment { ends, processor_ns, begins: Instant::now() }
+    }
+
+    /// Processor's time from one reading to the next one with nothing between them: the least of
+    /// some, so that what is taken off a phase was never its own.
+    fn least_between() -> u64 {
+        let mut before = Moment::now();
+        let between = (0..READINGS).map(|_| {
+            let now = Moment::now();
+            let passed = now.processor_ns.saturating_sub(before.processor_ns);
+            before = now;
+            passed
+        });
+        between.min().unwrap_or_default()
+    }
+}
+
+/// Time that has passed, and the processor's time of it, in nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Spent {
+    elapsed: u64,
+    processor: u64,
 }
 
 /// The clock of a request.
 #[derive(Clone, Copy)]
 struct Clock {
-    since: Instant,
+    since: Moment,
     phase: Phase,
     /// What it was in before it began to wait for the log.
     before_log: Option<Phase>,
     /// It has turned out to be a request.
     counts: bool,
-    spent_ns: [u64; PHASES],
+    /// What a reading takes of the processor's time.
+    reading_ns: u64,
+    spent: [Spent; PHASES],
     entered: [bool; PHASES],
 }
 
 impl Clock {
+    /// That of a request that is received from now on.
+    fn new(since: Moment, waited: Option<Duration>, reading_ns: u64) -> Clock {
+        let (mut spent, mut entered) = ([Spent::default(); PHASES], [false; PHASES]);
+        // Another thread's processor has had nothing to do with it.
+        spent[Phase::Worker as usize].elapsed = waited.map_or(0, |waited| waited.as_nanos() as u64);
+        entered[Phase::Worker as usize] = waited.is_some();
+        entered[Phase::Receive as usize] = true;
+        Clock { since, phase: Phase::Receive, before_log: None, counts: false, reading_ns, spent, entered }
+    }
+
     fn switch(&mut self, to: Phase) -> Phase {
-        let now = Instant::now();
-        self.spent_ns[self.phase as usize] += (now - self.since).as_nanos() as u64;
+        let (now, since) = (Moment::now(), self.since);
+        let elapsed = (now.ends - since.begins).as_nanos() as u64;
+        let processor = now.processor_ns.saturating_sub(since.processor_ns).saturating_sub(self.reading_ns);
+        let spent = &mut self.spent[self.phase as usize];
+        spent.elapsed += elapsed;
+        // The two clocks are not read in one moment.
+        spent.processor += processor.min(elapsed);
         self.since = now;
         self.entered[to as usize] = true;
         std::mem::replace(&mut self.phase, to)
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Readings of the clocks by this thread.
+    static READ: Cell<u64> = const { Cell::new(0) };
 }
 
 thread_local! {
@@ -222,8 +240,10 @@ impl RequestPhases {
         if on && !self.is_on() {
             let parts = self
                 .parts
-                .get_or_init(|| (0..PARTS).map(|_| std::array::from_fn(|_| Histogram::default())).collect());
-            parts.iter().flatten().for_each(Histogram::clear);
+                .get_or_init(|| (0..PARTS).map(|_| std::array::from_fn(|_| Counted::default())).collect());
+            let histograms = parts.iter().flatten().flat_map(|of| [&of.elapsed, &of.processor]);
+            histograms.for_each(Histogram::clear);
+            self.reading_ns.store(Moment::least_between(), Relaxed);
         }
         self.on.store(on, Relaxed);
     }
@@ -237,21 +257,31 @@ impl RequestPhases {
 
     #[cold]
     fn begin_timed(&self, waited: Option<Duration>) -> Timing<'_> {
-        let (mut spent_ns, mut entered) = ([0; PHASES], [false; PHASES]);
-        spent_ns[Phase::Worker as usize] = waited.map_or(0, |waited| waited.as_nanos() as u64);
-        entered[Phase::Worker as usize] = waited.is_some();
-        entered[Phase::Receive as usize] = true;
-        let clock = Clock {
-            since: Instant::now(),
-            phase: Phase::Receive,
-            before_log: None,
-            counts: false,
-            spent_ns,
-            entered,
-        };
+        let clock = Clock::new(Moment::now(), waited, self.reading_ns.load(Relaxed));
         CLOCK.set(Some(clock));
         TIMED.set(true);
         Timing(Some(self))
+    }
+
+    /// The request that this thread times has run, and another one of its connection follows, which
+    /// was received together with it: what is yet to come, the wait for the log and the way back
+    /// for both, is of that one.
+    #[inline]
+    pub fn next_request(&self) {
+        if TIMED.get() {
+            self.next_timed();
+        }
+    }
+
+    #[cold]
+    fn next_timed(&self) {
+        if let Some(mut clock) = CLOCK.take() {
+            clock.switch(Phase::Receive);
+            CLOCK.set(Some(Clock::new(clock.since, None, clock.reading_ns)));
+            if clock.counts {
+                self.add(&clock);
+            }
+        }
     }
 
     fn add(&self, clock: &Clock) {
@@ -260,30 +290,34 @@ impl RequestPhases {
         if PART.get() == 0 {
             PART.set(NEXT.fetch_add(1, Relaxed) % PARTS + 1);
         }
-        let Some(histograms) = parts.get(PART.get() - 1) else { return };
-        let times = clock.spent_ns.iter().zip(clock.entered);
-        for (histogram, (ns, _)) in histograms.iter().zip(times).filter(|(_, (_, entered))| *entered) {
-            histogram.add(*ns);
+        let Some(phases) = parts.get(PART.get() - 1) else { return };
+        let times = clock.spent.iter().zip(clock.entered);
+        for (counted, (spent, _)) in phases.iter().zip(times).filter(|(_, (_, entered))| *entered) {
+            counted.add(*spent);
         }
-        histograms[PHASES].add(clock.spent_ns.iter().sum());
+        phases[PHASES].add(Spent {
+            elapsed: clock.spent.iter().map(|spent| spent.elapsed).sum(),
+            processor: clock.spent.iter().map(|spent| spent.processor).sum(),
+        });
     }
 
     /// What was counted since it was switched on last; all zero where it never was.
     pub fn times(&self) -> Vec<PhaseTimes> {
         let parts = self.parts.get().map(Vec::as_slice).unwrap_or_default();
         let of = |(phase, name): (usize, &&'static str)| {
-            let mut times = PhaseTimes { name, classes: vec![0; TIME_CLASSES], ..PhaseTimes::default() };
-            for histogram in parts.iter().map(|part| &part[phase]) {
-                times.total_ns += histogram.total_ns.load(Relaxed);
-                times.longest_ns = times.longest_ns.max(histogram.longest_ns.load(Relaxed));
-                for (sum, class) in times.classes.iter_mut().zip(&histogram.classes) {
-                    *sum += class.load(Relaxed);
-                }
-            }
-            times.count = times.classes.iter().sum();
-            times
+            let counted = || parts.iter().map(move |part| &part[phase]);
+            let elapsed = Histogram::sum(counted().map(|of| &of.elapsed));
+            let processor = Histogram::sum(counted().map(|of| &of.processor));
+            PhaseTimes { name, count: elapsed.count(), elapsed, processor }
         };
         PHASE_NAMES.iter().enumerate().map(of).collect()
+    }
+}
+
+impl Counted {
+    fn add(&self, spent: Spent) {
+        self.elapsed.add(spent.elapsed);
+        self.processor.add(spent.processor);
     }
 }
 
@@ -299,63 +333,4 @@ impl Drop for Timing<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_follow_one_another_and_are_a_quarter_wide() {
-        for ns in (0..5_000).chain([1 << 20, (1 << 33) - 1, 1 << 33, (1 << 40) + 12_345]) {
-            let class = class_of(ns);
-            assert!(ns < class_bound(class), "{ns}");
-            assert!(class == 0 || ns >= class_bound(class - 1), "{ns}");
-            assert!(ns < 4 || class_bound(class) - class_bound(class - 1) <= ns / 4, "{ns}");
-        }
-        assert_eq!(class_of(u64::MAX), TIME_CLASSES - 1);
-    }
-
-    #[test]
-    fn percentiles_are_bounds_of_classes() {
-        let mut classes = vec![0; TIME_CLASSES];
-        assert_eq!(percentile(&classes, 0.5), None);
-        (classes[class_of(100)], classes[class_of(1_000)]) = (99, 1);
-        assert_eq!(percentile(&classes, 0.5), Some(112));
-        assert_eq!(percentile(&classes, 0.99), Some(112));
-        assert_eq!(percentile(&classes, 1.0), Some(1_024));
-    }
-
-    #[test]
-    fn each_moment_is_of_one_phase_and_only_requests_count() {
-        let phases = RequestPhases::default();
-        drop(phases.begin(None));
-        assert!(phases.times().iter().all(|times| times.count == 0));
-        phases.switch(true);
-        drop(phases.begin(None));
-        assert!(phases.times().iter().all(|times| times.count == 0), "nothing came");
-        let begun = Instant::now();
-        {
-            let _timing = phases.begin(Some(Duration::from_millis(3)));
-            is_request();
-            let _run = enter(Phase::Run);
-            std::thread::sleep(Duration::from_millis(2));
-            log_wait_begins();
-            std::thread::sleep(Duration::from_millis(5));
-            log_wait_ends();
-            drop(enter(Phase::Encode));
-        }
-        let most = begun.elapsed().as_nanos() as u64 + 3_000_000;
-        let times = phases.times();
-        let of = |name: &str| times.iter().find(|times| times.name == name).unwrap();
-        let counts: Vec<u64> = times.iter().map(|times| times.count).collect();
-        assert_eq!(counts, [1, 1, 1, 0, 1, 1, 1, 0, 1]);
-        assert_eq!(of("WAIT FOR WORKER").total_ns, 3_000_000);
-        assert!(of("RUN").total_ns >= 2_000_000 && of("WAIT FOR LOG").total_ns >= 5_000_000);
-        let sum: u64 = times[..PHASES].iter().map(|times| times.total_ns).sum();
-        assert!(sum == of("TOTAL").total_ns && sum <= most);
-        // What is not timed tells of no phase.
-        drop(enter(Phase::Send));
-        phases.switch(false);
-        assert_eq!(phases.times(), times);
-        phases.switch(true);
-        assert!(phases.times().iter().all(|times| times.count == 0), "it begins anew");
-    }
-}
+mod tests;

@@ -162,7 +162,11 @@ fn of_phases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
         let count = buckets.iter().map(|(_, n)| n).sum();
         metric.encode_histogram::<NoLabelSet>(phase.ns as f64 / 1e9, count, &buckets, None)?;
     }
-    Ok(())
+    let processor = status.phases.iter().map(|phase| {
+        let labels: Labels<'_> = vec![("phase", phase.name.as_str())];
+        (labels, phase.cpu_ns as f64 / 1e9)
+    });
+    list.counters("request_phase_cpu", "Processor's time of requests by what they did", Some(unit), processor)
 }
 
 /// Upper bounds in seconds and counts of the powers of two that are shown, each of four classes;

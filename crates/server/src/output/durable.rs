@@ -1,16 +1,52 @@
 //! An answer waits for the log before it is sent: once for all that its statements have committed
-//! and read, whenever bytes of it are about to leave.
+//! and read, whenever bytes of it are about to leave; together with the next ones where the client
+//! has sent its next requests already.
 //! Guarantees: no byte that tells of a commit leaves before the commit is durable; when the log
 //! cannot be flushed, nothing that was not sent yet is told but the error, and the connection ends.
 
 use std::io::{self, ErrorKind};
+use std::time::Duration;
 
+use engine::phases::{self, Phase};
 use engine::{Session, SqlError};
 use tds::MessageBuffer;
 
-use super::Answer;
+use super::{Answer, BATCH};
+use crate::client::{Active, Room};
+use crate::clock::Due;
+use crate::wire::Received;
+
+/// So long after the first answer that is kept back no further one joins it.
+const JOIN: Duration = Duration::from_millis(5);
 
 impl Answer<'_> {
+    /// The next request, which has come already, where this answer would have to wait for the log
+    /// and may join that one's wait: the request that it answers has ended then, and
+    /// [`Answer::keep`] has to follow. Requests of others that wait for a thread come first.
+    pub fn next_to_join(&self) -> Option<Received> {
+        let (hub, connection) = (self.hub, self.connection);
+        if !self.before.is_owed() || self.begun || self.fatal || self.lost.is_some() {
+            return None;
+        }
+        let (kept, time) = connection.kept();
+        let goes_on = !hub.is_stopping() && !hub.instance.shutdown_requested();
+        let free = goes_on && hub.pool_of(connection).is_some_and(|pool| !pool.is_busy());
+        if !free || kept + self.buffer.pending() >= BATCH || time >= JOIN {
+            return None;
+        }
+        connection.follow()
+    }
+
+    /// Ends the answer and keeps it back until the next one's bytes leave, or the clock sends it.
+    pub fn keep(mut self, active: &mut Active) {
+        let _encode = phases::enter(Phase::Encode);
+        self.end(false);
+        if let Some(at) = self.connection.keep(&self.packets, self.before.owed()) {
+            self.hub.timers.add(at, Due::Kept(self.connection.id));
+        }
+        active.room = Room::left(self.buffer.into_room(), self.packets);
+    }
+
     /// The request has run: waits for the log, as long as an attention and views still find it
     /// running.
     pub fn settle(&mut self, session: &mut Session) {
@@ -38,6 +74,8 @@ impl Answer<'_> {
     fn lose(&mut self, error: SqlError) {
         self.lost = Some(error);
         self.fatal = true;
+        // What was kept back is not told either.
+        self.begun |= self.connection.forget_kept();
         self.discard();
     }
 

@@ -10,8 +10,8 @@ type Task = Box<dyn FnOnce() + Send>;
 struct Wakes(Readiness);
 
 impl Arrivals<Task> for Wakes {
-    fn wait(&self, _lane: usize, timeout: Duration) -> Arrived<Task> {
-        match self.0.wait(&mut room::<1>(), Some(timeout)).unwrap() {
+    fn wait(&self, _lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
+        match self.0.wait(&mut room::<1>(), timeout).unwrap() {
             [] => Arrived::Late,
             _ => Arrived::Nothing,
         }
@@ -170,7 +170,7 @@ struct Leaves {
 }
 
 impl Arrivals<Task> for Leaves {
-    fn wait(&self, lane: usize, timeout: Duration) -> Arrived<Task> {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
         self.wakes.wait(lane, timeout)
     }
 
@@ -206,4 +206,65 @@ fn threads_leave_without_the_lock() {
     pool.submit(Box::new(|| ()), false);
     assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
     assert!(free.load(Ordering::SeqCst) > 0);
+}
+
+/// Tells for how long threads wait.
+struct Told {
+    wakes: Wakes,
+    waits: mpsc::Sender<Option<Duration>>,
+}
+
+impl Arrivals<Task> for Told {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
+        // Nobody hears it any more at the end.
+        let _ = self.waits.send(timeout);
+        self.wakes.wait(lane, timeout)
+    }
+
+    fn wake(&self, lane: usize) {
+        self.wakes.wake(lane);
+    }
+
+    fn deserted(&self, _lane: usize) {}
+}
+
+#[test]
+fn only_threads_that_may_end_wait_with_a_limit() {
+    let (waits, heard) = mpsc::channel();
+    let arrivals = Told { wakes: Wakes(Readiness::new().unwrap()), waits };
+    let pool =
+        Pool::new(BASE, 1, arrivals, Allowed(Arc::new(AtomicUsize::new(3))), |task: Task| task()).unwrap();
+    let long = Duration::from_secs(30);
+    let (told, done) = mpsc::channel();
+    for _ in 0..100 {
+        let told = told.clone();
+        pool.submit(Box::new(move || told.send(()).unwrap()), false);
+        done.recv_timeout(long).unwrap();
+    }
+    assert_eq!(heard.recv_timeout(long).unwrap(), None);
+    assert!(heard.try_iter().all(|limit| limit.is_none()), "no more threads than it begins with");
+    // Three more at work: each thread has a limit when it waits again.
+    allowed.store(3, Ordering::SeqCst);
+    let (free, wait) = mpsc::channel::<()>();
+    let wait = Arc::new(Mutex::new(wait));
+    let begun = Arc::new(AtomicUsize::new(0));
+    for _ in 0..BASE + 3 {
+        let (wait, begun) = (wait.clone(), begun.clone());
+        let task = move || {
+            begun.fetch_add(1, Ordering::SeqCst);
+            assert!(wait.lock().recv().is_err());
+        };
+        pool.submit(Box::new(task), false);
+    }
+    let end = Instant::now() + long;
+    while begun.load(Ordering::SeqCst) < BASE + 3 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(begun.load(Ordering::SeqCst), BASE + 3);
+    heard.try_iter().for_each(drop);
+    drop(free);
+    for _ in 0..BASE + 3 {
+        assert_eq!(heard.recv_timeout(long).unwrap(), Some(LINGER));
+    }
+    assert!(pool.stop(Instant::now() + long));
 }

@@ -12,6 +12,7 @@ mod memory;
 mod metrics;
 mod one_flush;
 mod phases;
+mod pipelined;
 mod protocol;
 mod requests;
 mod scripts;

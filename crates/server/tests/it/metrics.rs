@@ -87,8 +87,17 @@ fn what_happens_is_counted() {
 #[test]
 fn the_format_is_sound() {
     let (server, address) = server();
-    server.client().run("create database [a \"b\\c]");
+    let mut client = server.client();
+    client.run("create database [a \"b\\c]");
+    assert!(!scrape(address).contains("ringwood_request_phase"), "nobody has asked");
+    client.run("dbcc traceon (15001, -1) with no_infomsgs");
+    // It is counted when it has been answered: that of the first one is there with the second's.
+    client.run("select 1");
+    client.run("select 1");
     let text = scrape(address);
+    let (run, processor) = ("ringwood_request_phase_seconds_sum", "ringwood_request_phase_cpu_seconds_total");
+    let of = |metric: &str| value(&text, &format!("{metric}{{phase=\"RUN\"}}"));
+    assert!(of(processor) <= of(run) && of(run) > 0.0, "{text}");
     let (mut types, mut seen) = (std::collections::HashMap::new(), std::collections::HashSet::new());
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {

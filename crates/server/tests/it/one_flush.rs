@@ -2,54 +2,10 @@
 //! committed; no byte leaves before what it tells is durable, nobody else is held up, and a log
 //! that cannot be flushed is told in the place of all that was not sent.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use crate::support::{Client, TestServer};
-use engine::{DataType, Instance, InstanceOptions, Value};
-use sim::{Fault, OpKind, SimDisk};
-use tds::encode::type_of;
-use tds::request::rpc::procedure_id;
-use tds::request::{Procedure, RpcParam, RpcRequest};
+use crate::support::TestServer;
+use crate::support::on_disk::{WAITS, client_in_d, inserts, on_disk, rows_left};
+use sim::{Fault, OpKind};
 use tds::tokens::{DoneStatus, command};
-
-const WAITS: &str = "select waiting_tasks_count from sys.dm_os_wait_stats where wait_type = 'WRITELOG'";
-
-/// A server on a simulated disk with a database d with a table t, and the path of its log.
-fn on_disk(seed: u64) -> (SimDisk, TestServer, PathBuf) {
-    let disk = SimDisk::new(seed);
-    let files = Arc::new(disk.clone());
-    let of = |options: &mut InstanceOptions| {
-        options.memory_bytes = Some(64 << 20);
-        options.disk = files;
-    };
-    let server = TestServer::open(of, |_| {});
-    let mut client = server.client();
-    client.run("create database d");
-    client.run("create table d.dbo.t (n int not null primary key)");
-    let log = server.folder.path().join("d_log.ldf");
-    assert!(disk.file_len(&log).is_some());
-    (disk, server, log)
-}
-
-fn client_in_d(server: &TestServer) -> Client {
-    let mut client = server.client();
-    client.run("use d");
-    client
-}
-
-/// So many INSERTs as calls of sp_executesql in one message, from a number on.
-fn inserts(from: i32, count: i32) -> Vec<RpcRequest> {
-    let text =
-        |text: &str| RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(text));
-    (from..from + count)
-        .map(|n| {
-            let value = RpcParam::new("@n", type_of(DataType::Int), Value::Int(n));
-            let params = vec![text("insert t values (@n)"), text("@n int"), value];
-            RpcRequest::new(Procedure::Id(procedure_id::EXECUTE_SQL), params)
-        })
-        .collect()
-}
 
 #[test]
 fn calls_of_one_message_wait_once() {
@@ -132,11 +88,7 @@ fn bytes_leave_when_what_they_tell_is_durable() {
         }
         if looks < 5 || status & 1 != 0 {
             looks += 1;
-            let mut options = InstanceOptions::new(server.folder.path());
-            options.memory_bytes = Some(16 << 20);
-            options.disk = Arc::new(left);
-            let instance = Instance::open(options).unwrap();
-            let found = rows_of(&instance);
+            let found = rows_left(&server, left);
             assert!(found >= told, "the client was told of {told} rows, {found} are left");
         }
         if status & 1 != 0 {
@@ -144,22 +96,6 @@ fn bytes_leave_when_what_they_tell_is_durable() {
         }
     }
     assert!(told == 6000 && looks > 1, "{told} rows told, {looks} times");
-}
-
-fn rows_of(instance: &Arc<Instance>) -> i64 {
-    struct Number(i64);
-    impl engine::Sink for Number {
-        fn row(&mut self, row: &[Value]) -> Result<(), engine::SqlError> {
-            self.0 = row[0].as_i64().unwrap();
-            Ok(())
-        }
-        fn error(&mut self, error: &engine::SqlError) -> Result<(), engine::SqlError> {
-            panic!("{error:?}")
-        }
-    }
-    let mut number = Number(-1);
-    instance.session().unwrap().execute("select count(*) from d..t", &mut number);
-    number.0
 }
 
 #[test]

@@ -13,6 +13,7 @@ fn since(now: &PhaseStatus, before: Option<&PhaseStatus>) -> PhaseStatus {
         name: now.name.clone(),
         count: now.count - before.count,
         ns: now.ns.saturating_sub(before.ns),
+        cpu_ns: now.cpu_ns.saturating_sub(before.cpu_ns),
         max_ns: now.max_ns,
         classes: classes.collect(),
     }
@@ -37,20 +38,22 @@ pub fn phases(b: &Between<'_>) -> Vec<Line> {
     let head = [
         ("request phase", 16, false),
         ("requests/s", 12, true),
-        ("ms/s", 10, true),
-        ("each", 10, true),
-        ("p50", 10, true),
-        ("p99", 10, true),
+        ("ms/s", 8, true),
+        ("each", 9, true),
+        ("cpu each", 9, true),
+        ("p50", 9, true),
+        ("p99", 9, true),
     ];
     let mut lines = vec![Line::default(), Line::of(Style::Dim, columns(&head))];
     for phase in list.iter().filter(|phase| phase.count > 0) {
         let cells = [
             (phase.name.as_str(), 16, false),
             (&*count(b.rate(0, phase.count)), 12, true),
-            (&*count(b.rate(0, phase.ns) / 1e6), 10, true),
-            (&*short(phase.ns.checked_div(phase.count)), 10, true),
-            (&*short(percentile(&phase.classes, 0.5)), 10, true),
-            (&*short(percentile(&phase.classes, 0.99)), 10, true),
+            (&*count(b.rate(0, phase.ns) / 1e6), 8, true),
+            (&*short(phase.ns.checked_div(phase.count)), 9, true),
+            (&*short(phase.cpu_ns.checked_div(phase.count)), 9, true),
+            (&*short(percentile(&phase.classes, 0.5)), 9, true),
+            (&*short(percentile(&phase.classes, 0.99)), 9, true),
         ];
         lines.push(Line::of(Style::Plain, columns(&cells)));
     }
@@ -66,8 +69,14 @@ mod tests {
         let mut classes = vec![0; 160];
         // 896 to 1,024 ns.
         classes[35] = requests;
-        let run =
-            PhaseStatus { name: "RUN".into(), count: requests, ns: 900 * requests, max_ns: 1_000, classes };
+        let run = PhaseStatus {
+            name: "RUN".into(),
+            count: requests,
+            ns: 900 * requests,
+            cpu_ns: 700 * requests,
+            max_ns: 1_000,
+            classes,
+        };
         let send = PhaseStatus { name: "SEND".into(), ..PhaseStatus::default() };
         InstanceStatus { pid: 1, at_us, phases: vec![run, send], ..InstanceStatus::default() }
     }
@@ -78,7 +87,7 @@ mod tests {
         let text: Vec<String> = phases(&Between::new(&before, &now)).iter().map(Line::plain).collect();
         assert_eq!(text.len(), 3, "{text:?}");
         let words: Vec<&str> = text[2].split_whitespace().collect();
-        assert_eq!(words, ["RUN", "100", "0.1", "0.9", "us", "1.0", "us", "1.0", "us"]);
+        assert_eq!(words, ["RUN", "100", "0.1", "0.9", "us", "0.7", "us", "1.0", "us", "1.0", "us"]);
         // Switched on anew.
         let text: Vec<String> =
             phases(&Between::new(&picture(1_000_000, 900), &now)).iter().map(Line::plain).collect();

@@ -1,6 +1,8 @@
 //! A server on a scratch folder, and a client that speaks raw TDS so that tests can send exact and wrong bytes.
 #![allow(dead_code)]
 
+pub mod on_disk;
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;

@@ -1,0 +1,211 @@
+//! What leaves a connection. Answers whose client had sent its next request already may be kept
+//! back, so that the next one's wait for the log does for both: they leave together with its
+//! bytes, or by the clock's hand where the next request takes long.
+//! Guarantees: bytes leave in the order in which they were made; what was kept back is sent by the
+//! clock only when all that it tells is durable; what is forgotten is never sent.
+
+use std::io::{self, ErrorKind};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use engine::Owed;
+use tds::PacketType;
+
+use super::Connection;
+use crate::wire::Received;
+
+/// After so long the clock sends what is kept back.
+const LONGEST: Duration = Duration::from_millis(10);
+/// The clock looks again after so long at what is not durable yet, or what the socket does not take.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// Answers that are kept back.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Their packets, as far as they were not sent.
+    bytes: Vec<u8>,
+    /// Part of them was.
+    begun: bool,
+    /// The socket has not taken all that it was given.
+    stuck: bool,
+    /// What must be durable before they leave.
+    owed: Owed,
+    /// Since when the first one waits.
+    since: Option<Instant>,
+    /// The clock has it on its list.
+    watched: bool,
+}
+
+impl Kept {
+    /// Lets go of them: the packets that were not sent, and whether part of one was.
+    fn take(&mut self) -> (Vec<u8>, bool) {
+        let Kept { bytes, begun, watched, .. } = std::mem::take(self);
+        self.watched = watched;
+        (bytes, begun)
+    }
+}
+
+impl Connection {
+    /// Writes all of `bytes`, after what was kept back: it is for the caller to know that this is
+    /// durable too. `waits` is called around a wait for the client to read.
+    ///
+    /// # Errors
+    /// The connection is broken, or the client took nothing for `timeout`.
+    pub fn send(
+        &self,
+        bytes: &[u8],
+        timeout: Option<Duration>,
+        waits: &dyn Fn(&mut dyn FnMut()),
+    ) -> io::Result<()> {
+        let result = if self.keeps.load(Ordering::Acquire) {
+            self.keeps.store(false, Ordering::Release);
+            let (mut all, _) = self.kept.lock().take();
+            all.extend_from_slice(bytes);
+            self.send_all(&all, bytes, timeout, waits)
+        } else {
+            self.send_all(bytes, bytes, timeout, waits)
+        };
+        if result.is_err() {
+            // Part of a message may be missing: nothing that is sent now could be understood.
+            self.gate.lock().gone = true;
+        }
+        result
+    }
+
+    /// `begins`: the packets among the bytes that were not counted before.
+    fn send_all(
+        &self,
+        mut bytes: &[u8],
+        mut begins: &[u8],
+        timeout: Option<Duration>,
+        waits: &dyn Fn(&mut dyn FnMut()),
+    ) -> io::Result<()> {
+        loop {
+            {
+                let mut gate = self.gate.lock();
+                if gate.gone {
+                    return Err(ErrorKind::ConnectionAborted.into());
+                }
+                gate.writable = false;
+            }
+            let (taken, all) = self.wire.lock().send(&self.socket, bytes, std::mem::take(&mut begins))?;
+            bytes = &bytes[taken..];
+            if all {
+                return Ok(());
+            }
+            let mut result = Ok(());
+            waits(&mut || result = self.wait_writable(timeout));
+            result?;
+        }
+    }
+
+    fn wait_writable(&self, timeout: Option<Duration>) -> io::Result<()> {
+        let end = timeout.map(|timeout| Instant::now() + timeout);
+        let mut gate = self.gate.lock();
+        while !gate.writable {
+            if gate.gone {
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
+            match end {
+                None => self.changed.wait(&mut gate),
+                Some(end) => {
+                    if self.changed.wait_until(&mut gate, end).timed_out() {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // ---- answers that are kept back ----
+
+    /// How many bytes are kept back, and for how long the first of them have been.
+    pub fn kept(&self) -> (usize, Duration) {
+        if !self.keeps.load(Ordering::Acquire) {
+            return (0, Duration::ZERO);
+        }
+        let kept = self.kept.lock();
+        (kept.bytes.len(), kept.since.map_or(Duration::ZERO, |since| since.elapsed()))
+    }
+
+    /// The next request where the client has sent it already: then the one that runs has ended, and
+    /// its answer is to be kept back. None where something else is to be done first.
+    pub fn follow(&self) -> Option<Received> {
+        let mut gate = self.gate.lock();
+        if gate.attention || gate.gone || gate.over || !gate.early.as_ref().is_some_and(is_plain) {
+            return None;
+        }
+        // Under the gate, as where a request ends that is answered.
+        if let (true, Some(handle)) = (std::mem::take(&mut gate.running), self.handle.get()) {
+            handle.request_over();
+        }
+        gate.early.take()
+    }
+
+    /// Keeps the packets of an answer back, which waits for what is `owed` now, as all before it
+    /// do. When the clock is to look after them, unless it does already.
+    pub fn keep(&self, packets: &[u8], owed: Owed) -> Option<Instant> {
+        self.wire.lock().count_packets(packets);
+        let mut kept = self.kept.lock();
+        kept.bytes.extend_from_slice(packets);
+        kept.owed = owed;
+        let since = *kept.since.get_or_insert_with(Instant::now);
+        self.keeps.store(true, Ordering::Release);
+        let watched = std::mem::replace(&mut kept.watched, true);
+        (!watched).then_some(since + LONGEST)
+    }
+
+    /// Forgets what was kept back: it may not be told. Whether part of it was told already.
+    pub fn forget_kept(&self) -> bool {
+        self.keeps.store(false, Ordering::Release);
+        self.kept.lock().take().1
+    }
+
+    /// What the clock does with answers that were kept back: those that have been for long leave,
+    /// if what they tell is durable, as far as the socket takes them. When to look again.
+    pub fn send_kept(&self) -> Option<Instant> {
+        let gone = self.gate.lock().gone;
+        let mut kept = self.kept.lock();
+        if gone {
+            kept.take();
+        }
+        let now = Instant::now();
+        match kept.since.map(|since| since + LONGEST) {
+            None if !kept.stuck => {
+                kept.watched = false;
+                return None;
+            }
+            Some(due) if due > now => return Some(due),
+            Some(_) if !kept.owed.is_durable() => return Some(now + AGAIN),
+            _ => {}
+        }
+        let sent = self.wire.lock().send(&self.socket, &kept.bytes, &[]);
+        let Ok((taken, all)) = sent else {
+            kept.take();
+            kept.watched = false;
+            drop(kept);
+            // The client is gone; the worker whose request runs finds out when it sends.
+            let mut gate = self.gate.lock();
+            gate.gone = true;
+            self.cancel(&gate);
+            self.changed.notify_all();
+            return None;
+        };
+        kept.bytes.drain(..taken);
+        kept.begun |= taken > 0;
+        if kept.bytes.is_empty() {
+            kept.take();
+        }
+        kept.stuck = !all;
+        kept.watched = !all;
+        (!all).then_some(now + AGAIN)
+    }
+}
+
+/// Whether a request is one that is run as it comes, like the one before it.
+fn is_plain(received: &Received) -> bool {
+    let runs =
+        matches!(received.kind, PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager);
+    runs && !received.ignored && !received.refused && !received.resets()
+}
