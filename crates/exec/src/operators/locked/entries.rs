@@ -16,7 +16,7 @@ use crate::operators::RowSet;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::locator_of;
-use access::{BTree, ReadMode, RowBatch};
+use access::{BTree, IndexEntry, ReadMode, RowBatch};
 use plan::nodes::{Path, ScanPlan};
 use storage::left::is_own;
 use storage::write::Locator;
@@ -29,7 +29,7 @@ use types::row::has_overflow;
 fn held_by(
     plan: &ScanPlan,
     index: &IndexStore,
-    entry: &[u8],
+    entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<Option<bool>, SqlError> {
@@ -52,7 +52,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
         let index = &plan.store.indexes[index];
-        match held_by(plan, index, self.batch.row(i), rt, out)? {
+        match held_by(plan, index, self.batch.entry(i), rt, out)? {
             Some(true) if !self.sure => self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out),
             Some(_) => Ok(Given::Done),
             None => Ok(Given::Alone),
@@ -70,7 +70,7 @@ impl LockedScan {
     ) -> Result<Given, SqlError> {
         if self.sure {
             let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
-            let given = self.behind(plan, rt, (index, batch.row(i)), &mut lookup, out);
+            let given = self.behind(plan, rt, (index, batch.entry(i)), &mut lookup, out);
             (self.batch, self.lookup) = (batch, lookup);
             return given.map(|_| Given::Done);
         }
@@ -78,10 +78,10 @@ impl LockedScan {
             return Ok(Given::Alone);
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
-        if !entry_passes(plan, &store.indexes[index], self.batch.row(i), rt, &mut self.tested)? {
+        if !entry_passes(plan, &store.indexes[index], self.batch.entry(i), rt, &mut self.tested)? {
             return Ok(Given::Done);
         }
-        let locator = index_locator(&store.indexes[index], self.batch.row(i), plan)?;
+        let locator = index_locator(&store.indexes[index], self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, store, &locator, ReadMode::Current, &mut self.lookup)?;
         let txn = rt.session().txn(&plan.db)?;
         let settled = found && self.ended.is_settled(txn, self.lookup.header(0).txn);
@@ -124,7 +124,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<(), SqlError> {
         let Some(grant) = self.locked_row(plan, rt, &Rows::Tree(tree), name, entry)? else { return Ok(()) };
-        let given = self.behind(plan, rt, (index, entry.row(0)), lookup, out);
+        let given = self.behind(plan, rt, (index, entry.entry(0)), lookup, out);
         self.leave(plan, rt, (tree.unit_id(), name, grant), matches!(given, Ok(true)))?;
         given.map(drop)
     }
@@ -134,7 +134,7 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        (index, entry): (usize, &[u8]),
+        (index, entry): (usize, IndexEntry<'_>),
         lookup: &mut RowBatch,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
