@@ -251,12 +251,9 @@ fn keys_that_repeat_are_named() {
         "CREATE TABLE t (a int, s varchar(20), f float, d date)
          INSERT t VALUES (5, 'Word', 0.5, '2020-02-29'), (5, 'wORD', 0.5, '2020-02-29')",
     );
-    for (columns, value) in [
-        ("a", "(5)"),
-        ("s", "(wORD)"),
-        ("a, s, d", "(5, wORD, 2020-02-29)"),
-        ("d DESC, f", "(2020-02-29, "),
-    ] {
+    for (columns, value) in
+        [("a", "(5)"), ("s", "(wORD)"), ("a, s, d", "(5, wORD, 2020-02-29)"), ("d DESC, f", "(2020-02-29, ")]
+    {
         let said = b.run(&format!("CREATE UNIQUE INDEX u ON t ({columns})"));
         assert!(
             said.contains("Msg 1505") && said.contains(&format!("value is {value}")),
