@@ -40,6 +40,13 @@ pub(crate) enum RowState {
     Gone,
 }
 
+/// An entry of an index: what it is found by, and what is kept with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexEntry<'b> {
+    pub key: &'b [u8],
+    pub value: &'b [u8],
+}
+
 /// Rows of one page. See the module's documentation.
 #[derive(Debug, Default)]
 pub struct RowBatch {
@@ -88,6 +95,12 @@ impl RowBatch {
     #[inline]
     pub fn key(&self, i: usize) -> &[u8] {
         self.rows.get(i).map_or(&[], |r| self.bytes(r.at - u32::from(r.key_len), u32::from(r.key_len)))
+    }
+
+    /// Key and value of an index entry.
+    #[inline]
+    pub fn entry(&self, i: usize) -> IndexEntry<'_> {
+        IndexEntry { key: self.key(i), value: self.row(i) }
     }
 
     /// Header of the version that the batch holds: the guard for `apply_batch`.

@@ -19,7 +19,7 @@ mod space;
 mod undo;
 mod version;
 
-pub use batch::RowBatch;
+pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
     BTree, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN, Move, Moved,
     Wish,

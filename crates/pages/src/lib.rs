@@ -40,7 +40,7 @@ pub use around::ReadAround;
 pub use before::{Before, LargeUpdate, LatestUpdates, WORTH};
 pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
-pub use files::{Closed, FileGrowth, FileSpec};
+pub use files::{Closed, FileGrowth, FileSpec, OLD_FORMAT};
 pub use home::{Home, InstanceId};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
 pub use log::{BeyondLimits, LogHandle, SystemSink, Undoing};

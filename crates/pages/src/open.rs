@@ -192,6 +192,7 @@ fn header_of(file: &DataFile, area: &Recovered, path: &Path, home: &Home) -> Res
             offset: 0,
         });
     }
+    header.check_format(path)?;
     Ok(header)
 }
 

@@ -3,9 +3,10 @@
 //!
 //! A row's *locator* is its RID in a heap, its whole clustered key (with the uniquifier) otherwise.
 //! A nonclustered entry's key is the normalised key columns, followed by the locator unless the
-//! index is unique; its value is a row of (key columns, included columns, locator), in which
-//! included values that do not fit are left to the base row.
+//! index is unique; its value has what the key does not give back ([`entry`]). Included values that
+//! do not fit are left to the base row.
 
+pub mod entry;
 pub mod keys;
 pub mod left;
 mod overflow;
@@ -14,18 +15,16 @@ pub mod sample;
 pub mod write;
 
 use access::lob::LobSpace;
-use access::{AccessError, BTree, Heap, Rid};
+use access::{AccessError, BTree, Heap, IndexEntry, Rid};
 use catalog::Db;
 use catalog::errors;
 use catalog::{IndexDef, TableDef};
+use entry::{EntryColumns, EntryFormat};
 use pages::{PageId, Unit, UnitId};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use txn::TxnError;
-use types::{
-    ColumnType, Corrupt, DataType, KeyPart, Len, RowLayout, SqlError, Value, decode_key_part,
-    encode_key_part, keeps_values,
-};
+use types::{ColumnType, Corrupt, KeyPart, SqlError, Value, encode_key_part};
 
 pub use row::{Pointers, fetch};
 
@@ -58,12 +57,10 @@ pub struct IndexStore {
     pub order: Vec<(usize, bool)>,
     /// One for each column of the order.
     pub order_parts: Vec<KeyPart>,
-    /// Layout of an entry's value: key columns, included columns, locator.
-    pub layout: RowLayout,
-    /// Table positions of the value's columns, without the locator.
+    /// How entries are made and read.
+    pub format: EntryFormat,
+    /// Table positions of an entry's columns, without those of the locator: key columns, included columns.
     pub columns: Vec<usize>,
-    /// Columns of a locator that is a clustered key, from the first one to the last whose values a key keeps.
-    located: Vec<(usize, KeyPart)>,
 }
 
 impl IndexStore {
@@ -82,45 +79,31 @@ impl IndexStore {
         all
     }
 
-    /// Where an entry has a table column: in its value, or behind that in the locator.
+    /// Where an entry has a table column: by its number among the columns, or as one of the locator.
     pub fn position(&self, column: usize) -> Option<usize> {
-        let located = || self.located.iter().position(|(at, _)| *at == column);
         let own = self.columns.iter().position(|c| *c == column);
-        own.or_else(|| located().map(|at| self.columns.len() + 1 + at))
+        own.or_else(|| self.format.located(column))
     }
 
     /// Whether an entry may be without the value of a table column that it has a place for: a value
     /// of an included column that does not fit is only in the base row.
     pub fn may_lack(&self, column: usize) -> bool {
         let own = self.columns.iter().position(|c| *c == column);
-        own.is_some_and(|at| at >= self.def.key.len() && self.layout.is_variable(at))
+        own.is_some_and(|at| at >= self.def.key.len() && self.format.is_variable(at))
     }
 
     /// Columns of an entry, by the positions that [`IndexStore::position`] gives, into the first places of `out`.
-    pub fn decode(&self, entry: &[u8], wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
-        let locator = self.columns.len();
-        if wanted.iter().all(|at| usize::from(*at) < locator) {
-            return self.layout.decode_some(entry, wanted, out);
-        }
-        let damaged = || Corrupt::Value { column: locator };
-        let key = self.layout.raw_column(entry, locator).ok_or_else(damaged)?;
-        for (at, place) in wanted.iter().zip(out) {
-            let at = usize::from(*at);
-            *place = match at.checked_sub(locator + 1) {
-                None => self.layout.decode_column(entry, at)?,
-                Some(part) => self.located_value(key, part).ok_or_else(damaged)?,
-            };
-        }
-        Ok(())
+    #[inline]
+    pub fn decode(&self, entry: IndexEntry<'_>, wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
+        self.format.decode(entry, wanted, out)
     }
 
-    /// A column of a locator.
-    fn located_value(&self, mut key: &[u8], at: usize) -> Option<Value> {
-        let mut value = None;
-        for (_, part) in self.located.get(..=at)? {
-            value = Some(decode_key_part(part, &mut key)?);
-        }
-        value
+    /// Where the row of an entry is.
+    ///
+    /// Errors: the entry is damaged.
+    #[inline]
+    pub fn locator<'e>(&self, entry: IndexEntry<'e>) -> Result<&'e [u8], Corrupt> {
+        self.format.locator(entry).ok_or(Corrupt::Value { column: self.columns.len() })
     }
 }
 
@@ -242,24 +225,25 @@ pub fn open_index(db: &Arc<Db>, table: &Arc<TableDef>, def: &Arc<IndexDef>) -> R
     };
     let mut columns: Vec<usize> = def.key.iter().map(|(c, _)| *c).collect();
     columns.extend(def.included.iter().filter(|c| !def.key.iter().any(|(k, _)| k == *c)));
-    let mut types: Vec<ColumnType> = columns.iter().map(|c| column_type(table, *c)).collect();
-    types.push(ColumnType {
-        ty: DataType::VarBinary(Len::N(8000)),
-        nullable: false,
-        collation: types::Collation::DEFAULT,
-    });
+    let types: Vec<(usize, ColumnType)> = columns.iter().map(|c| (*c, column_type(table, *c))).collect();
     let order = table.entry_order(def);
-    let keeps = |(_, part): &(usize, KeyPart)| keeps_values(part.ty);
-    let clustered = table.storage.key.iter().filter(|_| table.storage.index_id > 0);
+    let parts = key_parts(table, def);
+    let clustered: Vec<(usize, KeyPart)> =
+        table.storage.key.iter().map(|column| (column.0, key_part(table, *column))).collect();
+    let format = EntryFormat::new(EntryColumns {
+        columns: &types,
+        key: &parts,
+        clustered: (table.storage.index_id > 0).then_some(clustered.as_slice()),
+        unique: def.unique,
+    });
     Ok(IndexStore {
         def: def.clone(),
         tree,
-        parts: key_parts(table, def),
+        parts,
         order_parts: order.iter().map(|column| key_part(table, *column)).collect(),
         order,
-        layout: RowLayout::new(&types),
+        format,
         columns,
-        located: clustered.map(|column| (column.0, key_part(table, *column))).take_while(keeps).collect(),
     })
 }
 

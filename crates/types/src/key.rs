@@ -1,10 +1,11 @@
 //! Normalised keys: bytes whose memcmp order is SQL's order. Guarantees: for values of the part's type, keys
 //! compare as `ops::compare` does, NULL first, a descending part the other way round; no key is a prefix of
 //! another with the same parts, so keys of several columns simply follow each other. Keys of numbers, dates and GUIDs give their
-//! values back ([`keeps_values`]).
+//! values back ([`keeps_values`]); no bytes make a value that its type does not have.
 
 use crate::collation::Collation;
 use crate::datatype::DataType;
+use crate::datetime::{DAY_TICKS, DAY_TICKS_300, MAX_DAY};
 use crate::decimal::{Decimal, MAX_PRECISION, POW10};
 use crate::value::Value;
 
@@ -22,6 +23,10 @@ const NOT_NULL: u8 = 1;
 const SHORT_DECIMAL: u8 = 18;
 /// Most digits of a decimal after the point.
 const MAX_SCALE: u8 = MAX_PRECISION;
+/// 1753-01-01 and 9999-12-31 in days since 1900-01-01.
+const FIRST_DATETIME: i32 = -53_690;
+const LAST_DATETIME: i32 = 2_958_463;
+const DAY_MINUTES: u16 = 1440;
 /// SQL Server's order of a stored uniqueidentifier's bytes, most significant first.
 const GUID_ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
 
@@ -199,6 +204,51 @@ pub fn keeps_values(ty: DataType) -> bool {
     exact || instant || ty == DataType::UniqueIdentifier
 }
 
+/// Bytes of a value in a key, behind the one that says that it is not NULL; `None` where the value
+/// decides.
+pub fn key_width(ty: DataType) -> Option<usize> {
+    Some(match ty {
+        DataType::Bit | DataType::TinyInt => 1,
+        DataType::SmallInt => 2,
+        DataType::Int | DataType::SmallMoney | DataType::Date | DataType::SmallDateTime => 4,
+        DataType::BigInt | DataType::Money | DataType::Float | DataType::Real => 8,
+        DataType::Time(_) | DataType::DateTime => 8,
+        DataType::Decimal { precision, .. } if precision <= SHORT_DECIMAL => 8,
+        DataType::DateTime2(_) | DataType::DateTimeOffset(_) => 12,
+        DataType::Decimal { .. } | DataType::UniqueIdentifier => 16,
+        _ => return None,
+    })
+}
+
+/// Passes by one column's part at the beginning of a key. `None`: it is no such key, or the type
+/// has no [`key_width`].
+#[inline]
+pub fn skip_key_part(part: &KeyPart, key: &mut &[u8]) -> Option<()> {
+    let width = match (Bytes { key: &mut *key, descending: part.descending }).take::<1>()? {
+        [NULL] => 0,
+        [NOT_NULL] => key_width(part.ty)?,
+        _ => return None,
+    };
+    *key = key.get(width..)?;
+    Some(())
+}
+
+/// As [`decode_key_part`], written where it belongs.
+#[inline]
+pub fn read_key_part(part: &KeyPart, key: &mut &[u8], place: &mut Value) -> Option<()> {
+    // Most keys, as they are encoded.
+    if part.ty == DataType::Int
+        && !part.descending
+        && let Some((&[NOT_NULL, a, b, c, d], rest)) = key.split_first_chunk::<5>()
+    {
+        *place = Value::Int((u32::from_be_bytes([a, b, c, d]) ^ 0x8000_0000) as i32);
+        *key = rest;
+        return Some(());
+    }
+    *place = decode_key_part(part, key)?;
+    Some(())
+}
+
 /// Takes one column's part from the beginning of a key: the other way round than [`encode_key_part`], for types whose values a key
 /// keeps. `None`: it is no such key.
 pub fn decode_key_part(part: &KeyPart, key: &mut &[u8]) -> Option<Value> {
@@ -209,7 +259,11 @@ pub fn decode_key_part(part: &KeyPart, key: &mut &[u8]) -> Option<Value> {
         _ => return None,
     }
     Some(match part.ty {
-        DataType::Bit => Value::Bit(bytes.take::<1>()? == [1]),
+        DataType::Bit => match bytes.take::<1>()? {
+            [0] => Value::Bit(false),
+            [1] => Value::Bit(true),
+            _ => return None,
+        },
         DataType::TinyInt => Value::TinyInt(u8::from_be_bytes(bytes.take()?)),
         DataType::SmallInt => Value::SmallInt((u16::from_be_bytes(bytes.take()?) ^ 0x8000) as i16),
         DataType::Int => Value::Int(bytes.int()?),
@@ -223,18 +277,18 @@ pub fn decode_key_part(part: &KeyPart, key: &mut &[u8]) -> Option<Value> {
             };
             Value::Decimal(Decimal::new(mantissa, precision, scale)?)
         }
-        DataType::Date => Value::Date(bytes.int()?),
-        DataType::Time(_) => Value::Time(u64::from_be_bytes(bytes.take()?)),
+        DataType::Date => Value::Date(bytes.day()?),
+        DataType::Time(_) => Value::Time(bytes.time()?),
         DataType::DateTime => {
-            Value::DateTime { days: bytes.int()?, ticks: u32::from_be_bytes(bytes.take()?) }
+            let (days, ticks) = (bytes.int()?, u32::from_be_bytes(bytes.take()?));
+            let known = ticks < DAY_TICKS_300 && (FIRST_DATETIME..=LAST_DATETIME).contains(&days);
+            known.then_some(Value::DateTime { days, ticks })?
         }
-        DataType::SmallDateTime => Value::SmallDateTime {
-            days: u16::from_be_bytes(bytes.take()?),
-            minutes: u16::from_be_bytes(bytes.take()?),
-        },
-        DataType::DateTime2(_) => {
-            Value::DateTime2 { days: bytes.int()?, ticks: u64::from_be_bytes(bytes.take()?) }
+        DataType::SmallDateTime => {
+            let (days, minutes) = (u16::from_be_bytes(bytes.take()?), u16::from_be_bytes(bytes.take()?));
+            (minutes < DAY_MINUTES).then_some(Value::SmallDateTime { days, minutes })?
         }
+        DataType::DateTime2(_) => Value::DateTime2 { days: bytes.day()?, ticks: bytes.time()? },
         DataType::UniqueIdentifier => {
             let ordered: [u8; 16] = bytes.take()?;
             let mut guid = [0; 16];
@@ -266,6 +320,15 @@ impl Bytes<'_, '_> {
 
     fn bigint(&mut self) -> Option<i64> {
         Some((u64::from_be_bytes(self.take()?) ^ (1 << 63)) as i64)
+    }
+
+    fn day(&mut self) -> Option<i32> {
+        self.int().filter(|days| (0..=MAX_DAY).contains(days))
+    }
+
+    /// Ticks since midnight.
+    fn time(&mut self) -> Option<u64> {
+        Some(u64::from_be_bytes(self.take()?)).filter(|ticks| *ticks < DAY_TICKS)
     }
 }
 

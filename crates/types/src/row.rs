@@ -8,6 +8,11 @@
 //! with its high bit set marks bytes that are a pointer to a value outside the row. Status A has bit 0x40 where the value of a
 //! column that is not a MAX one is outside. Fixed columns take their space
 //! even when NULL; bit columns share bytes; char and varchar are in their collation's code page, nchar and nvarchar UTF-16LE.
+//!
+//! A bare row ([`RowLayout::bare`]) is for places that tell its length, and whose rows all have the
+//! columns of the layout: `fixed columns | null bitmap | end offset of each variable column: u16 |
+//! variable data`. Of a layout without columns it has no bytes at all.
+//!
 //! Guarantees: what `encode` wrote, `decode` gives back; columns added to the layout later read as NULL from older
 //! rows; no bytes whatever make `decode` panic.
 
@@ -85,17 +90,29 @@ pub struct RowLayout {
     variable: Vec<u16>,
     /// Stretches of neighbouring char columns, (start, end): their text is checked in one go.
     runs: Vec<(u16, u16)>,
+    /// Rows without a head and without counts.
+    bare: bool,
 }
 
 impl RowLayout {
     /// Lays out the columns in their order.
     pub fn new(types: &[ColumnType]) -> RowLayout {
+        RowLayout::laid_out(types, false)
+    }
+
+    /// The same for bare rows: see the module.
+    pub fn bare(types: &[ColumnType]) -> RowLayout {
+        RowLayout::laid_out(types, true)
+    }
+
+    fn laid_out(types: &[ColumnType], bare: bool) -> RowLayout {
         let mut layout = RowLayout {
             columns: Vec::with_capacity(types.len()),
             types: types.to_vec(),
-            fixed_end: HEADER,
+            fixed_end: if bare { 0 } else { HEADER },
             variable: Vec::new(),
             runs: Vec::new(),
+            bare,
         };
         // The byte that the next bit column goes into, and the next free bit there.
         let mut bits: Option<(usize, u8)> = None;
@@ -157,7 +174,12 @@ impl RowLayout {
 
     /// Bytes of a row whose variable columns are all empty.
     pub fn min_row_size(&self) -> usize {
-        self.fixed_end + 2 + self.columns.len().div_ceil(8)
+        self.fixed_end + self.count_bytes() + self.columns.len().div_ceil(8)
+    }
+
+    /// Bytes of a count of columns.
+    fn count_bytes(&self) -> usize {
+        if self.bare { 0 } else { 2 }
     }
 
     /// Bytes of the largest row that this layout could want; above [`MAX_ROW`] some rows will need values outside
@@ -168,7 +190,7 @@ impl RowLayout {
             usize::try_from(ty.max_length()).unwrap_or(8000) + 2
         });
         let variable: usize = lengths.sum();
-        self.min_row_size() + variable + if self.variable.is_empty() { 0 } else { 2 }
+        self.min_row_size() + variable + if self.variable.is_empty() { 0 } else { self.count_bytes() }
     }
 
     /// Bytes of a row in which each variable column takes so many: its value, or the pointer that
@@ -182,12 +204,13 @@ impl RowLayout {
                 data += bytes;
             }
         }
-        self.min_row_size() + if written == 0 { 0 } else { 2 + 2 * written + data }
+        let ends = if self.bare { self.variable.len() } else { written };
+        self.min_row_size() + if written == 0 { 0 } else { self.count_bytes() + 2 * ends + data }
     }
 
     /// Whether rows of this layout can be copied byte for byte into a table of the other.
     pub fn same_bytes_as(&self, other: &RowLayout) -> bool {
-        self.columns == other.columns && self.fixed_end == other.fixed_end
+        self.columns == other.columns && self.fixed_end == other.fixed_end && self.bare == other.bare
     }
 
     /// Whether a column may hold a pointer instead of its value.

@@ -6,11 +6,11 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use access::{Direction, ReadMode, RowBatch};
+use access::{Direction, IndexEntry, ReadMode, RowBatch};
 use plan::hints::TableLock;
 use txn::LockMode;
 use txn::check::{CheckResult, CheckUnit};
-use types::{SqlError, Value};
+use types::{Corrupt, SqlError, Value};
 
 use super::Command;
 use crate::ddl::build::for_each_row;
@@ -143,9 +143,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, key: &[u8]) {
+    /// An entry: its key, and the locator where that is not in the key.
+    fn add(&mut self, index: &IndexStore, key: &[u8], locator: &[u8]) {
+        let locator: &[u8] = if index.format.locator_in_key() { &[] } else { locator };
         let hash = key
             .iter()
+            .chain(locator)
             .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3));
         self.count += 1;
         self.sum = self.sum.wrapping_add(hash);
@@ -180,8 +183,9 @@ fn check_rows(
         }
         let tallies = store.indexes.iter().zip(&mut expected);
         for (index, tally) in tallies.filter(|(index, _)| index.admits(&values)) {
-            entry_key(index, &values, &locator.bytes(), &mut key);
-            tally.add(&key);
+            let locator = locator.bytes();
+            entry_key(index, &values, &locator, &mut key);
+            tally.add(index, &key, &locator);
         }
         Ok(())
     });
@@ -190,11 +194,20 @@ fn check_rows(
     }
     for (index, expected) in store.indexes.iter().zip(&expected) {
         match actual(db, index) {
-            Ok(found) if found == *expected => {}
-            Ok(found) => faults.push(format!(
-                "Table {name}: index {} has {} entries for {} rows, or entries that no row has.",
-                index.def.name, found.count, expected.count
-            )),
+            Ok((found, unreadable)) => {
+                if found != *expected {
+                    faults.push(format!(
+                        "Table {name}: index {} has {} entries for {} rows, or entries that no row has.",
+                        index.def.name, found.count, expected.count
+                    ));
+                }
+                if let Some((count, e)) = unreadable {
+                    faults.push(format!(
+                        "Table {name}: index {} has {count} entries that cannot be read: {e}",
+                        index.def.name
+                    ));
+                }
+            }
             Err(e) => {
                 faults.push(format!("Table {name}: index {} cannot be read: {}", index.def.name, e.message))
             }
@@ -205,17 +218,42 @@ fn check_rows(
     Ok(pointers)
 }
 
-fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<Tally, SqlError> {
-    let mut tally = Tally::default();
+/// The entries that an index has, and how many of them cannot be read, with the first reason.
+fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<(Tally, Option<(u64, Corrupt)>), SqlError> {
+    let (mut tally, mut unreadable) = (Tally::default(), None::<(u64, Corrupt)>);
     let mut batch = RowBatch::new();
+    let columns: Vec<u16> = (0..index.columns.len() as u16).collect();
+    let mut values = vec![Value::Null; columns.len()];
     let mut cursor = index.tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
     let fail = |e: access::AccessError| db_error(db, &e.into());
     while cursor.next_batch(ReadMode::Dirty, &mut batch).map_err(fail)? {
         for i in 0..batch.len() {
-            tally.add(batch.key(i));
+            let entry = batch.entry(i);
+            let located = index.locator(entry).map(|locator| tally.add(index, entry.key, locator));
+            if let Err(e) = located.and_then(|()| read_entry(index, entry, &columns, &mut values)) {
+                unreadable.get_or_insert((0, e)).0 += 1;
+            }
         }
     }
-    Ok(tally)
+    Ok((tally, unreadable))
+}
+
+/// Whether all columns of an entry can be read that it has itself.
+fn read_entry(
+    index: &IndexStore,
+    entry: IndexEntry<'_>,
+    columns: &[u16],
+    values: &mut [Value],
+) -> Result<(), Corrupt> {
+    match index.decode(entry, columns, values) {
+        // The base row has one of them: what of the others?
+        Err(Corrupt::OffRow { .. }) => {}
+        read => return read,
+    }
+    columns.iter().try_for_each(|column| match index.decode(entry, &[*column], values) {
+        Err(Corrupt::OffRow { .. }) => Ok(()),
+        read => read,
+    })
 }
 
 /// DBCC CHECKDB [(database)].

@@ -1,7 +1,7 @@
 //! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's memory through run files)
 //! and loaded page by page.
 
-use access::{Outcome, ReadMode, RowBatch};
+use access::{IndexEntry, Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::{IndexDef, TableDef};
 use exec::operators::context::ExecCtx;
@@ -135,7 +135,7 @@ fn load(
     while let Some((key, value)) = sorted.next_record()? {
         if let Some(last) = &mut last {
             if last == key {
-                return Err(repeated(base, target, value));
+                return Err(repeated(base, target, IndexEntry { key, value }));
             }
             last.clear();
             last.extend_from_slice(key);
@@ -166,10 +166,12 @@ fn load_group(
 }
 
 /// 1505: a unique index cannot be made over rows that repeat its key.
-fn repeated(base: &TableStore, target: &IndexStore, entry: &[u8]) -> SqlError {
+fn repeated(base: &TableStore, target: &IndexStore, entry: IndexEntry<'_>) -> SqlError {
     let mut values = vec![Value::Null; base.table.columns.len()];
     for (at, column) in target.columns.iter().enumerate() {
-        if let Ok(value) = target.layout.decode_column(entry, at) {
+        let mut value = [Value::Null];
+        if target.decode(entry, &[at as u16], &mut value).is_ok() {
+            let [value] = value;
             values[*column] = value;
         }
     }

@@ -38,7 +38,8 @@ fn path_of(e: &DiskError) -> Option<&Path> {
     }
 }
 
-/// Whether a file is missing, busy or somebody else's: nothing is wrong with the database, which can be opened when that ends.
+/// Whether a file is missing, busy, somebody else's, or of another version: nothing is wrong with the database, which can be
+/// opened when that ends.
 pub(super) fn is_unavailable(e: &TxnError) -> bool {
     use disk::Op;
     match (disk_error(e), e) {
@@ -48,7 +49,7 @@ pub(super) fn is_unavailable(e: &TxnError) -> bool {
         (Some(DiskError::Io { op, .. }), _) => matches!(op, Op::Open | Op::Lock),
         (_, TxnError::Page(PageError::Foreign { .. }) | TxnError::InDoubt(_)) => true,
         (_, TxnError::Page(PageError::NotADataFile { why, .. })) => {
-            [pages::OTHER_DATABASE, pages::OTHER_TIME].contains(why)
+            [pages::OTHER_DATABASE, pages::OTHER_TIME, pages::OLD_FORMAT].contains(why)
         }
         (_, TxnError::NotADatabase { what, .. }) => [txn::OTHER_LOG, txn::OTHER_TIME].contains(what),
         _ => false,

@@ -64,6 +64,11 @@ pub(super) fn reason(place: &Place<'_>, e: &BackupError) -> SqlError {
         BackupError::Malformed { device, .. } => format!(
             "The media family on device '{device}' is incorrectly formed. SQL Server cannot process this media family."
         ),
+        BackupError::Version { found, known, .. } => format!(
+            "The database was backed up on a server running version {found} of the backup format. That version is \
+             incompatible with this server, which is running version {known} of it. Either restore the database on a \
+             server that supports the backup, or use a backup that is compatible with this server."
+        ),
         BackupError::Damaged { .. } => "Damage to the backup set was detected.".into(),
         BackupError::NoSet { device, position } => {
             format!("Cannot find file ID {position} on device '{device}'.")

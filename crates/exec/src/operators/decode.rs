@@ -4,7 +4,7 @@
 
 use super::RowSet;
 use super::rt::Rt;
-use access::Rid;
+use access::{IndexEntry, Rid};
 use expr::large::Held;
 use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, corrupt_row, rid_value};
@@ -16,11 +16,11 @@ use types::{Corrupt, SqlError, Value};
 pub(super) fn entry_into(
     plan: &ScanPlan,
     index: &IndexStore,
-    bytes: &[u8],
+    entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<Option<bool>, SqlError> {
-    let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(bytes, wanted, slots) {
+    let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(entry, wanted, slots) {
         Ok(()) => Ok(true),
         Err(Corrupt::OffRow { .. }) => Ok(false),
         Err(e) => Err(corrupt_row(&plan.store.table, &e)),
@@ -37,7 +37,7 @@ pub(super) fn entry_into(
         return Ok(None);
     }
     if plan.locator {
-        slots[plan.columns.len()] = index_locator(index, bytes, plan)?;
+        slots[plan.columns.len()] = index_locator(index, entry, plan)?;
     }
     Ok(Some(true))
 }
@@ -48,13 +48,13 @@ pub(super) fn entry_into(
 pub(super) fn entry_passes(
     plan: &ScanPlan,
     index: &IndexStore,
-    bytes: &[u8],
+    entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     room: &mut Vec<Value>,
 ) -> Result<bool, SqlError> {
     let Some(test) = &plan.entry else { return Ok(true) };
     room.resize(test.places.len(), Value::Null);
-    match index.decode(bytes, &test.places, room) {
+    match index.decode(entry, &test.places, room) {
         Ok(()) => test.pred.is_true(room, rt),
         Err(Corrupt::OffRow { .. }) => Ok(true),
         Err(e) => Err(corrupt_row(&plan.store.table, &e)),
@@ -132,14 +132,16 @@ fn base_row_into(
     Ok(true)
 }
 
-pub(super) fn index_locator(index: &IndexStore, bytes: &[u8], plan: &ScanPlan) -> Result<Value, SqlError> {
-    let value = index.layout.decode_column(bytes, index.columns.len());
-    let value = value.map_err(|e| corrupt_row(&plan.store.table, &e))?;
-    match (&plan.store.base, &value) {
-        (Base::Heap(_), Value::Bytes(b)) => match <[u8; 8]>::try_from(&b[..]) {
-            Ok(rid) => Ok(rid_value(Rid::from_bytes(rid))),
-            Err(_) => Err(corrupt_row(&plan.store.table, &Corrupt::Value { column: index.columns.len() })),
-        },
-        _ => Ok(value),
+pub(super) fn index_locator(
+    index: &IndexStore,
+    entry: IndexEntry<'_>,
+    plan: &ScanPlan,
+) -> Result<Value, SqlError> {
+    let damaged = |e: &Corrupt| corrupt_row(&plan.store.table, e);
+    let locator = index.locator(entry).map_err(|e| damaged(&e))?;
+    match (&plan.store.base, <[u8; 8]>::try_from(locator)) {
+        (Base::Heap(_), Ok(rid)) => Ok(rid_value(Rid::from_bytes(rid))),
+        (Base::Heap(_), Err(_)) => Err(damaged(&Corrupt::Value { column: index.columns.len() })),
+        (Base::Tree(_), _) => Ok(Value::bytes(locator)),
     }
 }

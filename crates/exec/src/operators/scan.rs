@@ -259,7 +259,7 @@ impl Scan {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<(), SqlError> {
-        let locator = index_locator(&plan.store.indexes[index], self.batch.row(i), plan)?;
+        let locator = index_locator(&plan.store.indexes[index], self.batch.entry(i), plan)?;
         let mode = read_mode(&self.guard, plan.mode);
         if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
             // The entry and its row are versions of one moment; only a dirty read can miss the row.
@@ -279,7 +279,7 @@ impl Scan {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
                 let entries = &plan.store.indexes[*index];
-                let filled = entry_into(plan, entries, self.batch.row(i), rt, out.push_row());
+                let filled = entry_into(plan, entries, self.batch.entry(i), rt, out.push_row());
                 let filled = out.or_pop(filled)?;
                 if filled != Some(true) {
                     out.pop_row();
@@ -288,10 +288,10 @@ impl Scan {
             }
             Path::Index { index, .. } => {
                 let index = &plan.store.indexes[*index];
-                if !entry_passes(plan, index, self.batch.row(i), rt, &mut self.tested)? {
+                if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
                     return Ok(());
                 }
-                let locator = index_locator(index, self.batch.row(i), plan)?;
+                let locator = index_locator(index, self.batch.entry(i), plan)?;
                 let mode = read_mode(&self.guard, plan.mode);
                 if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
                     // The entry and its row are versions of one moment; only a dirty read can miss the row.

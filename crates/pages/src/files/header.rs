@@ -13,10 +13,16 @@ use wal::Lsn;
 
 const MAGIC: &[u8; 8] = b"RINGDATA";
 
-/// The format of header pages; files of format 1 name no instance.
-const FORMAT: u16 = 2;
+/// The format of data files: of their header pages, and of what is in the file. Headers of earlier
+/// formats can be read, so that files can be told apart, but such a file is not opened. Entries of
+/// indexes repeated their keys in the values until format 2; files of format 1 name no instance.
+const FORMAT: u16 = 3;
 
 const FORMAT_WITHOUT_OWNER: u16 = 1;
+
+/// Why a file of an earlier format is not opened.
+pub const OLD_FORMAT: &str =
+    "its format is one of an earlier version, whose index entries this version does not read";
 
 /// Where the log of a database ended that was closed cleanly: all pages are as that log left them, and a new log may begin
 /// after it.
@@ -31,6 +37,7 @@ pub struct Closed {
 /// What the header page of a file says. Paths are where the files are; on disk they are as [`Home`] records them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
+    pub format: u16,
     pub database: [u8; 16],
     /// The instance that the file belongs to; zeros: none.
     pub owner: InstanceId,
@@ -66,6 +73,7 @@ impl FileHeader {
     /// The header of a new file.
     pub fn new(database: [u8; 16], home: &Home, spec: &FileSpec) -> FileHeader {
         FileHeader {
+            format: FORMAT,
             database,
             owner: home.instance,
             closed: None,
@@ -76,11 +84,22 @@ impl FileHeader {
         }
     }
 
+    /// Checks that what is in the file can be read.
+    ///
+    /// # Errors
+    /// [`PageError::NotADataFile`].
+    pub fn check_format(&self, path: &Path) -> Result<(), PageError> {
+        if self.format == FORMAT {
+            return Ok(());
+        }
+        Err(PageError::NotADataFile { path: path.display().to_string(), why: OLD_FORMAT })
+    }
+
     /// The body of the header page.
     pub fn encode(&self, home: &Home) -> Result<Vec<u8>, PageError> {
         let mut b = Vec::with_capacity(512);
         b.extend_from_slice(MAGIC);
-        b.extend_from_slice(&FORMAT.to_le_bytes());
+        b.extend_from_slice(&self.format.to_le_bytes());
         b.extend_from_slice(&self.database);
         b.extend_from_slice(&self.owner);
         let closed = self.closed.unwrap_or(Closed { end: Lsn::ZERO, next_txn: 0 });
@@ -151,7 +170,7 @@ impl FileHeader {
         let mut r = Reader { rest: body };
         let magic = *r.array::<8>()?;
         let format = u16::from_le_bytes(*r.array()?);
-        if &magic != MAGIC || !matches!(format, FORMAT | FORMAT_WITHOUT_OWNER) {
+        if &magic != MAGIC || !(FORMAT_WITHOUT_OWNER..=FORMAT).contains(&format) {
             return Err(not("unknown format"));
         }
         let database = *r.array::<16>()?;
@@ -190,7 +209,7 @@ impl FileHeader {
         };
         let max_size = (max != 0).then_some(max);
         let spec = FileSpec { id, name, path: own_path, filegroup, size, growth, max_size };
-        Ok(FileHeader { database, owner, closed, spec, others, emptied, grown })
+        Ok(FileHeader { format, database, owner, closed, spec, others, emptied, grown })
     }
 }
 
@@ -231,6 +250,25 @@ mod tests {
         assert_eq!(there.others, [(1, "/new/a.mdf".into()), (3, "/c".into())]);
     }
 
+    /// Headers of earlier formats are read, and told from those of files that can be opened.
+    #[test]
+    fn earlier_formats_are_told() {
+        let head = header();
+        head.check_format(Path::new("b")).unwrap();
+        let old = FileHeader { format: 2, ..head };
+        let body = old.encode(&Home::default()).unwrap();
+        let found = FileHeader::decode_body(&body, Path::new("b")).unwrap();
+        assert_eq!(found, old);
+        let error = found.check_format(Path::new("b")).unwrap_err();
+        assert!(
+            matches!(&error, PageError::NotADataFile { path, why: OLD_FORMAT } if path == "b"),
+            "{error}"
+        );
+        let newer = FileHeader { format: FORMAT + 1, ..old };
+        let body = newer.encode(&Home::default()).unwrap();
+        assert!(FileHeader::decode_body(&body, Path::new("b")).is_err());
+    }
+
     /// A header as it was written before files named an instance.
     #[test]
     fn format_1_is_read() {
@@ -240,7 +278,7 @@ mod tests {
         old[8..10].copy_from_slice(&FORMAT_WITHOUT_OWNER.to_le_bytes());
         old.extend_from_slice(&body[26 + 16 + 1 + 10 + 8..]);
         let found = FileHeader::decode_body(&old, Path::new("b")).unwrap();
-        assert_eq!(found, FileHeader { owner: [0; 16], ..head });
+        assert_eq!(found, FileHeader { format: FORMAT_WITHOUT_OWNER, owner: [0; 16], ..head });
     }
 
     #[test]

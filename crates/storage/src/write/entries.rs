@@ -3,6 +3,7 @@
 //! values never make an entry too long: the largest are left to the base row where it would be.
 
 use super::{RowWriter, wait, wait_for_lock};
+use crate::entry::EntryFormat;
 use crate::{IndexStore, TableStore, access_error};
 use access::{MAX_ENTRY_LEN, MAX_KEY_LEN, Outcome, ReadMode};
 use catalog::{Db, LEAST_OUTSIDE, RowFilter};
@@ -122,24 +123,29 @@ pub fn entry_value(
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     out.clear();
-    let locator = Value::bytes(locator.to_vec());
+    let format = &index.format;
+    let (keys, included) = format.row_columns();
+    let columns = keys.iter().chain(included);
     let mut fields: smallvec::SmallVec<[EncodeValue<'_>; 8]> =
-        index.columns.iter().map(|c| &values[*c]).chain([&locator]).map(EncodeValue::Value).collect();
-    match index.layout.encode_fields(&fields, out) {
-        Err(e) if e.number == 511 => {}
+        columns.map(|c| EncodeValue::Value(&values[*c])).collect();
+    let room = MAX_ENTRY_LEN.saturating_sub(key.min(MAX_KEY_LEN) + format.behind_row(locator));
+    match format.row().encode_fields(&fields, out) {
         // A key that is too long is refused by the tree.
-        Ok(()) if key > MAX_KEY_LEN || key + out.len() <= MAX_ENTRY_LEN => return Ok(()),
-        Ok(()) => {}
-        Err(e) => return Err(e),
+        Ok(()) if key > MAX_KEY_LEN || out.len() <= room => {}
+        Err(e) if e.number != 511 => return Err(e),
+        _ => {
+            shorten(format, &mut fields, MAX_ROW.min(room))?;
+            out.clear();
+            format.row().encode_fields(&fields, out)?;
+        }
     }
-    shorten(index, &mut fields, MAX_ROW.min(MAX_ENTRY_LEN - key.min(MAX_KEY_LEN)))?;
-    out.clear();
-    index.layout.encode_fields(&fields, out)
+    format.end_value(locator, out);
+    Ok(())
 }
 
 /// Leaves the largest included values of an entry to the base row until it has room.
-fn shorten(index: &IndexStore, fields: &mut [EncodeValue<'_>], room: usize) -> Result<(), SqlError> {
-    let layout = &index.layout;
+fn shorten(format: &EntryFormat, fields: &mut [EncodeValue<'_>], room: usize) -> Result<(), SqlError> {
+    let layout = format.row();
     let (mut bytes, mut scratch) = (vec![0; fields.len()], Vec::new());
     for (at, field) in fields.iter().enumerate().filter(|(at, _)| layout.is_variable(*at)) {
         if let EncodeValue::Value(value) = field {
@@ -147,7 +153,7 @@ fn shorten(index: &IndexStore, fields: &mut [EncodeValue<'_>], room: usize) -> R
         }
     }
     let mut size = layout.row_size(|at| bytes[at]);
-    let mut order: Vec<usize> = (index.def.key.len()..index.columns.len()).collect();
+    let mut order: Vec<usize> = (format.row_columns().0.len()..fields.len()).collect();
     order.retain(|at| bytes[*at] > LEAST_OUTSIDE);
     order.sort_by_key(|at| std::cmp::Reverse(bytes[*at]));
     for at in order {

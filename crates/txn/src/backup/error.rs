@@ -35,6 +35,12 @@ pub enum BackupError {
     /// It is a backup, but its structure is damaged (3241).
     #[error("the media family on device '{device}' is incorrectly formed: {what}")]
     Malformed { device: String, what: &'static str },
+    /// A version before made it, whose databases this one does not open (3169).
+    #[error(
+        "the backup set on device '{device}' has format {found}, and only format {known} can be restored: index \
+         entries of earlier ones are not read"
+    )]
+    Version { device: String, found: u16, known: u16 },
     /// A checksum within a backup set is wrong (3189).
     #[error("damage to the backup set was detected on device '{device}'")]
     Damaged { device: String },
@@ -118,6 +124,7 @@ impl BackupError {
             BackupError::Read { .. } | BackupError::CutOff { .. } => 3203,
             BackupError::NotBackup { .. } => 3242,
             BackupError::Malformed { .. } => 3241,
+            BackupError::Version { .. } => 3169,
             BackupError::Damaged { .. } => 3189,
             BackupError::NoSet { .. } => 4038,
             BackupError::Families { .. } => 3132,

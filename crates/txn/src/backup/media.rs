@@ -12,7 +12,7 @@ use super::codec::{Dec, Enc};
 use super::device::{BackupDevice, BackupReader, UNIT};
 use super::error::BackupError;
 use super::piece::{PieceHeader, PieceKind};
-use super::set::{SetEnd, SetHeader};
+use super::set::{SET_VERSION, SetEnd, SetHeader};
 
 /// Longest set end, in units, that is looked for from a device's end.
 const END_UNITS: u64 = 16;
@@ -102,6 +102,15 @@ impl Family {
         BackupError::Malformed { device: self.name.clone(), what }
     }
 
+    /// What is wrong with a set header that cannot be decoded.
+    fn no_set_header(&self, content: &[u8]) -> BackupError {
+        let (device, known) = (self.name.clone(), SET_VERSION);
+        match SetHeader::earlier_version(content) {
+            Some(found) => BackupError::Version { device, found, known },
+            None => self.malformed("a set header is damaged"),
+        }
+    }
+
     fn read(&mut self, at: u64, len: usize) -> Result<(), BackupError> {
         let device = || self.name.clone();
         match self.reader.read_at(at, &mut self.buf, len) {
@@ -146,8 +155,8 @@ impl Family {
             let behind = at + header.total();
             match header.kind {
                 PieceKind::SetHeader => {
-                    let set = SetHeader::decode(&self.content(at, &header)?);
-                    let set = set.ok_or_else(|| self.malformed("a set header is damaged"))?;
+                    let content = self.content(at, &header)?;
+                    let set = SetHeader::decode(&content).ok_or_else(|| self.no_set_header(&content))?;
                     sets.push(SetEntry { header: set, end: None, data_at: behind });
                 }
                 PieceKind::SetEnd => {

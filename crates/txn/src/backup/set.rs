@@ -140,7 +140,10 @@ impl SetEnd {
     }
 }
 
-const VERSION: u16 = 3;
+/// Of the header, and of the database in the set.
+pub(super) const SET_VERSION: u16 = 4;
+/// Of a log's state.
+const STATE_VERSION: u16 = 3;
 
 fn put_base(e: &mut Enc, base: &Option<Base>) {
     e.flag(base.is_some());
@@ -181,7 +184,7 @@ impl SetFile {
 impl SetHeader {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut e = Enc::default();
-        e.u16(VERSION).guid(&self.set_id).u8(self.kind as u8).u16(self.position);
+        e.u16(SET_VERSION).guid(&self.set_id).u8(self.kind as u8).u16(self.position);
         e.flag(self.copy_only)
             .flag(self.checksum)
             .flag(self.compressed)
@@ -200,9 +203,14 @@ impl SetHeader {
         e.0
     }
 
+    /// The version of a header that is one of an earlier version.
+    pub(super) fn earlier_version(bytes: &[u8]) -> Option<u16> {
+        Dec(bytes).u16().filter(|version| (1..SET_VERSION).contains(version))
+    }
+
     pub(crate) fn decode(bytes: &[u8]) -> Option<SetHeader> {
         let d = &mut Dec(bytes);
-        if d.u16()? != VERSION {
+        if d.u16()? != SET_VERSION {
             return None;
         }
         Some(SetHeader {
@@ -360,7 +368,7 @@ impl BackupState {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut e = Enc::default();
-        e.u16(VERSION).guid(&self.family).guid(&self.parent_fork).guid(&self.fork).lsn(self.fork_lsn);
+        e.u16(STATE_VERSION).guid(&self.family).guid(&self.parent_fork).guid(&self.fork).lsn(self.fork_lsn);
         e.lsn(self.log_from);
         put_base(&mut e, &self.base);
         e.u64(self.log_backup_us).u8(self.recovery_model.map_or(0, |m| m as u8));
@@ -374,7 +382,7 @@ impl BackupState {
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<BackupState> {
         let d = &mut Dec(bytes);
-        if d.u16()? != VERSION {
+        if d.u16()? != STATE_VERSION {
             return None;
         }
         let mut state = BackupState {
@@ -462,6 +470,11 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(SetHeader::decode(&bytes[..cut]), None);
         }
+        assert_eq!(SetHeader::earlier_version(&bytes), None);
+        let mut earlier = bytes;
+        earlier[..2].copy_from_slice(&(SET_VERSION - 1).to_le_bytes());
+        assert_eq!(SetHeader::decode(&earlier), None);
+        assert_eq!(SetHeader::earlier_version(&earlier), Some(SET_VERSION - 1));
         assert!(state.encode().len() < 300, "it has to fit the log's header");
     }
 

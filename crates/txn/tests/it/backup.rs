@@ -454,6 +454,35 @@ fn damaged_backups_are_refused() {
     assert!(refused > 80 && fine > 5, "refused {refused}, fine {fine}");
 }
 
+/// A backup of an earlier version, whose index entries are not read, is refused before anything is
+/// restored.
+#[test]
+fn backups_of_earlier_versions_are_refused() {
+    let mut rig = Rig::new(13, false);
+    rig.work(50).unwrap();
+    let taken = rig.backup(SetKind::Full, &["old.bak"]).unwrap();
+    let path = std::path::Path::new("old.bak");
+    let file = disk::Disk::open(&rig.disk, path, disk::OpenMode::Open).unwrap();
+    let mut bytes = disk::AlignedBuf::new(file.len().unwrap() as usize);
+    file.read_at(0, &mut bytes).unwrap();
+    // The header of the set is a piece whose content begins with the version.
+    let is_header = |at: &usize| bytes[*at..].starts_with(b"RWBK") && bytes[*at + 6] == 2;
+    let at = (0..bytes.len()).step_by(4096).find(is_header).expect("a set");
+    assert_eq!(bytes[at + 26], 0, "it is not compressed");
+    assert_eq!(bytes[at + 64..at + 66], [4, 0]);
+    bytes[at + 64] = 3;
+    let stored = bytes[at + 40..].first_chunk().map_or(0, |len| u32::from_le_bytes(*len)) as usize;
+    let crc = crc32c::crc32c(&bytes[at..at + 60]);
+    let crc = crc32c::crc32c_append(crc, &bytes[at + 64..at + 64 + stored]);
+    bytes[at + 60..at + 64].copy_from_slice(&crc.to_le_bytes());
+    file.write_durable(at as u64, &[&bytes[at..at + 4096]]).unwrap();
+    drop(file);
+    let error =
+        Copy::new(&rig.disk, "copy").step(&taken, None, Step::Last).expect_err("it is of an earlier version");
+    assert!(matches!(error, BackupError::Version { found: 3, known: 4, .. }), "{error}");
+    assert_eq!(error.number(), 3169);
+}
+
 /// Power goes at any I/O of a backup or of a restore step: the database is what it was, an unfinished backup is not there
 /// or is refused, and the steps can be repeated from the first one that was not reported done.
 #[test]

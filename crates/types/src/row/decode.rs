@@ -89,6 +89,26 @@ impl<'a> Parts<'a> {
 }
 
 impl RowLayout {
+    /// The parts of a row of this layout, for [`RowLayout::decode_parts`].
+    ///
+    /// Errors: `Short` when it is cut off.
+    #[inline]
+    pub fn parts<'a>(&self, row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
+        if self.bare { self.bare_parts(row) } else { Parts::of(row) }
+    }
+
+    fn bare_parts<'a>(&self, row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
+        let short = |needed: usize| Corrupt::Short { len: row.len(), needed };
+        let (fixed_end, columns, nulls_end) = (self.fixed_end, self.columns.len(), self.min_row_size());
+        let nulls = row.get(fixed_end..nulls_end).ok_or_else(|| short(nulls_end))?;
+        if row.len() == nulls_end {
+            return Ok(Parts { row, fixed_end, columns, nulls, ends: &[], data: nulls_end });
+        }
+        let data = nulls_end + 2 * self.variable.len();
+        let ends = row.get(nulls_end..data).ok_or_else(|| short(data))?;
+        Ok(Parts { row, fixed_end, columns, nulls, ends, data })
+    }
+
     /// The text of one char column through its stretch's text; `None` when that is not all ASCII or not all there.
     #[inline]
     fn run_text<'a>(
@@ -153,7 +173,7 @@ impl RowLayout {
     /// One column, or the pointer that stands for it.
     pub fn decode_field<'a>(&self, row: &'a [u8], i: usize) -> Result<Field<'a>, Corrupt> {
         let mut value = Value::Null;
-        let pointer = self.decode_into(&Parts::of(row)?, &mut None, i, &mut value)?;
+        let pointer = self.decode_into(&self.parts(row)?, &mut None, i, &mut value)?;
         Ok(pointer.map_or(Field::Value(value), Field::Lob))
     }
 
@@ -177,7 +197,7 @@ impl RowLayout {
         out: &mut [Value],
         mut fetch: impl FnMut(usize, &[u8]) -> Result<Value, E>,
     ) -> Result<(), E> {
-        let parts = Parts::of(row)?;
+        let parts = self.parts(row)?;
         let mut cache = Some(RunText { run: usize::MAX, start: 0, text: None });
         for (i, place) in out.iter_mut().enumerate().take(self.columns.len()) {
             if let Some(pointer) = self.decode_into(&parts, &mut cache, i, place)? {
@@ -200,7 +220,7 @@ impl RowLayout {
         out: &mut [Value],
         mut fetch: impl FnMut(usize, &[u8]) -> Result<Value, E>,
     ) -> Result<(), E> {
-        self.decode_parts_with(&Parts::of(row)?, wanted, out, &mut fetch)
+        self.decode_parts_with(&self.parts(row)?, wanted, out, &mut fetch)
     }
 
     /// As [`RowLayout::decode_some`], of a row whose parts are known.
@@ -242,7 +262,7 @@ impl RowLayout {
     /// A column's bytes as stored, for comparing without decoding; `None` for NULL, pointers, bits (they share a
     /// byte) and rows that are not sound.
     pub fn raw_column<'a>(&self, row: &'a [u8], i: usize) -> Option<&'a [u8]> {
-        let parts = Parts::of(row).ok()?;
+        let parts = self.parts(row).ok()?;
         let column = self.columns.get(i)?;
         if parts.is_null(i) || matches!(column.cell, Cell::Bit { .. }) {
             return None;

@@ -52,12 +52,13 @@ impl RowLayout {
         let head = self.min_row_size();
         out.resize(start + head, 0);
         let row = &mut out[start..];
-        let fixed_end = self.fixed_end as u16;
-        row[0] = STATUS_NULL_BITMAP;
-        row[2..4].copy_from_slice(&fixed_end.to_le_bytes());
         let (fixed, tail) = row.split_at_mut(self.fixed_end);
-        tail[..2].copy_from_slice(&(self.columns.len() as u16).to_le_bytes());
-        let nulls = &mut tail[2..];
+        if !self.bare {
+            fixed[0] = STATUS_NULL_BITMAP;
+            fixed[2..4].copy_from_slice(&(self.fixed_end as u16).to_le_bytes());
+            tail[..2].copy_from_slice(&(self.columns.len() as u16).to_le_bytes());
+        }
+        let nulls = &mut tail[self.count_bytes()..];
         // How many variable columns must be written: up to the last one that is not empty.
         let mut written = 0;
         for (i, column) in self.columns.iter().enumerate() {
@@ -83,7 +84,7 @@ impl RowLayout {
                 }
                 (Place::Variable { index }, EncodeValue::LobPointer(_)) => {
                     written = usize::from(index) + 1;
-                    if !self.types[i].ty.is_lob() {
+                    if !self.bare && !self.types[i].ty.is_lob() {
                         fixed[0] |= STATUS_OVERFLOW;
                     }
                 }
@@ -95,10 +96,15 @@ impl RowLayout {
         if written == 0 {
             return Ok(());
         }
+        if self.bare {
+            return self.encode_variable(value, start, self.variable.len(), out);
+        }
         row[0] |= STATUS_VARIABLE;
+        out.extend_from_slice(&(written as u16).to_le_bytes());
         self.encode_variable(value, start, written, out)
     }
 
+    /// The ends of so many variable columns, and their data.
     fn encode_variable<'a>(
         &self,
         value: &impl Fn(usize) -> EncodeValue<'a>,
@@ -106,8 +112,7 @@ impl RowLayout {
         written: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), SqlError> {
-        let ends = out.len() + 2;
-        out.extend_from_slice(&(written as u16).to_le_bytes());
+        let ends = out.len();
         out.resize(ends + 2 * written, 0);
         for (index, &number) in self.variable.iter().take(written).enumerate() {
             let number = usize::from(number);

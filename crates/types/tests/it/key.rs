@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use fastrand::Rng;
 use ringwood_types::{
     Collation, DataType, Decimal, KeyPart, Value, compare, decode_key_part, encode_key, encode_key_part,
-    encode_sort_part, keeps_values,
+    encode_sort_part, format_value, keeps_values, key_width, read_key_part, skip_key_part,
 };
 
 fn expected(a: &Value, b: &Value, part: &KeyPart) -> Ordering {
@@ -157,9 +157,14 @@ fn keys_give_values_back() {
         let values: Vec<Value> = parts.iter().map(|part| value(&mut rng, part.ty)).collect();
         let mut key = Vec::new();
         values.iter().zip(&parts).for_each(|(value, part)| encode_key_part(value, part, &mut key));
-        let mut rest = &key[..];
+        let (mut rest, mut skipped, mut read) = (&key[..], &key[..], &key[..]);
         for (value, part) in values.iter().zip(&parts) {
             assert_eq!(decode_key_part(part, &mut rest).as_ref(), Some(value), "seed {seed}: {part:?}");
+            skip_key_part(part, &mut skipped).unwrap();
+            let mut place = Value::Int(-1);
+            read_key_part(part, &mut read, &mut place).unwrap();
+            assert_eq!(place, *value, "seed {seed}: {part:?}");
+            assert!(skipped == rest && read == rest, "seed {seed}: {part:?}");
             kept += 1;
         }
         assert!(rest.is_empty());
@@ -173,6 +178,63 @@ fn keys_give_values_back() {
         }
     }
     assert!(kept > 5_000, "{kept} values");
+}
+
+#[test]
+fn widths_are_those_of_keys() {
+    let mut known = 0;
+    for seed in 0..20_000 {
+        let mut rng = Rng::with_seed(seed);
+        let part =
+            KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation: Collation::DEFAULT };
+        let mut key = Vec::new();
+        encode_key_part(&common::value_of(&mut rng, part.ty), &part, &mut key);
+        let len = key.len();
+        encode_key_part(&Value::Null, &part, &mut key);
+        let mut rest = &key[..];
+        if let Some(width) = key_width(part.ty) {
+            assert_eq!(len, 1 + width, "{part:?}");
+            assert_eq!(skip_key_part(&part, &mut rest), Some(()));
+            assert_eq!(rest.len(), 1, "{part:?}");
+            known += 1;
+        } else {
+            assert_eq!(skip_key_part(&part, &mut rest), None);
+            rest = &key[len..];
+        }
+        assert_eq!(skip_key_part(&part, &mut rest), Some(()));
+        assert!(rest.is_empty());
+        assert!(key_width(part.ty).is_some() || !keeps_values(part.ty), "{part:?}");
+    }
+    assert!(known > 10_000, "{known} widths");
+}
+
+/// A damaged page may have anything in its keys.
+#[test]
+fn no_bytes_make_values_that_a_type_does_not_have() {
+    let mut values = 0;
+    for seed in 0..40_000 {
+        let mut rng = Rng::with_seed(seed);
+        let part =
+            KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation: Collation::DEFAULT };
+        let first = if part.descending { 0xFE } else { 1 };
+        // Small numbers too: at random nearly all dates are out of range.
+        let zeros = rng.usize(0..9);
+        let zero = if part.descending { 0xFF } else { 0 };
+        let mut key = vec![first];
+        key.extend((0..20).map(|at| if at < zeros { zero } else { rng.u8(..) }));
+        if let Some(value) = decode_key_part(&part, &mut &key[..]) {
+            assert!(value.is_kind_of(part.ty), "seed {seed}");
+            assert!(!format_value(&value, part.ty).is_empty(), "seed {seed}: {value:?}");
+            values += 1;
+        }
+    }
+    assert!(values > 5_000, "{values} values");
+    let day = KeyPart { ty: DataType::Date, descending: false, collation: Collation::DEFAULT };
+    for (days, known) in [(0, true), (3_652_058, true), (3_652_059, false), (-1, false), (i32::MIN, false)] {
+        let mut key = Vec::new();
+        encode_key_part(&Value::Date(days), &day, &mut key);
+        assert_eq!(decode_key_part(&day, &mut &key[..]).is_some(), known, "day {days}");
+    }
 }
 
 fn named(name: &str) -> Collation {

@@ -7,9 +7,17 @@ use ringwood_types::{
     CodePage, Collation, ColumnType, Corrupt, DataType, EncodeValue, Field, Len, MAX_ROW, RowLayout, Value,
 };
 
-fn layout(types: &[DataType]) -> RowLayout {
+fn columns(types: &[DataType]) -> Vec<ColumnType> {
     let column = |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation: Collation::DEFAULT };
-    RowLayout::new(&types.iter().map(column).collect::<Vec<_>>())
+    types.iter().map(column).collect()
+}
+
+fn layout(types: &[DataType]) -> RowLayout {
+    RowLayout::new(&columns(types))
+}
+
+fn bare(types: &[DataType]) -> RowLayout {
+    RowLayout::bare(&columns(types))
 }
 
 fn random_row(rng: &mut Rng) -> (Vec<DataType>, Vec<Value>) {
@@ -46,6 +54,68 @@ fn rows_come_back_as_they_went() {
             assert_eq!(layout.decode_column(row, usize::from(*i)).unwrap(), *value);
         }
     }
+}
+
+#[test]
+fn bare_rows_come_back_as_they_went() {
+    for seed in 0..3000 {
+        let mut rng = Rng::with_seed(seed);
+        let (types, values) = random_row(&mut rng);
+        let (layout, whole) = (bare(&types), layout(&types));
+        let mut out = vec![0xEE; 7];
+        layout.encode(&values, &mut out).unwrap();
+        let row = &out[7..];
+        assert!(row.len() <= layout.max_row_size() && row.len() >= layout.min_row_size(), "seed {seed}");
+        assert_eq!(layout.min_row_size() + 6, whole.min_row_size());
+        let parts = layout.parts(row).unwrap();
+        for (i, value) in values.iter().enumerate() {
+            let mut back = [Value::Int(-1)];
+            layout.decode_parts(&parts, &[i as u16], &mut back).unwrap();
+            assert_eq!(back[0], *value, "seed {seed}");
+            assert_eq!(layout.decode_column(row, i).unwrap(), *value, "seed {seed}");
+        }
+        let mut scratch = Vec::new();
+        let mut bytes = |i: usize| match layout.is_variable(i) {
+            true => layout.stored_len(i, &values[i], &mut scratch).unwrap(),
+            false => 0,
+        };
+        let lengths: Vec<usize> = (0..types.len()).map(&mut bytes).collect();
+        assert_eq!(layout.row_size(|i| lengths[i]), row.len(), "seed {seed}");
+    }
+}
+
+#[test]
+fn bare_rows_have_no_head_and_no_counts() {
+    let types = [DataType::Int, DataType::VarChar(Len::N(9)), DataType::VarBinary(Len::N(9))];
+    let layout = bare(&types);
+    let row = |values: &[Value]| {
+        let mut row = Vec::new();
+        layout.encode(values, &mut row).unwrap();
+        row
+    };
+    assert_eq!(row(&[Value::Int(7), Value::str(""), Value::Null]), [7, 0, 0, 0, 0b100]);
+    assert_eq!(
+        row(&[Value::Int(7), Value::str("ab"), Value::Null]),
+        [7, 0, 0, 0, 0b100, 11, 0, 11, 0, b'a', b'b']
+    );
+    // Also where the value of a column that is not a MAX one is elsewhere.
+    let (int, text) = (Value::Int(7), Value::str("ab"));
+    let fields = [EncodeValue::Value(&int), EncodeValue::Value(&text), EncodeValue::LobPointer(&[1])];
+    let mut outside = Vec::new();
+    layout.encode_fields(&fields, &mut outside).unwrap();
+    assert_eq!(outside, [7, 0, 0, 0, 0, 11, 0, 12, 0x80, b'a', b'b', 1]);
+    assert_eq!(layout.decode_column(&outside, 2), Err(Corrupt::OffRow { column: 2 }));
+    assert_eq!(layout.decode_column(&outside, 1), Ok(text));
+    // Without columns: nothing.
+    let mut none = Vec::new();
+    bare(&[]).encode(&[], &mut none).unwrap();
+    assert!(none.is_empty());
+    assert!(bare(&[]).parts(&none).is_ok());
+    for cut in 0..9 {
+        let cut = &outside[..cut];
+        assert_eq!(layout.parts(cut).is_ok(), cut.len() == 5, "the row without variable columns");
+    }
+    assert!(!layout.same_bytes_as(&RowLayout::new(&columns(&types))));
 }
 
 #[test]
@@ -144,7 +214,7 @@ fn no_bytes_make_decoding_panic() {
     for seed in 0..20_000u64 {
         let mut rng = Rng::with_seed(seed);
         let (types, values) = random_row(&mut rng);
-        let layout = layout(&types);
+        let layout = if seed % 3 == 0 { bare(&types) } else { layout(&types) };
         let mut row = Vec::new();
         if rng.bool() {
             row = (0..rng.usize(0..300)).map(|_| rng.u8(..)).collect();

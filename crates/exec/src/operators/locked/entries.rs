@@ -20,7 +20,7 @@ use crate::operators::RowSet;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
-use access::{ReadMode, RowBatch};
+use access::{IndexEntry, ReadMode, RowBatch};
 use plan::nodes::{Path, ScanPlan};
 use storage::left::is_own;
 use storage::write::Locator;
@@ -59,7 +59,7 @@ fn row_at<'p>(plan: &'p ScanPlan, locator: &Value) -> Result<(Rows<'p>, Name), S
 fn row_behind(
     plan: &ScanPlan,
     index: &IndexStore,
-    entry: &[u8],
+    entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     room: &mut Vec<Value>,
 ) -> Result<Option<Value>, SqlError> {
@@ -74,7 +74,7 @@ fn row_behind(
 fn lacks_value(
     plan: &ScanPlan,
     index: &IndexStore,
-    entry: &[u8],
+    entry: IndexEntry<'_>,
     room: &mut Vec<Value>,
 ) -> Result<bool, SqlError> {
     if !may_be_long(plan) {
@@ -93,7 +93,7 @@ fn lacks_value(
 fn held_by(
     plan: &ScanPlan,
     index: &IndexStore,
-    entry: &[u8],
+    entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<Option<bool>, SqlError> {
@@ -116,7 +116,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
         let index = &plan.store.indexes[index];
-        match held_by(plan, index, self.batch.row(i), rt, out)? {
+        match held_by(plan, index, self.batch.entry(i), rt, out)? {
             Some(true) if !self.sure => self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out),
             Some(_) => Ok(Given::Done),
             None => Ok(Given::Alone),
@@ -135,7 +135,7 @@ impl LockedScan {
         if self.sure {
             let index = &plan.store.indexes[index];
             let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
-            let given = self.behind(plan, rt, (index, batch.row(i)), (&mut None, false), &mut lookup, out);
+            let given = self.behind(plan, rt, (index, batch.entry(i)), (&mut None, false), &mut lookup, out);
             (self.batch, self.lookup) = (batch, lookup);
             return given.map(|_| Given::Done);
         }
@@ -143,10 +143,10 @@ impl LockedScan {
             return Ok(Given::Alone);
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
-        if !entry_passes(plan, &store.indexes[index], self.batch.row(i), rt, &mut self.tested)? {
+        if !entry_passes(plan, &store.indexes[index], self.batch.entry(i), rt, &mut self.tested)? {
             return Ok(Given::Done);
         }
-        let locator = index_locator(&store.indexes[index], self.batch.row(i), plan)?;
+        let locator = index_locator(&store.indexes[index], self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, store, &locator, ReadMode::Current, &mut self.lookup)?;
         let txn = rt.session().txn(&plan.db)?;
         let settled = found && self.ended.is_settled(txn, self.lookup.header(0).txn);
@@ -190,7 +190,7 @@ impl LockedScan {
         let (tree, name) = (Rows::Tree(&index.tree), Name::Key(self.batch.key(i).to_vec()));
         let mut wanted = None;
         if self.held.is_none() && self.waits() {
-            wanted = row_behind(plan, index, self.batch.row(i), rt, &mut self.tested)?;
+            wanted = row_behind(plan, index, self.batch.entry(i), rt, &mut self.tested)?;
         }
         loop {
             rt.check_cancel()?;
@@ -207,7 +207,7 @@ impl LockedScan {
             };
             // What an earlier part of the transaction holds is not given back.
             let again = grant == Grant::New && !self.locks.range && self.waits();
-            let behind = self.behind(plan, rt, (index, entry.row(0)), (&mut ahead, again), lookup, out);
+            let behind = self.behind(plan, rt, (index, entry.entry(0)), (&mut ahead, again), lookup, out);
             self.give_back(plan, rt, ahead)?;
             let given = matches!(behind, Ok(Behind::Given(true)));
             self.leave(plan, rt, (tree.unit(), &name, grant), given)?;
@@ -236,7 +236,7 @@ impl LockedScan {
             if self.batch.is_ghost(i) {
                 continue;
             }
-            if let Some(locator) = row_behind(plan, index, self.batch.row(i), rt, &mut self.tested)? {
+            if let Some(locator) = row_behind(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
                 self.ahead(plan, rt, &locator, &mut lookup)?;
             }
         }
@@ -284,7 +284,7 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        (index, entry): (&IndexStore, &[u8]),
+        (index, entry): (&IndexStore, IndexEntry<'_>),
         (ahead, again): (&mut Option<Ahead<'_>>, bool),
         lookup: &mut RowBatch,
         out: &mut RowSet,

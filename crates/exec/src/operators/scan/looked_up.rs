@@ -65,8 +65,8 @@ impl Scan {
             if self.batch.is_ghost(i) {
                 continue;
             }
-            match entry_passes(plan, index, self.batch.row(i), rt, &mut self.tested) {
-                Ok(true) => self.pending.push(index_locator(index, self.batch.row(i), plan)?),
+            match entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested) {
+                Ok(true) => self.pending.push(index_locator(index, self.batch.entry(i), plan)?),
                 Ok(false) => {}
                 Err(error) if self.pending.is_empty() || !is_of_a_row(&error) => return Err(error),
                 Err(error) => {

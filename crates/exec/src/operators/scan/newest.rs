@@ -88,10 +88,10 @@ impl Scan {
         }
         let Path::Index { index, .. } = &plan.path else { return self.row(plan, i, rt, out).map(|()| true) };
         let index = &plan.store.indexes[*index];
-        if !entry_passes(plan, index, self.batch.row(i), rt, &mut self.tested)? {
+        if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
             return Ok(true);
         }
-        let locator = index_locator(index, self.batch.row(i), plan)?;
+        let locator = index_locator(index, self.batch.entry(i), plan)?;
         if !storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)? {
             // Entry and row have gone since.
             return Ok(true);
