@@ -52,6 +52,8 @@ mod fuzz;
 mod grouping;
 mod held_answers;
 mod hierarchy;
+mod index_entries;
+mod index_entries_on_disk;
 mod index_usage;
 mod indexed_views;
 mod insert_exec;

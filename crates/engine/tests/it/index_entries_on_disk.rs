@@ -1,18 +1,13 @@
 //! Entries of nonclustered indexes on disk: after power losses they say what their tables say, damage
 //! of an entry is found, and files of earlier formats are refused.
 
-extern crate ringwood_engine as engine;
-
-#[path = "support/text.rs"]
-mod text;
-
+use crate::support::text::{self, power_loss, run, say};
 use disk::{AlignedBuf, Disk, OpenMode};
 use engine::Instance;
 use pages::{HEADER_SIZE, PAGE_SIZE, Page, PageId};
 use sim::SimDisk;
 use std::path::Path;
 use std::sync::Arc;
-use text::{power_loss, run, say};
 
 /// Where the checksum of a page lies in it.
 const AT_CHECKSUM: usize = 48;

@@ -1,13 +1,8 @@
 //! Entries of nonclustered indexes, seen through T-SQL: how large they are, that an index of any kind
 //! says what its table says (now, before, after a restart, a rebuild and a restore).
 
-extern crate ringwood_engine as engine;
-
-#[path = "support/text.rs"]
-mod text;
-
+use crate::support::text::{Bench, Text};
 use engine::Session;
-use text::{Bench, Text};
 
 /// Bytes of the largest and of the smallest entry of an index, and pages of its leaves.
 fn entries(b: &mut Bench, table: &str, index: &str) -> (u32, u32, u32) {
