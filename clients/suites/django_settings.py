@@ -1,4 +1,5 @@
-"""Settings of Django's own tests against the server that `run` has started. Results go to DJANGO_RESULTS/django.xml."""
+"""Settings of Django's own tests against the server that `run` has started. Results go to the file
+DJANGO_FILE in DJANGO_RESULTS."""
 
 import os
 
@@ -23,6 +24,6 @@ SECRET_KEY = "django_tests_secret_key"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 USE_TZ = False
-TEST_RUNNER = "xmlrunner.extra.djangotestrunner.XMLTestRunner"
+TEST_RUNNER = "django_runner.Runner"
 TEST_OUTPUT_DIR = os.environ["DJANGO_RESULTS"]
-TEST_OUTPUT_FILE_NAME = "django.xml"
+TEST_OUTPUT_FILE_NAME = os.environ["DJANGO_FILE"]

@@ -63,6 +63,14 @@ fn definitions_are_those_of_sql_server() {
         ("1 = a", "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'."),
         ("a = abs(1)", "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'."),
         ("a = @@spid", "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'."),
+        (
+            "a > (SELECT 1)",
+            "Msg 1046: Subqueries are not allowed in this context. Only scalar expressions are allowed.",
+        ),
+        (
+            "a IN (SELECT 1)",
+            "Msg 1046: Subqueries are not allowed in this context. Only scalar expressions are allowed.",
+        ),
         ("nope = 1", "Msg 207: Invalid column name 'nope'."),
         (
             "c > 5",

@@ -213,14 +213,12 @@ fn sign(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 }
 
 fn power(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let base = convert(&args[0], cx.types[0], DataType::Float, 0, Mode::Explicit)?;
-    let result = float_arg(&[base], 0).powf(float_arg(args, 1));
-    let float = sound(result)?;
-    let float = match cx.ty {
-        DataType::Int | DataType::BigInt => Value::Float(result.trunc()),
-        _ => float,
-    };
-    convert(&float, DataType::Float, cx.ty, 0, Mode::Explicit).map_err(|_| SqlError::overflow(cx.ty))
+    let base = float_arg(&[convert(&args[0], cx.types[0], DataType::Float, 0, Mode::Explicit)?], 0);
+    let exponent = float_arg(args, 1);
+    if base == 0.0 && exponent < 0.0 {
+        return Err(SqlError::divide_by_zero());
+    }
+    convert(&sound(base.powf(exponent))?, DataType::Float, cx.ty, 0, Mode::Explicit)
 }
 
 fn log(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {

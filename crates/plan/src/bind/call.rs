@@ -280,6 +280,7 @@ impl Binder<'_> {
         if aggregate.kind.is_percentile() {
             return self.percentile_operands(aggregate, name, call);
         }
+        check_typed(aggregate.kind, name, &call.args[0])?;
         let arg = self.expr(&call.args[0])?;
         aggregate.ty = aggregate.kind.result_type(arg.ty, name)?;
         aggregate.collation = arg.collation;
@@ -300,6 +301,20 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// The constant NULL has no type, which an aggregate needs. Errors: 8117; 8116 of STRING_AGG.
+pub(super) fn check_typed(kind: AggKind, name: &str, arg: &ast::Expr) -> Result<(), SqlError> {
+    if !matches!(arg.kind, ExprKind::Literal(ast::Literal::Null)) {
+        return Ok(());
+    }
+    Err(match kind {
+        AggKind::StringAgg => {
+            let text = format!("Argument data type NULL is invalid for argument 1 of {name} function.");
+            SqlError::new(8116, 16, 1, text)
+        }
+        _ => SqlError::new(8117, 16, 1, format!("Operand data type NULL is invalid for {name} operator.")),
+    })
 }
 
 impl Binder<'_> {

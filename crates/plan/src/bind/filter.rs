@@ -39,13 +39,24 @@ impl Filtered<'_> {
         let text = format!("Incorrect WHERE clause for filtered {what} '{name}' on table '{table}'.");
         SqlError::new(10735, 15, 1, text)
     }
+
+    /// The error of what is no constant. 1046 a subquery, 10735 all others.
+    fn no_constant(&self, e: &ast::Expr) -> SqlError {
+        match e.kind {
+            ExprKind::Subquery(_) | ExprKind::InQuery { .. } => {
+                let text = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
+                SqlError::new(1046, 15, 1, text)
+            }
+            _ => self.incorrect(),
+        }
+    }
 }
 
 impl Binder<'_> {
     /// Binds the filter of an index or of statistics of a table with these columns.
     ///
     /// # Errors
-    /// 207; 10609, 10611, 10612, 10620, 10735; those of a conversion that is written.
+    /// 207; 1046, 10609, 10611, 10612, 10620, 10735; those of a conversion that is written.
     pub fn new_filter(
         &mut self,
         db: &Arc<Db>,
@@ -119,7 +130,7 @@ impl Filter<'_, '_, '_> {
                 self.filter.text.push(')');
                 self.add(at, FilterTest::In(constants));
             }
-            _ => return Err(self.of.incorrect()),
+            _ => return Err(self.of.no_constant(term)),
         }
         Ok(())
     }
@@ -201,7 +212,7 @@ impl Filter<'_, '_, '_> {
         Ok(Constant { value, ty: to, converted: (!same).then_some(own) })
     }
 
-    /// A constant as the definition shows it, and as it is bound. Errors: 10735 for what is none.
+    /// A constant as the definition shows it, and as it is bound. Errors: 1046, 10735 for what is none.
     fn written(&mut self, e: &ast::Expr) -> Result<(String, Typed), SqlError> {
         let text = match &e.kind {
             ExprKind::Literal(literal) => shown(literal, ""),
@@ -219,7 +230,7 @@ impl Filter<'_, '_, '_> {
                 let style = style.as_ref().map(|style| self.written(style)).transpose()?;
                 return self.converted(e, &inner, style.map(|(text, _)| text));
             }
-            _ => return Err(self.of.incorrect()),
+            _ => return Err(self.of.no_constant(e)),
         };
         Ok((text, self.bound(e)?))
     }

@@ -1,5 +1,6 @@
 //! Window functions: ROW_NUMBER and its kin, LAG and LEAD, aggregates OVER. Binding; the operator is in the executor.
 
+use crate::bind::call::check_typed;
 use crate::bind::scope::Clause;
 use crate::bind::{Binder, unsupported};
 use crate::logical::{FrameEnd, SortKey, WindowCall, WindowKind};
@@ -232,6 +233,7 @@ impl Binder<'_> {
         }
         let [arg] = call.args.as_slice() else { return Err(unsupported("STRING_AGG with OVER")) };
         debug_assert!(self.clause() != Clause::Aggregate);
+        check_typed(kind, name, arg)?;
         let arg = self.expr(arg)?;
         Ok(Aggregate {
             kind,
