@@ -232,8 +232,8 @@ impl Arrivals<Task> for Told {
 fn only_threads_that_may_end_wait_with_a_limit() {
     let (waits, heard) = mpsc::channel();
     let arrivals = Told { wakes: Wakes(Readiness::new().unwrap()), waits };
-    let pool =
-        Pool::new(BASE, 1, arrivals, Allowed(Arc::new(AtomicUsize::new(3))), |task: Task| task()).unwrap();
+    let allowed = Arc::new(AtomicUsize::new(0));
+    let pool = Pool::new(BASE, 1, arrivals, Allowed(allowed.clone()), |task: Task| task()).unwrap();
     let long = Duration::from_secs(30);
     let (told, done) = mpsc::channel();
     for _ in 0..100 {
