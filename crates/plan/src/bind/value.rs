@@ -171,7 +171,7 @@ impl Binder<'_> {
                 let e = self.expr_as(e, DataType::Int)?;
                 match e {
                     Expr::Const(Value::Int(style)) => style,
-                    Expr::Const(Value::Null) => return Ok(Typed::new(Expr::Const(Value::Null), ty, true)),
+                    Expr::Const(Value::Null) => return Ok(Typed { fixed: true, ..type_of(ty) }),
                     style => {
                         types::convert::check_conversion(operand.ty, ty, Mode::Explicit)?;
                         let style = Typed::new(style, DataType::Int, true);
