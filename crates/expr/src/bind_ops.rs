@@ -393,7 +393,7 @@ pub fn assigned(operand: Typed, to: DataType, mode: Mode, collation: Collation) 
 /// CAST, CONVERT, TRY_CAST, TRY_CONVERT. Error: 529 when SQL Server has no such conversion.
 pub fn explicit(operand: Typed, to: DataType, style: i32, or_null: bool) -> Result<Typed, SqlError> {
     if operand.is_null_literal() {
-        return Ok(Typed::new(operand.expr, to, true));
+        return Ok(Typed { ty: to, nullable: true, fixed: true, ..operand });
     }
     if conversion(operand.ty, to) == Conversion::None {
         return Err(SqlError::explicit_not_allowed(operand.ty, to));
@@ -409,7 +409,8 @@ fn converted(operand: Typed, to: DataType, style: i32, mode: Mode, or_null: bool
     let convert =
         ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null, manner, collation };
     let expr = Expr::Convert(Box::new(convert));
-    folded(Typed { expr, ty: to, nullable: nullable || manner.lenient, collation, label, dialect, manner })
+    let nullable = nullable || manner.lenient;
+    folded(Typed { expr, ty: to, nullable, fixed: false, collation, label, dialect, manner })
 }
 
 /// Any type as a string, for LIKE and string functions.
@@ -441,6 +442,7 @@ pub fn folded(mut typed: Typed) -> Typed {
     };
     if foldable && let Ok(value) = typed.expr.eval(&[], &mut Constant { dialect: typed.dialect }) {
         typed.nullable = value.is_null();
+        typed.fixed = value.is_null();
         typed.expr = Expr::Const(value);
     }
     typed

@@ -31,6 +31,8 @@ pub struct Typed {
     pub expr: Expr,
     pub ty: DataType,
     pub nullable: bool,
+    /// A constant NULL has this type and takes no other: it is a column's, of CAST, or computed.
+    pub fixed: bool,
     pub collation: Collation,
     /// Where the collation comes from.
     pub label: Label,
@@ -70,6 +72,7 @@ impl Typed {
             expr,
             ty,
             nullable,
+            fixed: false,
             collation: Collation::DEFAULT,
             label: Label::Default,
             dialect: None,
@@ -79,6 +82,6 @@ impl Typed {
 
     /// A bare NULL: it takes any type.
     pub fn is_null_literal(&self) -> bool {
-        matches!(self.expr, Expr::Const(Value::Null))
+        !self.fixed && matches!(self.expr, Expr::Const(Value::Null))
     }
 }

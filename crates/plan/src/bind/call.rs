@@ -3,6 +3,7 @@
 
 use super::Binder;
 use super::combine::case_of;
+use super::null_constant;
 use super::scope::Clause;
 use catalog::fold_name;
 use expr::aggregate::{AggKind, Aggregate};
@@ -48,6 +49,7 @@ impl Binder<'_> {
             return Err(SqlError::new(195, 15, 10, text));
         };
         check_count(function, call.args.len())?;
+        null_constant::check_arguments(function.name, &call.args)?;
         self.note_scope(&name);
         let args = call.args.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
         apply(function, args)
@@ -98,11 +100,12 @@ impl Binder<'_> {
                 let mut args = self.args(call, 2..=2)?;
                 let (second, first) = (args.pop(), args.pop());
                 let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
-                let bare = |e: &ast::Expr| matches!(e.kind, ast::ExprKind::Literal(ast::Literal::Null));
-                if call.args.first().is_some_and(bare) { second } else { isnull(first, second)? }
+                let bare = call.args.first().is_some_and(null_constant::is_null);
+                if bare { second } else { isnull(first, second)? }
             }
             "nullif" => {
                 let mut args = self.args(call, 2..=2)?;
+                null_constant::check_nullif(call.args.first())?;
                 let (second, first) = (args.pop(), args.pop());
                 let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
                 let again = self.copied(&first)?;
@@ -114,6 +117,7 @@ impl Binder<'_> {
                 let [condition, then, otherwise] = call.args.as_slice() else {
                     return Err(wrong_count(&call.name.name.value, 3));
                 };
+                null_constant::check_results([then, otherwise].into_iter())?;
                 let condition = self.pred(condition)?;
                 let then = self.expr(then)?;
                 let otherwise = self.expr(otherwise)?;
@@ -280,7 +284,7 @@ impl Binder<'_> {
         if aggregate.kind.is_percentile() {
             return self.percentile_operands(aggregate, name, call);
         }
-        check_typed(aggregate.kind, name, &call.args[0])?;
+        null_constant::check_aggregated(aggregate.kind, name, &call.args[0])?;
         let arg = self.expr(&call.args[0])?;
         aggregate.ty = aggregate.kind.result_type(arg.ty, name)?;
         aggregate.collation = arg.collation;
@@ -301,20 +305,6 @@ impl Binder<'_> {
         }
         Ok(())
     }
-}
-
-/// The constant NULL has no type, which an aggregate needs. Errors: 8117; 8116 of STRING_AGG.
-pub(super) fn check_typed(kind: AggKind, name: &str, arg: &ast::Expr) -> Result<(), SqlError> {
-    if !matches!(arg.kind, ExprKind::Literal(ast::Literal::Null)) {
-        return Ok(());
-    }
-    Err(match kind {
-        AggKind::StringAgg => {
-            let text = format!("Argument data type NULL is invalid for argument 1 of {name} function.");
-            SqlError::new(8116, 16, 1, text)
-        }
-        _ => SqlError::new(8117, 16, 1, format!("Operand data type NULL is invalid for {name} operator.")),
-    })
 }
 
 impl Binder<'_> {

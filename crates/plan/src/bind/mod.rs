@@ -28,6 +28,7 @@ pub mod mask;
 pub mod module;
 pub mod module_schema;
 pub mod nested_change;
+mod null_constant;
 mod order_by;
 mod outer_aggregate;
 pub mod partitioned;

@@ -79,6 +79,7 @@ impl ScopeColumn {
             expr: self.value.as_deref().map_or(Expr::Col(self.id), Expr::clone),
             ty: self.ty,
             nullable: self.nullable,
+            fixed: true,
             collation: self.collation,
             label: Label::Implicit,
             dialect: None,

@@ -264,7 +264,7 @@ fn no_operand(ty: DataType) -> SqlError {
 fn out_typed(column: &OutColumn) -> Typed {
     let mut typed = Typed { label: column.label, ..column.typed() };
     if column.untyped {
-        typed.expr = Expr::Const(Value::Null);
+        (typed.expr, typed.fixed) = (Expr::Const(Value::Null), false);
     }
     typed
 }

@@ -6,7 +6,7 @@
 use super::Binder;
 use super::combine::case_of;
 use super::deduce::Wanted;
-use super::{call, cast_type, type_names};
+use super::{call, cast_type, null_constant, type_names};
 use expr::{Expr, Label, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::convert::Mode;
@@ -126,12 +126,7 @@ impl Binder<'_> {
         branches: &[ast::CaseBranch],
         otherwise: Option<&ast::Expr>,
     ) -> Result<Typed, SqlError> {
-        let null = |e: &ast::Expr| matches!(e.kind, ExprKind::Literal(ast::Literal::Null));
-        if otherwise.is_none_or(null) && branches.iter().all(|branch| null(&branch.then)) {
-            let text = "At least one of the result expressions in a CASE specification must be an expression other than \
-                        the NULL constant.";
-            return Err(SqlError::new(8133, 16, 1, text));
-        }
+        null_constant::check_results(branches.iter().map(|branch| &branch.then).chain(otherwise))?;
         if let Some(operand) = operand {
             branches.iter().try_for_each(|b| self.deduce_compared(CompareOp::Equal, operand, &b.when))?;
         }
@@ -171,7 +166,7 @@ impl Binder<'_> {
                 let e = self.expr_as(e, DataType::Int)?;
                 match e {
                     Expr::Const(Value::Int(style)) => style,
-                    Expr::Const(Value::Null) => return Ok(Typed::new(Expr::Const(Value::Null), ty, true)),
+                    Expr::Const(Value::Null) => return Ok(Typed { fixed: true, ..type_of(ty) }),
                     style => {
                         types::convert::check_conversion(operand.ty, ty, Mode::Explicit)?;
                         let style = Typed::new(style, DataType::Int, true);

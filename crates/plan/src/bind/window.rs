@@ -1,8 +1,7 @@
 //! Window functions: ROW_NUMBER and its kin, LAG and LEAD, aggregates OVER. Binding; the operator is in the executor.
 
-use crate::bind::call::check_typed;
 use crate::bind::scope::Clause;
-use crate::bind::{Binder, unsupported};
+use crate::bind::{Binder, null_constant, unsupported};
 use crate::logical::{FrameEnd, SortKey, WindowCall, WindowKind};
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops;
@@ -233,7 +232,7 @@ impl Binder<'_> {
         }
         let [arg] = call.args.as_slice() else { return Err(unsupported("STRING_AGG with OVER")) };
         debug_assert!(self.clause() != Clause::Aggregate);
-        check_typed(kind, name, arg)?;
+        null_constant::check_aggregated(kind, name, arg)?;
         let arg = self.expr(arg)?;
         Ok(Aggregate {
             kind,

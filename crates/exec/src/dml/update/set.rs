@@ -228,6 +228,7 @@ fn own(get: &Get, at: usize) -> Typed {
         expr: Expr::Col(get.first + at as ColId),
         ty: def.ty,
         nullable: def.nullable,
+        fixed: true,
         collation: def.collation,
         label: Label::Implicit,
         dialect: None,
