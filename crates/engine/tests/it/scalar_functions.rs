@@ -140,12 +140,13 @@ fn numbers_in_formats() {
         ("12345", "0.00e+00", "en-US", "1.23e+04"),
         ("cast(12.5 as money)", "C", "en-US", "$12.50"),
         ("1", "Y", "en-US", "NULL"),
-        ("null", "N", "en-US", "NULL"),
+        ("cast(null as int)", "N", "en-US", "NULL"),
     ] {
         b.check(&format!("select format({value}, '{format}', '{culture}')"), want);
     }
     b.check("select format(1234.5, 'N2'), format(123, '')", "1,234.50|123");
     b.fails("select format(1, 'N', 'xx-YY')", 9818);
+    b.fails("select format(null, 'N')", 8116);
     b.fails("select format('1', 'N')", 8116);
     b.fails("select format(cast(1 as bit), 'N')", 8116);
 }
