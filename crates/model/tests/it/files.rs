@@ -122,10 +122,14 @@ fn parallel_requests_wait_side_by_side() {
         });
         start.elapsed()
     };
-    // A read takes 2 ms; eight channels work in parallel.
-    let (one, eight) = (read_all(1), read_all(8));
-    assert!(one >= Duration::from_millis(19), "{one:?}");
-    assert!(eight < one * 3, "{eight:?} for eight threads, {one:?} for one");
+    // A read takes 2 ms; eight channels work in parallel. A busy machine may wake the threads late,
+    // but not each time; one after another they would never take less than eight times as long.
+    let beside = (0..20).any(|_| {
+        let (one, eight) = (read_all(1), read_all(8));
+        assert!(one >= Duration::from_millis(19), "{one:?}");
+        eight < one * 3
+    });
+    assert!(beside, "eight threads take as long as one after another");
 }
 
 #[test]
