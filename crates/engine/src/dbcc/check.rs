@@ -143,9 +143,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// An entry: its key, and the locator where that is not in the key.
-    fn add(&mut self, index: &IndexStore, key: &[u8], locator: &[u8]) {
-        let locator: &[u8] = if index.format.locator_in_key() { &[] } else { locator };
+    /// An entry: its key, and its locator, which it may tell wrongly though it is in the key.
+    fn add(&mut self, key: &[u8], locator: &[u8]) {
         let hash = key
             .iter()
             .chain(locator)
@@ -185,7 +184,7 @@ fn check_rows(
         for (index, tally) in tallies.filter(|(index, _)| index.admits(&values)) {
             let locator = locator.bytes();
             entry_key(index, &values, &locator, &mut key);
-            tally.add(index, &key, &locator);
+            tally.add(&key, &locator);
         }
         Ok(())
     });
@@ -229,7 +228,7 @@ fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<(Tally, Option<(u64, Corru
     while cursor.next_batch(ReadMode::Dirty, &mut batch).map_err(fail)? {
         for i in 0..batch.len() {
             let entry = batch.entry(i);
-            let located = index.locator(entry).map(|locator| tally.add(index, entry.key, locator));
+            let located = index.locator(entry).map(|locator| tally.add(entry.key, locator));
             if let Err(e) = located.and_then(|()| read_entry(index, entry, &columns, &mut values)) {
                 unreadable.get_or_insert((0, e)).0 += 1;
             }

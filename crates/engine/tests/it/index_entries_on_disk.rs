@@ -170,6 +170,35 @@ fn entries_that_name_other_rows_are_found() {
     assert!(said.contains("index u has 1 entries that cannot be read"), "{said}");
 }
 
+/// An entry whose length of the clustered key is another one leads to no row.
+#[test]
+fn entries_with_another_length_of_their_locators_are_found() {
+    let disk = SimDisk::new(87);
+    let instance = open(&disk);
+    run(
+        &instance,
+        "CREATE DATABASE d ON (NAME = d, FILENAME = 'd.mdf') LOG ON (NAME = l, FILENAME = 'd.ldf')",
+    );
+    run(
+        &instance,
+        "USE d CREATE TABLE t (id int NOT NULL PRIMARY KEY, s varchar(9)) CREATE INDEX i ON t (s)
+         INSERT t VALUES (7, 'one')",
+    );
+    assert!(instance.check_database("d").unwrap().is_clean());
+    instance.close().unwrap();
+    drop(instance);
+    let disk = disk.crash(1);
+    // NULL bits, the end of the text, the text, the length of the clustered key.
+    let value = [0, 6, 0, b'o', b'n', b'e', 5, 0];
+    change_page(&disk, "/data/d.mdf", |page| {
+        let found = page.windows(value.len()).position(|bytes| bytes == &value[..]);
+        found.inspect(|at| page[at + 6] = 4).is_some()
+    });
+    let report = open(&disk).check_database("d").unwrap();
+    let said = report.consistency.join("\n");
+    assert!(said.contains("index i has 1 entries for 1 rows, or entries that no row has"), "{said}");
+}
+
 /// A database of the format before is left alone, and it is said why.
 #[test]
 fn files_of_earlier_formats_are_refused() {
