@@ -189,10 +189,11 @@ fn check_rows(
         Ok(())
     });
     if let Err(e) = scanned {
+        ctx.session.check_cancel()?;
         faults.push(format!("Table {name}: its rows cannot be read: {}", e.message));
     }
     for (index, expected) in store.indexes.iter().zip(&expected) {
-        match actual(db, index) {
+        match actual(&ctx, db, index) {
             Ok((found, unreadable)) => {
                 if found != *expected {
                     faults.push(format!(
@@ -208,7 +209,8 @@ fn check_rows(
                 }
             }
             Err(e) => {
-                faults.push(format!("Table {name}: index {} cannot be read: {}", index.def.name, e.message))
+                ctx.session.check_cancel()?;
+                faults.push(format!("Table {name}: index {} cannot be read: {}", index.def.name, e.message));
             }
         }
     }
@@ -218,7 +220,11 @@ fn check_rows(
 }
 
 /// The entries that an index has, and how many of them cannot be read, with the first reason.
-fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<(Tally, Option<(u64, Corrupt)>), SqlError> {
+fn actual(
+    ctx: &ExecCtx<'_>,
+    db: &Arc<Db>,
+    index: &IndexStore,
+) -> Result<(Tally, Option<(u64, Corrupt)>), SqlError> {
     let (mut tally, mut unreadable) = (Tally::default(), None::<(u64, Corrupt)>);
     let mut batch = RowBatch::new();
     let columns: Vec<u16> = (0..index.columns.len() as u16).collect();
@@ -226,6 +232,7 @@ fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<(Tally, Option<(u64, Corru
     let mut cursor = index.tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
     let fail = |e: access::AccessError| db_error(db, &e.into());
     while cursor.next_batch(ReadMode::Dirty, &mut batch).map_err(fail)? {
+        ctx.session.check_cancel()?;
         for i in 0..batch.len() {
             let entry = batch.entry(i);
             let located = index.locator(entry).map(|locator| tally.add(entry.key, locator));
