@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use catalog::registry::{self, Registry, RegistryError};
-use catalog::{MASTER, TEMPDB, db};
+use catalog::{Db, MASTER, TEMPDB, db};
 use disk::mirrored::{self, Damaged};
 use disk::{Disk, DiskError, DiskLock};
 use pages::{Home, InstanceId};
@@ -102,6 +102,14 @@ impl Instance {
             self.mend_list(&stale, single);
             self.settle_files(folder_before.is_some() || !stale.is_empty());
         }
+        // Nothing is made beside a master that cannot be used: another version's folder stays as it is.
+        let usable = |master: &Db| {
+            let usable = master.check_usable();
+            usable.map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.into_message())))
+        };
+        if let Some(master) = self.db_by_id(MASTER) {
+            usable(&master)?;
+        }
         for (name, id) in SYSTEM {
             // In a folder that is only read tempdb alone is made.
             if self.db_by_id(id).is_some() || (self.is_read_only() && id != TEMPDB) {
@@ -119,9 +127,7 @@ impl Instance {
             made.map_err(|e| InstanceError::Master(e.into_message()))?;
         }
         match self.db_by_id(MASTER) {
-            Some(master) => master
-                .check_usable()
-                .map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.into_message())))?,
+            Some(master) => usable(&master)?,
             None => return Err(InstanceError::Master("it is missing".into())),
         }
         self.error_log().write("Server", "Ringwood is ready.");

@@ -1,9 +1,10 @@
 //! Entries of nonclustered indexes on disk: after power losses they say what their tables say, damage
 //! of an entry is found, and files of earlier formats are refused.
 
-use crate::support::text::{self, power_loss, run, say};
+use crate::support::text::{self, fails, power_loss, run, say};
 use disk::{AlignedBuf, Disk, OpenMode};
 use engine::Instance;
+use engine::instance::repair;
 use pages::{HEADER_SIZE, PAGE_SIZE, Page, PageId};
 use sim::SimDisk;
 use std::path::Path;
@@ -226,13 +227,84 @@ fn files_of_earlier_formats_are_refused() {
     assert_eq!(say(&instance, state), "RECOVERY_PENDING");
     assert_eq!(say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'master'"), "ONLINE");
     let log = instance.error_log().lines().join("\n");
-    assert!(log.contains("format is one of an earlier version, whose index entries"), "{log}");
+    assert!(
+        log.contains("Error 946") && log.contains("has format 2, which an earlier version has made"),
+        "{log}"
+    );
     let said = say(&instance, "ALTER DATABASE d SET ONLINE");
-    assert!(said.contains("Msg 5173") && said.contains("format is one of an earlier version"), "{said}");
+    assert!(said.contains("Msg 946:") && said.contains("'d' version 2"), "{said}");
     instance.close().unwrap();
     drop(instance);
-    set_format(&old, 2, 3);
+    // One of a later version.
+    set_format(&old, 2, 4);
+    let instance = open(&old);
+    assert_eq!(say(&instance, state), "RECOVERY_PENDING");
+    let said = say(&instance, "ALTER DATABASE d SET ONLINE");
+    assert!(
+        said.contains("Msg 948:") && said.contains("has format 4, which a later version has made"),
+        "{said}"
+    );
+    instance.close().unwrap();
+    drop(instance);
+    set_format(&old, 4, 3);
     let instance = open(&old);
     assert_eq!(say(&instance, state), "ONLINE");
     assert_eq!(say(&instance, "SELECT a FROM d..t"), "1");
+    run(&instance, "EXEC sp_detach_db 'd'");
+    let attach = "CREATE DATABASE e ON (FILENAME = 'd.mdf'), (FILENAME = 'd.ldf') FOR ATTACH";
+    for (format, number) in [(2, 946), (4, 948)] {
+        set_format(&old, 3, format);
+        let said = fails(&instance, attach, &[number, 1813]);
+        assert!(said.contains("'e' ") && said.contains(&format!("has format {format}, ")), "{said}");
+        set_format(&old, format, 3);
+    }
+    run(&instance, attach);
+    assert_eq!(say(&instance, "SELECT a FROM e..t"), "1");
+}
+
+/// An instance of another version: neither a start nor a repair changes its system databases, with
+/// which nothing is wrong.
+#[test]
+fn instances_of_other_versions_are_left_alone() {
+    let disk = SimDisk::new(86);
+    let instance = open(&disk);
+    run(&instance, "CREATE LOGIN ann WITH PASSWORD = 'Qp5!vvzk40'");
+    instance.close().unwrap();
+    drop(instance);
+    let disk = disk.crash(1);
+    let files = ["/data/master.mdf", "/data/model.mdf", "/data/msdb.mdf"];
+    let set_format = |from: u8, to: u8| {
+        for path in files {
+            change_page(&disk, path, |page| {
+                assert_eq!(page[HEADER_SIZE + 8..][..2], [from, 0], "{path}");
+                page[HEADER_SIZE + 8] = to;
+                true
+            });
+        }
+    };
+    let content = || {
+        files.map(|path| {
+            let file = disk.open(Path::new(path), OpenMode::Read).unwrap();
+            let mut bytes = AlignedBuf::new(file.len().unwrap() as usize);
+            file.read_at(0, &mut bytes).unwrap();
+            file.release();
+            bytes.to_vec()
+        })
+    };
+    let options = || text::options(&disk, 16 << 20);
+    for (format, maker) in [(2, "an earlier version"), (4, "a later version")] {
+        set_format(3, format);
+        let before = content();
+        let told = format!("has format {format}, which {maker} has made");
+        let Err(error) = Instance::open(options()) else { panic!("master cannot be used") };
+        assert!(error.to_string().contains(&told), "{error}");
+        let error = repair::examine(&options()).expect_err("it is another version's");
+        assert!(error.to_string().contains(&told), "{error}");
+        let error = repair::repair(&options(), &mut |_| {}).expect_err("it is another version's");
+        assert!(error.to_string().contains(&told), "{error}");
+        assert!(content() == before, "a file has changed");
+        set_format(format, 3);
+    }
+    let instance = open(&disk);
+    assert_eq!(say(&instance, "SELECT name FROM sys.server_principals WHERE name = 'ann'"), "ann");
 }
