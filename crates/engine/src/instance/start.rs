@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use catalog::registry::{self, Registry, RegistryError};
-use catalog::{Db, MASTER, TEMPDB, db};
+use catalog::{MASTER, TEMPDB, db};
 use disk::mirrored::{self, Damaged};
 use disk::{Disk, DiskError, DiskLock};
-use pages::{Home, InstanceId};
+use pages::{Home, InstanceId, PageError};
 
 use super::identity::{self, Identity};
 use super::lost_list;
@@ -39,9 +39,13 @@ pub(super) struct Known {
 /// Reads list and identity, or makes them again. `write`: the folder may be changed.
 ///
 /// # Errors
-/// The disk; a list of another version.
+/// The disk; a list, or a master, of another version: nothing has been changed then.
 pub(super) fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, InstanceError> {
     let root = paths.root();
+    // Whatever else is the matter with master comes out when it is opened.
+    if let Err(e @ PageError::OtherFormat { .. }) = pages::check_format(disk, &root.join(MASTER_FILE)) {
+        return Err(InstanceError::OtherVersion(e.to_string()));
+    }
     let read = match registry::read(disk, root) {
         Ok(list) if list.is_new() && disk.exists(&root.join(MASTER_FILE))? => Err(Damaged {
             reasons: vec![(root.join(registry::FILE_NAME), mirrored::MISSING.into())],
@@ -102,14 +106,6 @@ impl Instance {
             self.mend_list(&stale, single);
             self.settle_files(folder_before.is_some() || !stale.is_empty());
         }
-        // Nothing is made beside a master that cannot be used: another version's folder stays as it is.
-        let usable = |master: &Db| {
-            let usable = master.check_usable();
-            usable.map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.into_message())))
-        };
-        if let Some(master) = self.db_by_id(MASTER) {
-            usable(&master)?;
-        }
         for (name, id) in SYSTEM {
             // In a folder that is only read tempdb alone is made.
             if self.db_by_id(id).is_some() || (self.is_read_only() && id != TEMPDB) {
@@ -127,7 +123,9 @@ impl Instance {
             made.map_err(|e| InstanceError::Master(e.into_message()))?;
         }
         match self.db_by_id(MASTER) {
-            Some(master) => usable(&master)?,
+            Some(master) => master
+                .check_usable()
+                .map_err(|e| InstanceError::Master(master.cause().unwrap_or(e.into_message())))?,
             None => return Err(InstanceError::Master("it is missing".into())),
         }
         self.error_log().write("Server", "Ringwood is ready.");
