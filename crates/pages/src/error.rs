@@ -38,6 +38,9 @@ pub enum PageError {
     /// A file is not a data file of this database.
     #[error("file '{path}' is not a data file of this database: {why}")]
     NotADataFile { path: String, why: &'static str },
+    /// A whole data file that another version has made (946, 948).
+    #[error("file '{path}' has format {found}, {}", maker(*found, *known))]
+    OtherFormat { path: String, found: u16, known: u16 },
     /// A file outside the instance's folder belongs to another instance (5173).
     #[error("file '{path}' {}", foreign(owner))]
     Foreign { path: String, owner: String },
@@ -56,6 +59,16 @@ pub enum PageError {
     /// An earlier failure took the database offline.
     #[error("the database is offline after a failure: {cause}")]
     Offline { cause: String },
+}
+
+fn maker(found: u16, known: u16) -> &'static str {
+    match found < known {
+        true => {
+            "which an earlier version has made: this version does not read its index entries. Export its data with \
+             that version"
+        }
+        false => "which a later version has made",
+    }
 }
 
 fn foreign(owner: &str) -> String {

@@ -2,8 +2,8 @@
 
 mod header;
 
+pub use header::Closed;
 pub(crate) use header::FileHeader;
-pub use header::{Closed, OLD_FORMAT};
 
 use crate::error::PageError;
 use crate::id::{DWB_FIRST, DWB_PAGES, EXTENT_PAGES, PAGE_SIZE, PageId};

@@ -40,14 +40,16 @@ pub use around::ReadAround;
 pub use before::{Before, LargeUpdate, LatestUpdates, WORTH};
 pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
 pub use error::PageError;
-pub use files::{Closed, FileGrowth, FileSpec, OLD_FORMAT};
+pub use files::{Closed, FileGrowth, FileSpec};
 pub use home::{Home, InstanceId};
 pub use id::{BOOT_PAGE, EXTENT_PAGES, ExtentId, PAGE_SIZE, PageId, TxnId, UnitId};
 pub use log::{BeyondLimits, LogHandle, SystemSink, Undoing};
 pub use manage::{FILE_LIST, FileEvent};
 pub use mend::{FileState, MendedPage, PageState, Visit, mend, mend_file, read_boot_of, walk};
 pub use op::{ApplyCtx, Link, PageOp, RowPatch, apply, split_keyed, value_offset};
-pub use open::{DataFileIdentity, DataFiles, NOT_PRIMARY, OTHER_DATABASE, OTHER_TIME, identify};
+pub use open::{
+    DataFileIdentity, DataFiles, NOT_PRIMARY, OTHER_DATABASE, OTHER_TIME, check_format, identify,
+};
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, MAX_SLOTS, Page, PageType, SLOT_SIZE};
 pub use pool::{
     BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, UnitReads, note_run_file,

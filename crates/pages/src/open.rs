@@ -256,6 +256,22 @@ pub fn identify(
     path: &Path,
     home: &Home,
 ) -> Result<Option<DataFileIdentity>, PageError> {
+    let header = read_header(file, path, home)?.and_then(Result::ok);
+    Ok(header.map(|FileHeader { database, owner, closed, spec, others, .. }| DataFileIdentity {
+        database,
+        owner,
+        closed,
+        spec,
+        files: others,
+    }))
+}
+
+/// What the header page of a file says, if it is whole.
+fn read_header(
+    file: &Arc<dyn BlockFile>,
+    path: &Path,
+    home: &Home,
+) -> Result<Option<Result<FileHeader, PageError>>, PageError> {
     let mut buf = AlignedBuf::new(PAGE_SIZE);
     match file.read_at(0, &mut buf) {
         Err(disk::DiskError::ShortRead { .. }) => return Ok(None),
@@ -266,14 +282,23 @@ pub fn identify(
     let whole = page.stored_checksum() == page.compute_checksum();
     // The number of the file is not known before: it is one of the first when a bit of it has changed.
     let whole = whole || mend(page.bytes_mut(), PageId::new(id_in(image).file, 0)).is_some();
-    let header = FileHeader::decode(&page, path, home).ok().filter(|_| whole);
-    Ok(header.map(|FileHeader { database, owner, closed, spec, others, .. }| DataFileIdentity {
-        database,
-        owner,
-        closed,
-        spec,
-        files: others,
-    }))
+    Ok(whole.then(|| FileHeader::decode(&page, path, home)))
+}
+
+/// Refuses a whole data file that another version has made. What is damaged, or no data file, is not
+/// told here.
+///
+/// # Errors
+/// [`PageError::OtherFormat`]; I/O.
+pub fn check_format(disk: &dyn Disk, path: &Path) -> Result<(), PageError> {
+    let file = disk.open(path, OpenMode::Read)?;
+    let header = read_header(&file, path, &Home::default());
+    file.release();
+    match header? {
+        Some(Ok(header)) => header.check_format(path),
+        Some(Err(e @ PageError::OtherFormat { .. })) => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// Why a file is not one of a database, or not one of its present.

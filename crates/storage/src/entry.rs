@@ -156,11 +156,6 @@ impl EntryFormat {
         self.row_columns.split_at(self.row_keys)
     }
 
-    /// Whether the locator ends the key.
-    pub fn locator_in_key(&self) -> bool {
-        self.in_key
-    }
-
     /// Bytes of a value behind its row.
     pub fn behind_row(&self, locator: &[u8]) -> usize {
         let own = if self.in_key { 0 } else { locator.len() };

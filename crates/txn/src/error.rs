@@ -204,7 +204,9 @@ fn of_page(e: &PageError) -> ErrorKind {
         PageError::Record { .. } | PageError::Apply { .. } => ErrorKind::LogCorrupt,
         PageError::NoFrames => ErrorKind::NoFrames,
         PageError::FilegroupFull { .. } => ErrorKind::FilegroupFull,
-        PageError::NotADataFile { .. } | PageError::Foreign { .. } => ErrorKind::File,
+        PageError::NotADataFile { .. } | PageError::OtherFormat { .. } | PageError::Foreign { .. } => {
+            ErrorKind::File
+        }
         PageError::Offline { .. } => ErrorKind::LogNotAvailable,
         _ => ErrorKind::Internal,
     }

@@ -143,9 +143,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// An entry: its key, and the locator where that is not in the key.
-    fn add(&mut self, index: &IndexStore, key: &[u8], locator: &[u8]) {
-        let locator: &[u8] = if index.format.locator_in_key() { &[] } else { locator };
+    /// An entry: its key, and its locator, which it may tell wrongly though it is in the key.
+    fn add(&mut self, key: &[u8], locator: &[u8]) {
         let hash = key
             .iter()
             .chain(locator)
@@ -185,15 +184,16 @@ fn check_rows(
         for (index, tally) in tallies.filter(|(index, _)| index.admits(&values)) {
             let locator = locator.bytes();
             entry_key(index, &values, &locator, &mut key);
-            tally.add(index, &key, &locator);
+            tally.add(&key, &locator);
         }
         Ok(())
     });
     if let Err(e) = scanned {
+        ctx.session.check_cancel()?;
         faults.push(format!("Table {name}: its rows cannot be read: {}", e.message));
     }
     for (index, expected) in store.indexes.iter().zip(&expected) {
-        match actual(db, index) {
+        match actual(&ctx, db, index) {
             Ok((found, unreadable)) => {
                 if found != *expected {
                     faults.push(format!(
@@ -209,7 +209,8 @@ fn check_rows(
                 }
             }
             Err(e) => {
-                faults.push(format!("Table {name}: index {} cannot be read: {}", index.def.name, e.message))
+                ctx.session.check_cancel()?;
+                faults.push(format!("Table {name}: index {} cannot be read: {}", index.def.name, e.message));
             }
         }
     }
@@ -219,7 +220,11 @@ fn check_rows(
 }
 
 /// The entries that an index has, and how many of them cannot be read, with the first reason.
-fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<(Tally, Option<(u64, Corrupt)>), SqlError> {
+fn actual(
+    ctx: &ExecCtx<'_>,
+    db: &Arc<Db>,
+    index: &IndexStore,
+) -> Result<(Tally, Option<(u64, Corrupt)>), SqlError> {
     let (mut tally, mut unreadable) = (Tally::default(), None::<(u64, Corrupt)>);
     let mut batch = RowBatch::new();
     let columns: Vec<u16> = (0..index.columns.len() as u16).collect();
@@ -227,9 +232,10 @@ fn actual(db: &Arc<Db>, index: &IndexStore) -> Result<(Tally, Option<(u64, Corru
     let mut cursor = index.tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
     let fail = |e: access::AccessError| db_error(db, &e.into());
     while cursor.next_batch(ReadMode::Dirty, &mut batch).map_err(fail)? {
+        ctx.session.check_cancel()?;
         for i in 0..batch.len() {
             let entry = batch.entry(i);
-            let located = index.locator(entry).map(|locator| tally.add(index, entry.key, locator));
+            let located = index.locator(entry).map(|locator| tally.add(entry.key, locator));
             if let Err(e) = located.and_then(|()| read_entry(index, entry, &columns, &mut values)) {
                 unreadable.get_or_insert((0, e)).0 += 1;
             }

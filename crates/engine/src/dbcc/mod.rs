@@ -1,6 +1,8 @@
 //! DBCC: one file per group of commands.
 
 pub mod check;
+#[cfg(test)]
+mod check_tests;
 mod constraints;
 mod identity;
 mod log;

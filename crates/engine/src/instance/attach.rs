@@ -13,7 +13,7 @@ use types::SqlError;
 
 use super::Instance;
 use super::boot_text::save_settings;
-use super::file_errors::{cannot_open, disk_error, no_match, not_primary};
+use super::file_errors::{cannot_open, disk_error, no_match, not_primary, of_other_version};
 use super::open_error::OpenError;
 use super::permit::Reach;
 use super::restore::in_use;
@@ -84,7 +84,7 @@ fn log_lost(shown: &str) -> SqlError {
 impl Instance {
     /// CREATE DATABASE FOR ATTACH. The caller holds `changing` and has checked the name. `Ok(Some)`: the log file that was made.
     ///
-    /// Errors, the last one and the reason: 1813 with 5120, 5171, 5173, 5105, 1834.
+    /// Errors, the last one and the reason: 1813 with 946, 948, 5120, 5171, 5173, 5105, 1834.
     pub(crate) fn attach(&self, what: &Attach<'_>) -> Result<Option<String>, (SqlError, SqlError)> {
         let failed = |reason| (aborted(what.name), reason);
         let id = self.free_database_id();
@@ -145,6 +145,11 @@ impl Instance {
     fn find_files(&self, id: i32, what: &Attach<'_>) -> Result<(DbEntry, LogPlace), SqlError> {
         let (primary, others) = what.files.split_first().ok_or_else(|| no_match("no file was named"))?;
         let primary_path = self.attached_path(what, primary)?;
+        if let Err(e) = pages::check_format(&*self.disk, &primary_path)
+            && let Some(e) = of_other_version(what.name, &e)
+        {
+            return Err(e);
+        }
         let first = self.look_at(&primary_path, primary)?;
         let first = first.filter(|f| f.file_id == 1).ok_or_else(|| not_primary(primary))?;
         let mut named = vec![(1, primary_path.clone(), primary.clone())];

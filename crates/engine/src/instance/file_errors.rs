@@ -47,9 +47,10 @@ pub(super) fn is_unavailable(e: &TxnError) -> bool {
             true
         }
         (Some(DiskError::Io { op, .. }), _) => matches!(op, Op::Open | Op::Lock),
-        (_, TxnError::Page(PageError::Foreign { .. }) | TxnError::InDoubt(_)) => true,
+        (_, TxnError::Page(PageError::Foreign { .. } | PageError::OtherFormat { .. })) => true,
+        (_, TxnError::InDoubt(_)) => true,
         (_, TxnError::Page(PageError::NotADataFile { why, .. })) => {
-            [pages::OTHER_DATABASE, pages::OTHER_TIME, pages::OLD_FORMAT].contains(why)
+            [pages::OTHER_DATABASE, pages::OTHER_TIME].contains(why)
         }
         (_, TxnError::NotADatabase { what, .. }) => [txn::OTHER_LOG, txn::OTHER_TIME].contains(what),
         _ => false,
@@ -65,7 +66,7 @@ pub(crate) fn cannot_open(shown: &str, e: &DiskError) -> SqlError {
     SqlError::new(5120, 16, 101, text)
 }
 
-/// The error of a database that cannot be opened: 5120, 5171, 5173 for its files, else nothing.
+/// The error of a database that cannot be opened: 946, 948, 5120, 5171, 5173 for its files, else nothing.
 pub(crate) fn open_failed(entry: &DbEntry, e: &TxnError) -> Option<SqlError> {
     let shown = |path: &Path| {
         let file = entry.files.iter().find(|f| f.path == path);
@@ -84,12 +85,36 @@ pub(crate) fn open_failed(entry: &DbEntry, e: &TxnError) -> Option<SqlError> {
         TxnError::Page(PageError::NotADataFile { path, why }) if *why == pages::NOT_PRIMARY => {
             Some(not_primary(&shown(Path::new(path))))
         }
+        TxnError::Page(e @ PageError::OtherFormat { .. }) => of_other_version(&entry.name, e),
         TxnError::Page(PageError::NotADataFile { .. } | PageError::Foreign { .. })
         | TxnError::NotADatabase { .. }
         | TxnError::Log(LogError::NotALog { .. }) => Some(no_match(&e.to_string())),
         TxnError::InDoubt(_) => Some(in_doubt(&entry.name, e)),
         _ => None,
     }
+}
+
+/// 946 and 948: another version has made the files of the database, and nothing is wrong with them.
+/// Nothing for other errors.
+pub(super) fn of_other_version(database: &str, e: &PageError) -> Option<SqlError> {
+    let PageError::OtherFormat { found, known, .. } = e else { return None };
+    Some(match found < known {
+        true => {
+            let text = format!(
+                "Cannot open database '{database}' version {found}. Upgrade the database to the latest version. \
+                 Detail: {e}."
+            );
+            SqlError::new(946, 14, 1, text)
+        }
+        false => {
+            let text = format!(
+                "The database '{database}' cannot be opened because it is version {found}. This server supports version \
+                 {known}. A downgrade path is not supported. Detail: {e}."
+            );
+            // Not 20, which would end the session.
+            SqlError::new(948, 16, 1, text)
+        }
+    })
 }
 
 /// 3437.

@@ -163,6 +163,9 @@ pub enum InstanceError {
     /// No memory for the buffer pool, or an option out of range.
     #[error("{0}")]
     Memory(String),
+    /// Another version has made the folder, which is as it was.
+    #[error("the databases of this folder are those of another version: {0}")]
+    OtherVersion(String),
     /// master could not be made or opened.
     #[error(
         "the system database master cannot be opened: {0}. `ringwood repair` tells what can be done about it"

@@ -10,7 +10,7 @@ use catalog::registry::{self, Registry, RegistryError};
 use catalog::{MASTER, TEMPDB, db};
 use disk::mirrored::{self, Damaged};
 use disk::{Disk, DiskError, DiskLock};
-use pages::{Home, InstanceId};
+use pages::{Home, InstanceId, PageError};
 
 use super::identity::{self, Identity};
 use super::lost_list;
@@ -39,9 +39,13 @@ pub(super) struct Known {
 /// Reads list and identity, or makes them again. `write`: the folder may be changed.
 ///
 /// # Errors
-/// The disk; a list of another version.
+/// The disk; a list, or a master, of another version: nothing has been changed then.
 pub(super) fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, InstanceError> {
     let root = paths.root();
+    // Whatever else is the matter with master comes out when it is opened.
+    if let Err(e @ PageError::OtherFormat { .. }) = pages::check_format(disk, &root.join(MASTER_FILE)) {
+        return Err(InstanceError::OtherVersion(e.to_string()));
+    }
     let read = match registry::read(disk, root) {
         Ok(list) if list.is_new() && disk.exists(&root.join(MASTER_FILE))? => Err(Damaged {
             reasons: vec![(root.join(registry::FILE_NAME), mirrored::MISSING.into())],

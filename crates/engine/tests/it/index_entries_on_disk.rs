@@ -1,9 +1,10 @@
 //! Entries of nonclustered indexes on disk: after power losses they say what their tables say, damage
 //! of an entry is found, and files of earlier formats are refused.
 
-use crate::support::text::{self, power_loss, run, say};
+use crate::support::text::{self, fails, power_loss, run, say};
 use disk::{AlignedBuf, Disk, OpenMode};
 use engine::Instance;
+use engine::instance::repair;
 use pages::{HEADER_SIZE, PAGE_SIZE, Page, PageId};
 use sim::SimDisk;
 use std::path::Path;
@@ -170,6 +171,35 @@ fn entries_that_name_other_rows_are_found() {
     assert!(said.contains("index u has 1 entries that cannot be read"), "{said}");
 }
 
+/// An entry whose length of the clustered key is another one leads to no row.
+#[test]
+fn entries_with_another_length_of_their_locators_are_found() {
+    let disk = SimDisk::new(87);
+    let instance = open(&disk);
+    run(
+        &instance,
+        "CREATE DATABASE d ON (NAME = d, FILENAME = 'd.mdf') LOG ON (NAME = l, FILENAME = 'd.ldf')",
+    );
+    run(
+        &instance,
+        "USE d CREATE TABLE t (id int NOT NULL PRIMARY KEY, s varchar(9)) CREATE INDEX i ON t (s)
+         INSERT t VALUES (7, 'one')",
+    );
+    assert!(instance.check_database("d").unwrap().is_clean());
+    instance.close().unwrap();
+    drop(instance);
+    let disk = disk.crash(1);
+    // NULL bits, the end of the text, the text, the length of the clustered key.
+    let value = [0, 6, 0, b'o', b'n', b'e', 5, 0];
+    change_page(&disk, "/data/d.mdf", |page| {
+        let found = page.windows(value.len()).position(|bytes| bytes == &value[..]);
+        found.inspect(|at| page[at + 6] = 4).is_some()
+    });
+    let report = open(&disk).check_database("d").unwrap();
+    let said = report.consistency.join("\n");
+    assert!(said.contains("index i has 1 entries for 1 rows, or entries that no row has"), "{said}");
+}
+
 /// A database of the format before is left alone, and it is said why.
 #[test]
 fn files_of_earlier_formats_are_refused() {
@@ -197,13 +227,86 @@ fn files_of_earlier_formats_are_refused() {
     assert_eq!(say(&instance, state), "RECOVERY_PENDING");
     assert_eq!(say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'master'"), "ONLINE");
     let log = instance.error_log().lines().join("\n");
-    assert!(log.contains("format is one of an earlier version, whose index entries"), "{log}");
+    assert!(
+        log.contains("Error 946") && log.contains("has format 2, which an earlier version has made"),
+        "{log}"
+    );
     let said = say(&instance, "ALTER DATABASE d SET ONLINE");
-    assert!(said.contains("Msg 5173") && said.contains("format is one of an earlier version"), "{said}");
+    assert!(said.contains("Msg 946:") && said.contains("'d' version 2"), "{said}");
     instance.close().unwrap();
     drop(instance);
-    set_format(&old, 2, 3);
+    // One of a later version.
+    set_format(&old, 2, 4);
+    let instance = open(&old);
+    assert_eq!(say(&instance, state), "RECOVERY_PENDING");
+    let said = say(&instance, "ALTER DATABASE d SET ONLINE");
+    assert!(
+        said.contains("Msg 948:") && said.contains("has format 4, which a later version has made"),
+        "{said}"
+    );
+    instance.close().unwrap();
+    drop(instance);
+    set_format(&old, 4, 3);
     let instance = open(&old);
     assert_eq!(say(&instance, state), "ONLINE");
     assert_eq!(say(&instance, "SELECT a FROM d..t"), "1");
+    run(&instance, "EXEC sp_detach_db 'd'");
+    let attach = "CREATE DATABASE e ON (FILENAME = 'd.mdf'), (FILENAME = 'd.ldf') FOR ATTACH";
+    for (format, number) in [(2, 946), (4, 948)] {
+        set_format(&old, 3, format);
+        let said = fails(&instance, attach, &[number, 1813]);
+        assert!(said.contains("'e' ") && said.contains(&format!("has format {format}, ")), "{said}");
+        set_format(&old, format, 3);
+    }
+    run(&instance, attach);
+    assert_eq!(say(&instance, "SELECT a FROM e..t"), "1");
+}
+
+/// An instance of another version: neither a start nor a repair changes its folder, with which
+/// nothing is wrong.
+#[test]
+fn instances_of_other_versions_are_left_alone() {
+    let disk = SimDisk::new(86);
+    let instance = open(&disk);
+    run(&instance, "CREATE LOGIN ann WITH PASSWORD = 'Qp5!vvzk40'");
+    instance.close().unwrap();
+    drop(instance);
+    let disk = disk.crash(1);
+    let files = ["/data/master.mdf", "/data/model.mdf", "/data/msdb.mdf"];
+    let set_format = |from: u8, to: u8| {
+        for path in files {
+            change_page(&disk, path, |page| {
+                assert_eq!(page[HEADER_SIZE + 8..][..2], [from, 0], "{path}");
+                page[HEADER_SIZE + 8] = to;
+                true
+            });
+        }
+    };
+    let content = || {
+        files.map(|path| {
+            let file = disk.open(Path::new(path), OpenMode::Read).unwrap();
+            let mut bytes = AlignedBuf::new(file.len().unwrap() as usize);
+            file.read_at(0, &mut bytes).unwrap();
+            file.release();
+            bytes.to_vec()
+        })
+    };
+    let list = || disk.read_small(Path::new("/data/databases.registry")).unwrap();
+    let has_tempdb = || disk.exists(Path::new("/data/tempdb.mdf")).unwrap();
+    let options = || text::options(&disk, 16 << 20);
+    for (format, maker) in [(2, "an earlier version"), (4, "a later version")] {
+        set_format(3, format);
+        let before = (content(), list(), has_tempdb());
+        let told = format!("has format {format}, which {maker} has made");
+        let Err(error) = Instance::open(options()) else { panic!("master cannot be used") };
+        assert!(error.to_string().contains(&told), "{error}");
+        let error = repair::examine(&options()).expect_err("it is another version's");
+        assert!(error.to_string().contains(&told), "{error}");
+        let error = repair::repair(&options(), &mut |_| {}).expect_err("it is another version's");
+        assert!(error.to_string().contains(&told), "{error}");
+        assert!((content(), list(), has_tempdb()) == before, "a file has changed");
+        set_format(format, 3);
+    }
+    let instance = open(&disk);
+    assert_eq!(say(&instance, "SELECT name FROM sys.server_principals WHERE name = 'ann'"), "ann");
 }

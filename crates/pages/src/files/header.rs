@@ -20,9 +20,10 @@ const FORMAT: u16 = 3;
 
 const FORMAT_WITHOUT_OWNER: u16 = 1;
 
-/// Why a file of an earlier format is not opened.
-pub const OLD_FORMAT: &str =
-    "its format is one of an earlier version, whose index entries this version does not read";
+/// A file of another format is not opened.
+fn other_format(path: &Path, found: u16) -> PageError {
+    PageError::OtherFormat { path: path.display().to_string(), found, known: FORMAT }
+}
 
 /// Where the log of a database ended that was closed cleanly: all pages are as that log left them, and a new log may begin
 /// after it.
@@ -87,12 +88,9 @@ impl FileHeader {
     /// Checks that what is in the file can be read.
     ///
     /// # Errors
-    /// [`PageError::NotADataFile`].
+    /// [`PageError::OtherFormat`].
     pub fn check_format(&self, path: &Path) -> Result<(), PageError> {
-        if self.format == FORMAT {
-            return Ok(());
-        }
-        Err(PageError::NotADataFile { path: path.display().to_string(), why: OLD_FORMAT })
+        if self.format == FORMAT { Ok(()) } else { Err(other_format(path, self.format)) }
     }
 
     /// The body of the header page.
@@ -170,8 +168,11 @@ impl FileHeader {
         let mut r = Reader { rest: body };
         let magic = *r.array::<8>()?;
         let format = u16::from_le_bytes(*r.array()?);
-        if &magic != MAGIC || !(FORMAT_WITHOUT_OWNER..=FORMAT).contains(&format) {
+        if &magic != MAGIC || format < FORMAT_WITHOUT_OWNER {
             return Err(not("unknown format"));
+        }
+        if format > FORMAT {
+            return Err(other_format(path, format));
         }
         let database = *r.array::<16>()?;
         let (mut owner, mut closed) = (InstanceId::default(), None);
@@ -260,13 +261,15 @@ mod tests {
         let found = FileHeader::decode_body(&body, Path::new("b")).unwrap();
         assert_eq!(found, old);
         let error = found.check_format(Path::new("b")).unwrap_err();
-        assert!(
-            matches!(&error, PageError::NotADataFile { path, why: OLD_FORMAT } if path == "b"),
-            "{error}"
-        );
+        assert_eq!(error, PageError::OtherFormat { path: "b".into(), found: 2, known: FORMAT });
         let newer = FileHeader { format: FORMAT + 1, ..old };
         let body = newer.encode(&Home::default()).unwrap();
-        assert!(FileHeader::decode_body(&body, Path::new("b")).is_err());
+        let error = FileHeader::decode_body(&body, Path::new("b")).unwrap_err();
+        assert_eq!(error, PageError::OtherFormat { path: "b".into(), found: FORMAT + 1, known: FORMAT });
+        let none = FileHeader { format: 0, ..newer };
+        let body = none.encode(&Home::default()).unwrap();
+        let error = FileHeader::decode_body(&body, Path::new("b")).unwrap_err();
+        assert!(matches!(error, PageError::NotADataFile { .. }), "{error}");
     }
 
     /// A header as it was written before files named an instance.

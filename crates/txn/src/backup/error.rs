@@ -35,10 +35,9 @@ pub enum BackupError {
     /// It is a backup, but its structure is damaged (3241).
     #[error("the media family on device '{device}' is incorrectly formed: {what}")]
     Malformed { device: String, what: &'static str },
-    /// A version before made it, whose databases this one does not open (3169).
+    /// A version before or after this one made it, whose databases this one does not open (3169).
     #[error(
-        "the backup set on device '{device}' has format {found}, and only format {known} can be restored: index \
-         entries of earlier ones are not read"
+        "the backup set on device '{device}' has format {found}, and only format {known} can be restored"
     )]
     Version { device: String, found: u16, known: u16 },
     /// A checksum within a backup set is wrong (3189).

@@ -105,7 +105,7 @@ impl Family {
     /// What is wrong with a set header that cannot be decoded.
     fn no_set_header(&self, content: &[u8]) -> BackupError {
         let (device, known) = (self.name.clone(), SET_VERSION);
-        match SetHeader::earlier_version(content) {
+        match SetHeader::other_version(content) {
             Some(found) => BackupError::Version { device, found, known },
             None => self.malformed("a set header is damaged"),
         }

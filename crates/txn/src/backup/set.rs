@@ -203,9 +203,9 @@ impl SetHeader {
         e.0
     }
 
-    /// The version of a header that is one of an earlier version.
-    pub(super) fn earlier_version(bytes: &[u8]) -> Option<u16> {
-        Dec(bytes).u16().filter(|version| (1..SET_VERSION).contains(version))
+    /// The version of a header that is one of another version.
+    pub(super) fn other_version(bytes: &[u8]) -> Option<u16> {
+        Dec(bytes).u16().filter(|version| ![0, SET_VERSION].contains(version))
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<SetHeader> {
@@ -470,11 +470,13 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(SetHeader::decode(&bytes[..cut]), None);
         }
-        assert_eq!(SetHeader::earlier_version(&bytes), None);
-        let mut earlier = bytes;
-        earlier[..2].copy_from_slice(&(SET_VERSION - 1).to_le_bytes());
-        assert_eq!(SetHeader::decode(&earlier), None);
-        assert_eq!(SetHeader::earlier_version(&earlier), Some(SET_VERSION - 1));
+        assert_eq!(SetHeader::other_version(&bytes), None);
+        for version in [SET_VERSION - 1, SET_VERSION + 1] {
+            let mut other = bytes.clone();
+            other[..2].copy_from_slice(&version.to_le_bytes());
+            assert_eq!(SetHeader::decode(&other), None);
+            assert_eq!(SetHeader::other_version(&other), Some(version));
+        }
         assert!(state.encode().len() < 300, "it has to fit the log's header");
     }
 

@@ -7,8 +7,8 @@
 //! rebuilt with what can still be read of the old one.
 //!
 //! Guarantees: nothing is changed while another process has the folder, nor by [`examine`]; no
-//! damaged file is deleted; a healthy instance is not changed; after a power loss it can be done
-//! again. Databases of users are opened, and not changed otherwise.
+//! damaged file is deleted; a healthy instance is not changed, nor one of another version; after a
+//! power loss it can be done again. Databases of users are opened, and not changed otherwise.
 
 mod rebuild;
 mod salvage;
@@ -121,7 +121,7 @@ impl Repair {
 /// Looks at an instance that nobody has open, and changes nothing.
 ///
 /// # Errors
-/// The folder is in use, or has no instance; the disk.
+/// The folder is in use, or has no instance; another version has made it; the disk.
 pub fn examine(options: &InstanceOptions) -> Result<Repair, RepairError> {
     let _lock = start::lock_folder(&*options.disk, &options.data_dir, false, true)?;
     Ok(Examination::of(options)?.repair)
@@ -245,6 +245,8 @@ impl Examination {
         }
         let mut fatal = None;
         for file in entry.files.iter().filter(|file| !file.log && disk.exists(&file.path).unwrap_or(false)) {
+            // With one of another version nothing is wrong: to rebuild it would lose what it has.
+            pages::check_format(disk, &file.path).map_err(TxnError::from)?;
             let state = pages::mend_file(disk, &file.path, false).map_err(TxnError::from)?;
             if !state.mended.is_empty() {
                 let texts: Vec<String> =
