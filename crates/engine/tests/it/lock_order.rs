@@ -169,3 +169,31 @@ fn no_error_comes_of_an_entry_that_was_never_committed() {
         }
     }
 }
+
+/// Who locks a row for himself alone waits for the lock of its entry before: who has read the entry
+/// goes on to the row.
+#[test]
+fn who_has_read_an_entry_reads_its_row_past_those_who_want_it_alone() {
+    let alone = [
+        ("SELECT n FROM {t} WITH (XLOCK, INDEX(ix)) WHERE n = 2", "2"),
+        ("SELECT n FROM {t} WITH (XLOCK, HOLDLOCK, INDEX(ix)) WHERE n = 2", "2"),
+        ("SELECT n FROM {t} WITH (XLOCK, INDEX(ix)) WHERE n BETWEEN 2 AND 3", "2\n3"),
+        ("SELECT n FROM {t} WITH (XLOCK, HOLDLOCK, INDEX(ix)) WHERE n BETWEEN 2 AND 3", "2\n3"),
+        ("UPDATE {t} SET m = 5 FROM {t} WITH (XLOCK, INDEX(ix)) WHERE n = 2", "(1)"),
+    ];
+    for table in ["a", "h"] {
+        for unique in ["", "UNIQUE"] {
+            for (read, found) in alone {
+                let mut b = bench();
+                b.check(&format!("DROP INDEX ix ON {table}; CREATE {unique} INDEX ix ON {table} (n)"), "");
+                let entry = format!("SELECT n FROM {table} WITH (REPEATABLEREAD, INDEX(ix)) WHERE n = 2");
+                b.check(&format!("BEGIN TRAN; {entry}"), "2");
+                let read = read.replace("{t}", table);
+                let waiting = blocked(&b, &read);
+                b.check(&format!("SELECT m FROM {table} WITH (REPEATABLEREAD) WHERE id = 20"), "0");
+                b.check(&format!("{entry}; COMMIT"), "2");
+                assert_eq!(waiting.join().unwrap(), found, "{unique} {read}");
+            }
+        }
+    }
+}
