@@ -94,21 +94,30 @@ fn keep(storage: &Arc<Database>, trees: &SysTrees, made: &UnitRef) -> Result<(),
     Ok(())
 }
 
-/// Frees units that no table of the catalog has: of tables whose transactions a crash has ended.
+/// Units whose places are noted and that no table of the catalog has: the transactions of their
+/// tables were rolled back a moment ago, or a crash has ended them. One that is dropped is also on
+/// the list of pending drops.
+///
+/// # Errors
+/// I/O and damage.
+pub fn lost_units(trees: &SysTrees, catalog: &Catalog) -> Result<Vec<UnitRef>, StoreError> {
+    let noted = noted_units(trees)?;
+    if noted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let units = catalog.by_id.values().filter_map(|table| table.overflow.as_ref());
+    let named: HashSet<UnitId> = units.map(OverflowUnit::unit).collect();
+    let lost = noted.into_iter().filter(|noted| !named.contains(&noted.unit));
+    Ok(lost.map(|Noted { unit, first_iam, filegroup }| UnitRef { unit, first_iam, filegroup }).collect())
+}
+
+/// Frees them. Nobody is making or dropping a table.
 ///
 /// # Errors
 /// I/O and the log's errors.
 pub fn free_lost(storage: &Arc<Database>, trees: &SysTrees, catalog: &Catalog) -> Result<(), StoreError> {
-    let noted = noted_units(trees)?;
-    if noted.is_empty() {
-        return Ok(());
-    }
-    let units = catalog.by_id.values().filter_map(|table| table.overflow.as_ref());
-    let named: HashSet<UnitId> = units.map(OverflowUnit::unit).collect();
-    for Noted { unit, first_iam, filegroup } in noted {
-        if !named.contains(&unit) {
-            pending::free(storage, trees, &UnitRef { unit, first_iam, filegroup })?;
-        }
+    for unit in lost_units(trees, catalog)? {
+        pending::free(storage, trees, &unit)?;
     }
     Ok(())
 }
