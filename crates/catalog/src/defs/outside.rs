@@ -14,7 +14,8 @@ use types::{MAX_ROW, keeps_values};
 
 /// `index_id` of the row that names a table's unit of values that do not fit: no index ever had it.
 pub const OVERFLOW_INDEX_ID: i32 = -1;
-/// `index_id` of the row that says where the pages of such a unit begin.
+/// `index_id` of the row that says where the pages of such a unit begin; one below it for every other
+/// unit.
 pub const OVERFLOW_PLACE_ID: i32 = -2;
 /// Values of at most so many bytes stay in the row: a pointer and what it stands for would take
 /// more.
