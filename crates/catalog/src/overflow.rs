@@ -61,23 +61,19 @@ fn is_full(e: &TxnError) -> bool {
 /// Makes a unit, unless it is made. No rollback takes it back, and none needs to.
 ///
 /// # Errors
-/// No room in the filegroup; I/O and the log's errors. There is no unit then.
+/// No room in the filegroup; I/O and the log's errors. There is no unit then; or it waits, on the list
+/// of pending drops, for the next call to note it: its number is not used twice.
 pub fn make(open: &Open, unit: &OverflowUnit) -> Result<(), StoreError> {
-    unit.make_once(|| -> Result<PageId, StoreError> {
-        let (storage, trees) = (&open.storage, &open.trees);
+    let (storage, trees) = (&open.storage, &open.trees);
+    let at = |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
+    let make = || -> Result<PageId, StoreError> {
         let reserved = storage.reserve_unit(unit.filegroup())?;
         let first_iam = reserved.first_iam();
-        let made = UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
-        pending::list_created(storage, trees, &made)?;
-        let done = storage.make_unit(made.unit, reserved).map_err(StoreError::from);
-        match done.and_then(|_| keep(storage, trees, &made)) {
-            Ok(()) => Ok(first_iam),
-            Err(e) => {
-                pending::free_all(storage, open, &[made]);
-                Err(e)
-            }
-        }
-    })
+        pending::list_created(storage, trees, &at(first_iam))?;
+        storage.make_unit(unit.unit(), reserved)?;
+        Ok(first_iam)
+    };
+    unit.make_once(make, |first_iam| keep(storage, trees, &at(first_iam)))
 }
 
 /// Takes a unit off the list of pending drops and notes where it begins.
