@@ -61,23 +61,19 @@ fn is_full(e: &TxnError) -> bool {
 /// Makes a unit, unless it is made. No rollback takes it back, and none needs to.
 ///
 /// # Errors
-/// No room in the filegroup; I/O and the log's errors. There is no unit then.
+/// No room in the filegroup; I/O and the log's errors. There is no unit then; or it waits, on the list
+/// of pending drops, for the next call to note it: its number is not used twice.
 pub fn make(open: &Open, unit: &OverflowUnit) -> Result<(), StoreError> {
-    unit.make_once(|| -> Result<PageId, StoreError> {
-        let (storage, trees) = (&open.storage, &open.trees);
+    let (storage, trees) = (&open.storage, &open.trees);
+    let at = |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
+    let make = || -> Result<PageId, StoreError> {
         let reserved = storage.reserve_unit(unit.filegroup())?;
         let first_iam = reserved.first_iam();
-        let made = UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
-        pending::list_created(storage, trees, &made)?;
-        let done = storage.make_unit(made.unit, reserved).map_err(StoreError::from);
-        match done.and_then(|_| keep(storage, trees, &made)) {
-            Ok(()) => Ok(first_iam),
-            Err(e) => {
-                pending::free_all(storage, open, &[made]);
-                Err(e)
-            }
-        }
-    })
+        pending::list_created(storage, trees, &at(first_iam))?;
+        storage.make_unit(unit.unit(), reserved)?;
+        Ok(first_iam)
+    };
+    unit.make_once(make, |first_iam| keep(storage, trees, &at(first_iam)))
 }
 
 /// Takes a unit off the list of pending drops and notes where it begins.
@@ -94,21 +90,30 @@ fn keep(storage: &Arc<Database>, trees: &SysTrees, made: &UnitRef) -> Result<(),
     Ok(())
 }
 
-/// Frees units that no table of the catalog has: of tables whose transactions a crash has ended.
+/// Units whose places are noted and that no table of the catalog has: the transactions of their
+/// tables were rolled back a moment ago, or a crash has ended them. One that is dropped is also on
+/// the list of pending drops.
+///
+/// # Errors
+/// I/O and damage.
+pub fn lost_units(trees: &SysTrees, catalog: &Catalog) -> Result<Vec<UnitRef>, StoreError> {
+    let noted = noted_units(trees)?;
+    if noted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let units = catalog.by_id.values().filter_map(|table| table.overflow.as_ref());
+    let named: HashSet<UnitId> = units.map(OverflowUnit::unit).collect();
+    let lost = noted.into_iter().filter(|noted| !named.contains(&noted.unit));
+    Ok(lost.map(|Noted { unit, first_iam, filegroup }| UnitRef { unit, first_iam, filegroup }).collect())
+}
+
+/// Frees them. Nobody is making or dropping a table.
 ///
 /// # Errors
 /// I/O and the log's errors.
 pub fn free_lost(storage: &Arc<Database>, trees: &SysTrees, catalog: &Catalog) -> Result<(), StoreError> {
-    let noted = noted_units(trees)?;
-    if noted.is_empty() {
-        return Ok(());
-    }
-    let units = catalog.by_id.values().filter_map(|table| table.overflow.as_ref());
-    let named: HashSet<UnitId> = units.map(OverflowUnit::unit).collect();
-    for Noted { unit, first_iam, filegroup } in noted {
-        if !named.contains(&unit) {
-            pending::free(storage, trees, &UnitRef { unit, first_iam, filegroup })?;
-        }
+    for unit in lost_units(trees, catalog)? {
+        pending::free(storage, trees, &unit)?;
     }
     Ok(())
 }

@@ -14,7 +14,8 @@ use types::{MAX_ROW, keeps_values};
 
 /// `index_id` of the row that names a table's unit of values that do not fit: no index ever had it.
 pub const OVERFLOW_INDEX_ID: i32 = -1;
-/// `index_id` of the row that says where the pages of such a unit begin.
+/// `index_id` of the row that says where the pages of such a unit begin; one below it for every other
+/// unit.
 pub const OVERFLOW_PLACE_ID: i32 = -2;
 /// Values of at most so many bytes stay in the row: a pointer and what it stands for would take
 /// more.
@@ -64,15 +65,15 @@ struct Overflow {
     unit: UnitId,
     filegroup: u16,
     first_iam: OnceLock<PageId>,
-    /// Who makes it has it.
-    turn: Mutex<()>,
+    /// Where it begins from the moment in which it is made. Who makes it has the lock.
+    made: Mutex<Option<PageId>>,
 }
 
 impl OverflowUnit {
     /// Of a number; without a page it is still to be made.
     pub fn new(unit: UnitId, first_iam: PageId, filegroup: u16) -> OverflowUnit {
         let first_iam = if first_iam.is_none() { OnceLock::new() } else { OnceLock::from(first_iam) };
-        OverflowUnit(Arc::new(Overflow { unit, filegroup, first_iam, turn: Mutex::new(()) }))
+        OverflowUnit(Arc::new(Overflow { unit, filegroup, first_iam, made: Mutex::new(None) }))
     }
 
     /// Its number.
@@ -90,11 +91,20 @@ impl OverflowUnit {
         self.0.first_iam.get().copied()
     }
 
-    /// Has it made unless it is; one thread at a time.
-    pub(crate) fn make_once<E>(&self, make: impl FnOnce() -> Result<PageId, E>) -> Result<(), E> {
-        let _turn = self.0.turn.lock();
+    /// Has it made and noted unless it is; one thread at a time. One that could not be noted is there
+    /// and is not made again.
+    pub(crate) fn make_once<E>(
+        &self,
+        make: impl FnOnce() -> Result<PageId, E>,
+        note: impl FnOnce(PageId) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut made = self.0.made.lock();
         if self.first_iam().is_none() {
-            let first_iam = make()?;
+            let first_iam = match *made {
+                Some(first_iam) => first_iam,
+                None => *made.insert(make()?),
+            };
+            note(first_iam)?;
             let _ = self.0.first_iam.set(first_iam);
         }
         Ok(())
@@ -170,5 +180,29 @@ impl TableDef {
             _ => MAX_KEY_LEN,
         };
         self.storage.key.iter().map(part).sum::<usize>() + if self.uniquifier { UNIQUIFIER } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The log may be full when a unit that is made is to be noted.
+    #[test]
+    fn a_unit_is_made_once_however_often_it_takes_to_note_it() {
+        let unit = OverflowUnit::new(UnitId(100), PageId::NONE, 1);
+        let page = PageId { file: 1, page: 80 };
+        assert_eq!(unit.make_once(|| Err("no room"), |_| panic!("noted, not made")), Err("no room"));
+        assert_eq!(unit.make_once(|| Ok(page), |_| Err("full")), Err("full"));
+        assert_eq!(unit.first_iam(), None);
+        let mut noted = Vec::new();
+        for _ in 0..2 {
+            let note = |at| {
+                noted.push(at);
+                Ok::<(), &str>(())
+            };
+            assert_eq!(unit.make_once(|| panic!("made twice"), note), Ok(()));
+        }
+        assert_eq!((noted, unit.first_iam()), (vec![page], Some(page)));
     }
 }

@@ -3,10 +3,12 @@
 //! Guarantee: tables and the catalog are locked against changes while they are checked, and the background gives up no
 //! ghost, large value or extent meanwhile; damage is reported and does not end the check.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use access::{Direction, IndexEntry, ReadMode, RowBatch};
+use pages::UnitId;
 use plan::hints::TableLock;
 use txn::LockMode;
 use txn::check::{CheckResult, CheckUnit};
@@ -19,9 +21,8 @@ use crate::instance::Instance;
 use catalog::Db;
 use catalog::db::Open;
 use catalog::errors::{self, db_error};
-use catalog::pending;
 use catalog::systables;
-use catalog::{OverflowUnit, TableDef};
+use catalog::{Catalog, OverflowUnit, TableDef, overflow, pending};
 use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
 use storage::write::entry_key;
@@ -78,7 +79,7 @@ pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckRep
     for store in &stores {
         pointers.push(check_rows(core, db, store, &mut report)?);
     }
-    let result = check_units(&open, &stores, &pointers);
+    let result = check_units(&open, &catalog, &stores, &pointers);
     let result = result.map_err(|e| db_error(db, &e))?;
     for (unit, found) in &result.reports {
         report.consistency.extend(found.findings.iter().map(|f| format!("Allocation unit {}: {f}.", unit.0)));
@@ -90,6 +91,7 @@ pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckRep
 /// Structures and allocation of all units: tables, system tables, and what waits to be dropped.
 fn check_units(
     open: &Arc<Open>,
+    catalog: &Catalog,
     stores: &[Arc<TableStore>],
     pointers: &[Pointers],
 ) -> Result<CheckResult, txn::TxnError> {
@@ -121,7 +123,11 @@ fn check_units(
         let unit = open.storage.unit(list.tree().unit_id());
         units.extend(unit.map(|unit| CheckUnit::Tree(list.tree(), unit)));
     }
-    if let Ok(pending) = pending::listed(&open.trees) {
+    if let Ok(mut pending) = pending::listed(&open.trees) {
+        // A rollback has ended before it frees the units that were made for its tables.
+        let lost = overflow::lost_units(&open.trees, catalog).unwrap_or_default();
+        let listed: HashSet<UnitId> = pending.iter().map(|unit| unit.unit).collect();
+        pending.extend(lost.into_iter().filter(|unit| !listed.contains(&unit.unit)));
         for unit in pending {
             // One that was freed a moment ago has nothing to check.
             if let Ok(handle) = store.open_unit(unit.first_iam)

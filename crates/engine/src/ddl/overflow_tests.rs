@@ -3,7 +3,7 @@
 
 use super::work::{Work, units_of};
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
-use catalog::{Db, TableDef};
+use catalog::{Db, OverflowUnit, TableDef};
 use pages::{PageId, UnitId};
 use sim::SimDisk;
 use std::sync::Arc;
@@ -215,4 +215,31 @@ fn power_loss_while_the_first_value_comes() {
         assert!(report.is_clean(), "power loss at {at}: {report:?}");
         instance.close().unwrap();
     }
+}
+
+/// A rollback of CREATE TABLE has ended before it frees what was made for the table meanwhile: that
+/// is no damage. What a crash keeps it from goes at the next start.
+#[test]
+fn a_unit_without_its_table_is_no_damage() {
+    let disk = SimDisk::new(11);
+    let instance = open(&disk).unwrap();
+    run(&instance, "CREATE DATABASE d");
+    let db = instance.database("d").unwrap();
+    let storage = db.open().unwrap();
+    let number = storage.counters.next_unit(&storage.storage, &storage.trees).unwrap();
+    let unit = OverflowUnit::new(number, PageId::NONE, 1);
+    catalog::overflow::make(&storage, &unit).unwrap();
+    let report = instance.check_database("d").unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    drop((storage, db));
+    instance.close().unwrap();
+    drop(instance);
+    let instance = open(&disk).unwrap();
+    let report = instance.check_database("d").unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    let db = instance.database("d").unwrap();
+    let there = db.storage().unwrap().store().open_unit(unit.first_iam().unwrap());
+    assert!(there.is_err() || there.is_ok_and(|other| other.id() != number), "it was not freed");
+    drop(db);
+    instance.close().unwrap();
 }

@@ -227,6 +227,31 @@ fn keys_that_a_default_replaces_may_be_told_in_either_order() {
     assert_eq!(load(&mut b, text, &nulls)[1..], ["done BulkInsert 5"]);
 }
 
+/// Another session may change the table between INSERT BULK and the rows: their order is still that
+/// of the column, wherever it is by then.
+#[test]
+fn the_table_changes_before_the_rows_come_in_order() {
+    for (values, said) in [([4, 5], "done BulkInsert 2"), ([5, 4], "error 4819 line 0")] {
+        let mut b = bench();
+        b.setup(&["create table o (x int null, n int primary key)"]);
+        b.run("insert bulk o (n int) with (order (n))");
+        let mut other = b.instance.session().unwrap();
+        other.use_database(&b.session.database()).unwrap();
+        let mut tape = Tape::default();
+        other.execute("alter table o drop column x", &mut tape);
+        assert!(!tape.lines.iter().any(|line| line.starts_with("error")), "{:?}", tape.lines);
+        let mut next = values.iter();
+        let mut source = |row: &mut [Value]| -> Result<bool, SqlError> {
+            let Some(value) = next.next() else { return Ok(false) };
+            row[0] = Value::Int(*value);
+            Ok(true)
+        };
+        let mut tape = Tape::default();
+        b.session.load_bulk(&mut source, &mut tape);
+        assert_eq!(tape.lines[0], said);
+    }
+}
+
 #[test]
 fn what_insert_bulk_refuses() {
     let mut b = bench();

@@ -139,3 +139,61 @@ fn a_writer_goes_on_in_the_range_of_a_reader_who_waits_for_him() {
         assert_eq!(waiting.join().unwrap(), rows, "{read}");
     }
 }
+
+/// A condition that fails on an entry as somebody has left it who has not committed is no error: the
+/// entry is tested when its row and it are locked.
+#[test]
+fn no_error_comes_of_an_entry_that_was_never_committed() {
+    for hint in ["READCOMMITTEDLOCK", "REPEATABLEREAD", "UPDLOCK", "HOLDLOCK", "UPDLOCK, HOLDLOCK"] {
+        for key in ["PRIMARY KEY", "NOT NULL"] {
+            let mut b = Bench::new();
+            b.check(
+                &format!(
+                    "CREATE TABLE e (id int {key}, n int, d int, m int DEFAULT 0);
+                     CREATE INDEX ix ON e (n) INCLUDE (d);
+                     INSERT e (id, n, d) VALUES (10, 1, 5), (20, 2, 5), (30, 3, 5)"
+                ),
+                "(3)",
+            );
+            let read = format!("SELECT m FROM e WITH ({hint}, INDEX(ix)) WHERE n > 0 AND 10 / d = 2");
+            b.check("BEGIN TRAN; UPDATE e SET d = 0 WHERE id = 20", "(1)");
+            let waiting = blocked(&b, &read);
+            b.check("ROLLBACK", "");
+            assert_eq!(waiting.join().unwrap(), "0\n0\n0", "{read}");
+            // One that is committed is an error.
+            b.check("BEGIN TRAN; UPDATE e SET d = 0 WHERE id = 20", "(1)");
+            let waiting = blocked(&b, &read);
+            b.check("COMMIT", "");
+            let said = waiting.join().unwrap();
+            assert!(said.contains("8134"), "{read}: {said}");
+        }
+    }
+}
+
+/// Who locks a row for himself alone waits for the lock of its entry before: who has read the entry
+/// goes on to the row.
+#[test]
+fn who_has_read_an_entry_reads_its_row_past_those_who_want_it_alone() {
+    let alone = [
+        ("SELECT n FROM {t} WITH (XLOCK, INDEX(ix)) WHERE n = 2", "2"),
+        ("SELECT n FROM {t} WITH (XLOCK, HOLDLOCK, INDEX(ix)) WHERE n = 2", "2"),
+        ("SELECT n FROM {t} WITH (XLOCK, INDEX(ix)) WHERE n BETWEEN 2 AND 3", "2\n3"),
+        ("SELECT n FROM {t} WITH (XLOCK, HOLDLOCK, INDEX(ix)) WHERE n BETWEEN 2 AND 3", "2\n3"),
+        ("UPDATE {t} SET m = 5 FROM {t} WITH (XLOCK, INDEX(ix)) WHERE n = 2", "(1)"),
+    ];
+    for table in ["a", "h"] {
+        for unique in ["", "UNIQUE"] {
+            for (read, found) in alone {
+                let mut b = bench();
+                b.check(&format!("DROP INDEX ix ON {table}; CREATE {unique} INDEX ix ON {table} (n)"), "");
+                let entry = format!("SELECT n FROM {table} WITH (REPEATABLEREAD, INDEX(ix)) WHERE n = 2");
+                b.check(&format!("BEGIN TRAN; {entry}"), "2");
+                let read = read.replace("{t}", table);
+                let waiting = blocked(&b, &read);
+                b.check(&format!("SELECT m FROM {table} WITH (REPEATABLEREAD) WHERE id = 20"), "0");
+                b.check(&format!("{entry}; COMMIT"), "2");
+                assert_eq!(waiting.join().unwrap(), found, "{unique} {read}");
+            }
+        }
+    }
+}

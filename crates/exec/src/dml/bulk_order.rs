@@ -12,6 +12,7 @@ use crate::state::bulk::BulkLoad;
 
 /// The order in which rows are said to come.
 pub struct ToldOrder<'a> {
+    /// The table as it was when the order was told.
     table: &'a TableDef,
     parts: Vec<Part>,
     /// The keys that came; nothing where they are those that are stored.
@@ -23,7 +24,9 @@ pub struct ToldOrder<'a> {
 struct Part {
     /// Its place in the rows that come.
     place: usize,
+    /// Its place in the table as it was, and in the rows that are stored now.
     column: usize,
+    stored: usize,
     descending: bool,
 }
 
@@ -41,6 +44,7 @@ impl<'a> ToldOrder<'a> {
         let part = |(place, descending): &(usize, bool)| Part {
             place: *place,
             column: load.columns[*place],
+            stored: load.columns[*place],
             descending: *descending,
         };
         let parts: Vec<Part> = load.order.iter().map(part).collect();
@@ -55,12 +59,24 @@ impl<'a> ToldOrder<'a> {
         (!order.parts.is_empty()).then_some(order)
     }
 
+    /// Rows are stored in the table as it is now: others may have changed it since.
+    ///
+    /// # Errors
+    /// A column is gone.
+    pub fn stored_in(&mut self, now: &TableDef) -> Result<(), SqlError> {
+        for part in &mut self.parts {
+            let place = now.column(&self.table.columns[part.column].name);
+            part.stored = place.ok_or_else(|| SqlError::internal("a loaded column is gone"))?;
+        }
+        Ok(())
+    }
+
     /// The next row, as it came and as it is stored.
     ///
     /// # Errors
     /// 4819.
     pub fn check(&mut self, came: &[Value], stored: &[Value]) -> Result<(), SqlError> {
-        let key = self.parts.iter().map(|part| stored[part.column].clone()).collect();
+        let key = self.parts.iter().map(|part| stored[part.stored].clone()).collect();
         let mut wrong = self.stored.add(key, &self.parts, self.table);
         if let Some(keys) = &mut self.came {
             let key = self.parts.iter().map(|part| came[part.place].clone()).collect();

@@ -281,6 +281,9 @@ impl InsertPlan {
         self.rows.check_identity(ctx)?;
         ctx.session.lock_table(db, &store.table, self.lock)?;
         db.check_writable()?;
+        if let Some(order) = &mut order {
+            order.stored_in(&store.table)?;
+        }
         let mut nobody = Vec::new();
         let mut to = Given { out: Outlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
         let mut rt = Rt::new(ctx, &self.needs);

@@ -12,7 +12,10 @@
 //!
 //! The row is locked before its entry, and nobody waits for a row with a lock of its entry that he
 //! has taken for it: a change, too, locks the row first and its entries then. Which row it is, the
-//! entry tells as it was read without a lock.
+//! entry tells as it was read without a lock. A condition that fails on it then fails on what
+//! perhaps nobody has committed: that is no error yet, it is tested again under the locks. Who has
+//! locked the entry alone, as he found all in it, may go on to the row: who wants the row for
+//! himself alone (X) waits for him before he locks it, as a change does (`storage::write`).
 
 use super::rows::Given;
 use super::{LockedScan, Name, Rows};
@@ -20,12 +23,14 @@ use crate::operators::RowSet;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
-use access::{IndexEntry, ReadMode, RowBatch};
+use access::{IndexEntry, ReadMode, RowBatch, RowName};
+use catalog::errors::db_error;
+use pages::UnitId;
 use plan::nodes::{Path, ScanPlan};
 use storage::left::is_own;
 use storage::write::Locator;
 use storage::{Base, IndexStore, access_error, corrupt_row};
-use txn::Grant;
+use txn::{Grant, LockMode};
 use types::row::has_overflow;
 use types::{Corrupt, SqlError, Value};
 
@@ -65,7 +70,8 @@ fn row_behind(
 ) -> Result<Option<Value>, SqlError> {
     let wanted = match &plan.path {
         Path::Index { covering: true, .. } => lacks_value(plan, index, entry, room)?,
-        _ => entry_passes(plan, index, entry, rt, room)?,
+        // An error counts where the entry is locked.
+        _ => entry_passes(plan, index, entry, rt, room).unwrap_or(true),
     };
     if wanted { index_locator(index, entry, plan).map(Some) } else { Ok(None) }
 }
@@ -195,7 +201,10 @@ impl LockedScan {
         loop {
             rt.check_cancel()?;
             let mut ahead = match wanted.take() {
-                Some(locator) => Some(self.ahead(plan, rt, &locator, lookup)?),
+                Some(locator) => {
+                    self.wait_for_readers(plan, rt, tree.unit(), i)?;
+                    Some(self.ahead(plan, rt, &locator, lookup)?)
+                }
                 None => None,
             };
             let grant = match self.locked_row(plan, rt, &tree, &name, entry) {
@@ -231,6 +240,10 @@ impl LockedScan {
             return Ok(());
         }
         let index = &plan.store.indexes[*index];
+        // For all of them before the first row is locked.
+        for i in 0..entries {
+            self.wait_for_readers(plan, rt, index.tree.unit_id(), i)?;
+        }
         let mut lookup = std::mem::take(&mut self.lookup);
         for i in 0..entries {
             if self.batch.is_ghost(i) {
@@ -242,6 +255,27 @@ impl LockedScan {
         }
         self.lookup = lookup;
         Ok(())
+    }
+
+    /// Waits for those who have locked entry `i` of the page at hand, where the row behind it is to
+    /// be locked in a mode that keeps them from it. An entry that the transaction has changed itself
+    /// is locked by those alone who wait for the transaction.
+    fn wait_for_readers(
+        &self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        unit: UnitId,
+        i: usize,
+    ) -> Result<(), SqlError> {
+        if self.locks.mode != LockMode::X {
+            return Ok(());
+        }
+        let txn = rt.session().txn(&plan.db)?;
+        if is_own(txn, &self.batch, i) {
+            return Ok(());
+        }
+        let free = txn.wait_for_lockers(unit, RowName::Key(self.batch.key(i)));
+        free.map_err(|e| db_error(&plan.db, &e))
     }
 
     /// Whether a lock that somebody else holds is waited for.
