@@ -60,7 +60,7 @@ use exec::operators::scalar::{Condition, Scalar};
 use exec::state::SessionCore;
 use exec::state::activity::BatchView;
 use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::ChangedTable;
+use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
 use plan::bind::unresolved_names::{UnresolvedNames, is_of_a_name};
@@ -151,6 +151,7 @@ impl Bound {
                 deleted: true,
                 inserted: true,
                 instead_of: rows.instead_of.then(|| rows.action.word()),
+                rows: CHANGED_ROWS,
             }),
             cancel: &core.shared.cancel,
             counters: core.host().optimizer(),

@@ -61,6 +61,7 @@ mod isolation;
 mod join_choice;
 mod joins;
 mod json;
+mod key_checks;
 mod killed_loads;
 mod large_variables;
 mod limit_edges;

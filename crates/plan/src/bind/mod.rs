@@ -325,6 +325,15 @@ impl<'a> Binder<'a> {
         }
     }
 
+    /// The statement is planned anew with a part of it that was planned by itself.
+    pub fn watch_all(&mut self, watched: &[Watched]) {
+        for of_part in watched {
+            if !self.watched.iter().any(|own| Arc::ptr_eq(&own.state, &of_part.state)) {
+                self.watched.push(of_part.clone());
+            }
+        }
+    }
+
     /// A new parameter slot.
     pub fn new_param(&mut self) -> usize {
         self.next_param += 1;
