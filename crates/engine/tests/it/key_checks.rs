@@ -129,10 +129,7 @@ fn many_rows_are_tested_by_a_plan_of_their_own() {
 #[test]
 fn the_rows_of_a_view_are_sought() {
     let mut b = Bench::new();
-    quiet(
-        &mut b,
-        "CREATE TABLE sale (id bigint NOT NULL PRIMARY KEY, item bigint NOT NULL, n int NOT NULL)",
-    );
+    quiet(&mut b, "CREATE TABLE sale (id bigint NOT NULL PRIMARY KEY, item bigint NOT NULL, n int NOT NULL)");
     for sql in [
         "CREATE VIEW dbo.items WITH SCHEMABINDING AS
          SELECT item, COUNT_BIG(*) AS sales, SUM(n) AS pieces FROM dbo.sale GROUP BY item",
