@@ -61,6 +61,7 @@ mod isolation;
 mod join_choice;
 mod joins;
 mod json;
+mod kept_plans;
 mod key_checks;
 mod killed_loads;
 mod large_variables;
