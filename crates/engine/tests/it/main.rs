@@ -81,6 +81,7 @@ mod metadata;
 mod model_database;
 mod modules;
 mod nested_changes;
+mod not_in;
 mod option_effects;
 mod overflow_units;
 mod parameterised;

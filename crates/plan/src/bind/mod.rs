@@ -182,6 +182,8 @@ pub struct Binder<'a> {
     pub subqueries: Vec<Subquery>,
     /// OPTION (TABLE HINT (...)).
     pub table_hints: Vec<table_hints::TableHint>,
+    /// So many plans around the one that is being made run it again and again.
+    pub(crate) inner_plans: usize,
     /// INSERT: the rows of the change in its FROM, until that is bound.
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
@@ -256,6 +258,7 @@ impl<'a> Binder<'a> {
             watched: Vec::new(),
             subqueries: Vec::new(),
             table_hints: Vec::new(),
+            inner_plans: 0,
             change: None,
             numbered: None,
             system_time: None,
