@@ -277,7 +277,9 @@ fn choose(
     let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
     let by_equality = |way: &Way<'_>| way.tree && conditions.equal_columns(&way.order) > 0;
-    let least = match ways.iter().any(by_equality) {
+    // The first rows of an order come from an index that has it, whatever it has besides.
+    let first_rows = wishes.goal.is_some() && !wishes.order.is_empty();
+    let least = match !first_rows && ways.iter().any(by_equality) {
         true if waits(get) => LEAST_LOCKED,
         true => LEAST,
         false => 0.0,

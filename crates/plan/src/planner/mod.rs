@@ -5,7 +5,6 @@
 use crate::bind::Binder;
 use crate::columns::ColumnSet;
 use crate::decorrelate::{self, Place, SemiJoin};
-use crate::estimate;
 use crate::input::Input;
 use crate::joins::{Join, apply_plan, sorted_down};
 use crate::logical::{JoinKind, Logical, SortKey};
