@@ -1,8 +1,8 @@
 //! Plans of what follows a change (tests of foreign keys, cascades, rows of indexed views) that were
 //! made while the other table was empty and are kept while it grows: they seek it, and read as much
-//! of a large table as of a small one. Many rows at once are tested by what costs least then.
+//! of a large table as of a small one. For many rows at once a small table is read as a whole.
 
-use crate::support::text::Bench;
+use crate::support::text::{Bench, Text};
 
 /// Pages that a batch has read of a table; of all tables without a name.
 #[track_caller]
@@ -124,6 +124,33 @@ fn many_rows_are_tested_by_a_plan_of_their_own() {
     b.check("DELETE parent WHERE id > 5", "(2991)");
     b.fails("DELETE parent WHERE id > 1", 547);
     b.check("DELETE parent WHERE id = 1; SELECT COUNT(*) FROM parent", "(1)\n2");
+}
+
+/// Two loads of parents with their children, each in a transaction: neither waits for the other.
+#[test]
+fn a_test_of_many_rows_waits_for_nobody_elses_parents() {
+    let mut b = Bench::new();
+    quiet(
+        &mut b,
+        "CREATE TABLE parent (id int NOT NULL PRIMARY KEY)
+         CREATE TABLE child (id int NOT NULL PRIMARY KEY, p int NOT NULL REFERENCES parent (id))
+         INSERT parent SELECT value FROM GENERATE_SERIES(1, 150)",
+    );
+    let load = |first: i32| {
+        format!(
+            "SET LOCK_TIMEOUT 2000 SET NOCOUNT ON BEGIN TRAN INSERT parent VALUES ({first})
+             INSERT child SELECT {first} * 1000 + value, {first} FROM GENERATE_SERIES(1, 900)"
+        )
+    };
+    let mut other = b.instance.session().unwrap();
+    other.use_database("t").unwrap();
+    quiet(&mut b, &load(1000));
+    let mut out = Text::default();
+    other.execute(&load(2000), &mut out);
+    other.execute("COMMIT", &mut out);
+    assert_eq!(out.out.trim(), "");
+    quiet(&mut b, "COMMIT");
+    b.check("SELECT COUNT(*), COUNT(DISTINCT p) FROM child", "1800|2");
 }
 
 #[test]

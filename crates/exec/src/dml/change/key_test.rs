@@ -2,10 +2,11 @@
 //!
 //! Its plan is made with the statement, perhaps while the other table is empty, and is kept while
 //! that grows. So it seeks the other table for each changed row wherever an index helps, whatever
-//! it costs just then. Of many rows a hash table may be better: how many there are is known when
-//! the test comes, and the query is planned then, for so many rows and the tables as they are.
-//! Guarantee: a test of few rows reads what an index has for their keys, and no more, in a table of
-//! any size.
+//! it costs just then. For many rows a hash table of a small table is better: how many there are is
+//! known when the test comes, and the query is planned then, for so many rows and the tables as they
+//! are. A large table is never read from end to end for that: the test would wait for all who are
+//! changing rows of it, two loads of parents with their children for each other.
+//! Guarantee: a test reads what an index has for its keys, and no more, in a table of any size.
 
 use std::sync::Arc;
 
@@ -15,15 +16,20 @@ use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::query::run_query;
 use crate::state::core::SessionCore;
 use crate::state::phases::{self, Phase};
+use catalog::TableDef;
 use pages::PageTrace;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
 use plan::rights::Chain;
+use plan::statistics::table_rows;
 use plan::{QueryPlan, Watched};
 use types::{SqlError, Value};
 
 /// So many changed rows are worth a plan of their own.
 const MANY: usize = 500;
+
+/// Most rows of a table that is read for them.
+const MOST_READ: f64 = 100.0;
 
 /// No plan does what the hints say.
 const NO_PLAN: i32 = 8622;
@@ -42,6 +48,8 @@ pub struct KeyTest {
 struct ByCost {
     text: String,
     changes: ChangedTable,
+    /// The table that is looked at.
+    other: Arc<TableDef>,
 }
 
 /// Keeps whether there was a row.
@@ -61,14 +69,14 @@ impl KeyTest {
         KeyTest { broken, by_cost: None, error }
     }
 
-    /// Such a query over changed rows, as a text for the hints of the other tables that follow on
-    /// how these are locked. `helps`: an index of each has the key.
+    /// Such a query over changed rows and another table, as a text for the hints of the tables that
+    /// follow on how these are locked. `helps`: an index has the key.
     ///
     /// # Errors
     /// Those of compiling it.
     pub fn compile(
         text: impl Fn(&str) -> String,
-        helps: bool,
+        (other, helps): (&Arc<TableDef>, bool),
         env: &CompileEnv<'_>,
         error: SqlError,
     ) -> Result<KeyTest, SqlError> {
@@ -77,7 +85,7 @@ impl KeyTest {
             && let Some(changes) = &env.changes
             && let Some(broken) = or_no_plan(query(&text(", FORCESEEK"), env))?
         {
-            let by_cost = ByCost { text: plain, changes: changes.clone() };
+            let by_cost = ByCost { text: plain, changes: changes.clone(), other: other.clone() };
             return Ok(KeyTest { broken, by_cost: Some(Box::new(by_cost)), error });
         }
         Ok(KeyTest::new(query(&plain, env)?, error))
@@ -105,11 +113,11 @@ impl KeyTest {
 }
 
 impl ByCost {
-    /// The plan for the rows that have been changed, if they are many. One that cannot be made is
-    /// not needed: that which seeks finds the same.
+    /// The plan for the rows that have been changed, if they are many and the table is small. One
+    /// that cannot be made is not needed: that which seeks finds the same.
     fn plan(&self, core: &SessionCore) -> Option<Arc<QueryPlan>> {
         let rows = core.changes.as_ref().map_or(0, |rows| rows.inserted.len().max(rows.deleted.len()));
-        if rows < MANY {
+        if rows < MANY || table_rows(&self.other) > MOST_READ {
             return None;
         }
         let _plan = phases::enter(Phase::Plan);

@@ -162,10 +162,10 @@ impl Steps<'_> {
         let parent = self.catalog.by_id.get(&key.parent);
         let parent = parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
         let pairs = Pairs::of(key, table, parent)?;
-        let text = |hint: &str| orphans(db, "inserted", (parent, hint), &pairs);
+        let text = |hint: &str| orphans(db, "inserted", (&**parent, hint), &pairs);
         let helps = is_sought(parent, key.columns.iter().map(|(_, other)| *other));
         let error = no_parent(verb, db, key, table, parent);
-        keys.tests.push(KeyTest::compile(text, helps, self.env, error)?);
+        keys.tests.push(KeyTest::compile(text, (parent, helps), self.env, error)?);
         Ok(())
     }
 
@@ -203,7 +203,7 @@ impl Steps<'_> {
                 )
             };
             let error = has_children(verb, db, key, child, table);
-            keys.tests.push(KeyTest::compile(text, helps, self.env, error)?);
+            keys.tests.push(KeyTest::compile(text, (child, helps), self.env, error)?);
             return Ok(());
         }
         let text = |hint: &str| match (wanted, action) {
