@@ -57,8 +57,8 @@ fn same(b: &mut Bench, condition: &str) {
 fn rows_are_those_of_the_form_without_a_join() {
     let mut b = bench();
     for table in ["i", "f", "n", "x"] {
-        for outer in ["o.k", "o.h", "o.k + 1", "o.h % 4", "NULLIF(o.h, 3)", "CAST(NULL AS int)", "4"] {
-            for inner in ["y", "z", "y + 1", "g"] {
+        for outer in ["o.k", "o.h", "o.k + 1", "o.h % 4", "CAST(NULL AS int)", "4"] {
+            for inner in ["y", "z", "y + 1"] {
                 for rest in [
                     "",
                     " WHERE s.y IS NOT NULL",
