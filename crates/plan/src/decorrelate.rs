@@ -1,12 +1,19 @@
-//! Correlated EXISTS and IN as semi and anti joins, where the subquery's outer references stand
-//! only in the conditions of its WHERE. Everything else runs once per row, or once per statement.
+//! Correlated EXISTS, IN and NOT IN as semi and anti joins, where the subquery's outer references
+//! stand only in the conditions of its WHERE. Everything else runs once per row, or once per
+//! statement; of what runs once, NOT IN is an anti join as well where the join runs once, too.
+//!
+//! `x NOT IN (SELECT y ...)` holds where no row of the query has `x = y` or leaves that unknown: the
+//! join's condition is `x = y OR x IS NULL OR y IS NULL`, without what cannot be. A query that needs
+//! nothing of the row is joined on `x = y` alone; whether it has a NULL or, for an x that is NULL,
+//! any row is asked once ([`Unless`]).
 //! Guarantee: what is joined gives the same rows whenever it runs, and depends on no outer row but
 //! by the join's conditions.
 
 use super::logical::{JoinKind, Logical, TopSpec};
-use crate::access_path::seek_cost;
+use crate::access_path::{read_cost, seek_cost, sought_column};
 use crate::estimate;
 use crate::nodes::Subquery;
+use crate::nulls::is_never_null;
 use crate::rewrite::stable::{is_stable, is_stable_condition};
 use crate::rewrite::visit::{Part, inputs, mentions, part_mentions};
 use crate::statistics::table_rows;
@@ -25,36 +32,66 @@ const MOST_NODES: usize = 1_000;
 /// What is joined, and on what.
 type Joined = (Logical, Vec<Pred>);
 
-/// The join that a condition of WHERE is, or the condition back. `outer_rows`: the rows that it is
-/// asked of.
-pub fn semi_join(
-    pred: Pred,
-    outer_rows: &dyn Fn() -> f64,
-    subqueries: &[Subquery],
-) -> Result<(JoinKind, Logical, Vec<Pred>), Box<Pred>> {
-    let known = Known { outer_rows, subqueries };
-    let joined = match &pred {
-        Pred::Exists(sub) => known.exists(sub).map(|joined| (JoinKind::Semi, joined)),
+/// What a condition of WHERE is as a join.
+pub struct SemiJoin {
+    pub kind: JoinKind,
+    pub right: Logical,
+    pub on: Vec<Pred>,
+    /// What rows have to satisfy besides.
+    pub unless: Vec<Unless>,
+}
+
+/// Rows stay unless a query that needs nothing of them has rows.
+pub struct Unless {
+    /// It is asked only for rows whose value is NULL; none: for all.
+    pub null: Option<Expr>,
+    pub query: Logical,
+}
+
+/// Where a condition of WHERE stands.
+pub struct Place<'p> {
+    /// The rows that it is asked of.
+    pub input: &'p Logical,
+    /// Conditions on them beside it that have no subqueries.
+    pub beside: &'p [Pred],
+    /// Those of the statement.
+    pub subqueries: &'p [Subquery],
+    /// The plan runs once in a run of the statement, and no hint says how it joins.
+    pub once: bool,
+    /// The rows are wanted in an order, or group by group, or only the first of them.
+    pub wishes: bool,
+}
+
+/// The join that a condition of WHERE is, or the condition back.
+pub fn semi_join(pred: Pred, place: &Place<'_>) -> Result<SemiJoin, Box<Pred>> {
+    let joined = |kind: JoinKind, joined: Option<Joined>| {
+        joined.map(|(right, on)| SemiJoin { kind, right, on, unless: Vec::new() })
+    };
+    let found = match &pred {
+        Pred::Exists(sub) => joined(JoinKind::Semi, place.exists(sub)),
         Pred::Not(inner) => match &**inner {
-            Pred::Exists(sub) => known.exists(sub).map(|joined| (JoinKind::Anti, joined)),
+            Pred::Exists(sub) => joined(JoinKind::Anti, place.exists(sub)),
+            Pred::Quantified(test) if is_in(test) => place.is_none_of(test),
             _ => None,
         },
-        Pred::Quantified(test) => known.is_one_of(test).map(|joined| (JoinKind::Semi, joined)),
+        Pred::Quantified(test) if is_in(test) => joined(JoinKind::Semi, place.is_one_of(test)),
+        Pred::Quantified(test) if is_not_in(test) => place.is_none_of(test),
         _ => None,
     };
-    match joined {
-        Some((kind, (right, on))) => Ok((kind, right, on)),
-        None => Err(Box::new(pred)),
-    }
+    found.ok_or_else(|| Box::new(pred))
 }
 
-/// What is known of the statement around a subquery.
-struct Known<'k> {
-    outer_rows: &'k dyn Fn() -> f64,
-    subqueries: &'k [Subquery],
+/// `= ANY`.
+fn is_in(test: &QuantifiedExpr) -> bool {
+    test.op == CompareOp::Equal && !test.all
 }
 
-impl Known<'_> {
+/// `<> ALL`.
+fn is_not_in(test: &QuantifiedExpr) -> bool {
+    test.op == CompareOp::NotEqual && test.all
+}
+
+impl Place<'_> {
     fn exists(&self, sub: &SubRef) -> Option<Joined> {
         let query = self.correlated(sub)?;
         self.joined(sub, &Source::of(&query.logical, true)?, None)
@@ -62,29 +99,74 @@ impl Known<'_> {
 
     /// `x IN (SELECT ...)`: a row of it equals x.
     fn is_one_of(&self, test: &QuantifiedExpr) -> Option<Joined> {
-        if test.op != CompareOp::Equal || test.all || test.operand.has_subquery() {
+        let query = self.correlated(&test.query)?;
+        let source = Source::of(&query.logical, false)?;
+        let equal = equality(test, query, &source)?;
+        self.joined(&test.query, &source, Some(Pred::Compare(Box::new(equal))))
+    }
+
+    /// `x NOT IN (SELECT ...)`: no row of it equals x, or may be taken for one that does.
+    fn is_none_of(&self, test: &QuantifiedExpr) -> Option<SemiJoin> {
+        if test.operand.is_volatile() {
             return None;
         }
-        let sub = &test.query;
-        let query = self.correlated(sub)?;
+        let Some(query) = self.correlated(&test.query) else { return self.is_none_of_all(test) };
         let source = Source::of(&query.logical, false)?;
-        let [column] = query.wanted[..] else { return None };
-        let mut right = source.value(column)?;
-        if let Some((from, to)) = sub.convert {
-            right = Expr::Convert(Box::new(ConvertExpr {
-                operand: right,
-                from,
-                to,
-                style: 0,
-                mode: Mode::Implicit,
-                or_null: false,
-                manner: Manner::default(),
-                collation: test.collation,
-            }));
+        let equal = equality(test, query, &source)?;
+        let never_null = [
+            is_never_null(&equal.left, self.input, self.beside),
+            is_never_null(&equal.right, source.input, source.preds),
+        ];
+        let sides = [equal.left.clone(), equal.right.clone()];
+        let mut cases = vec![Pred::Compare(Box::new(equal))];
+        let unknown = sides.into_iter().zip(never_null).filter(|(_, never)| !never);
+        cases.extend(unknown.map(|(side, _)| Pred::IsNull(Box::new(side), false)));
+        let meets = if cases.len() == 1 { cases.pop()? } else { Pred::Or(cases) };
+        let (right, on) = self.joined(&test.query, &source, Some(meets))?;
+        Some(SemiJoin { kind: JoinKind::Anti, right, on, unless: Vec::new() })
+    }
+
+    /// As [`Place::is_none_of`], of a query that needs nothing of the row: its values are looked up
+    /// among those that are kept, for which it is read once. A join does that as well, with a memory
+    /// that may be too small; where an index has few rows of x it does not read all of the query.
+    fn is_none_of_all(&self, test: &QuantifiedExpr) -> Option<SemiJoin> {
+        let sub = &test.query;
+        let alone = sub.cacheable && sub.args.is_empty() && !test.operand.has_subquery();
+        let mut used = Vec::new();
+        test.operand.columns(&mut used);
+        if !(self.once && alone) || used.is_empty() || goes_down(self.input, &used) {
+            return None;
         }
-        let (op, left, collation) = (CompareOp::Equal, test.operand.clone(), test.collation);
-        let equal = Pred::Compare(Box::new(CompareExpr { op, left, right, collation }));
-        self.joined(sub, &source, Some(equal))
+        let query = self.subqueries.get(sub.id)?;
+        let source = Source::of_all(&query.logical);
+        let is_simple = |pred: &Pred| !pred.has_subquery() && is_stable_condition(pred, self.subqueries);
+        if !is_plain(source.input) || !source.preds.iter().all(is_simple) {
+            return None;
+        }
+        let equal = equality(test, query, &source)?;
+        let sought = is_better_sought(&equal, &source, self.rows());
+        if !sought && (self.wishes || self.rows() <= FEW_ROWS) {
+            return None;
+        }
+        let right = source.input.clone().filtered(source.preds.to_vec());
+        let mut unless = Vec::new();
+        if !is_never_null(&equal.right, source.input, source.preds) {
+            // They are looked for beside the join: where an index has them together.
+            let Expr::Col(id) = equal.right else { return None };
+            seek_cost(estimate::source(source.input, id)?, &[], &[id])?;
+            let is_null = Pred::IsNull(Box::new(equal.right.clone()), false);
+            unless.push(Unless { null: None, query: right.clone().filtered(vec![is_null]) });
+        }
+        if !is_never_null(&equal.left, self.input, self.beside) {
+            unless.push(Unless { null: Some(equal.left.clone()), query: right.clone() });
+        }
+        let on = vec![Pred::Compare(Box::new(equal))];
+        Some(SemiJoin { kind: JoinKind::Anti, right, on, unless })
+    }
+
+    /// The rows that are asked, under the conditions beside this one.
+    fn rows(&self) -> f64 {
+        (estimate::rows(self.input) * estimate::kept(self.beside, self.input)).max(1.0)
     }
 
     /// The query of a subquery that depends on the row around it alone.
@@ -133,7 +215,7 @@ impl Known<'_> {
         if !is_stable(input, self.subqueries) {
             return false;
         }
-        let rows = (self.outer_rows)();
+        let rows = estimate::rows(self.input);
         rows > FEW_ROWS && (!on.iter().any(|pred| is_sought(pred, input)) || rows * SOUGHT_RUN >= read(input))
     }
 }
@@ -163,6 +245,20 @@ impl<'l> Source<'l> {
         })
     }
 
+    /// As [`Source::of`], of any query: where it has no WHERE, all of its rows.
+    fn of_all(logical: &'l Logical) -> Source<'l> {
+        stack::with_room(|| match logical {
+            Logical::Project { input, exprs } => {
+                let mut source = Source::of_all(input);
+                source.made.insert(0, exprs);
+                source
+            }
+            Logical::Sort { input, .. } => Source::of_all(input),
+            Logical::Filter { input, preds } => Source { input, preds, made: Vec::new() },
+            input => Source { input, preds: &[], made: Vec::new() },
+        })
+    }
+
     /// A column of the query as an expression over the input.
     fn value(&self, column: ColId) -> Option<Expr> {
         let mut value = Expr::Col(column);
@@ -179,6 +275,52 @@ impl<'l> Source<'l> {
             }
         }
         (!value.has_subquery() && !value.is_volatile()).then_some(value)
+    }
+}
+
+/// That the value equals the one of a row of the query, over the rows and its source.
+fn equality(test: &QuantifiedExpr, query: &Subquery, source: &Source<'_>) -> Option<CompareExpr> {
+    if test.operand.has_subquery() {
+        return None;
+    }
+    let [column] = query.wanted[..] else { return None };
+    let mut right = source.value(column)?;
+    if let Some((from, to)) = test.query.convert {
+        right = Expr::Convert(Box::new(ConvertExpr {
+            operand: right,
+            from,
+            to,
+            style: 0,
+            mode: Mode::Implicit,
+            or_null: false,
+            manner: Manner::default(),
+            collation: test.collation,
+        }));
+    }
+    Some(CompareExpr { op: CompareOp::Equal, left: test.operand.clone(), right, collation: test.collation })
+}
+
+/// Whether seeks of a query's table by the values of so many rows cost less than to read it.
+fn is_better_sought(equal: &CompareExpr, source: &Source<'_>, rows: f64) -> bool {
+    let Logical::Get(get) = source.input else { return false };
+    let column = sought_column(get, &equal.right, equal.collation);
+    let one = column.and_then(|column| seek_cost(get, source.preds, &[column]));
+    one.is_some_and(|one| rows * one < read_cost(get, source.preds))
+}
+
+/// Whether a condition with these columns is asked of a side of a join instead.
+fn goes_down(input: &Logical, columns: &[ColId]) -> bool {
+    let has_all = |side: &Logical| {
+        let offered = side.columns();
+        columns.iter().all(|id| offered.contains(*id))
+    };
+    match estimate::below_filters(input) {
+        Logical::Join { kind: JoinKind::Full, .. } => false,
+        Logical::Join { kind, left, right, .. } => {
+            has_all(left) || (*kind == JoinKind::Inner && has_all(right))
+        }
+        Logical::Apply { left, .. } => has_all(left),
+        _ => false,
     }
 }
 

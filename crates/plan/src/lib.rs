@@ -24,6 +24,7 @@ mod joins;
 pub mod logical;
 mod needs;
 pub mod nodes;
+mod nulls;
 pub mod options;
 pub mod own_node;
 mod owners;

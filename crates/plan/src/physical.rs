@@ -82,10 +82,12 @@ pub fn plan_rewritten(
 pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
     crate::bind::table_hints::check_used(binder)?;
     let mut plans = Vec::with_capacity(binder.subqueries.len());
-    for at in 0..binder.subqueries.len() {
-        let Subquery { logical, wanted, goal } = binder.subqueries[at].clone();
+    // They may run for each row, and planning one may add others.
+    binder.inner_plans += 1;
+    while let Some(Subquery { logical, wanted, goal }) = binder.subqueries.get(plans.len()).cloned() {
         plans.push(Arc::new(plan_query(binder, Logical::clone(&logical), &wanted, goal)?));
     }
+    binder.inner_plans -= 1;
     let (tables, modules) = (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
     let watched = std::mem::take(&mut binder.watched);
     let sequences = std::mem::take(&mut binder.sequences);

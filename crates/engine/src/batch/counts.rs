@@ -1,8 +1,14 @@
 //! What running the statements of a batch has cost: for sys.dm_exec_query_stats and its kin.
 //! Each session counts for itself, in words that only its own thread writes (so a count is a load and a store, no atomic step); whoever asks adds
 //! them up. Executions and rows are exact. Time is measured where it is long enough to be worth it: a statement that took less than
-//! [`SHORT`] is measured again after [`APART`] executions, and stands for those between.
-//! Guarantee: what a session has counted stays with the batch when the session goes: the next session counts on.
+//! [`SHORT`] is measured again after [`APART`] executions.
+//!
+//! Those between are taken for as long as a short one was, and timed by a coarse clock, which costs
+//! next to nothing: it says 0 of most, and of all together what they took. The larger of both sums
+//! counts. What was measured stands for itself alone: one execution that has waited says nothing of
+//! those before it.
+//! Guarantees: what a session has counted stays with the batch when the session goes: the next session counts on. Each execution
+//! is counted from its own beginning to its own end.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
@@ -35,10 +41,10 @@ impl Default for Range {
 }
 
 impl Range {
-    /// A value that stands for some executions.
+    /// The value of an execution.
     #[inline]
-    fn add(&self, value: u64, times: u64) {
-        self.total.store(self.total.load(Relaxed).wrapping_add(value.wrapping_mul(times)), Relaxed);
+    fn add(&self, value: u64) {
+        self.total.store(self.total.load(Relaxed).wrapping_add(value), Relaxed);
         self.last.store(value, Relaxed);
         if value < self.least.load(Relaxed) {
             self.least.store(value, Relaxed);
@@ -54,19 +60,41 @@ impl Range {
 pub struct Count {
     executions: AtomicU64,
     rows: Range,
-    /// In nanoseconds.
+    /// In nanoseconds, of the executions that were measured.
     elapsed: Range,
     worker: Range,
+    /// Of the others what the coarse clock says, and what they are taken for.
+    coarse: AtomicU64,
+    taken: Taken,
     /// When it began last, as far as that was measured: microseconds since 1970.
     began: AtomicU64,
     /// Executions until the next measurement, and since the last.
     skip: AtomicU64,
     pending: AtomicU64,
+    /// What the last short one took.
+    short: Taken,
     /// Of the measured executions since somebody asked last.
     recent_elapsed: Recent,
     recent_worker: Recent,
     /// What has been asked for.
     settled: Mutex<Settled>,
+}
+
+/// Both times of executions, in nanoseconds.
+#[derive(Debug, Default)]
+struct Taken {
+    elapsed: AtomicU64,
+    worker: AtomicU64,
+}
+
+impl Taken {
+    /// So many executions that took as long as another one.
+    fn add(&self, each: &Taken, times: u64) {
+        for (sum, each) in [(&self.elapsed, &each.elapsed), (&self.worker, &each.worker)] {
+            let more = each.load(Relaxed).wrapping_mul(times);
+            sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
+        }
+    }
 }
 
 /// Of measured values: least and greatest since they were taken, the sum of all squares (of microseconds). Whoever takes them may lose one that
@@ -86,9 +114,13 @@ impl Default for Recent {
 }
 
 impl Recent {
-    fn add(&self, nanos: u64, times: u64) {
+    fn add(&self, nanos: u64) {
         self.least.store(self.least.load(Relaxed).min(nanos), Relaxed);
         self.greatest.store(self.greatest.load(Relaxed).max(nanos), Relaxed);
+        self.add_squares(nanos, 1);
+    }
+
+    fn add_squares(&self, nanos: u64, times: u64) {
         let micros = nanos as f64 / 1000.0;
         let sum = f64::from_bits(self.squares.load(Relaxed)) + micros * micros * times as f64;
         self.squares.store(sum.to_bits(), Relaxed);
@@ -104,9 +136,17 @@ struct Settled {
     worker: (u64, f64),
 }
 
-/// The beginning of an execution that is measured.
+/// The beginning of an execution.
 #[derive(Debug)]
 pub struct Begun {
+    /// By the coarse clock.
+    coarse: u64,
+    /// Of one that is measured.
+    exact: Option<Exact>,
+}
+
+#[derive(Debug)]
+struct Exact {
     at: Instant,
     worker: Duration,
 }
@@ -114,20 +154,33 @@ pub struct Begun {
 impl Count {
     /// An execution begins; some are measured.
     #[inline]
-    pub fn begin(&self) -> Option<Begun> {
+    pub fn begin(&self) -> Begun {
         let skip = self.skip.load(Relaxed);
         if skip > 0 {
             self.skip.store(skip - 1, Relaxed);
-            return None;
+            return Begun { coarse: coarse_time(), exact: None };
         }
-        Some(self.begun())
+        Begun { coarse: 0, exact: Some(self.begun()) }
     }
 
     #[cold]
-    fn begun(&self) -> Begun {
+    fn begun(&self) -> Exact {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.began.store(u64::try_from(since.as_micros()).unwrap_or(u64::MAX), Relaxed);
-        Begun { at: Instant::now(), worker: worker_time() }
+        Exact { at: Instant::now(), worker: worker_time() }
+    }
+
+    /// Nanoseconds of all executions, the elapsed ones and those of the processor.
+    fn times(&self) -> (u64, u64) {
+        let sum = |a: u64, b: u64| a.wrapping_add(b);
+        let pending = self.pending.load(Relaxed);
+        let taken = |sum: &AtomicU64, each: &AtomicU64| {
+            sum.load(Relaxed).wrapping_add(each.load(Relaxed).wrapping_mul(pending))
+        };
+        let elapsed = taken(&self.taken.elapsed, &self.short.elapsed);
+        let elapsed = sum(self.elapsed.total.load(Relaxed), elapsed.max(self.coarse.load(Relaxed)));
+        let worker = sum(self.worker.total.load(Relaxed), taken(&self.taken.worker, &self.short.worker));
+        (elapsed, worker.min(elapsed))
     }
 
     /// The executions that nobody has asked for yet; any thread may ask.
@@ -139,12 +192,13 @@ impl Count {
             return None;
         }
         settled.executions = done;
+        let (all_elapsed, all_worker) = self.times();
         let pending = self.pending.load(Relaxed);
-        let time = |range: &Range, recent: &Recent, settled: &mut (u64, f64)| {
+        let time = |total: u64, of: (&Range, &AtomicU64), recent: &Recent, settled: &mut (u64, f64)| {
+            let (range, short) = of;
             let last = range.last.load(Relaxed);
-            // Those that were not measured stand for the last that was.
-            let total = range.total.load(Relaxed).wrapping_add(pending.wrapping_mul(last));
-            let micros = last as f64 / 1000.0;
+            // Those that were not measured are taken for as long as a short one.
+            let micros = short.load(Relaxed) as f64 / 1000.0;
             let squares = f64::from_bits(recent.squares.load(Relaxed)) + micros * micros * pending as f64;
             let (before, squares_before) = std::mem::replace(settled, (total, squares));
             let least = recent.least.swap(u64::MAX, Relaxed);
@@ -167,40 +221,52 @@ impl Count {
         };
         Some(Executions {
             times: Times { count, last: self.began.load(Relaxed) },
-            duration: time(&self.elapsed, &self.recent_elapsed, elapsed),
-            processor: time(&self.worker, &self.recent_worker, worker),
+            duration: time(all_elapsed, (&self.elapsed, &self.short.elapsed), &self.recent_elapsed, elapsed),
+            processor: time(all_worker, (&self.worker, &self.short.worker), &self.recent_worker, worker),
             rows,
         })
     }
 
     /// It has come to its end, and these were its rows.
     #[inline]
-    pub fn end(&self, begun: Option<Begun>, rows: u64) {
-        self.rows.add(rows, 1);
+    pub fn end(&self, begun: Begun, rows: u64) {
+        self.rows.add(rows);
         self.ended(begun);
     }
 
     /// It has come to its end; nobody counts rows of it.
     #[inline]
-    pub fn ended(&self, begun: Option<Begun>) {
+    pub fn ended(&self, begun: Begun) {
         self.executions.store(self.executions.load(Relaxed) + 1, Relaxed);
-        match begun {
-            Some(begun) => self.measured(&begun),
-            None => self.pending.store(self.pending.load(Relaxed) + 1, Relaxed),
+        if let Some(exact) = begun.exact {
+            return self.measured(&exact);
+        }
+        self.pending.store(self.pending.load(Relaxed) + 1, Relaxed);
+        let passed = coarse_time().saturating_sub(begun.coarse);
+        if passed > 0 {
+            self.coarse.store(self.coarse.load(Relaxed).wrapping_add(passed), Relaxed);
         }
     }
 
     #[cold]
-    fn measured(&self, begun: &Begun) {
+    fn measured(&self, begun: &Exact) {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let elapsed = nanos(begun.at.elapsed());
         let worker = nanos(worker_time().saturating_sub(begun.worker)).min(elapsed);
-        let times = 1 + self.pending.swap(0, Relaxed);
-        self.elapsed.add(elapsed, times);
-        self.worker.add(worker, times);
-        self.recent_elapsed.add(elapsed, times);
-        self.recent_worker.add(worker, times);
-        self.skip.store(if elapsed < SHORT { APART } else { 0 }, Relaxed);
+        let is_short = elapsed < SHORT;
+        if is_short {
+            self.short.elapsed.store(elapsed, Relaxed);
+            self.short.worker.store(worker, Relaxed);
+        }
+        let between = self.pending.swap(0, Relaxed);
+        self.taken.add(&self.short, between);
+        self.recent_elapsed.add_squares(self.short.elapsed.load(Relaxed), between);
+        self.recent_worker.add_squares(self.short.worker.load(Relaxed), between);
+        self.elapsed.add(elapsed);
+        self.worker.add(worker);
+        self.recent_elapsed.add(elapsed);
+        self.recent_worker.add(worker);
+        self.skip.store(if is_short { APART } else { 0 }, Relaxed);
     }
 }
 
@@ -208,6 +274,13 @@ impl Count {
 pub(super) fn worker_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
+}
+
+/// A clock that goes on every few milliseconds and costs next to nothing, in nanoseconds.
+fn coarse_time() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    let nanos = u64::from(now.tv_nsec.unsigned_abs() as u32);
+    now.tv_sec.unsigned_abs().saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
 /// The counts of one session for one batch.
@@ -302,12 +375,13 @@ impl CountsOfBatch {
             let latest = began >= total.began;
             total.executions += count.executions.load(Relaxed);
             total.began = total.began.max(began);
-            for (sums, range, unit) in [
-                (&mut total.rows, &count.rows, 1),
-                (&mut total.elapsed, &count.elapsed, 1000),
-                (&mut total.worker, &count.worker, 1000),
+            let (elapsed, worker) = count.times();
+            for (sums, range, all, unit) in [
+                (&mut total.rows, &count.rows, count.rows.total.load(Relaxed), 1),
+                (&mut total.elapsed, &count.elapsed, elapsed, 1000),
+                (&mut total.worker, &count.worker, worker, 1000),
             ] {
-                sums.add(range, unit, latest, first);
+                sums.add(range, all, unit, (latest, first));
             }
             first = false;
         }
@@ -316,10 +390,10 @@ impl CountsOfBatch {
 }
 
 impl Sums {
-    fn add(&mut self, range: &Range, unit: u64, latest: bool, first: bool) {
+    fn add(&mut self, range: &Range, all: u64, unit: u64, (latest, first): (bool, bool)) {
         let least = range.least.load(Relaxed);
         let least = if least == u64::MAX { 0 } else { least / unit };
-        self.total += range.total.load(Relaxed) / unit;
+        self.total += all / unit;
         self.least = if first { least } else { self.least.min(least) };
         self.greatest = self.greatest.max(range.greatest.load(Relaxed) / unit);
         if latest {
@@ -329,43 +403,5 @@ impl Sums {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_statement_is_measured_now_and_then_and_counted_always() {
-        let counts = CountsOfBatch::new(1);
-        let own = counts.counts();
-        let mut measured = 0;
-        for n in 0..1000 {
-            let begun = own.statements[0].begin();
-            measured += u64::from(begun.is_some());
-            own.statements[0].end(begun, n % 3);
-        }
-        let total = counts.total(Some(0));
-        assert_eq!((total.executions, total.rows.total), (1000, 999));
-        assert_eq!((total.rows.least, total.rows.greatest, total.rows.last), (0, 2, 0));
-        // A machine that stops for a while may make some of them long.
-        assert!((4..100).contains(&measured), "{measured}");
-        assert_eq!(counts.total(None).executions, 0);
-    }
-
-    #[test]
-    fn a_session_that_goes_leaves_its_counts_to_the_next() {
-        let counts = CountsOfBatch::new(1);
-        let (one, other) = (counts.counts(), counts.counts());
-        assert!(!Arc::ptr_eq(&one, &other));
-        one.statements[0].end(None, 5);
-        other.statements[0].end(None, 7);
-        let address = Arc::as_ptr(&one);
-        drop(one);
-        let next = counts.counts();
-        assert_eq!(Arc::as_ptr(&next), address);
-        next.statements[0].end(None, 1);
-        let total = counts.total(Some(0));
-        assert_eq!(
-            (total.executions, total.rows.total, total.rows.least, total.rows.greatest),
-            (3, 13, 1, 7)
-        );
-    }
-}
+#[path = "counts_tests.rs"]
+mod tests;

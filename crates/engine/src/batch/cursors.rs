@@ -120,7 +120,8 @@ pub fn own(body: &mut Box<dyn CursorBody>) -> Result<&mut Body, SqlError> {
     body.as_any().downcast_mut().ok_or_else(|| SqlError::internal("a cursor of an unknown kind"))
 }
 
-/// Opens a cursor within a statement; compiles it again where its tables have changed since it was declared.
+/// Opens a cursor within a statement; compiles it again where its tables have changed since it was
+/// declared, or have other rows by now than its plan was made for.
 ///
 /// # Errors
 /// 16905 it is open; those of the query.
@@ -130,6 +131,13 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
     }
     let mut guard = body_of(cursor)?;
     let body = own(&mut guard)?;
+    let needs = body.plan.needs();
+    if !(needs.one_run || needs.is_current())
+        && let Ok(renewed) = compile(core, &body.plan.source)
+        && renewed.model == body.plan.model
+    {
+        body.plan = renewed;
+    }
     let mut tries = 0;
     let rows = loop {
         match body.open(core) {

@@ -60,7 +60,7 @@ use exec::operators::scalar::{Condition, Scalar};
 use exec::state::SessionCore;
 use exec::state::activity::BatchView;
 use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::ChangedTable;
+use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use plan::bind::set_options::CompileOptions;
 use plan::bind::undeclared::Undeclared;
 use plan::bind::unresolved_names::{UnresolvedNames, is_of_a_name};
@@ -102,25 +102,34 @@ impl Bound {
         }
     }
 
-    /// What it needs, if it is a plan that may grow old.
+    /// What its plan, that should be made anew, needs: the tables that it reads have changed much,
+    /// or it was for one run.
     #[inline]
-    fn needs(&self) -> Option<&Needs> {
-        match self {
-            Bound::Query(plan) => Some(plan.needs()),
-            Bound::Dml(plan) => Some(plan.needs()),
-            Bound::Cursor(plan) => Some(plan.needs()),
-            Bound::Assign { .. }
-            | Bound::Condition(_)
-            | Bound::Scalars(_)
-            | Bound::Call(_)
-            | Bound::Into(_) => None,
-        }
+    fn outdated(&self) -> Option<&Needs> {
+        let needs = match self {
+            Bound::Query(plan) => plan.needs(),
+            Bound::Dml(plan) => plan.needs(),
+            Bound::Cursor(plan) => plan.needs(),
+            Bound::Assign { value, .. } => value.needs(),
+            Bound::Condition(condition) => condition.needs(),
+            Bound::Scalars(list) => {
+                return list.iter().map(|scalar| scalar.needs()).find(|needs| !needs.is_current());
+            }
+            // Constants and variables.
+            Bound::Call(_) | Bound::Into(_) => return None,
+        };
+        (!needs.is_current()).then_some(needs)
     }
 
     /// Whether the tables that it reads have not changed so much that it should be planned anew.
     #[inline]
     fn is_current(&self) -> bool {
-        self.needs().is_none_or(Needs::is_current)
+        self.outdated().is_none()
+    }
+
+    /// Whether it was made for one run.
+    fn is_for_one_run(&self) -> bool {
+        self.outdated().is_some_and(|needs| needs.one_run)
     }
 
     /// Binds with the environment of this moment, which the stamp tells.
@@ -151,6 +160,7 @@ impl Bound {
                 deleted: true,
                 inserted: true,
                 instead_of: rows.instead_of.then(|| rows.action.word()),
+                rows: CHANGED_ROWS,
             }),
             cancel: &core.shared.cancel,
             counters: core.host().optimizer(),

@@ -281,6 +281,84 @@ fn index_entries_give_the_clustered_key() {
     has(&plan(&mut b, "SELECT MIN(at) FROM (SELECT n AS at, x FROM s) q WHERE x = 5"), "Top");
 }
 
+/// Plans are kept while tables grow: what an index finds by an equality is sought in a table that is
+/// empty yet.
+#[test]
+fn an_empty_table_is_sought_as_a_large_one_is() {
+    let mut b = Bench::new();
+    b.run(
+        "CREATE TABLE vote (id bigint NOT NULL, phone bigint NOT NULL, state varchar(2) NOT NULL, INDEX by_phone (phone))
+         CREATE TABLE line (a int, b int, c int, x int, PRIMARY KEY (a, b), INDEX by_c (c) INCLUDE (x))",
+    );
+    let (phone, line) = ("by_phone]), SEEK:([phone])", "Clustered Index Seek(OBJECT:([t].[dbo].[line]");
+    for rows in 0..5 {
+        for (sql, part) in [
+            ("SELECT COUNT(*) FROM vote WHERE phone = 7", phone),
+            ("SELECT 1 WHERE EXISTS (SELECT * FROM vote WITH (HOLDLOCK) WHERE phone = 7)", phone),
+            // Who locks what he reads, or waits for who has changed it, looks rows up rather than
+            // to read all.
+            ("SELECT state FROM vote WITH (HOLDLOCK) WHERE phone = 7", phone),
+            ("SELECT state FROM vote WITH (UPDLOCK) WHERE phone = 7", phone),
+            ("UPDATE vote SET state = 'x' WHERE phone = 7", phone),
+            ("DELETE vote WHERE phone = 7", phone),
+            ("SELECT x FROM line WHERE c = 7", "by_c]), SEEK:([c])"),
+            (
+                "MERGE line AS l USING (VALUES (7, 7)) AS s (a, b) ON l.a = s.a AND l.b = s.b
+              WHEN MATCHED THEN UPDATE SET x = 1;",
+                line,
+            ),
+            (
+                "MERGE line AS l USING (VALUES (7, 7)) AS s (a, b) ON l.a = s.a AND l.b = s.b
+              WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, s.b);",
+                line,
+            ),
+        ] {
+            let shown = plan(&mut b, sql);
+            assert!(shown.contains(part), "{rows} rows, {sql}: {part} in {shown}");
+        }
+        b.run(&format!("INSERT vote VALUES ({rows}, {rows}, 'x') INSERT line VALUES ({rows}, 1, {rows}, 1)"));
+    }
+}
+
+/// What a plan that was made for an empty table locks: the rows that are wanted, not the table.
+#[test]
+fn a_plan_made_for_an_empty_table_leaves_other_rows_to_others() {
+    let mut b = Bench::new();
+    b.run("CREATE TABLE vote (id int NOT NULL, phone int NOT NULL, state varchar(2) NOT NULL, INDEX by_phone (phone))");
+    let read = |what: &str, phone: i32| {
+        format!(
+            "EXEC sp_executesql N'SELECT {what} FROM vote WITH (HOLDLOCK) WHERE phone = @p', N'@p int', {phone}"
+        )
+    };
+    let change = "EXEC sp_executesql N'UPDATE vote SET id = @i WHERE phone = @p', N'@p int, @i int', ";
+    for what in ["COUNT(*)", "state"] {
+        b.run(&read(what, 5));
+    }
+    b.run(&format!("{change} 5, 5"));
+    b.check(
+        "SET NOCOUNT ON INSERT vote VALUES (10, 10, 'a'), (20, 20, 'b'), (30, 30, 'c') SET NOCOUNT OFF",
+        "",
+    );
+    let mut other = b.instance.session().unwrap();
+    other.use_database("t").unwrap();
+    let mut say = |sql: &str| {
+        let mut out = Text::default();
+        other.execute(sql, &mut out);
+        out.out.trim().to_owned()
+    };
+    say("SET LOCK_TIMEOUT 100");
+    for (what, answer) in [("COUNT(*)", "1"), ("state", "a")] {
+        b.check(&format!("BEGIN TRAN {}", read(what, 10)), answer);
+        assert_eq!(say("UPDATE vote SET state = 'x' WHERE phone = 30"), "(1)", "{what}");
+        assert!(say("UPDATE vote SET phone = 11 WHERE phone = 10").contains("Msg 1222"), "{what}");
+        b.run("ROLLBACK");
+    }
+    // A change waits for nobody else's row.
+    b.check("BEGIN TRAN UPDATE vote SET state = 'y' WHERE phone = 20", "(1)");
+    assert_eq!(say(&format!("{change} 30, 31")), "(1)");
+    b.run("ROLLBACK");
+}
+
 /// Many sessions run one statement while its table grows: few plans are made, each by one session.
 #[test]
 fn one_session_makes_the_plan_that_all_use() {

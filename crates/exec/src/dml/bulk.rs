@@ -192,7 +192,8 @@ pub fn load_rows_of(
     }
 }
 
-fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> CompileEnv<'a> {
+/// What a statement of the engine is compiled with: the session as it is, and variables of its own.
+pub(super) fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> CompileEnv<'a> {
     CompileEnv {
         predicate_of: None,
         schema: None,

@@ -74,7 +74,7 @@ pub fn compile(
     binder.scopes.pop();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
     let change = TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Delete, &[]) };
-    let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
+    let change = change::compile(binder, &change, compile_cascade)?;
     change.check_output(output::to_client(output.as_ref()))?;
     Ok(DeletePlan {
         change,

@@ -265,6 +265,10 @@ fn compile_cascade(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<dyn cha
 }
 
 impl change::CascadePlan for DmlPlan {
+    fn needs(&self) -> &Needs {
+        DmlPlan::needs(self)
+    }
+
     fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         let mut none: Vec<Vec<Value>> = Vec::new();
         self.run(ctx, &mut none).map(drop)

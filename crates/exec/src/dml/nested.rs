@@ -41,6 +41,7 @@ pub fn compile(
     check_change(stmt)?;
     check_target(&insert.target, target, columns)?;
     let plan = compile_dml(stmt, binder.env)?;
+    binder.watch_all(&plan.needs().watched);
     let work = binder.new_work();
     let given = plan.columns();
     let width = given.len();

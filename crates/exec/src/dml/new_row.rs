@@ -74,7 +74,7 @@ impl NewRows {
             row_version,
             not_null: not_null.filter(|i| given.is_some() || Some(*i) != identity).collect(),
             computed: binder.stored_computed(change.db, table, None)?,
-            change: change::compile(binder.env, &mut binder.rights, change, compile_cascade)?,
+            change: change::compile(binder, change, compile_cascade)?,
         })
     }
 

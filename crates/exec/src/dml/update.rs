@@ -108,7 +108,7 @@ pub fn compile(
     let indexed = store.indexes.iter().any(|i| touches(i, &set.changed));
     let change =
         TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Update, &set.changed) };
-    let change = change::compile(binder.env, &mut binder.rights, &change, compile_cascade)?;
+    let change = change::compile(binder, &change, compile_cascade)?;
     change.check_output(output::to_client(output.as_ref()))?;
     let seen = output.is_some() || !set.vars.is_empty() || !set.computed.is_empty() || change.sees_rows();
     let row_by_row = indexed || !store.lob_columns.is_empty() || seen;

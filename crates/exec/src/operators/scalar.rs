@@ -141,6 +141,12 @@ impl Scalar {
         self.ty
     }
 
+    /// What it needs when it is evaluated.
+    #[inline]
+    pub fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
     /// Whether it reads a table.
     pub fn reads_tables(&self) -> bool {
         !self.needs.tables.is_empty()
@@ -176,6 +182,12 @@ impl Condition {
         }
         let truth = self.pred.is_true(&[], &mut Rt::new(ctx, &self.needs));
         truth.map_err(|e| unseen::of_statement(ctx.session, &self.needs, e))
+    }
+
+    /// What it needs when it is evaluated.
+    #[inline]
+    pub fn needs(&self) -> &Needs {
+        &self.needs
     }
 
     /// Whether it reads a table.

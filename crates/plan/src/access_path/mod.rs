@@ -14,8 +14,8 @@ mod ways;
 
 pub use order::{Ordering, is_ordering, natural_order};
 pub use probe::{
-    can_seek, can_seek_range, fixed_before, is_possible, read_cost, seek_cost, seeks_elsewhere,
-    sought_column, with_conditions,
+    can_seek, can_seek_range, fixed_before, is_possible, joined_read_cost, read_cost, seek_cost,
+    seeks_elsewhere, sought_column, with_conditions,
 };
 pub use terms::{MOST_RANGES, is_sought, keeps_order, keeps_values};
 
@@ -194,6 +194,15 @@ enum Chosen {
 /// reading the rows.
 const FEW: f64 = 100.0;
 
+/// A read of a whole table costs at least what that of so many rows does, where an index is sought
+/// by an equality instead: tables are empty when the first plans are made, and plans stay while
+/// they grow.
+const LEAST: f64 = 4.0;
+
+/// As that, of a read that takes locks or waits for writers: it keeps all from the table. A seek of
+/// one row behind an index is better for it whatever the table has.
+const LEAST_LOCKED: f64 = 16.0;
+
 /// So many ranges of a seek are looked at one by one to estimate the rows of all of them.
 const MOST_SEEN: usize = 128;
 
@@ -208,6 +217,13 @@ struct Question<'q> {
     /// Rows of the table, and those that satisfy all conditions.
     total: f64,
     rows: f64,
+    /// The rows that a read from end to end is taken for at least.
+    least: f64,
+}
+
+/// Whether a read takes locks, or waits for writers of the rows that it meets.
+fn waits(get: &Get) -> bool {
+    get.locks.is_some() || get.mode == TableMode::Current
 }
 
 fn choose(
@@ -260,7 +276,15 @@ fn choose(
     let input = Logical::Get(Arc::new(get.clone()));
     let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
-    let question = Question { get, preds, input, conditions, wishes, total, rows };
+    let by_equality = |way: &Way<'_>| way.tree && conditions.equal_columns(&way.order) > 0;
+    // The first rows of an order come from an index that has it, whatever it has besides.
+    let first_rows = wishes.goal.is_some() && !wishes.order.is_empty();
+    let least = match !first_rows && ways.iter().any(by_equality) {
+        true if waits(get) => LEAST_LOCKED,
+        true => LEAST,
+        false => 0.0,
+    };
+    let question = Question { get, preds, input, conditions, wishes, total, rows, least };
     let candidates = ways.iter().map(|way| question.candidate(way));
     let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a });
     let limit = best.as_ref().filter(|_| !forced).map_or(f64::INFINITY, |best| best.cost);
@@ -338,6 +362,9 @@ impl Question<'_> {
             choice.seek(found, self.conditions.equal_columns(&way.order));
         }
         choice.rows = self.rows.min(fetched).max(1.0);
+        if choice.seek.is_empty() {
+            fetched = fetched.max(self.least);
+        }
         let wanted = &self.wishes.order;
         let equal = choice.seek.common_equal();
         let (ordered, backward) =

@@ -4,6 +4,7 @@
 use super::super::logical::Get;
 use super::filtered::is_usable;
 use super::terms::{Choice, Conditions, Found, MOST_RANGES, Terms, seekable_column};
+use super::{LEAST_LOCKED, waits};
 use crate::cost::{COVERED, LOOKUP, SEEK, SOUGHT};
 use crate::estimate;
 use crate::logical::Logical;
@@ -30,7 +31,7 @@ pub fn with_conditions<'l>(logical: &'l Logical, preds: &[Pred]) -> Option<(&'l 
 /// conditions on it alone.
 pub fn can_seek(get: &Get, own: &[Pred], columns: &[ColId], outer_rows: f64, forced: bool) -> bool {
     let Some(one) = seek_cost(get, own, columns) else { return false };
-    forced || outer_rows * one < read_cost(get, own) * 2.0
+    forced || outer_rows * one < joined_read_cost(get, own) * 2.0
 }
 
 /// The column of a table that an expression, compared under a collation, seeks by.
@@ -111,6 +112,13 @@ pub fn read_cost(get: &Get, own: &[Pred]) -> f64 {
         Some(SEEK + rows * each_found(get, own, index, &sought))
     };
     trees(get, own, &[]).filter_map(cost).fold(all, f64::min)
+}
+
+/// As [`read_cost`], where the table may be sought by another one's rows instead: a read that keeps
+/// all from a table is not cheap because the table is empty when the plan is made.
+pub fn joined_read_cost(get: &Get, own: &[Pred]) -> f64 {
+    let cost = read_cost(get, own);
+    if waits(get) { cost.max(LEAST_LOCKED) } else { cost }
 }
 
 /// What a row costs that a seek finds: by a nonclustered index one is looked up if its entry

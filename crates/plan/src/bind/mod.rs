@@ -183,6 +183,8 @@ pub struct Binder<'a> {
     pub subqueries: Vec<Subquery>,
     /// OPTION (TABLE HINT (...)).
     pub table_hints: Vec<table_hints::TableHint>,
+    /// So many plans around the one that is being made run it again and again.
+    pub(crate) inner_plans: usize,
     /// INSERT: the rows of the change in its FROM, until that is bound.
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
@@ -257,6 +259,7 @@ impl<'a> Binder<'a> {
             watched: Vec::new(),
             subqueries: Vec::new(),
             table_hints: Vec::new(),
+            inner_plans: 0,
             change: None,
             numbered: None,
             system_time: None,
@@ -323,6 +326,15 @@ impl<'a> Binder<'a> {
             let limit = table.state.modified().saturating_add(threshold(rows));
             let renewals = table.state.statistics.renewals();
             self.watched.push(Watched { state: table.state.clone(), limit, renewals });
+        }
+    }
+
+    /// The statement is planned anew with a part of it that was planned by itself.
+    pub fn watch_all(&mut self, watched: &[Watched]) {
+        for of_part in watched {
+            if !self.watched.iter().any(|own| Arc::ptr_eq(&own.state, &of_part.state)) {
+                self.watched.push(of_part.clone());
+            }
         }
     }
 

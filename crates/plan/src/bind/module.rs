@@ -19,7 +19,7 @@ use types::{Collation, DataType, SqlError};
 /// Deepest nesting of views.
 const MAX_VIEWS: usize = 32;
 /// Rows that a statement is expected to change.
-const CHANGED_ROWS: f64 = 10.0;
+pub const CHANGED_ROWS: f64 = 10.0;
 /// The hidden column that pairs a row of `deleted` with its row of `inserted`.
 pub const ROW_NUMBER: &str = "$row";
 /// `deleted` and `inserted` in the place of their table, in a statement of the engine: they go by the table's own name, schema and
@@ -36,6 +36,8 @@ pub struct ChangedTable {
     pub inserted: bool,
     /// In the body of a trigger that stands in the place of this event, which does not stand in its own place.
     pub instead_of: Option<&'static str>,
+    /// How many rows are expected.
+    pub rows: f64,
 }
 
 impl Binder<'_> {
@@ -192,7 +194,7 @@ impl Binder<'_> {
             db_id: 0,
         };
         self.scope()?.sources.push(source_of);
-        let rows = if there { CHANGED_ROWS } else { 0.0 };
+        let rows = if there { changes.rows } else { 0.0 };
         Ok(Some(Logical::Work(WorkScan { source, first, width, rows })))
     }
 }

@@ -2,8 +2,9 @@
 
 use super::Binder;
 use super::scope::{Clause, Scope};
+use crate::decorrelate::Unless;
 use crate::nodes::Subquery;
-use expr::{Expr, SubRef, Typed};
+use expr::{Expr, Pred, SubRef, Typed};
 use std::sync::Arc;
 use syntax::ast;
 use types::SqlError;
@@ -28,6 +29,19 @@ impl Binder<'_> {
             convert: None,
         };
         Ok((sub, columns))
+    }
+
+    /// That a query has no rows: of rows whose value is NULL, or of all.
+    pub(crate) fn without_rows(&mut self, unless: Unless) -> Pred {
+        let logical = Arc::new(unless.query);
+        self.subqueries.push(Subquery { logical, wanted: Vec::new(), goal: Some(1) });
+        let id = self.subqueries.len() - 1;
+        let sub = SubRef { id, args: Vec::new(), cacheable: true, convert: None };
+        let none = Pred::Not(Box::new(Pred::Exists(Box::new(sub))));
+        match unless.null {
+            Some(value) => Pred::Or(vec![Pred::IsNull(Box::new(value), true), none]),
+            None => none,
+        }
     }
 
     /// Whether a subquery may stand in the clause that is bound.

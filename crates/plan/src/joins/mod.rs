@@ -191,7 +191,7 @@ impl Planner<'_, '_> {
             let compare = CompareExpr { op, left: r, right: Expr::Param(slot), collation };
             right.preds.push(Pred::Compare(Box::new(compare)));
         }
-        let mut right = self.whole_side(right)?;
+        let mut right = self.again_and_again(|planner| planner.whole_side(right))?;
         if keys.rest.is_empty() && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
             // One row tells; a way to it that counts on finding one would be slow where there is none.
             right.wants_few(1);

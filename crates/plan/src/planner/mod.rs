@@ -4,12 +4,12 @@
 
 use crate::bind::Binder;
 use crate::columns::ColumnSet;
-use crate::decorrelate;
-use crate::estimate;
+use crate::decorrelate::{self, Place, SemiJoin};
 use crate::input::Input;
 use crate::joins::{Join, apply_plan, sorted_down};
 use crate::logical::{JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
+use crate::options::JoinMethods;
 use crate::physical::{pred_slots, slots};
 use crate::rewrite::rewrite;
 use expr::{ColId, Expr, Pred};
@@ -86,6 +86,17 @@ impl Planner<'_, '_> {
         self.node(logical, Vec::new(), &context)
     }
 
+    /// Plans what runs for each row of something else, or in each round.
+    pub(super) fn again_and_again(
+        &mut self,
+        plan: impl FnOnce(&mut Self) -> Result<Plan, SqlError>,
+    ) -> Result<Plan, SqlError> {
+        self.binder.inner_plans += 1;
+        let planned = plan(self);
+        self.binder.inner_plans -= 1;
+        planned
+    }
+
     /// Plans a node under conditions that its rows must satisfy.
     fn node(&mut self, logical: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
         stack::with_room(|| {
@@ -110,7 +121,7 @@ impl Planner<'_, '_> {
                     let anchor = Nested::new(self.branch(anchor, &ids)?);
                     let mut plans = Vec::with_capacity(steps.len());
                     for (step, ids) in steps.into_inner() {
-                        plans.push(self.branch(step, &ids)?);
+                        plans.push(self.again_and_again(|planner| planner.branch(step, &ids))?);
                     }
                     let rows = anchor.rows * 10.0;
                     let node = Node::Recursive { anchor, steps: Nested::new(plans), work, limit };
@@ -195,6 +206,12 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let mut input = input;
         let mut rest = Vec::new();
+        let beside: Vec<Pred> = match preds.iter().any(Pred::has_subquery) {
+            true => preds.iter().filter(|pred| !pred.has_subquery()).cloned().collect(),
+            false => Vec::new(),
+        };
+        let once = self.binder.inner_plans == 0 && self.binder.join_methods == JoinMethods::ALL;
+        let wishes = !cx.order.is_empty() || !cx.grouping.is_empty() || cx.goal.is_some();
         for pred in preds {
             if pred.is_false() {
                 // Nothing can come: the input is planned for its columns only.
@@ -202,8 +219,11 @@ impl Planner<'_, '_> {
                 let (cols, node) = (plan.cols.clone(), Node::Filter { input: Nested::new(plan), pred });
                 return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
             }
-            match decorrelate::semi_join(pred, &|| estimate::rows(&input), &self.binder.subqueries) {
-                Ok((kind, right, on)) => {
+            let subqueries = &self.binder.subqueries;
+            let place = Place { input: &input, beside: &beside, subqueries, once, wishes };
+            match decorrelate::semi_join(pred, &place) {
+                Ok(SemiJoin { kind, right, on, unless }) => {
+                    rest.extend(unless.into_iter().map(|unless| self.binder.without_rows(unless)));
                     let right = rewrite(right, self.binder)?;
                     input = Logical::Join {
                         kind,
@@ -297,7 +317,7 @@ impl Planner<'_, '_> {
         let right_ids = right.columns();
         let needed: Vec<ColId> = cx.needed.iter().filter(|id| right_ids.contains(**id)).copied().collect();
         let left = self.filter(left, below, &for_left)?;
-        let right = self.plan(right, &needed, None)?;
+        let right = self.again_and_again(|planner| planner.plan(right, &needed, None))?;
         let kind = if outer { JoinKind::Left } else { JoinKind::Inner };
         let plan = apply_plan(kind, left, right, args, None)?;
         self.above(plan, above)

@@ -39,7 +39,7 @@ impl Run<'_> {
             self.bound[at] = shared;
         }
         let Some((bound_to, bound)) = &self.bound[at] else { return false };
-        bound_to.is_of(self.core) && (bound.is_current() || !bound.needs().is_some_and(|needs| needs.claim()))
+        bound_to.is_of(self.core) && bound.outdated().is_none_or(|needs| !needs.claim())
     }
 
     /// Compiles with the environment of this moment.
@@ -52,7 +52,7 @@ impl Run<'_> {
         let made = self.compile_anew(at, make);
         if made.is_err()
             && let Some((_, old)) = &self.bound[at]
-            && let Some(needs) = old.needs()
+            && let Some(needs) = old.outdated()
         {
             needs.give_up();
         }
@@ -72,9 +72,9 @@ impl Run<'_> {
                 Ok((stamp, bound)) => {
                     bound.compiled();
                     settle(self.batch, &self.bound, &self.counts, at);
-                    match bound.needs() {
-                        Some(needs) if needs.one_run => self.one_run = true,
-                        _ => self.batch.bound.lock()[at] = Some((stamp, bound.clone())),
+                    match bound.is_for_one_run() {
+                        true => self.one_run = true,
+                        false => self.batch.bound.lock()[at] = Some((stamp, bound.clone())),
                     }
                     self.bound[at] = Some((stamp, bound));
                     return Ok(());

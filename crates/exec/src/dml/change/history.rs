@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
-use super::keys::{Cascade, KeyTest, parse, query};
+use super::key_test::KeyTest;
+use super::keys::{Cascade, parse, query};
 use super::{CompileCascade, TableChange};
 use crate::dml::values::full_name;
 use crate::state::changes::Action;
 use catalog::Catalog;
 use catalog::names::quote;
 use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::ChangedTable;
+use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use plan::bind::period::TIME;
 use plan::rights::Chain;
 use types::SqlError;
@@ -66,6 +67,7 @@ pub fn compile(
         deleted: true,
         inserted: *action == Action::Update,
         instead_of: None,
+        rows: CHANGED_ROWS,
     };
     let env = &CompileEnv { vars: &vars, values: &[], changes: Some(changes), ..env.clone() };
     let names: Vec<String> = table.columns.iter().map(|c| quote(&c.name)).collect();

@@ -2,24 +2,27 @@
 //!
 //! A test comes after its statement has written its rows, and reads the newest rows with locks: one that another transaction
 //! is changing is waited for. So of two transactions, one that adds a row and one that takes its parent away, the second
-//! always sees the first.
+//! always sees the first. The other table is sought wherever an index has the key (`key_test`).
 
 use std::sync::Arc;
 
 use super::TableChange;
-use crate::operators::context::{ExecCtx, RowSink};
-use crate::operators::query::run_query;
+use super::key_test::{KeyTest, or_no_plan};
+use crate::operators::context::ExecCtx;
 use crate::state::changes::Action;
 use catalog::names::quote;
 use catalog::{Catalog, Db, ForeignKeyDef, TableDef};
 use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::{ChangedTable, ROW_NUMBER};
-use plan::{QueryPlan, compile_query};
+use plan::bind::module::{CHANGED_ROWS, ChangedTable, ROW_NUMBER};
+use plan::{Needs, QueryPlan, compile_query};
 use syntax::ast::{ReferentialAction, Stmt, StmtKind};
-use types::{SqlError, Value};
+use types::SqlError;
 
 /// A statement that a cascade runs.
 pub trait CascadePlan: std::fmt::Debug + Send + Sync {
+    /// What it needs when it runs.
+    fn needs(&self) -> &Needs;
+
     /// Runs it.
     ///
     /// # Errors
@@ -29,13 +32,6 @@ pub trait CascadePlan: std::fmt::Debug + Send + Sync {
 
 /// How a cascade's statement is compiled.
 pub type CompileCascade = fn(&Stmt, &CompileEnv<'_>) -> Result<Arc<dyn CascadePlan>, SqlError>;
-
-/// A query that finds a row that breaks a foreign key.
-#[derive(Debug)]
-pub struct KeyTest {
-    broken: Arc<QueryPlan>,
-    error: SqlError,
-}
 
 /// What becomes of rows whose parent goes or changes.
 #[derive(Debug)]
@@ -48,35 +44,15 @@ pub struct Keys {
     pub tests: Vec<KeyTest>,
 }
 
-/// Keeps whether there was a row.
-#[derive(Default)]
-struct Any(bool);
-
-impl RowSink for Any {
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        self.0 = true;
-        Ok(())
-    }
-}
-
-impl KeyTest {
-    /// A query that finds a row only if something is wrong.
-    pub fn new(broken: Arc<QueryPlan>, error: SqlError) -> KeyTest {
-        KeyTest { broken, error }
-    }
-
-    /// Error 547 when there is such a row.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        let mut any = Any::default();
-        run_query(&self.broken, ctx, &mut any)?;
-        if any.0 { Err(self.error.clone()) } else { Ok(()) }
-    }
-}
-
 impl Cascade {
     /// Of a compiled statement.
     pub fn new(plan: Arc<dyn CascadePlan>) -> Cascade {
         Cascade(plan)
+    }
+
+    /// What its statement needs.
+    pub fn needs(&self) -> &Needs {
+        self.0.needs()
     }
 
     /// Changes the rows.
@@ -146,6 +122,7 @@ pub fn compile(
         deleted: change.action != Action::Insert,
         inserted: change.action != Action::Delete,
         instead_of: None,
+        rows: CHANGED_ROWS,
     };
     let env = CompileEnv { vars: &vars, values: &[], changes: Some(changes), ..env.clone() };
     let steps = Steps { env: &env, catalog, change, compile_cascade };
@@ -184,9 +161,11 @@ impl Steps<'_> {
         }
         let parent = self.catalog.by_id.get(&key.parent);
         let parent = parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
-        let broken = self.query(&orphans(db, "inserted", parent, &Pairs::of(key, table, parent)?))?;
+        let pairs = Pairs::of(key, table, parent)?;
+        let text = |hint: &str| orphans(db, "inserted", (&**parent, hint), &pairs);
+        let helps = is_sought(parent, key.columns.iter().map(|(_, other)| *other));
         let error = no_parent(verb, db, key, table, parent);
-        keys.tests.push(KeyTest { broken, error });
+        keys.tests.push(KeyTest::compile(text, (parent, helps), self.env, error)?);
         Ok(())
     }
 
@@ -205,34 +184,29 @@ impl Steps<'_> {
         let wanted = if *action == Action::Delete { key.on_delete } else { key.on_update };
         let name = name_of(db, child);
         let found = pairs.equal("c", "d");
-        let text = match (wanted, action) {
-            (ReferentialAction::NoAction, _) => {
-                // An UPDATE may have given the key to another row, a MERGE may have added one with it.
-                let kept = match (action, *verb) {
-                    (Action::Update, _) | (_, "MERGE") => format!(
-                        " AND NOT EXISTS (SELECT 1 FROM {} AS p WITH (READCOMMITTEDLOCK) WHERE {})",
+        let helps = is_sought(child, key.columns.iter().map(|(own, _)| *own));
+        if wanted == ReferentialAction::NoAction {
+            // An UPDATE may have given the key to another row, a MERGE may have added one with it.
+            let is_kept = *action == Action::Update || *verb == "MERGE";
+            let text = |hint: &str| {
+                let kept = match is_kept {
+                    true => format!(
+                        " AND NOT EXISTS (SELECT 1 FROM {} AS p WITH (READCOMMITTEDLOCK{hint}) WHERE {})",
                         name_of(db, table),
                         pairs.same("p", "d")
                     ),
-                    _ => String::new(),
+                    false => String::new(),
                 };
-                let text = format!(
+                format!(
                     "SELECT TOP (1) 1 AS x FROM deleted AS d WHERE EXISTS (SELECT 1 FROM {name} AS c \
-                     WITH (READCOMMITTEDLOCK) WHERE {found}){kept}"
-                );
-                let error = has_children(verb, db, key, child, table);
-                keys.tests.push(KeyTest { broken: self.query(&text)?, error });
-                return Ok(());
-            }
-            (ReferentialAction::Cascade, Action::Delete) => {
-                format!("DELETE c FROM {name} AS c INNER JOIN deleted AS d ON {found}")
-            }
-            (ReferentialAction::Cascade, _) => format!(
-                "UPDATE c SET {} FROM {name} AS c INNER JOIN deleted AS d ON {found} INNER JOIN inserted AS i ON \
-                 i.[{ROW_NUMBER}] = d.[{ROW_NUMBER}] WHERE NOT ({})",
-                pairs.sets("c", |parent| format!("i.{parent}")),
-                pairs.same("i", "d")
-            ),
+                     WITH (READCOMMITTEDLOCK{hint}) WHERE {found}){kept}"
+                )
+            };
+            let error = has_children(verb, db, key, child, table);
+            keys.tests.push(KeyTest::compile(text, (child, helps), self.env, error)?);
+            return Ok(());
+        }
+        let text = |hint: &str| match (wanted, action) {
             (ReferentialAction::SetNull | ReferentialAction::SetDefault, _) => {
                 let value = if wanted == ReferentialAction::SetNull { "NULL" } else { "DEFAULT" };
                 let moved = match action {
@@ -243,21 +217,41 @@ impl Steps<'_> {
                     _ => String::new(),
                 };
                 let sets = pairs.sets("c", |_| value.to_string());
-                format!("UPDATE c SET {sets} FROM {name} AS c INNER JOIN deleted AS d ON {found}{moved}")
+                format!(
+                    "UPDATE c SET {sets} FROM {name} AS c{hint} INNER JOIN deleted AS d ON {found}{moved}"
+                )
             }
+            (_, Action::Delete) => {
+                format!("DELETE c FROM {name} AS c{hint} INNER JOIN deleted AS d ON {found}")
+            }
+            _ => format!(
+                "UPDATE c SET {} FROM {name} AS c{hint} INNER JOIN deleted AS d ON {found} \
+                 INNER JOIN inserted AS i ON i.[{ROW_NUMBER}] = d.[{ROW_NUMBER}] WHERE NOT ({})",
+                pairs.sets("c", |parent| format!("i.{parent}")),
+                pairs.same("i", "d")
+            ),
         };
-        let stmt = self.parse(&text)?;
-        keys.cascades.push(Cascade((self.compile_cascade)(&stmt, self.env)?));
+        keys.cascades.push(self.cascade(text, helps)?);
         Ok(())
     }
 
-    fn parse(&self, text: &str) -> Result<Stmt, SqlError> {
-        parse(text)
+    /// A cascade's statement, as a text for the hint of the child, which is sought where `helps`.
+    fn cascade(&self, text: impl Fn(&str) -> String, helps: bool) -> Result<Cascade, SqlError> {
+        let compiled = |hint: &str| (self.compile_cascade)(&parse(&text(hint))?, self.env).map(Cascade);
+        if helps && let Some(sought) = or_no_plan(compiled(" WITH (FORCESEEK)"))? {
+            return Ok(sought);
+        }
+        compiled("")
     }
+}
 
-    fn query(&self, text: &str) -> Result<Arc<QueryPlan>, SqlError> {
-        query(text, self.env)
-    }
+/// Whether an index finds a table's rows by one of these columns, told by their ids.
+fn is_sought(table: &TableDef, columns: impl Iterator<Item = i32>) -> bool {
+    let columns: Vec<i32> = columns.collect();
+    let begins = |(at, _): &(usize, bool)| columns.contains(&table.columns[*at].column_id);
+    table.all_indexes().any(|index| {
+        index.filter.is_none() && !index.options.disabled && index.key.first().is_some_and(begins)
+    })
 }
 
 pub(super) fn parse(text: &str) -> Result<Stmt, SqlError> {
@@ -273,10 +267,10 @@ pub(super) fn query(text: &str, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, 
 }
 
 /// Rows of a source whose key is given and has no parent.
-fn orphans(db: &Db, source: &str, parent: &TableDef, pairs: &Pairs) -> String {
+fn orphans(db: &Db, source: &str, (parent, hint): (&TableDef, &str), pairs: &Pairs) -> String {
     format!(
         "SELECT TOP (1) 1 AS x FROM {source} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p \
-         WITH (READCOMMITTEDLOCK) WHERE {})",
+         WITH (READCOMMITTEDLOCK{hint}) WHERE {})",
         pairs.given("c"),
         name_of(db, parent),
         pairs.equal("c", "p")
@@ -328,6 +322,6 @@ pub fn test_rows(
     key: &ForeignKeyDef,
 ) -> Result<(), SqlError> {
     let pairs = Pairs::of(key, child, parent)?;
-    let broken = query(&orphans(db, &name_of(db, child), parent, &pairs), env)?;
-    KeyTest { broken, error: no_parent("ALTER TABLE", db, key, child, parent) }.run(ctx)
+    let broken = query(&orphans(db, &name_of(db, child), (parent, ""), &pairs), env)?;
+    KeyTest::new(broken, no_parent("ALTER TABLE", db, key, child, parent)).run(ctx)
 }

@@ -10,6 +10,7 @@
 
 mod checks;
 mod history;
+mod key_test;
 mod keys;
 mod policies;
 pub mod view_rows;
@@ -24,8 +25,10 @@ use catalog::security::Permission;
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use checks::Check;
 use expr::{ColId, Pred};
-use keys::{Cascade, KeyTest};
+use key_test::KeyTest;
+use keys::Cascade;
 pub use keys::{CascadePlan, CompileCascade};
+use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
 use plan::bind::module::ChangedTable;
 use plan::rights::{Chain, Rights};
@@ -96,11 +99,23 @@ pub struct ChangePlan {
     instead: bool,
 }
 
-/// Compiles the steps; the right to the change goes to the statement's.
+/// Compiles the steps; the right to the change goes to the statement's, and so do the tables whose
+/// rows have decided how the steps are planned: they are planned anew with the statement.
 ///
 /// # Errors
 /// Those of binding a constraint.
 pub fn compile(
+    binder: &mut Binder<'_>,
+    change: &TableChange<'_>,
+    compile_cascade: CompileCascade,
+) -> Result<ChangePlan, SqlError> {
+    let plan = steps(binder.env, &mut binder.rights, change, compile_cascade)?;
+    plan.views.iter().chain(&plan.cascades).for_each(|step| binder.watch_all(&step.needs().watched));
+    plan.keys.iter().for_each(|test| binder.watch_all(test.watched()));
+    Ok(plan)
+}
+
+fn steps(
     env: &CompileEnv<'_>,
     rights: &mut Rights,
     change: &TableChange<'_>,

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use super::TableChange;
-use super::keys::{KeyTest, query};
+use super::key_test::KeyTest;
+use super::keys::query;
 use crate::dml::values::full_name;
 use crate::state::changes::Action;
 use catalog::Catalog;
 use catalog::policy::PredicateDef;
 use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::ChangedTable;
+use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use syntax::ast::BlockOperation;
 use types::SqlError;
 
@@ -33,6 +34,7 @@ pub fn compile(
         deleted: change.action != Action::Insert,
         inserted: change.action != Action::Delete,
         instead_of: None,
+        rows: CHANGED_ROWS,
     };
     let env = &CompileEnv {
         db: change.db,

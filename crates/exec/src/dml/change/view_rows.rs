@@ -10,13 +10,14 @@
 
 use std::sync::Arc;
 
+use super::key_test::or_no_plan;
 use super::keys::{Cascade, parse};
 use super::{CompileCascade, TableChange};
 use crate::state::changes::Action;
 use catalog::names::quote;
 use catalog::{Catalog, ModuleDef, TableDef, fold_name};
 use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::{ChangedTable, DELETED_IN_PLACE, INSERTED_IN_PLACE};
+use plan::bind::module::{CHANGED_ROWS, ChangedTable, DELETED_IN_PLACE, INSERTED_IN_PLACE};
 use plan::bind::set_options::{Isolation, SessionOptions};
 use plan::bind::view_rows::rows_name;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, StmtKind, TableRefKind};
@@ -120,7 +121,8 @@ fn of_view(
 ) -> Result<(), SqlError> {
     let vars = VarScope::new();
     let (deleted, inserted) = (change.action != Action::Insert, change.action != Action::Delete);
-    let changes = ChangedTable { table: Arc::clone(change.table), deleted, inserted, instead_of: None };
+    let table = Arc::clone(change.table);
+    let changes = ChangedTable { table, deleted, inserted, instead_of: None, rows: CHANGED_ROWS };
     // The hints on the other tables say how they are read.
     let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..env.options.clone() };
     let env = &CompileEnv {
@@ -131,20 +133,27 @@ fn of_view(
         changes: Some(changes),
         ..env.clone()
     };
-    let mut add = |text: &str, source: &str| {
+    let step = |text: &str, source: &str| {
         let mut stmt = parse(text)?;
         let mut over = select.clone();
         over.from.iter_mut().for_each(|table| put(table, change.table, source));
         fill(&mut stmt, &over);
-        steps.push(Cascade::new(compile_cascade(&stmt, env)?));
-        Ok::<(), SqlError>(())
+        Ok::<Cascade, SqlError>(Cascade::new(compile_cascade(&stmt, env)?))
     };
     let text = Texts { rows, kept: grouped(select) };
+    let mut add = |of: &dyn Fn(bool) -> String, source: &str| {
+        let sought = if text.are_sought() { or_no_plan(step(&of(true), source))? } else { None };
+        steps.push(match sought {
+            Some(sought) => sought,
+            None => step(&of(false), source)?,
+        });
+        Ok::<(), SqlError>(())
+    };
     if deleted {
-        add(&text.taken(), DELETED_IN_PLACE)?;
+        add(&|seeks| text.taken(seeks), DELETED_IN_PLACE)?;
     }
     if inserted {
-        add(&text.added(), INSERTED_IN_PLACE)?;
+        add(&|seeks| text.added(seeks), INSERTED_IN_PLACE)?;
     }
     Ok(())
 }
@@ -181,6 +190,12 @@ impl Texts<'_> {
         equal.collect::<Vec<_>>().join(" AND ")
     }
 
+    /// Whether the key of the kept rows leads to those of a change: a plan that was made while there
+    /// were none must not read all of them, and lock them, when there are many.
+    fn are_sought(&self) -> bool {
+        self.rows.storage.key.first().is_some_and(|(at, _)| !self.rows.columns[*at].nullable)
+    }
+
     /// `SET` of sums and counts.
     fn sets(&self, kept: &[Kept], sign: &str) -> String {
         let numbers = (0..kept.len()).filter(|at| kept[*at] != Kept::Value);
@@ -188,43 +203,47 @@ impl Texts<'_> {
         sets.collect::<Vec<_>>().join(", ")
     }
 
-    fn merge(&self, then: &str) -> String {
+    fn merge(&self, seeks: bool, then: &str) -> String {
         format!(
-            "MERGE {} WITH (UPDLOCK, HOLDLOCK) AS m USING (SELECT 1) AS d ({}) ON {} {then};",
+            "MERGE {} WITH (UPDLOCK, HOLDLOCK{}) AS m USING (SELECT 1) AS d ({}) ON {} {then};",
             rows_name(self.rows),
+            if seeks { ", FORCESEEK" } else { "" },
             self.all(""),
             self.same()
         )
     }
 
-    fn taken(&self) -> String {
+    fn taken(&self, seeks: bool) -> String {
         let Some(kept) = &self.kept else {
             return format!(
-                "DELETE m FROM {} AS m INNER JOIN (SELECT 1) AS d ({}) ON {}",
+                "DELETE m FROM {} AS m{} INNER JOIN (SELECT 1) AS d ({}) ON {}",
                 rows_name(self.rows),
+                if seeks { " WITH (FORCESEEK)" } else { "" },
                 self.all(""),
                 self.same()
             );
         };
         let count =
             kept.iter().position(|kept| *kept == Kept::Count).map_or(String::new(), |at| self.name(at));
-        self.merge(&format!(
+        let then = format!(
             "WHEN MATCHED AND m.{count} = d.{count} THEN DELETE WHEN MATCHED THEN UPDATE SET {}",
             self.sets(kept, "-")
-        ))
+        );
+        self.merge(seeks, &then)
     }
 
-    fn added(&self) -> String {
+    fn added(&self, seeks: bool) -> String {
         let Some(kept) = &self.kept else {
             let (name, all) = (rows_name(self.rows), self.all(""));
             return format!("INSERT INTO {name} ({all}) SELECT {all} FROM (SELECT 1) AS d ({all})");
         };
-        self.merge(&format!(
+        let then = format!(
             "WHEN MATCHED THEN UPDATE SET {} WHEN NOT MATCHED THEN INSERT ({}) VALUES ({})",
             self.sets(kept, "+"),
             self.all(""),
             self.all("d.")
-        ))
+        );
+        self.merge(seeks, &then)
     }
 }
 

@@ -105,7 +105,7 @@ pub fn compile(
     let mut steps = |action, columns: Option<&[usize]>| -> Result<Option<ChangePlan>, SqlError> {
         let Some(columns) = columns else { return Ok(None) };
         let change = of_merge(&db, &table, action, columns, view.as_ref());
-        change::compile(binder.env, &mut binder.rights, &change, compile_cascade).map(Some)
+        change::compile(binder, &change, compile_cascade).map(Some)
     };
     let updates = steps(updates, bound.updated.as_deref())?;
     let deletes = steps(deletes, bound.deletes.then_some(&[]))?;

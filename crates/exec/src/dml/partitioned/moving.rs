@@ -100,8 +100,7 @@ pub fn compile(
     };
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let steps = [of(Action::Update, &set.changed[..]), of(Action::Delete, &[][..])];
-    let [stay, go] =
-        steps.map(|steps| change::compile(binder.env, &mut binder.rights, &steps, changing.cascade));
+    let [stay, go] = steps.map(|steps| change::compile(binder, &steps, changing.cascade));
     let mut rows = NewRows::compile(binder, &of(Action::Insert, &all), &all, changing.cascade)?;
     // UPDATE leaves out no row.
     rows.ignores = false;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use types::Collation;
 
 use crate::access_path::{
-    Ordering, natural_order, read_cost, seek_cost, seeks_elsewhere, sought_column, with_conditions,
+    Ordering, joined_read_cost, natural_order, seek_cost, seeks_elsewhere, sought_column, with_conditions,
 };
 use crate::columns::ColumnSet;
 use crate::estimate;
@@ -66,7 +66,7 @@ impl Relation {
 
     /// The cost of reading it, in rows of a scan.
     pub fn cost(&self) -> f64 {
-        with_conditions(&self.logical, &self.own).map_or(self.rows, |(get, own)| read_cost(get, &own))
+        with_conditions(&self.logical, &self.own).map_or(self.rows, |(get, own)| joined_read_cost(get, &own))
     }
 
     /// The order in which it comes when it is a table that is read as it lies.

@@ -1,0 +1,131 @@
+//! NOT IN of a subquery as an anti join: the same rows as of the form that is computed row by row,
+//! with NULL on either side, on both, on none, and of queries without rows.
+
+use crate::support::text::Bench;
+use crate::support::work::profile;
+
+/// The plan's text.
+fn plan(b: &mut Bench, sql: &str) -> String {
+    b.run("SET SHOWPLAN_TEXT ON");
+    let shown = b.run(sql);
+    b.run("SET SHOWPLAN_TEXT OFF");
+    shown
+}
+
+const ANTI: &str = "Left Anti Semi Join";
+
+/// `o` has 40 rows, `i` none, `f` 60 without a NULL, `n` 60 with some, and `x` is `n` with an index
+/// on y. Of the columns k and y may be NULL, h and z may not.
+fn bench() -> Bench {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE o (id int PRIMARY KEY, g int NULL, k int NULL, h int NOT NULL)
+         INSERT o SELECT value, NULLIF(value % 6, 5), NULLIF(value % 30, 7), value % 30 FROM GENERATE_SERIES(1, 40)",
+    );
+    for (table, y, rows, index) in [
+        ("i", "value", 0, ""),
+        ("f", "value % 25 * 2", 60, ""),
+        ("n", "NULLIF(value % 25 * 2, 8)", 60, ""),
+        ("x", "NULLIF(value % 25 * 2, 8)", 60, ", INDEX by_y (y)"),
+    ] {
+        b.run(&format!(
+            "SET NOCOUNT ON
+             CREATE TABLE {table} (id int IDENTITY PRIMARY KEY, g int NULL, y int NULL, z bigint NOT NULL{index})
+             IF {rows} > 0 INSERT {table} SELECT NULLIF(value % 6, 4), {y}, value % 25 * 2 FROM GENERATE_SERIES(1, {rows})"
+        ));
+    }
+    b
+}
+
+/// The rows that satisfy a condition in WHERE, and those of which it is true where it is no join.
+#[track_caller]
+fn same(b: &mut Bench, condition: &str) {
+    let rows = |condition: &str| format!("SELECT id FROM o WHERE {condition} ORDER BY id");
+    let joined = b.run(&format!(
+        "SELECT id INTO #found FROM o WHERE {condition}; SELECT id FROM #found ORDER BY id; DROP TABLE #found"
+    ));
+    let joined: Vec<&str> = joined.lines().filter(|line| !line.starts_with('(')).collect();
+    let row_by_row = b.run(&rows(&format!("CASE WHEN {condition} THEN 1 ELSE 0 END = 1")));
+    assert!(!row_by_row.contains("Msg "), "{condition}: {row_by_row}");
+    assert_eq!(joined, row_by_row.lines().collect::<Vec<_>>(), "{condition}");
+    let ordered = b.run(&rows(condition));
+    assert_eq!(ordered, row_by_row, "{condition}");
+}
+
+#[test]
+fn rows_are_those_of_the_form_without_a_join() {
+    let mut b = bench();
+    for table in ["i", "f", "n", "x"] {
+        for outer in ["o.k", "o.h", "o.k + 1", "o.h % 4", "CAST(NULL AS int)", "4"] {
+            for inner in ["y", "z", "y + 1"] {
+                for rest in [
+                    "",
+                    " WHERE s.y IS NOT NULL",
+                    " WHERE s.z > 20",
+                    " WHERE s.z > 1000",
+                    " WHERE s.g = o.g",
+                    " WHERE s.g = o.g AND s.y IS NOT NULL",
+                    " WHERE s.g > o.g AND s.z < 40",
+                    " WHERE s.g = o.g AND s.z = o.h",
+                ] {
+                    let test = format!("{outer} NOT IN (SELECT s.{inner} FROM {table} AS s{rest})");
+                    same(&mut b, &test);
+                }
+                let query = format!("SELECT s.{inner} FROM {table} AS s WHERE s.g = o.g");
+                same(&mut b, &format!("{outer} <> ALL ({query}) AND o.k IS NOT NULL"));
+                same(&mut b, &format!("NOT ({outer} IN ({query})) AND o.h > 3"));
+                same(&mut b, &format!("NOT ({outer} NOT IN ({query}))"));
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_an_anti_join_where_that_says_the_same() {
+    let mut b = bench();
+    for (condition, joined) in [
+        // Of a query that needs the row: whatever may be NULL.
+        ("k NOT IN (SELECT y FROM n WHERE n.g = o.g)", true),
+        ("h NOT IN (SELECT z FROM f WHERE f.g = o.g)", true),
+        ("NOT (k IN (SELECT z FROM f WHERE f.g = o.g))", true),
+        // Of one that does not: where it is known that it gives no NULL, or an index tells.
+        ("h NOT IN (SELECT z FROM f)", true),
+        ("k NOT IN (SELECT z FROM f WHERE y > 3)", true),
+        ("h % 4 NOT IN (SELECT y FROM n WHERE y IS NOT NULL)", true),
+        ("k NOT IN (SELECT y FROM x)", true),
+        ("k NOT IN (SELECT y FROM n)", false),
+        // One row: the values are kept, and looked at once.
+        ("id = 7 AND k NOT IN (SELECT y FROM n)", false),
+    ] {
+        let shown = plan(&mut b, &format!("SELECT COUNT(*) FROM o WHERE {condition}"));
+        assert_eq!(shown.contains(ANTI), joined, "{condition}: {shown}");
+    }
+}
+
+#[test]
+fn a_query_that_needs_the_row_runs_once() {
+    let mut b = bench();
+    b.run("CREATE TABLE big (id int PRIMARY KEY, g int NULL, k int NULL) INSERT big SELECT value, value % 50, NULLIF(value, 9) FROM GENERATE_SERIES(1, 3000)");
+    let sql = "SELECT COUNT(*) FROM big AS o WHERE o.k NOT IN (SELECT s.k + 1 FROM big AS s WHERE s.g = o.g AND s.id > 2000)";
+    let all = profile(&mut b, sql);
+    let scans =
+        all.iter().filter(|counted| counted.operator.contains("Scan") || counted.operator.contains("Seek"));
+    let starts: u64 = scans.map(|counted| counted.executions).sum();
+    assert!((2..10).contains(&starts), "{starts} reads of a table");
+}
+
+#[test]
+fn a_few_rows_are_sought_in_a_large_query() {
+    let mut b = bench();
+    b.run("CREATE TABLE big (id int PRIMARY KEY, k int NOT NULL, y int NULL, INDEX by_k (k), INDEX by_y (y)) INSERT big SELECT value, value, value FROM GENERATE_SERIES(20, 20000)");
+    for column in ["k", "y"] {
+        let sql = format!("SELECT COUNT(*) FROM o WHERE h NOT IN (SELECT {column} FROM big)");
+        // 1 to 30 come, 20 to 29 are there; 30 % 30 is 0.
+        b.check(&sql, "30");
+        let read: u64 = profile(&mut b, &sql).iter().map(|counted| counted.rows).sum();
+        assert!(read < 1_000, "{sql}: {read} rows of operators");
+    }
+    b.run("INSERT big VALUES (1, 1, NULL)");
+    b.check("SELECT COUNT(*) FROM o WHERE h NOT IN (SELECT y FROM big)", "0");
+}
