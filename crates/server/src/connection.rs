@@ -371,7 +371,8 @@ impl Connection {
             handle.expect_request();
         }
         // What has come in the meantime was for the worker: no listener will hear of it again.
-        if !loading && (std::mem::take(&mut gate.readable) || more) && gate.early.is_none() {
+        // Where a request was read already, behind one that was queued, it stays to be looked for.
+        if !loading && gate.early.is_none() && (std::mem::take(&mut gate.readable) || more) {
             let over = gate.over;
             drop(gate);
             self.listen(over);

@@ -250,6 +250,23 @@ fn a_queued_request_is_withdrawn_by_an_attention() {
 }
 
 #[test]
+fn what_comes_behind_a_queued_request_is_answered() {
+    let _alone = alone();
+    let server = server_with(|options| options.max_workers = 4);
+    let (busy, mut client) = queued_beside_four(&server);
+    for n in 1..=3 {
+        client.send(&client.codec.batch(&format!("select {n}")));
+        // The server reads each by itself.
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(busy);
+    for n in 1..=3 {
+        let answer = soon("a request that was queued", || client.read().unwrap());
+        assert_eq!(answer.rows()[0][0].as_i64(), Some(n));
+    }
+}
+
+#[test]
 fn a_queued_request_that_is_withdrawn_resets_its_session() {
     let _alone = alone();
     let server = server_with(|options| options.max_workers = 4);
