@@ -61,6 +61,12 @@ impl Typed {
         Typed { collation, label: Label::Implicit, ..self }
     }
 
+    /// A value of a variable or parameter, which has a type also where it is NULL.
+    #[must_use]
+    pub fn of_fixed_type(self) -> Typed {
+        Typed { fixed: true, ..self }
+    }
+
     /// Char or varchar, whose bytes depend on the code page.
     pub fn is_narrow(&self) -> bool {
         self.ty.is_string() && !self.ty.is_unicode() && self.ty != DataType::Xml

@@ -370,8 +370,13 @@ impl Connection {
             gate.running = true;
             handle.expect_request();
         }
+        if gate.attention || gate.gone {
+            // Another thread has read it since this message was looked for, when nothing ran.
+            self.cancel(&gate);
+        }
         // What has come in the meantime was for the worker: no listener will hear of it again.
-        if !loading && (std::mem::take(&mut gate.readable) || more) && gate.early.is_none() {
+        // Where a request was read already, behind one that was queued, it stays to be looked for.
+        if !loading && gate.early.is_none() && (std::mem::take(&mut gate.readable) || more) {
             let over = gate.over;
             drop(gate);
             self.listen(over);
@@ -448,3 +453,6 @@ impl Connection {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -312,7 +312,8 @@ impl Hub {
     }
 
     fn send_kept(&self, id: usize) {
-        if let Some(again) = self.find(id).and_then(|connection| connection.send_kept()) {
+        let memory = self.instance.memory();
+        if let Some(again) = self.find(id).and_then(|connection| connection.send_kept(memory)) {
             self.timers.add(again, Due::Kept(id));
         }
     }

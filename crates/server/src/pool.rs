@@ -357,7 +357,13 @@ impl<T: Send + 'static> Shared<T> {
         }
         let mut state = self.state.lock();
         let item = state.take()?;
-        self.queued.fetch_sub(1, Ordering::SeqCst);
+        let left = self.queued.fetch_sub(1, Ordering::SeqCst) - 1;
+        drop(state);
+        if left > 0 {
+            // Rings that come in one moment are heard once: whoever hears one passes it on, as
+            // threads that wait without a limit would not look by themselves.
+            self.wake_one();
+        }
         Some(item)
     }
 

@@ -46,6 +46,20 @@ impl Database {
         }
     }
 
+    /// The same where somebody waits for it outside of the request: where the window is longer than
+    /// `most` the flusher comes at once.
+    pub fn flush_within(&self, most: Duration) {
+        fence(Ordering::SeqCst);
+        if self.status() != Status::Online {
+            return;
+        }
+        if Duration::from_millis(self.loss_window().ms.into()) > most {
+            self.flusher().call();
+        } else {
+            self.flusher().remind();
+        }
+    }
+
     /// What the flusher does when its bell has rung.
     pub(crate) fn flush_round(&self) {
         let flusher = self.flusher();

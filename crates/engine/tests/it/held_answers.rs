@@ -534,3 +534,22 @@ fn what_is_owed_becomes_durable_without_its_session() {
     drop((session, instance));
     assert!(!owed.is_durable(), "nobody can tell");
 }
+
+/// The window of delayed commits may be a minute: nobody's answer is kept back for so long.
+#[test]
+fn what_is_owed_does_not_wait_for_a_long_window_of_delayed_commits() {
+    let (disk, instance) = with_table(34);
+    let window = "alter database d set delayed_durability = allowed (window_ms = 60000)";
+    run(&mut instance.session().unwrap(), window).unwrap();
+    let mut session = session_in(&instance, true);
+    let end = Instant::now() + Duration::from_secs(30);
+    for n in 1..4 {
+        run(&mut session, &format!("insert t values ({n})")).unwrap();
+        let owed = session.before_answer().owed();
+        while !owed.is_durable() {
+            assert!(Instant::now() < end, "nobody has flushed the log");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(rows_left(&disk.crash_keeping(|_| false)), n);
+    }
+}

@@ -255,6 +255,7 @@ fn ansi_nulls_off_compares_with_null() {
     b.check(sql, "");
     b.check(&format!("set ansi_nulls off {sql}"), "2\n1\n1");
     b.check("declare @n varchar(9) select a from t where b = @n select a from t where @n <> b", "2\n1");
+    b.check("declare @n varchar(9) select a from t where b = @n option (recompile)", "2");
     // A variable with a value is compared as ever, and so are two columns.
     b.check("declare @n varchar(9) = 'x' select a from t where b <> @n select a from t where b = @n", "1");
     b.check("select count(*) from t x join t y on x.b = y.b", "1");

@@ -12,6 +12,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use catalog::Db;
 use catalog::errors::db_error;
@@ -19,7 +20,11 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use txn::Database;
 use types::SqlError;
-use wal::{Log, Lsn};
+use wal::Lsn;
+
+/// What is owed and nobody waits for becomes durable within this and a flush, however long the
+/// window of delayed commits is.
+const SOON: Duration = Duration::from_millis(10);
 
 /// A log that an answer waits for, up to a record.
 struct Awaited {
@@ -45,12 +50,21 @@ pub struct BeforeAnswer {
 
 /// What answers wait for that were made up to some moment, for whoever may not wait.
 #[derive(Default)]
-pub struct Owed(SmallVec<[(Weak<Log>, Lsn); 1]>);
+pub struct Owed(SmallVec<[(Weak<Database>, Lsn); 1]>);
 
 impl Owed {
-    /// Whether all of it is durable. Of a log that was closed meanwhile nobody can tell: no.
+    /// Whether all of it is durable; what is not will be soon. Of a database that was closed
+    /// meanwhile nobody can tell: no.
     pub fn is_durable(&self) -> bool {
-        self.0.iter().all(|(log, record)| log.upgrade().is_some_and(|log| log.is_durable(*record)))
+        let is_durable = |storage: Arc<Database>, record: Lsn| {
+            let durable = storage.log().is_durable(record);
+            if !durable {
+                // A flusher that was at work when it was called first may not have come to this.
+                storage.flush_within(SOON);
+            }
+            durable
+        };
+        self.0.iter().all(|(storage, record)| storage.upgrade().is_some_and(|s| is_durable(s, *record)))
     }
 }
 
@@ -85,8 +99,8 @@ impl BeforeAnswer {
     pub fn owed(&self) -> Owed {
         let list = self.list.lock();
         let owed = list.iter().filter(|awaited| awaited.owed).map(|awaited| {
-            awaited.storage.flush_soon();
-            (Arc::downgrade(awaited.storage.log()), awaited.record)
+            awaited.storage.flush_within(SOON);
+            (Arc::downgrade(&awaited.storage), awaited.record)
         });
         Owed(owed.collect())
     }

@@ -207,7 +207,8 @@ impl Binder<'_> {
     }
 }
 
-/// What SET ANSI_NULLS OFF looks at: a bare NULL or a variable.
+/// What SET ANSI_NULLS OFF looks at: a NULL, that of a variable whose value is known among them, or
+/// a variable.
 fn may_be_null_value(e: &Typed) -> bool {
-    e.is_null_literal() || matches!(e.expr, Expr::Var(_))
+    matches!(e.expr, Expr::Const(Value::Null) | Expr::Var(_))
 }

@@ -95,11 +95,8 @@ impl Binder<'_> {
         let Some(call) = &mut self.inline else {
             let (slot, ty) = self.env.vars.find(name)?;
             let value = self.env.values.get(slot).filter(|_| self.folds);
-            return Ok(Typed::new(
-                value.map_or(Expr::Var(slot), |value| Expr::Const(value.clone())),
-                ty,
-                true,
-            ));
+            let expr = value.map_or(Expr::Var(slot), |value| Expr::Const(value.clone()));
+            return Ok(Typed::new(expr, ty, true).of_fixed_type());
         };
         let folded = fold_name(name);
         let Some(variable) = call.variables.iter_mut().rev().find(|v| v.name == folded) else {
@@ -253,7 +250,7 @@ impl Binder<'_> {
                 ty,
                 true,
             ));
-            bound.push((fold_name(&param.name), expr));
+            bound.push((fold_name(&param.name), expr.of_fixed_type()));
         }
         Ok(bound)
     }
@@ -292,7 +289,8 @@ impl Binder<'_> {
         if call.must_be_called() {
             return Ok(None);
         }
-        Ok(Some(Typed::new(value.expr, ty, true).of_collation(db.default_collation())))
+        let value = Typed::new(value.expr, ty, true).of_fixed_type();
+        Ok(Some(value.of_collation(db.default_collation())))
     }
 
     /// The value that statements give: see [`is_simple`].
@@ -308,7 +306,7 @@ impl Binder<'_> {
             StmtKind::Return(Some(e)) => {
                 let typed = self.expr(e)?;
                 let expr = bind_ops::assigned(typed, ty, Mode::Implicit, self.collation())?;
-                Ok(bind_ops::folded(Typed::new(expr, ty, true)))
+                Ok(bind_ops::folded(Typed::new(expr, ty, true)).of_fixed_type())
             }
             StmtKind::Block(inner) => {
                 let whole: Vec<Stmt> = inner.iter().chain(rest).cloned().collect();
@@ -355,7 +353,7 @@ impl Binder<'_> {
 
     fn set_inline(&mut self, name: &str, value: Typed, ty: DataType) -> Result<(), SqlError> {
         let expr = bind_ops::assigned(value, ty, Mode::Implicit, self.collation())?;
-        let value = bind_ops::folded(Typed::new(expr, ty, true));
+        let value = bind_ops::folded(Typed::new(expr, ty, true)).of_fixed_type();
         if let Some(call) = &mut self.inline {
             let mut value = value;
             if call.variables.len() >= MOST_VALUES && !is_cheap(&value.expr) {

@@ -236,7 +236,9 @@ impl Binder<'_> {
         }
         match args {
             Some(args) => self.hierarchy_method("::", member, args, None),
-            None if member.value == "Null" => Ok(Typed::new(Expr::Const(Value::Null), ty, true)),
+            None if member.value == "Null" => {
+                Ok(Typed::new(Expr::Const(Value::Null), ty, true).of_fixed_type())
+            }
             None => {
                 let text = format!(
                     "Could not find property or field '{}' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \

@@ -91,6 +91,14 @@ pub struct Slot {
     lane: usize,
 }
 
+impl Slot {
+    /// Whether it is of the budget that every request asks first: the others are kept for those
+    /// that need them, and another request of the same session has no right to it.
+    pub fn is_ordinary(&self) -> bool {
+        self.purpose == Purpose::Running
+    }
+}
+
 /// What has become of a request that wanted into the queue.
 #[derive(Debug)]
 pub enum Entry {

@@ -61,7 +61,9 @@ fn what_others_may_wait_for_gets_through() {
         let slot = admission.enter(&one, Class::End, 0, usize::MAX).unwrap();
         assert!(admission.leave(slot).is_empty());
     }
-    assert_eq!(fill(&admission, &one, Class::End).len(), ENDING / 2);
+    let ends = fill(&admission, &one, Class::End);
+    assert_eq!(ends.len(), ENDING / 2);
+    assert_eq!(held.iter().chain(&ends).filter(|slot| slot.is_ordinary()).count(), 4);
     // Its passwords are checked, and its sessions opened.
     assert!(admission.enter(admission.strangers(), Class::Authentication, 0, usize::MAX).is_some());
     assert!(admission.enter(&one, Class::Opening, 0, usize::MAX).is_some());

@@ -2,13 +2,16 @@
 //! back, so that the next one's wait for the log does for both: they leave together with its
 //! bytes, or by the clock's hand where the next request takes long.
 //! Guarantees: bytes leave in the order in which they were made; what was kept back is sent by the
-//! clock only when all that it tells is durable; what is forgotten is never sent.
+//! clock only when all that it tells is durable; what is forgotten is never sent; what stays for
+//! longer than the clock leaves it is charged.
 
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use engine::Owed;
+use memory::{Clerk, MemoryAccount, Reservation};
 use tds::PacketType;
 
 use super::Connection;
@@ -34,6 +37,8 @@ pub(super) struct Kept {
     since: Option<Instant>,
     /// The clock has it on its list.
     watched: bool,
+    /// Charged for what stays for longer than usual.
+    charged: Option<Reservation>,
 }
 
 impl Kept {
@@ -42,6 +47,12 @@ impl Kept {
         let Kept { bytes, begun, watched, .. } = std::mem::take(self);
         self.watched = watched;
         (bytes, begun)
+    }
+
+    /// Charges what stays here: the client does not read, or the log is slow.
+    fn charge(&mut self, account: &Arc<MemoryAccount>, bytes: usize) {
+        let charged = self.charged.get_or_insert_with(|| Reservation::new(account, Clerk::Packets));
+        charged.force(bytes.saturating_sub(charged.used()));
     }
 }
 
@@ -163,8 +174,9 @@ impl Connection {
     }
 
     /// What the clock does with answers that were kept back: those that have been for long leave,
-    /// if what they tell is durable, as far as the socket takes them. When to look again.
-    pub fn send_kept(&self) -> Option<Instant> {
+    /// if what they tell is durable, as far as the socket takes them. What stays is charged to the
+    /// account. When to look again.
+    pub fn send_kept(&self, account: &Arc<MemoryAccount>) -> Option<Instant> {
         let gone = self.gate.lock().gone;
         let mut kept = self.kept.lock();
         if gone {
@@ -177,9 +189,14 @@ impl Connection {
                 return None;
             }
             Some(due) if due > now => return Some(due),
-            Some(_) if !kept.owed.is_durable() => return Some(now + AGAIN),
+            Some(_) if !kept.owed.is_durable() => {
+                let held = kept.bytes.len();
+                kept.charge(account, held);
+                return Some(now + AGAIN);
+            }
             _ => {}
         }
+        let held = kept.bytes.len();
         let sent = self.wire.lock().send(&self.socket, &kept.bytes, &[]);
         let Ok((taken, all)) = sent else {
             kept.take();
@@ -195,7 +212,13 @@ impl Connection {
         kept.bytes.drain(..taken);
         kept.begun |= taken > 0;
         if kept.bytes.is_empty() {
+            let charged = kept.charged.take();
             kept.take();
+            kept.charged = charged.filter(|_| !all);
+        }
+        if !all {
+            // Some of it may be encrypted already.
+            kept.charge(account, held);
         }
         kept.stuck = !all;
         kept.watched = !all;
@@ -208,4 +231,47 @@ fn is_plain(received: &Received) -> bool {
     let runs =
         matches!(received.kind, PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager);
     runs && !received.ignored && !received.refused && !received.resets()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Counters;
+    use crate::wire::Wire;
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
+    use tds::MessageBuffer;
+
+    #[test]
+    fn what_a_client_does_not_read_is_charged_until_it_does() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, peer) = listener.accept().unwrap();
+        let account = Arc::new(MemoryAccount::unlimited());
+        let wire = Wire::new(None, Arc::new(Counters::new()), &account);
+        let connection = Connection::new(1, socket, peer, false, false, wire).unwrap();
+        // More than the system keeps.
+        let mut buffer = MessageBuffer::new(tds::packet::DEFAULT_PACKET_SIZE, 1);
+        buffer.payload().resize(64 << 20, 7);
+        let mut packets = Vec::new();
+        buffer.finish(&mut packets);
+        assert!(connection.keep(&packets, Owed::default()).is_some());
+        // Mostly it is gone before.
+        assert_eq!(account.total(), 0);
+        std::thread::sleep(LONGEST);
+        assert!(connection.send_kept(&account).is_some());
+        assert!(account.total() >= connection.kept().0 && connection.kept().0 > 0);
+        let reads = std::thread::spawn(move || {
+            let mut bytes = vec![0; packets.len()];
+            client.read_exact(&mut bytes).unwrap();
+            assert!(bytes == packets);
+        });
+        let end = Instant::now() + Duration::from_secs(60);
+        while connection.send_kept(&account).is_some() {
+            assert!(Instant::now() < end);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!((connection.kept().0, account.total()), (0, 0));
+        reads.join().unwrap();
+    }
 }

@@ -12,6 +12,7 @@ use engine::{Session, SqlError};
 use tds::MessageBuffer;
 
 use super::{Answer, BATCH};
+use crate::admission::Slot;
 use crate::client::{Active, Room};
 use crate::clock::Due;
 use crate::wire::Received;
@@ -32,6 +33,12 @@ impl Answer<'_> {
         let goes_on = !hub.is_stopping() && !hub.instance.shutdown_requested();
         let free = goes_on && hub.pool_of(connection).is_some_and(|pool| !pool.is_busy());
         if !free || kept + self.buffer.pending() >= BATCH || time >= JOIN {
+            return None;
+        }
+        // The next one would run on the thread that this one holds: only where it would have got
+        // the same, and nobody is queued for one.
+        let may_go_on = connection.slot().as_ref().is_none_or(Slot::is_ordinary);
+        if !may_go_on || hub.admission.queued() > 0 {
             return None;
         }
         connection.follow()

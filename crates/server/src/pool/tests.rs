@@ -268,3 +268,59 @@ fn only_threads_that_may_end_wait_with_a_limit() {
     }
     assert!(pool.stop(Instant::now() + long));
 }
+
+/// A bell that is heard once, however often it was rung before. Who is woken looks at it when
+/// `open` is free.
+#[derive(Default)]
+struct OneRing {
+    rung: Mutex<bool>,
+    changed: Condvar,
+    open: Arc<Mutex<()>>,
+}
+
+impl Arrivals<Task> for OneRing {
+    fn wait(&self, _lane: usize, _timeout: Option<Duration>) -> Arrived<Task> {
+        loop {
+            let mut rung = self.rung.lock();
+            while !*rung {
+                self.changed.wait(&mut rung);
+            }
+            drop(rung);
+            let _open = self.open.lock();
+            if std::mem::take(&mut *self.rung.lock()) {
+                return Arrived::Nothing;
+            }
+        }
+    }
+
+    fn wake(&self, _lane: usize) {
+        *self.rung.lock() = true;
+        self.changed.notify_one();
+    }
+
+    fn deserted(&self, _lane: usize) {}
+}
+
+#[test]
+fn two_requests_at_once_wake_two_threads() {
+    let bell = OneRing::default();
+    let open = bell.open.clone();
+    let pool = Pool::new(BASE, 1, bell, Allowed(Arc::default()), |task: Task| task()).unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    for _ in 0..BASE {
+        pool.submit(Box::new(|| ()), false);
+    }
+    while pool.shared.idle() < 2 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(pool.shared.idle() >= 2);
+    // The first one waits for the second one.
+    let (free, wait) = mpsc::channel::<()>();
+    let (told, heard) = mpsc::channel();
+    let both_rang = open.lock();
+    pool.submit(Box::new(move || told.send(wait.recv()).unwrap()), false);
+    pool.submit(Box::new(move || free.send(()).unwrap()), false);
+    drop(both_rang);
+    assert_eq!(heard.recv_timeout(Duration::from_secs(30)), Ok(Ok(())));
+    assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
+}

@@ -250,6 +250,47 @@ fn a_queued_request_is_withdrawn_by_an_attention() {
 }
 
 #[test]
+fn what_comes_behind_a_queued_request_is_answered() {
+    let _alone = alone();
+    let server = server_with(|options| options.max_workers = 4);
+    let (busy, mut client) = queued_beside_four(&server);
+    for n in 1..=3 {
+        client.send(&client.codec.batch(&format!("select {n}")));
+        // The server reads each by itself.
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(busy);
+    for n in 1..=3 {
+        let answer = soon("a request that was queued", || client.read().unwrap());
+        assert_eq!(answer.rows()[0][0].as_i64(), Some(n));
+    }
+}
+
+/// A COMMIT gets through where others wait; what its client has sent behind it has no right to.
+#[test]
+fn what_follows_a_commit_asks_for_its_own_thread() {
+    let _alone = alone();
+    let server = server_with(|options| options.max_workers = 4);
+    let mut client = login(server.address, "one");
+    client.run("begin tran; update t set n = 1 where id = 2");
+    let busy = waiting(&server, "one", 40, "waitfor delay '01:00:00'");
+    std::thread::sleep(Duration::from_millis(300));
+    // In one piece: the second one is there when the first one has run.
+    let mut bytes = client.codec.batch("commit");
+    client.codec.transaction = 0;
+    bytes.extend(client.codec.batch("update t set n = 100 where id = 2"));
+    client.send(&bytes);
+    let answer = soon("a commit", || client.read().unwrap());
+    assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+    let mut admin = login(server.address, "sa");
+    assert_eq!(admin.int("select n from app..t where id = 2"), 1);
+    drop(busy);
+    let answer = soon("a request that was queued", || client.read().unwrap());
+    assert!(answer.errors().is_empty(), "{:?}", answer.errors());
+    assert_eq!(admin.int("select n from app..t where id = 2"), 100);
+}
+
+#[test]
 fn a_queued_request_that_is_withdrawn_resets_its_session() {
     let _alone = alone();
     let server = server_with(|options| options.max_workers = 4);
