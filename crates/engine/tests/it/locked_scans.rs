@@ -433,3 +433,45 @@ fn locks_of_many_scans_become_a_lock_on_the_table() {
                 select count(*) from sys.dm_tran_locks where resource_type = 'KEY' rollback";
     assert_eq!(run(&mut reader, read), "6000\n6000");
 }
+
+/// A scan that would lock each row and each gap of a table locks the table instead, if nobody is in
+/// its way; where a few rows may do, or the table forbids it, rows are locked.
+#[test]
+fn a_scan_that_locks_all_locks_the_table() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    run(
+        &mut reader,
+        "select * into m from t where id <= 300 alter table m add primary key (id)
+         select * into f from t where id <= 300 alter table f add primary key (id)
+         alter table f set (lock_escalation = disable)
+         select * into s from t where id <= 100 alter table s add primary key (id)",
+    );
+    let locked = "select case when count(*) = 0 then 'none' when count(*) < 50 then 'few' else 'many' end
+                  from sys.dm_tran_locks where resource_type = 'KEY' rollback";
+    for (from, rows, keys) in [
+        ("m with (holdlock) where v = 'v'", "300", "none"),
+        ("t with (holdlock, index(1)) where v = 'none'", "0", "none"),
+        ("t with (holdlock, index(k)) where v = 'v'", "20000", "none"),
+        ("f with (holdlock) where v = 'v'", "300", "many"),
+        ("s with (holdlock) where v = 'v'", "100", "many"),
+        ("m with (repeatableread) where v = 'v'", "300", "many"),
+        ("m with (holdlock, updlock) where v = 'v'", "300", "many"),
+        ("m with (holdlock) where id between 10 and 200 and v = 'v'", "191", "many"),
+        ("(select top (1) v from m with (holdlock)) as x where v = 'v'", "1", "few"),
+    ] {
+        let said = run(&mut reader, &format!("begin tran select count(*) from {from} {locked}"));
+        assert_eq!(said, format!("{rows}\n{keys}"), "{from}");
+    }
+    // Nobody changes a row, and nobody brings one in, until the reader is done.
+    assert_eq!(run(&mut reader, "begin tran select count(*) from m with (holdlock) where v = 'v'"), "300");
+    for change in ["update m set v = 'w' where id = 7", "insert m values (1000, 1, 'w')"] {
+        assert_eq!(run(&mut other, &format!("set lock_timeout 30 {change}")), TIMEOUT, "{change}");
+    }
+    run(&mut reader, "commit");
+    // Somebody who only means to change rows is not waited for.
+    assert_eq!(run(&mut other, "begin tran select id from m with (updlock) where id = 7"), "7");
+    let read = "set lock_timeout 30 begin tran select count(*) from m with (holdlock) where v = 'v'";
+    assert_eq!(run(&mut reader, &format!("{read} {locked}")), "300\nmany");
+    run(&mut other, "rollback");
+}

@@ -32,6 +32,9 @@ use types::{SqlError, Value};
 /// From so many rows of a table on that a statement has locked and that stay so, a lock on the
 /// table is tried instead; again after as many more.
 const ESCALATE_AT: usize = 5000;
+/// A table of so many rows whose scan locks all of them and keeps others out is locked as a whole
+/// at once, if that is to be had at once. Of fewer rows the locks cost little.
+const WHOLE_AT: i64 = 250;
 
 enum Source {
     Heap(HeapScan),
@@ -180,8 +183,28 @@ impl LockedScan {
             let lock = TableLock::of(self.locks.mode);
             rt.session().lock_table(&plan.db, &plan.store.table, lock)?;
             self.whole = true;
+        } else if !self.whole && self.locks_all(plan, rt) {
+            self.whole = escalate(self.txn(plan, rt)?, plan, self.locks.mode);
         }
         Ok(())
+    }
+
+    /// Whether very many locks of the scan would come to what one on the table is: it reads every
+    /// row, and nobody may change one, or bring one in, until the transaction ends. Entries of an
+    /// index leave the other columns of their rows to others, unless they are so many that the
+    /// table would be locked for them anyway.
+    fn locks_all(&self, plan: &ScanPlan, rt: &Rt<'_, '_>) -> bool {
+        let least = match &plan.path {
+            Path::Base => WHOLE_AT,
+            Path::Index { seek, .. } if seek.is_empty() => ESCALATE_AT as i64,
+            _ => return false,
+        };
+        // Where few rows may be enough the others are not locked.
+        let all = plan.goal.is_none() && !rt.is_suspendable();
+        let reads = self.locks.range && self.locks.mode == LockMode::S;
+        let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
+        let rows = || catalog::row_counts::estimate(&plan.store.table);
+        reads && all && may && rows().is_some_and(|rows| rows >= least)
     }
 
     /// A run that may have been suspended goes on. Locks that were held to the end of a statement

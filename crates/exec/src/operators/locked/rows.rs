@@ -98,8 +98,8 @@ impl LockedScan {
         if !self.sure && (rt.is_suspendable() || outside) {
             return Ok(Given::Alone);
         }
-        let txn = rt.session().txn(&plan.db)?;
-        if !self.ended.is_settled(txn, self.batch.header(i).txn) {
+        let writer = self.batch.header(i).txn;
+        if !self.ended.is_below(writer) && !self.ended.is_settled(rt.session().txn(&plan.db)?, writer) {
             return Ok(Given::Again);
         }
         if self.batch.is_ghost(i) {
