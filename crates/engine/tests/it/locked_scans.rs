@@ -475,3 +475,31 @@ fn a_scan_that_locks_all_locks_the_table() {
     assert_eq!(run(&mut reader, &format!("{read} {locked}")), "300\nmany");
     run(&mut other, "rollback");
 }
+
+/// Entries that are locked come by their keys, as others do, and are grouped as they come.
+#[test]
+fn locked_entries_come_in_the_order_of_their_keys() {
+    let instance = made();
+    let mut reader = session(&instance);
+    for (query, operator) in [
+        ("select k, count(*) from t group by k", "Stream Aggregate"),
+        ("select k, count(*) from t with (holdlock) group by k", "Stream Aggregate"),
+        ("select k, count(*) from t with (repeatableread) group by k", "Stream Aggregate"),
+        // Each is read in a moment of its own.
+        ("select k, count(*) from t with (readcommittedlock) group by k", "Hash Match"),
+    ] {
+        run(&mut reader, "set showplan_text on");
+        let shown = run(&mut reader, query);
+        run(&mut reader, "set showplan_text off");
+        assert!(shown.contains(operator), "{query}: {shown}");
+        let sorted = |said: String| {
+            let mut lines: Vec<&str> = said.lines().collect();
+            lines.sort_unstable();
+            lines.join("\n")
+        };
+        let plain = query.replace("with (holdlock)", "").replace("with (repeatableread)", "");
+        let rows = sorted(run(&mut reader, query));
+        assert_eq!(rows, sorted(run(&mut reader, &plain)), "{query}");
+        assert!(!rows.is_empty());
+    }
+}

@@ -30,7 +30,7 @@ use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan, WantedIndex};
 use crate::statistics::table_rows;
 use expr::{ColId, Pred};
-use order::{groups, is_of_one_moment, order};
+use order::{groups, is_of_one_moment, lies_by_key, order};
 use std::sync::Arc;
 use storage::{TableMode, TableStore};
 use terms::{Choice, Conditions, Found};
@@ -44,7 +44,7 @@ pub struct Wishes<'w> {
     /// Rows with the same values of these columns are wanted one after another; no order is asked for then.
     pub grouping: &'w [(ColId, Collation)],
     pub goal: Option<u64>,
-    /// The order has to hold of the rows: only versions of one moment lie where their index entries say.
+    /// The order has to hold of the rows: not all lie where their index entries say (`lies_by_key`).
     pub exact: bool,
 }
 
@@ -342,7 +342,7 @@ impl Question<'_> {
         let equal = choice.seek.common_equal();
         let (ordered, backward) =
             if way.tree { order(self.get, way, equal, choice.point, wanted) } else { (false, false) };
-        let holds = !self.wishes.exact || is_of_one_moment(self.get);
+        let holds = !self.wishes.exact || lies_by_key(self.get, way);
         choice.ordered = ordered && holds && !wanted.is_empty();
         choice.backward = choice.ordered && backward;
         let grouping = self.wishes.grouping;
