@@ -70,6 +70,7 @@ mod lob;
 mod lock_order;
 mod locked_entries;
 mod locked_scans;
+mod locks_of_scans;
 mod logins;
 mod lookups;
 mod masks;

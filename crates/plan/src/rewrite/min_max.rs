@@ -3,7 +3,8 @@
 //! the order of the index answers.
 //!
 //! Left alone: several aggregates (each would want its own order), conditions that keep so few rows that they are found otherwise,
-//! and tables that are read with locks on their rows.
+//! and tables whose rows are locked one by one while they are read, as a row may change once it has been passed. Locks that stay
+//! say as much of the rows beyond the first entry as of all: none that would be it can change or come.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -46,7 +47,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let Some(Expr::Col(id)) = aggregate.arg else { return input };
     let Some(get) = estimate::base(&input) else { return input };
     let Some(at) = get.position(id) else { return input };
-    if get.locks.is_some() || !is_worth_it(&input, id) {
+    if get.locks.is_some_and(|locks| !locks.hold) || !is_worth_it(&input, id) {
         return input;
     }
     pass.changed();
