@@ -320,6 +320,10 @@ pub struct SeekSpec {
     pub others: Vec<SeekSpec>,
     /// Of several ranges: so many equal columns have the same value in each.
     pub common: usize,
+    /// The next column is passed over: for each value of it that there is in the range, these
+    /// ranges of the columns behind it are sought. The conditions that they stand for are tested on
+    /// what is found all the same: a run may read the range as it lies. Then there are no others.
+    pub behind: Option<Box<SeekSpec>>,
 }
 
 /// An end of a range.
@@ -346,6 +350,11 @@ impl SeekSpec {
     /// Its ranges.
     pub fn ranges(&self) -> impl Iterator<Item = &SeekSpec> {
         std::iter::once(self).chain(&self.others)
+    }
+
+    /// Its ranges, and those of the columns behind one that it passes over.
+    pub fn all_ranges(&self) -> impl Iterator<Item = &SeekSpec> {
+        self.ranges().chain(self.behind.iter().flat_map(|behind| behind.ranges()))
     }
 }
 

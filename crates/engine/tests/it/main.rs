@@ -112,6 +112,7 @@ mod scoreboard;
 mod scripts;
 mod security;
 mod seeks;
+mod seeks_past;
 mod select_forms;
 mod sequences;
 mod server_cursors;

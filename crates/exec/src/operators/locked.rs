@@ -13,10 +13,12 @@
 mod entries;
 mod ranges;
 mod rows;
+mod skipped;
 
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use crate::operators::seek;
+use crate::operators::skip::Skip;
 use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
 use pages::{PageId, UnitId};
@@ -79,6 +81,8 @@ pub struct LockedScan {
     again: bool,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
+    /// Of a seek past a column: the values whose ranges are still to be found.
+    skip: Option<Box<Skip>>,
     /// From the place where the scan is up to this key no other can come in, whatever ghosts go.
     locked_to: Option<Name>,
 }
@@ -165,6 +169,7 @@ impl LockedScan {
             from: None,
             again: false,
             rest: Vec::new(),
+            skip: None,
             locked_to: None,
         }
     }
@@ -230,14 +235,14 @@ impl LockedScan {
             }
             (Path::Base, Base::Tree(tree)) => Source::Range { tree: tree.clone(), range: all() },
             (Path::Clustered(spec), Base::Tree(tree)) => {
-                self.ranges_of(plan, tree, seek::ranges(spec, &plan.store.parts, rt)?)
+                self.sought(plan, tree, (spec, &plan.store.parts), rt)?
             }
             (Path::Point(spec), Base::Tree(tree)) => point_of(tree, spec, &plan.store.parts, rt)?,
             (Path::Index { index, seek: spec, point, .. }, _) => {
                 let index = &plan.store.indexes[*index];
                 match *point {
                     true => point_of(&index.tree, spec, &index.parts, rt)?,
-                    false => self.ranges_of(plan, &index.tree, seek::ranges(spec, &index.order_parts, rt)?),
+                    false => self.sought(plan, &index.tree, (spec, &index.order_parts), rt)?,
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),

@@ -42,6 +42,7 @@ pub mod rt;
 pub mod scalar;
 pub(crate) mod scan;
 pub(crate) mod seek;
+mod skip;
 pub(crate) mod sort;
 pub(crate) mod spill;
 mod stream;

@@ -6,10 +6,12 @@ mod newest;
 pub use newest::Again;
 
 mod looked_up;
+mod skipped;
 
 use super::decode::{base_row, entry_into, entry_passes, index_locator};
 use super::large::{LargeRows, MOST};
 use super::pending::Pending;
+use super::skip::Skip;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
@@ -55,6 +57,8 @@ pub struct Scan {
     placed: bool,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
+    /// Of a seek past a column: the values whose ranges are still to be found.
+    skip: Option<Box<Skip>>,
     /// From the end of the ranges to their beginning.
     backward: bool,
     /// Rows of a batch.
@@ -82,6 +86,7 @@ impl Default for Scan {
             failure: None,
             placed: false,
             rest: Vec::new(),
+            skip: None,
             backward: false,
             most: BATCH,
             grows: false,
@@ -124,7 +129,7 @@ impl Scan {
                 if more { self.cursor(tree, all) } else { Source::Done }
             }
             (Path::Clustered(spec), Base::Tree(tree)) => {
-                self.seek(tree, spec, &plan.store.parts, place, rt)?
+                self.seek(plan, tree, (spec, &plan.store.parts), place, rt)?
             }
             // The one row that there can be was given.
             (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => Source::Done,
@@ -145,7 +150,7 @@ impl Scan {
                     }
                     Source::Done
                 } else {
-                    self.seek(&index.tree, spec, &index.order_parts, place, rt)?
+                    self.seek(plan, &index.tree, (spec, &index.order_parts), place, rt)?
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
@@ -159,15 +164,18 @@ impl Scan {
     /// The first range of a seek; the others are kept.
     fn seek(
         &mut self,
+        plan: &ScanPlan,
         tree: &BTree,
-        spec: &SeekSpec,
-        parts: &[KeyPart],
+        (spec, parts): (&SeekSpec, &[KeyPart]),
         place: Option<&ScanPlace>,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Source, SqlError> {
         let backward = self.backward;
         let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
-        let first = if spec.others.is_empty() {
+        let first = if let Some(behind) = spec.behind.as_ref().filter(|_| place.is_none()) {
+            self.skip = Skip::of(spec, behind, parts, rt)?;
+            self.next_range(plan, rt)?
+        } else if spec.others.is_empty() {
             seek::range(spec, parts, rt)?.and_then(|mut range| ahead(&mut range).then_some(range))
         } else {
             self.rest = seek::ranges(spec, parts, rt)?;
@@ -230,7 +238,7 @@ impl Scan {
                 }
                 return Ok(true);
             }
-            let Some(range) = self.rest.pop() else { return Ok(false) };
+            let Some(range) = self.next_range(plan, rt)? else { return Ok(false) };
             rt.check_cancel()?;
             rt.session().scanned(&plan.db, &plan.store.table);
             let next = tree_of(plan).map(|tree| self.cursor(tree, range));

@@ -8,6 +8,7 @@ mod intersection;
 mod missing;
 mod order;
 mod probe;
+mod skip;
 mod terms;
 mod union;
 mod ways;
@@ -208,6 +209,8 @@ struct Question<'q> {
     /// Rows of the table, and those that satisfy all conditions.
     total: f64,
     rows: f64,
+    /// Columns are passed over wherever that can be done, whatever it costs.
+    skips: bool,
 }
 
 fn choose(
@@ -236,7 +239,7 @@ fn choose(
     // Seeks of several indexes, which chance takes now and then.
     let mut union = by_keys && !choices.is_empty();
     let mut intersection = by_keys && store.indexes.len() > 1;
-    let mut forced = false;
+    let (mut forced, mut skips) = (false, false);
     let all = ways.len();
     ways.retain(|way| way.obeys(hints, &conditions));
     if get.locks.is_some() && !hints.scan {
@@ -248,6 +251,7 @@ fn choose(
         intersection &= kind == 2;
         forced = union || intersection;
         if !forced {
+            skips = chance.one_of(2) == 0;
             let any = chance.one_of(ways.len());
             ways.swap(0, any);
             ways.truncate(1);
@@ -260,7 +264,7 @@ fn choose(
     let input = Logical::Get(Arc::new(get.clone()));
     let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
-    let question = Question { get, preds, input, conditions, wishes, total, rows };
+    let question = Question { get, preds, input, conditions, wishes, total, rows, skips };
     let candidates = ways.iter().map(|way| question.candidate(way));
     let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a });
     let limit = best.as_ref().filter(|_| !forced).map_or(f64::INFINITY, |best| best.cost);
@@ -308,9 +312,18 @@ impl Candidate {
 }
 
 impl Question<'_> {
+    /// The table by one of its structures.
+    fn candidate(&self, way: &Way<'_>) -> Candidate {
+        let candidate = self.candidate_by_ranges(way);
+        match self.skipping(way) {
+            Some(skipping) if self.skips || skipping.cost < candidate.cost => skipping,
+            _ => candidate,
+        }
+    }
+
     /// The table by one of its structures: of a long list by a range for each value, where that
     /// costs less.
-    fn candidate(&self, way: &Way<'_>) -> Candidate {
+    fn candidate_by_ranges(&self, way: &Way<'_>) -> Candidate {
         let few = self.candidate_of(way, MOST_RANGES);
         let forced = self.get.hints.access.seek.is_some();
         let pays = |cases: usize| forced || cases as f64 * RANGE * 0.9 < few.cost;
@@ -337,6 +350,19 @@ impl Question<'_> {
             };
             choice.seek(found, self.conditions.equal_columns(&way.order));
         }
+        let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };
+        self.weighed(choice, way, (fetched, looked_up), seeks)
+    }
+
+    /// A candidate whose seek is known, with what it gives and costs: so many entries are read, so
+    /// many rows behind them, and to find the entries costs `seeks`.
+    fn weighed(
+        &self,
+        mut choice: Candidate,
+        way: &Way<'_>,
+        (fetched, looked_up): (f64, f64),
+        seeks: f64,
+    ) -> Candidate {
         choice.rows = self.rows.min(fetched).max(1.0);
         let wanted = &self.wishes.order;
         let equal = choice.seek.common_equal();
@@ -366,7 +392,6 @@ impl Question<'_> {
             }
             (Some(_), false) => LOOKUP,
         };
-        let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };
         choice.cost = read * (per_row + self.compared(&choice.used)) + seeks;
         choice.cost += self.afterwards(choice.rows, choice.ordered);
         // Of two equal costs the seek's is the surer one: it does not grow with the table.
