@@ -133,11 +133,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
         if self.sure {
-            let index = &plan.store.indexes[index];
-            let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
-            let given = self.behind(plan, rt, (index, batch.entry(i)), (&mut None, false), &mut lookup, out);
-            (self.batch, self.lookup) = (batch, lookup);
-            return given.map(|_| Given::Done);
+            return self.locked_behind(plan, i, index, rt, out);
         }
         if !self.is_momentary() {
             return Ok(Given::Alone);
@@ -173,6 +169,29 @@ impl LockedScan {
         }
         out.pop_row();
         Ok(Given::Again)
+    }
+
+    /// Gives the row behind entry `i` where nobody can be changing either: the table is locked, or
+    /// both are ([`LockedScan::lock_rows_behind`]), after whoever changed them had ended. Neither is
+    /// locked or asked for once more.
+    fn locked_behind(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        index: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<Given, SqlError> {
+        let index = &plan.store.indexes[index];
+        if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
+            return Ok(Given::Done);
+        }
+        let locator = index_locator(index, self.batch.entry(i), plan)?;
+        let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
+        if found && !self.lookup.is_ghost(0) {
+            base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        }
+        Ok(Given::Done)
     }
 
     /// Entry `i` of the page by itself: the row behind it is locked, where that is wanted, and the

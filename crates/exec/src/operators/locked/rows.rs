@@ -48,10 +48,10 @@ pub(super) enum Given {
 
 impl LockedScan {
     /// So many rows may be given at once: a statement that wants no more of them locks no more, and
-    /// a run that is suspended reads them when they are wanted.
+    /// a run that is suspended reads them when they are wanted. What is sure is locked already, the
+    /// rows behind entries too.
     pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
-        let locked = self.whole || self.sure && !matches!(plan.path, Path::Index { covering: false, .. });
-        let several = (locked || self.is_momentary()) && !rt.is_suspendable();
+        let several = (self.whole || self.sure || self.is_momentary()) && !rt.is_suspendable();
         if several && !may_be_long(plan) { out.most() } else { 1 }
     }
 
