@@ -75,6 +75,28 @@ fn a_scan_that_locks_all_locks_the_table() {
     run(&mut other, "rollback");
 }
 
+/// What a subquery names is sought under SERIALIZABLE as without locks; other levels do not lock
+/// what the subquery rejects, and test it row by row.
+#[test]
+fn values_of_a_subquery_are_sought() {
+    let instance = made();
+    let mut reader = session(&instance);
+    run(&mut reader, "create table few (id int not null) insert few values (3), (700), (19999), (3)");
+    for (hint, sought) in
+        [("", true), ("with (holdlock)", true), ("with (repeatableread)", false), ("with (updlock)", false)]
+    {
+        let query = format!("select count(*), sum(k) from t {hint} where id in (select id from few)");
+        run(&mut reader, "set showplan_text on");
+        let shown = run(&mut reader, &query);
+        run(&mut reader, "set showplan_text off");
+        assert_eq!(shown.contains("Nested Loops(Inner Join"), sought, "{query}: {shown}");
+        let locks = "select count(*) from sys.dm_tran_locks where resource_type = 'KEY' rollback";
+        let said = run(&mut reader, &format!("begin tran {query} {locks}"));
+        let locks = if hint.is_empty() { 0 } else { 3 };
+        assert_eq!(said, format!("3|102\n{locks}"), "{query}");
+    }
+}
+
 /// Entries that are locked come by their keys, as others do, and are grouped as they come.
 #[test]
 fn locked_entries_come_in_the_order_of_their_keys() {
