@@ -261,6 +261,9 @@ pub struct ScanPlan {
     /// So many columns are decoded for the condition.
     pub tested: usize,
     pub pred: Option<Pred>,
+    /// Parts of it are computed once where many rows are tested (`Pred::with_computed`): the
+    /// variables that it asks for keep their values.
+    pub computes: bool,
     /// What an index's entry has to satisfy so that its row is looked up.
     pub entry: Option<EntryTest>,
     /// Rows behind entries may come in another order than these.

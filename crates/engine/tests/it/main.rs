@@ -22,6 +22,7 @@ mod client_types;
 mod column_traits;
 mod columns_first;
 mod compile_cancel;
+mod computed_conditions;
 mod computed;
 mod configuration;
 mod constraints;

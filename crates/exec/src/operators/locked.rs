@@ -16,6 +16,7 @@ mod rows;
 mod skipped;
 
 use super::{Operator, RowSet, other_node};
+use crate::operators::condition::Condition;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
 use crate::operators::skip::Skip;
@@ -49,6 +50,7 @@ enum Source {
 pub struct LockedScan {
     locks: RowLocks,
     source: Option<Source>,
+    condition: Condition,
     batch: RowBatch,
     at: usize,
     /// So many rows of the batch are dealt with: in a range all of them are locked.
@@ -152,6 +154,7 @@ impl LockedScan {
         LockedScan {
             locks,
             source: None,
+            condition: Condition::default(),
             batch: RowBatch::new(),
             at: 0,
             end: 0,
@@ -275,6 +278,7 @@ impl LockedScan {
         if found && self.end == 0 {
             self.end = self.batch.len();
         }
+        self.condition.rows_come(plan, self.end, rt);
         if let Some((page, slot)) = self.from.take()
             && self.batch.page() == page
         {

@@ -6,6 +6,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod apply;
 pub(crate) mod basic;
+mod condition;
 pub mod context;
 mod decode;
 mod deep;

@@ -8,6 +8,7 @@ pub use newest::Again;
 mod looked_up;
 mod skipped;
 
+use super::condition::Condition;
 use super::decode::{base_row, entry_into, entry_passes, index_locator};
 use super::large::{LargeRows, MOST};
 use super::pending::Pending;
@@ -46,6 +47,7 @@ pub struct Scan {
     at: usize,
     /// Of newest versions: what was known when the page was read, and how it is read again.
     newest: Option<Box<Newest>>,
+    condition: Condition,
     /// Base rows behind index entries.
     lookup: RowBatch,
     /// What is tested of an entry.
@@ -80,6 +82,7 @@ impl Default for Scan {
             batch: RowBatch::new(),
             at: 0,
             newest: None,
+            condition: Condition::default(),
             lookup: RowBatch::new(),
             tested: Vec::new(),
             pending: Pending::default(),
@@ -236,6 +239,7 @@ impl Scan {
                     rt.check_cancel()?;
                     continue;
                 }
+                self.condition.rows_come(plan, self.batch.len(), rt);
                 return Ok(true);
             }
             let Some(range) = self.next_range(plan, rt)? else { return Ok(false) };
@@ -273,7 +277,8 @@ impl Scan {
             // The entry and its row are versions of one moment; only a dirty read can miss the row.
             return Ok(());
         }
-        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+        let pred = self.condition.of(plan);
+        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
     }
 
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
@@ -287,7 +292,8 @@ impl Scan {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
                 let entries = &plan.store.indexes[*index];
-                let filled = entry_into(plan, entries, self.batch.entry(i), rt, out.push_row());
+                let (pred, entry) = (self.condition.of(plan), self.batch.entry(i));
+                let filled = entry_into(plan, pred, entries, entry, rt, out.push_row());
                 let filled = out.or_pop(filled)?;
                 if filled != Some(true) {
                     out.pop_row();
@@ -305,14 +311,15 @@ impl Scan {
                     // The entry and its row are versions of one moment; only a dirty read can miss the row.
                     return Ok(());
                 }
-                base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+                let pred = self.condition.of(plan);
+                base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
             }
             _ => {
                 let locator = locator_of(plan, || match &plan.store.base {
                     Base::Heap(_) => rid_value(self.batch.rid(i)),
                     Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
                 });
-                base_row(plan, self.batch.row(i), locator, rt, out)
+                base_row(plan, self.condition.of(plan), self.batch.row(i), locator, rt, out)
             }
         }
     }

@@ -173,6 +173,7 @@ impl Given {
             index_columns: self.index_columns,
             tested: self.tested,
             pred: self.pred,
+            computes: false,
             entry: None,
             any_order: false,
             locator: self.locator,

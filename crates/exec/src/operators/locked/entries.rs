@@ -21,6 +21,7 @@ use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
 use access::{IndexEntry, ReadMode, RowBatch};
+use expr::Pred;
 use plan::nodes::{Path, ScanPlan};
 use storage::left::is_own;
 use storage::write::Locator;
@@ -92,12 +93,13 @@ fn lacks_value(
 /// it did. Nothing where the entry lacks a value: the row has it.
 fn held_by(
     plan: &ScanPlan,
+    pred: Option<&Pred>,
     index: &IndexStore,
     entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<Option<bool>, SqlError> {
-    let filled = entry_into(plan, index, entry, rt, out.push_row());
+    let filled = entry_into(plan, pred, index, entry, rt, out.push_row());
     let filled = out.or_pop(filled)?;
     if filled != Some(true) {
         out.pop_row();
@@ -116,7 +118,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
         let index = &plan.store.indexes[index];
-        match held_by(plan, index, self.batch.entry(i), rt, out)? {
+        match held_by(plan, self.condition.of(plan), index, self.batch.entry(i), rt, out)? {
             Some(true) if !self.sure => self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out),
             Some(_) => Ok(Given::Done),
             None => Ok(Given::Alone),
@@ -158,7 +160,8 @@ impl LockedScan {
         }
         let (rows, name) = row_at(plan, &locator)?;
         let before = out.len();
-        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        let pred = self.condition.of(plan);
+        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         if out.len() == before {
             return Ok(Given::Done);
         }
@@ -189,7 +192,8 @@ impl LockedScan {
         let locator = index_locator(index, self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
         if found && !self.lookup.is_ghost(0) {
-            base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            let pred = self.condition.of(plan);
+            base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         }
         Ok(Given::Done)
     }
@@ -309,7 +313,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Behind, SqlError> {
         if matches!(plan.path, Path::Index { covering: true, .. })
-            && let Some(given) = held_by(plan, index, entry, rt, out)?
+            && let Some(given) = held_by(plan, self.condition.of(plan), index, entry, rt, out)?
         {
             return Ok(Behind::Given(given));
         }
