@@ -125,6 +125,29 @@ fn locked_entries_come_in_the_order_of_their_keys() {
     }
 }
 
+/// Where no gaps are locked a scan goes from leaf to leaf, as one without locks does.
+#[test]
+fn a_scan_without_gaps_reads_each_page_once() {
+    let instance = made();
+    let mut reader = session(&instance);
+    let mut reads = |hints: &str| -> u64 {
+        let query = format!("select count(*) from t with ({hints}) where v = 'none'");
+        let said = run(&mut reader, &format!("set statistics io on {query} set statistics io off"));
+        let count = said.split("logical reads ").nth(1).and_then(|rest| rest.split(',').next());
+        count.and_then(|count| count.parse().ok()).expect("how many pages are read")
+    };
+    for index in ["index(1)", "index(k)"] {
+        // The first one may measure statistics.
+        reads(index);
+        let plain = reads(index);
+        assert!(plain > 40, "{index}: {plain} pages");
+        for locks in ["holdlock", "readcommittedlock", "repeatableread", "tablock, holdlock"] {
+            let locked = reads(&format!("{index}, {locks}"));
+            assert!(locked <= plain + 8, "{index}, {locks}: {locked} pages instead of {plain}");
+        }
+    }
+}
+
 /// The largest key is found, and locked, without the others: who numbers rows by it keeps nobody
 /// from those that are there.
 #[test]

@@ -20,7 +20,7 @@ use crate::operators::condition::Condition;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
 use crate::operators::skip::Skip;
-use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
+use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
 use pages::{PageId, UnitId};
 use plan::hints::{RowLocks, TableLock};
@@ -81,6 +81,8 @@ pub struct LockedScan {
     from: Option<(PageId, u32)>,
     /// The page at hand is read again.
     again: bool,
+    /// Where no gaps are locked: it goes on at the beginning of what is left of the range.
+    cursor: Option<Cursor>,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
@@ -171,6 +173,7 @@ impl LockedScan {
             alone: Ended::default(),
             from: None,
             again: false,
+            cursor: None,
             rest: Vec::new(),
             skip: None,
             locked_to: None,
@@ -222,7 +225,7 @@ impl LockedScan {
             rt.session().shows_newest(&plan.db)?;
         }
         self.cover(plan, rt)?;
-        (self.sure, self.locked_to) = (false, None);
+        (self.sure, self.locked_to, self.cursor) = (false, None, None);
         Ok(())
     }
 

@@ -58,7 +58,7 @@ impl LockedScan {
             self.look_for_value(plan, rt, &tree)?;
         }
         // What was done for the gap beside the range before is to be done for this one.
-        self.begun = false;
+        (self.begun, self.cursor) = (false, None);
         Ok(self.rest.pop().map_or(Source::Done, |range| Source::Range { tree, range }))
     }
 
@@ -104,10 +104,11 @@ impl LockedScan {
             let direction = if backward { Direction::Backward } else { Direction::Forward };
             let (lower, upper) =
                 (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
-            let mut cursor = tree.cursor(lower, upper, direction);
-            if gaps {
-                cursor = cursor.beginning_with(self.step as u16);
-            }
+            let mut cursor = match self.cursor.take().filter(|_| !gaps) {
+                Some(cursor) => cursor,
+                None if gaps => tree.cursor(lower, upper, direction).beginning_with(self.step as u16),
+                None => tree.cursor(lower, upper, direction),
+            };
             self.ended.reads(rt.session().txn(&plan.db)?);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&plan.db, e))?;
@@ -136,6 +137,8 @@ impl LockedScan {
                     }
                 }
                 self.step = (self.step * 2).min(BATCH);
+            } else {
+                self.cursor = Some(cursor);
             }
             let last = self.batch.key(self.end - 1).to_vec();
             match backward {

@@ -208,7 +208,7 @@ impl LockedScan {
             }
             _ => {}
         }
-        (self.at, self.end, self.again) = (0, 0, true);
+        (self.at, self.end, self.again, self.cursor) = (0, 0, true, None);
         Ok(())
     }
 
