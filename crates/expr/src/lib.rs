@@ -9,6 +9,7 @@
 
 pub mod aggregate;
 pub mod bind_ops;
+mod computed;
 pub mod culture;
 pub mod document;
 mod env;

@@ -1,7 +1,7 @@
 //! What operators cost: all constants in one file, and the cost of a finished plan. A unit is what a row of a full scan costs;
 //! the constants are fitted by hand to the operators of today. Pages are taken for cached: reading them is not counted.
 
-use crate::nodes::{Node, Path, Plan, ScanPlan};
+use crate::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use crate::statistics::table_rows;
 
 /// Opening an inner plan and going down a tree.
@@ -110,14 +110,15 @@ pub fn sorted(rows: f64) -> f64 {
 /// What a read of one table costs that gives so many rows.
 pub fn of_scan(scan: &ScanPlan, rows: f64) -> f64 {
     let all = table_rows(&scan.store.table);
+    let further = |seek: &SeekSpec| (seek.all_ranges().count() - 1) as f64 * RANGE;
     match &scan.path {
         Path::Base => all,
-        Path::Clustered(seek) => SEEK + seek.others.len() as f64 * RANGE + rows * SOUGHT,
+        Path::Clustered(seek) => SEEK + further(seek) + rows * SOUGHT,
         Path::Point(_) => SEEK,
         Path::Index { seek, covering, point, .. } => {
             let read = if seek.is_empty() { all } else { rows };
             let each = if *covering { COVERED } else { LOOKUP };
-            let down = SEEK + seek.others.len() as f64 * RANGE;
+            let down = SEEK + further(seek);
             if *point { down + each } else { down + read * each }
         }
     }

@@ -43,6 +43,14 @@ pub struct RowLocks {
     pub read_past: bool,
 }
 
+impl RowLocks {
+    /// Whether each row that is looked at is locked for reading, whatever the conditions say of it
+    /// (SERIALIZABLE): to read fewer by a join locks no more than to test all.
+    pub fn are_of_all_read(&self) -> bool {
+        self.range && self.mode == LockMode::S
+    }
+}
+
 /// The lock on a table as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableLock {

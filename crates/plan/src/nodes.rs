@@ -261,6 +261,9 @@ pub struct ScanPlan {
     /// So many columns are decoded for the condition.
     pub tested: usize,
     pub pred: Option<Pred>,
+    /// Parts of it are computed once where many rows are tested (`Pred::with_computed`): the
+    /// variables that it asks for keep their values.
+    pub computes: bool,
     /// What an index's entry has to satisfy so that its row is looked up.
     pub entry: Option<EntryTest>,
     /// Rows behind entries may come in another order than these.
@@ -320,6 +323,10 @@ pub struct SeekSpec {
     pub others: Vec<SeekSpec>,
     /// Of several ranges: so many equal columns have the same value in each.
     pub common: usize,
+    /// The next column is passed over: for each value of it that there is in the range, these
+    /// ranges of the columns behind it are sought. The conditions that they stand for are tested on
+    /// what is found all the same: a run may read the range as it lies. Then there are no others.
+    pub behind: Option<Box<SeekSpec>>,
 }
 
 /// An end of a range.
@@ -346,6 +353,11 @@ impl SeekSpec {
     /// Its ranges.
     pub fn ranges(&self) -> impl Iterator<Item = &SeekSpec> {
         std::iter::once(self).chain(&self.others)
+    }
+
+    /// Its ranges, and those of the columns behind one that it passes over.
+    pub fn all_ranges(&self) -> impl Iterator<Item = &SeekSpec> {
+        self.ranges().chain(self.behind.iter().flat_map(|behind| behind.ranges()))
     }
 }
 

@@ -63,6 +63,13 @@ impl Ended {
         self.below = txn.database().txns().all_ended_below();
     }
 
+    /// Whether a row by this writer, read since, is as it was left, without a look at who asks:
+    /// most rows were written long ago.
+    #[inline]
+    pub fn is_below(&self, writer: TxnId) -> bool {
+        writer < self.below
+    }
+
     /// Whether a row by this writer, read since, is as it was left.
     #[inline]
     pub fn is_settled(&self, txn: &Txn, writer: TxnId) -> bool {

@@ -126,8 +126,13 @@ fn merges_use_and_keep_orders() {
         ("SELECT a.i, c.s FROM a INNER MERGE JOIN c ON a.s = c.s", 2),
         ("SELECT a.k, b.i FROM a INNER MERGE JOIN b ON a.k = b.k ORDER BY a.k DESC", 1),
         ("SELECT a.k, b.i FROM a FULL MERGE JOIN b ON a.k = b.k ORDER BY a.k", 1),
+        // Locked rows are read by their keys; entries stay as they are as long as their locks do.
+        ("SELECT a.i, b.i FROM a WITH (HOLDLOCK) INNER MERGE JOIN b ON a.k = b.k", 0),
+        ("SELECT a.i, b.i FROM a WITH (READCOMMITTEDLOCK) INNER MERGE JOIN b ON a.k = b.k", 0),
+        ("SELECT a.i, c.k FROM a WITH (HOLDLOCK) INNER MERGE JOIN c WITH (REPEATABLEREAD) ON a.k = c.k", 0),
+        ("SELECT a.i, c.k FROM a INNER MERGE JOIN c WITH (READCOMMITTEDLOCK) ON a.k = c.k", 1),
         // What others change while it is read lies in no order.
-        ("SELECT a.i, b.i FROM a WITH (HOLDLOCK) INNER MERGE JOIN b ON a.k = b.k", 1),
+        ("SELECT a.i, b.i FROM a WITH (NOLOCK) INNER MERGE JOIN b ON a.k = b.k", 1),
         // Semi joins of tables that come in order need no hint.
         ("SELECT COUNT(*) FROM a WHERE EXISTS (SELECT * FROM b WHERE b.k = a.k AND b.i <> a.i)", 0),
     ] {

@@ -180,6 +180,34 @@ fn a_plan_is_made_for_the_values_that_are_known() {
     assert_eq!(lines(&mut b, "EXEC q 19990"), "11");
 }
 
+/// What is computed of known values, and the time, are known as well.
+#[test]
+fn a_plan_is_made_for_what_is_computed_of_known_values() {
+    let mut b = Bench::new();
+    fill(&mut b);
+    b.run(
+        "CREATE TABLE daily (id int PRIMARY KEY, at date NOT NULL, v int, pad char(60) DEFAULT 'x')
+         CREATE INDEX by_date ON daily (at)
+         INSERT daily (id, at, v) SELECT n, DATEADD(day, n / 20, '20200101'), n FROM n",
+    );
+    let (scan, seek) = ("Clustered Index Scan", "by_date]), SEEK:([at]");
+    for (range, part, found) in [
+        ("at >= @d AND at < DATEADD(month, 1, CAST(@d AS datetime))", seek, "620"),
+        ("at BETWEEN DATEADD(day, -@n, @d) AND @d", seek, "80"),
+        ("at >= @d AND at < DATEADD(day, @n * 2 - 4, @d)", seek, "40"),
+        ("at >= @d AND at < DATEADD(year, 1, @d)", scan, "7300"),
+        ("at > DATEADD(day, -7, GETDATE())", seek, "0"),
+        ("at > DATEADD(year, -@n * 100, SYSDATETIME())", scan, "20000"),
+    ] {
+        let known = "DECLARE @d date = '20210301', @n int = 3";
+        let sql = format!("{known} SELECT COUNT(v) FROM daily WHERE {range}");
+        has(&ran(&mut b, &sql), part);
+        assert_eq!(lines(&mut b, &sql), found, "{sql}");
+    }
+    // What cannot be computed is no error of the plan.
+    has(&b.run("DECLARE @n int = 0 SELECT COUNT(v) FROM daily WHERE v > 1 / @n"), "Msg 8134:");
+}
+
 #[test]
 fn known_values_are_folded_into_the_conditions() {
     let mut b = Bench::new();

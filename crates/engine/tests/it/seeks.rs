@@ -197,6 +197,31 @@ fn the_first_and_the_last_entry_answer_min_and_max() {
     assert_eq!(lines(&mut b, "SELECT MAX(id) FROM t"), "NULL");
 }
 
+/// Of few rows that no index finds the first one in the order of the key is met before the others;
+/// where one finds them, the key is not read.
+#[test]
+fn the_key_is_read_from_one_end_for_few_rows() {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE m (id int PRIMARY KEY, who int, v char(50))
+         INSERT m SELECT value, value % 2000, 'x' FROM GENERATE_SERIES(1, 20000)",
+    );
+    let largest = "SELECT MAX(id) FROM m WHERE who = 77";
+    let shown = plan(&mut b, largest);
+    assert!(shown.contains("Top") && shown.contains("ORDERED BACKWARD"), "{shown}");
+    let smallest = "SELECT MIN(id) FROM m WHERE who = 77 AND v = 'x'";
+    let shown = plan(&mut b, smallest);
+    assert!(shown.contains("Top"), "{shown}");
+    let nobody = "SELECT MAX(id) FROM m WHERE who = 5000";
+    let found = [largest, smallest, nobody].map(|sql| lines(&mut b, sql));
+    assert_eq!(found, ["18077", "77", "NULL"]);
+    b.run("CREATE INDEX by_who ON m (who, v)");
+    let shown = plan(&mut b, largest);
+    assert!(shown.contains("Index Seek") && !shown.contains("Top"), "{shown}");
+    assert_eq!(lines(&mut b, largest), "18077");
+}
+
 /// Numbers in a list, each so far from the one before.
 fn numbers(count: usize, step: usize) -> String {
     (1..=count).map(|n| (n * step).to_string()).collect::<Vec<_>>().join(", ")

@@ -314,6 +314,21 @@ fn add_operator<'p>(
     }
 }
 
+/// The columns that a seek of an index is made of, in the order of its key; before one whose values
+/// are visited one after another stands a word.
+fn sought(columns: &[(usize, bool)], seek: &SeekSpec) -> Vec<(usize, &'static str)> {
+    let length =
+        |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
+    let longest = |seek: &SeekSpec| seek.ranges().map(length).max().unwrap_or(0);
+    let column = |(at, _): &(usize, bool)| (*at, "");
+    let Some(behind) = &seek.behind else { return columns.iter().take(longest(seek)).map(column).collect() };
+    let passed = seek.equal.len();
+    let mut names: Vec<_> = columns.iter().take(passed).map(column).collect();
+    names.extend(columns.get(passed).map(|(at, _)| (*at, "EACH ")));
+    names.extend(columns.iter().skip(passed + 1).take(longest(behind)).map(column));
+    names
+}
+
 fn add_scan<'p>(
     scan: &'p ScanPlan,
     parent: Option<usize>,
@@ -322,22 +337,20 @@ fn add_scan<'p>(
 ) -> usize {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
-        let length =
-            |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
-        let used = columns.iter().take(seek.ranges().map(length).max().unwrap_or(0));
         let mut names: Vec<String> = Vec::new();
-        for (at, _) in used {
-            let name = format!("[{}]", store.table.columns[*at].name);
+        for (at, each) in sought(columns, seek) {
+            let name = format!("{each}[{}]", store.table.columns[at].name);
             // The clustered key behind an index's own may have its columns again.
             if !names.contains(&name) {
                 names.push(name);
             }
         }
-        let ranges = if seek.others.is_empty() { "" } else { &format!(", {} ranges", 1 + seek.others.len()) };
+        let last = seek.behind.as_deref().unwrap_or(seek);
+        let ranges = if last.others.is_empty() { "" } else { &format!(", {} ranges", 1 + last.others.len()) };
         format!(", SEEK:({}{ranges})", names.join(", "))
     };
     if let Path::Clustered(seek) | Path::Point(seek) | Path::Index { seek, .. } = &scan.path {
-        for range in seek.ranges() {
+        for range in seek.all_ranges() {
             let ends = range.lower.iter().chain(&range.upper).map(|end| &end.value);
             range.equal.iter().chain(ends).for_each(|e| in_expr(e, subqueries));
         }

@@ -1,10 +1,12 @@
 //! Rows of base tables and entries of indexes as values: the condition's columns are decoded first,
 //! the others only for rows that satisfy it.
+//! The condition is the plan's `pred`, or what a scan has in its place.
 //! Guarantee: a large value is read only if there is memory for it.
 
 use super::RowSet;
 use super::rt::Rt;
 use access::{IndexEntry, Rid};
+use expr::Pred;
 use expr::large::Held;
 use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, corrupt_row, rid_value};
@@ -15,6 +17,7 @@ use types::{Corrupt, SqlError, Value};
 #[inline]
 pub(super) fn entry_into(
     plan: &ScanPlan,
+    pred: Option<&Pred>,
     index: &IndexStore,
     entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
@@ -28,7 +31,7 @@ pub(super) fn entry_into(
     if !decode(&plan.index_columns[..plan.tested], slots)? {
         return Ok(None);
     }
-    if let Some(pred) = &plan.pred
+    if let Some(pred) = pred
         && !pred.is_true(slots, rt)?
     {
         return Ok(Some(false));
@@ -65,12 +68,13 @@ pub(super) fn entry_passes(
 #[inline]
 pub(super) fn base_row(
     plan: &ScanPlan,
+    pred: Option<&Pred>,
     bytes: &[u8],
     locator: Option<Value>,
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<(), SqlError> {
-    let filled = base_row_into(plan, bytes, locator, rt, out.push_row());
+    let filled = base_row_into(plan, pred, bytes, locator, rt, out.push_row());
     if !out.or_pop(filled)? {
         out.pop_row();
     }
@@ -114,13 +118,14 @@ fn read_large_columns(
 #[inline]
 fn base_row_into(
     plan: &ScanPlan,
+    pred: Option<&Pred>,
     bytes: &[u8],
     locator: Option<Value>,
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<bool, SqlError> {
     read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
-    if let Some(pred) = &plan.pred
+    if let Some(pred) = pred
         && !pred.is_true(slots, rt)?
     {
         return Ok(false);

@@ -13,11 +13,14 @@
 mod entries;
 mod ranges;
 mod rows;
+mod skipped;
 
 use super::{Operator, RowSet, other_node};
+use crate::operators::condition::Condition;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
-use access::{BTree, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
+use crate::operators::skip::Skip;
+use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
 use pages::{PageId, UnitId};
 use plan::hints::{RowLocks, TableLock};
@@ -32,6 +35,9 @@ use types::{SqlError, Value};
 /// From so many rows of a table on that a statement has locked and that stay so, a lock on the
 /// table is tried instead; again after as many more.
 const ESCALATE_AT: usize = 5000;
+/// A table of so many rows whose scan locks all of them and keeps others out is locked as a whole
+/// at once, if that is to be had at once. Of fewer rows the locks cost little.
+const WHOLE_AT: i64 = 250;
 
 enum Source {
     Heap(HeapScan),
@@ -44,6 +50,7 @@ enum Source {
 pub struct LockedScan {
     locks: RowLocks,
     source: Option<Source>,
+    condition: Condition,
     batch: RowBatch,
     at: usize,
     /// So many rows of the batch are dealt with: in a range all of them are locked.
@@ -74,8 +81,12 @@ pub struct LockedScan {
     from: Option<(PageId, u32)>,
     /// The page at hand is read again.
     again: bool,
+    /// Where no gaps are locked: it goes on at the beginning of what is left of the range.
+    cursor: Option<Cursor>,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
+    /// Of a seek past a column: the values whose ranges are still to be found.
+    skip: Option<Box<Skip>>,
     /// From the place where the scan is up to this key no other can come in, whatever ghosts go.
     locked_to: Option<Name>,
 }
@@ -145,6 +156,7 @@ impl LockedScan {
         LockedScan {
             locks,
             source: None,
+            condition: Condition::default(),
             batch: RowBatch::new(),
             at: 0,
             end: 0,
@@ -161,7 +173,9 @@ impl LockedScan {
             alone: Ended::default(),
             from: None,
             again: false,
+            cursor: None,
             rest: Vec::new(),
+            skip: None,
             locked_to: None,
         }
     }
@@ -180,8 +194,28 @@ impl LockedScan {
             let lock = TableLock::of(self.locks.mode);
             rt.session().lock_table(&plan.db, &plan.store.table, lock)?;
             self.whole = true;
+        } else if !self.whole && self.locks_all(plan, rt) {
+            self.whole = escalate(self.txn(plan, rt)?, plan, self.locks.mode);
         }
         Ok(())
+    }
+
+    /// Whether very many locks of the scan would come to what one on the table is: it reads every
+    /// row, and nobody may change one, or bring one in, until the transaction ends. Entries of an
+    /// index leave the other columns of their rows to others, unless they are so many that the
+    /// table would be locked for them anyway.
+    fn locks_all(&self, plan: &ScanPlan, rt: &Rt<'_, '_>) -> bool {
+        let least = match &plan.path {
+            Path::Base => WHOLE_AT,
+            Path::Index { seek, .. } if seek.is_empty() => ESCALATE_AT as i64,
+            _ => return false,
+        };
+        // Where few rows may be enough the others are not locked.
+        let all = plan.goal.is_none() && !rt.is_suspendable();
+        let reads = self.locks.range && self.locks.mode == LockMode::S;
+        let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
+        let rows = || catalog::row_counts::estimate(&plan.store.table);
+        reads && all && may && rows().is_some_and(|rows| rows >= least)
     }
 
     /// A run that may have been suspended goes on. Locks that were held to the end of a statement
@@ -191,7 +225,7 @@ impl LockedScan {
             rt.session().shows_newest(&plan.db)?;
         }
         self.cover(plan, rt)?;
-        (self.sure, self.locked_to) = (false, None);
+        (self.sure, self.locked_to, self.cursor) = (false, None, None);
         Ok(())
     }
 
@@ -207,14 +241,14 @@ impl LockedScan {
             }
             (Path::Base, Base::Tree(tree)) => Source::Range { tree: tree.clone(), range: all() },
             (Path::Clustered(spec), Base::Tree(tree)) => {
-                self.ranges_of(plan, tree, seek::ranges(spec, &plan.store.parts, rt)?)
+                self.sought(plan, tree, (spec, &plan.store.parts), rt)?
             }
             (Path::Point(spec), Base::Tree(tree)) => point_of(tree, spec, &plan.store.parts, rt)?,
             (Path::Index { index, seek: spec, point, .. }, _) => {
                 let index = &plan.store.indexes[*index];
                 match *point {
                     true => point_of(&index.tree, spec, &index.parts, rt)?,
-                    false => self.ranges_of(plan, &index.tree, seek::ranges(spec, &index.order_parts, rt)?),
+                    false => self.sought(plan, &index.tree, (spec, &index.order_parts), rt)?,
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
@@ -247,6 +281,7 @@ impl LockedScan {
         if found && self.end == 0 {
             self.end = self.batch.len();
         }
+        self.condition.rows_come(plan, self.end, rt);
         if let Some((page, slot)) = self.from.take()
             && self.batch.page() == page
         {

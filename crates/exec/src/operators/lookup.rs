@@ -88,7 +88,14 @@ impl Operator for Lookup {
             let mode = read_mode(&self.guard, scan.mode);
             let before = out.len();
             if storage::fetch(&scan.db, &scan.store, &locator, mode, &mut self.row)? {
-                base_row(scan, self.row.row(0), scan.locator.then_some(locator), rt, out)?;
+                base_row(
+                    scan,
+                    scan.pred.as_ref(),
+                    self.row.row(0),
+                    scan.locator.then_some(locator),
+                    rt,
+                    out,
+                )?;
                 if out.len() > before {
                     bytes += self.row.row(0).len();
                     enough = bytes >= MOST;

@@ -6,6 +6,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod apply;
 pub(crate) mod basic;
+mod condition;
 pub mod context;
 mod decode;
 mod deep;
@@ -42,6 +43,7 @@ pub mod rt;
 pub mod scalar;
 pub(crate) mod scan;
 pub(crate) mod seek;
+mod skip;
 pub(crate) mod sort;
 pub(crate) mod spill;
 mod stream;

@@ -6,10 +6,13 @@ mod newest;
 pub use newest::Again;
 
 mod looked_up;
+mod skipped;
 
+use super::condition::Condition;
 use super::decode::{base_row, entry_into, entry_passes, index_locator};
 use super::large::{LargeRows, MOST};
 use super::pending::Pending;
+use super::skip::Skip;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
@@ -44,6 +47,7 @@ pub struct Scan {
     at: usize,
     /// Of newest versions: what was known when the page was read, and how it is read again.
     newest: Option<Box<Newest>>,
+    condition: Condition,
     /// Base rows behind index entries.
     lookup: RowBatch,
     /// What is tested of an entry.
@@ -55,6 +59,8 @@ pub struct Scan {
     placed: bool,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
+    /// Of a seek past a column: the values whose ranges are still to be found.
+    skip: Option<Box<Skip>>,
     /// From the end of the ranges to their beginning.
     backward: bool,
     /// Rows of a batch.
@@ -76,12 +82,14 @@ impl Default for Scan {
             batch: RowBatch::new(),
             at: 0,
             newest: None,
+            condition: Condition::default(),
             lookup: RowBatch::new(),
             tested: Vec::new(),
             pending: Pending::default(),
             failure: None,
             placed: false,
             rest: Vec::new(),
+            skip: None,
             backward: false,
             most: BATCH,
             grows: false,
@@ -124,7 +132,7 @@ impl Scan {
                 if more { self.cursor(tree, all) } else { Source::Done }
             }
             (Path::Clustered(spec), Base::Tree(tree)) => {
-                self.seek(tree, spec, &plan.store.parts, place, rt)?
+                self.seek(plan, tree, (spec, &plan.store.parts), place, rt)?
             }
             // The one row that there can be was given.
             (Path::Point(_) | Path::Index { point: true, .. }, _) if !point_again => Source::Done,
@@ -145,7 +153,7 @@ impl Scan {
                     }
                     Source::Done
                 } else {
-                    self.seek(&index.tree, spec, &index.order_parts, place, rt)?
+                    self.seek(plan, &index.tree, (spec, &index.order_parts), place, rt)?
                 }
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
@@ -159,15 +167,18 @@ impl Scan {
     /// The first range of a seek; the others are kept.
     fn seek(
         &mut self,
+        plan: &ScanPlan,
         tree: &BTree,
-        spec: &SeekSpec,
-        parts: &[KeyPart],
+        (spec, parts): (&SeekSpec, &[KeyPart]),
         place: Option<&ScanPlace>,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Source, SqlError> {
         let backward = self.backward;
         let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
-        let first = if spec.others.is_empty() {
+        let first = if let Some(behind) = spec.behind.as_ref().filter(|_| place.is_none()) {
+            self.skip = Skip::of(spec, behind, parts, rt)?;
+            self.next_range(plan, rt)?
+        } else if spec.others.is_empty() {
             seek::range(spec, parts, rt)?.and_then(|mut range| ahead(&mut range).then_some(range))
         } else {
             self.rest = seek::ranges(spec, parts, rt)?;
@@ -228,9 +239,10 @@ impl Scan {
                     rt.check_cancel()?;
                     continue;
                 }
+                self.condition.rows_come(plan, self.batch.len(), rt);
                 return Ok(true);
             }
-            let Some(range) = self.rest.pop() else { return Ok(false) };
+            let Some(range) = self.next_range(plan, rt)? else { return Ok(false) };
             rt.check_cancel()?;
             rt.session().scanned(&plan.db, &plan.store.table);
             let next = tree_of(plan).map(|tree| self.cursor(tree, range));
@@ -265,7 +277,8 @@ impl Scan {
             // The entry and its row are versions of one moment; only a dirty read can miss the row.
             return Ok(());
         }
-        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+        let pred = self.condition.of(plan);
+        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
     }
 
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
@@ -279,7 +292,8 @@ impl Scan {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
                 let entries = &plan.store.indexes[*index];
-                let filled = entry_into(plan, entries, self.batch.entry(i), rt, out.push_row());
+                let (pred, entry) = (self.condition.of(plan), self.batch.entry(i));
+                let filled = entry_into(plan, pred, entries, entry, rt, out.push_row());
                 let filled = out.or_pop(filled)?;
                 if filled != Some(true) {
                     out.pop_row();
@@ -297,14 +311,15 @@ impl Scan {
                     // The entry and its row are versions of one moment; only a dirty read can miss the row.
                     return Ok(());
                 }
-                base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+                let pred = self.condition.of(plan);
+                base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
             }
             _ => {
                 let locator = locator_of(plan, || match &plan.store.base {
                     Base::Heap(_) => rid_value(self.batch.rid(i)),
                     Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
                 });
-                base_row(plan, self.batch.row(i), locator, rt, out)
+                base_row(plan, self.condition.of(plan), self.batch.row(i), locator, rt, out)
             }
         }
     }

@@ -8,6 +8,7 @@ mod intersection;
 mod missing;
 mod order;
 mod probe;
+mod skip;
 mod terms;
 mod union;
 mod ways;
@@ -30,7 +31,7 @@ use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan, WantedIndex};
 use crate::statistics::table_rows;
 use expr::{ColId, Pred};
-use order::{groups, is_of_one_moment, order};
+use order::{groups, is_of_one_moment, lies_by_key, order};
 use std::sync::Arc;
 use storage::{TableMode, TableStore};
 use terms::{Choice, Conditions, Found};
@@ -44,7 +45,7 @@ pub struct Wishes<'w> {
     /// Rows with the same values of these columns are wanted one after another; no order is asked for then.
     pub grouping: &'w [(ColId, Collation)],
     pub goal: Option<u64>,
-    /// The order has to hold of the rows: only versions of one moment lie where their index entries say.
+    /// The order has to hold of the rows: not all lie where their index entries say (`lies_by_key`).
     pub exact: bool,
 }
 
@@ -172,6 +173,7 @@ impl Given {
             index_columns: self.index_columns,
             tested: self.tested,
             pred: self.pred,
+            computes: false,
             entry: None,
             any_order: false,
             locator: self.locator,
@@ -219,6 +221,8 @@ struct Question<'q> {
     rows: f64,
     /// The rows that a read from end to end is taken for at least.
     least: f64,
+    /// Columns are passed over wherever that can be done, whatever it costs.
+    skips: bool,
 }
 
 /// Whether a read takes locks, or waits for writers of the rows that it meets.
@@ -252,7 +256,7 @@ fn choose(
     // Seeks of several indexes, which chance takes now and then.
     let mut union = by_keys && !choices.is_empty();
     let mut intersection = by_keys && store.indexes.len() > 1;
-    let mut forced = false;
+    let (mut forced, mut skips) = (false, false);
     let all = ways.len();
     ways.retain(|way| way.obeys(hints, &conditions));
     if get.locks.is_some() && !hints.scan {
@@ -264,6 +268,7 @@ fn choose(
         intersection &= kind == 2;
         forced = union || intersection;
         if !forced {
+            skips = chance.one_of(2) == 0;
             let any = chance.one_of(ways.len());
             ways.swap(0, any);
             ways.truncate(1);
@@ -284,7 +289,7 @@ fn choose(
         true => LEAST,
         false => 0.0,
     };
-    let question = Question { get, preds, input, conditions, wishes, total, rows, least };
+    let question = Question { get, preds, input, conditions, wishes, total, rows, least, skips };
     let candidates = ways.iter().map(|way| question.candidate(way));
     let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a });
     let limit = best.as_ref().filter(|_| !forced).map_or(f64::INFINITY, |best| best.cost);
@@ -332,9 +337,18 @@ impl Candidate {
 }
 
 impl Question<'_> {
+    /// The table by one of its structures.
+    fn candidate(&self, way: &Way<'_>) -> Candidate {
+        let candidate = self.candidate_by_ranges(way);
+        match self.skipping(way) {
+            Some(skipping) if self.skips || skipping.cost < candidate.cost => skipping,
+            _ => candidate,
+        }
+    }
+
     /// The table by one of its structures: of a long list by a range for each value, where that
     /// costs less.
-    fn candidate(&self, way: &Way<'_>) -> Candidate {
+    fn candidate_by_ranges(&self, way: &Way<'_>) -> Candidate {
         let few = self.candidate_of(way, MOST_RANGES);
         let forced = self.get.hints.access.seek.is_some();
         let pays = |cases: usize| forced || cases as f64 * RANGE * 0.9 < few.cost;
@@ -361,6 +375,19 @@ impl Question<'_> {
             };
             choice.seek(found, self.conditions.equal_columns(&way.order));
         }
+        let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };
+        self.weighed(choice, way, (fetched, looked_up), seeks)
+    }
+
+    /// A candidate whose seek is known, with what it gives and costs: so many entries are read, so
+    /// many rows behind them, and to find the entries costs `seeks`.
+    fn weighed(
+        &self,
+        mut choice: Candidate,
+        way: &Way<'_>,
+        (mut fetched, looked_up): (f64, f64),
+        seeks: f64,
+    ) -> Candidate {
         choice.rows = self.rows.min(fetched).max(1.0);
         if choice.seek.is_empty() {
             fetched = fetched.max(self.least);
@@ -369,7 +396,7 @@ impl Question<'_> {
         let equal = choice.seek.common_equal();
         let (ordered, backward) =
             if way.tree { order(self.get, way, equal, choice.point, wanted) } else { (false, false) };
-        let holds = !self.wishes.exact || is_of_one_moment(self.get);
+        let holds = !self.wishes.exact || lies_by_key(self.get, way);
         choice.ordered = ordered && holds && !wanted.is_empty();
         choice.backward = choice.ordered && backward;
         let grouping = self.wishes.grouping;
@@ -393,7 +420,6 @@ impl Question<'_> {
             }
             (Some(_), false) => LOOKUP,
         };
-        let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };
         choice.cost = read * (per_row + self.compared(&choice.used)) + seeks;
         choice.cost += self.afterwards(choice.rows, choice.ordered);
         // Of two equal costs the seek's is the surer one: it does not grow with the table.

@@ -2,6 +2,7 @@
 
 use super::super::logical::{Get, SortKey};
 use super::Way;
+use crate::hints::RowLocks;
 use expr::{ColId, Expr};
 use storage::TableMode;
 use types::{Collation, DataType};
@@ -62,6 +63,14 @@ pub(super) fn is_of_one_moment(get: &Get) -> bool {
     get.mode == TableMode::Snapshot && get.locks.is_none()
 }
 
+/// Whether what a way gives lies where its keys say. Under locks the rows of the clustered index do,
+/// as each is read again by its key; so do entries that stand for their rows and stay as they are.
+/// A row that is looked up behind an entry may have another value by then.
+pub(super) fn lies_by_key(get: &Get, way: &Way<'_>) -> bool {
+    let entries = |locks: RowLocks| way.covering && (locks.range || locks.hold);
+    is_of_one_moment(get) || get.locks.is_some_and(|locks| way.index.is_none() || entries(locks))
+}
+
 /// Whether joins can go by the order of a column.
 pub fn is_ordering(get: &Get, id: ColId) -> bool {
     let ty = get.position(id).map(|column| get.table.columns[column].ty);
@@ -89,7 +98,9 @@ impl Ordering {
 pub fn natural_order(get: &Get) -> Vec<Ordering> {
     let storage = &get.table.storage;
     let hinted = get.hints.access.index.is_some_and(|hint| hint != storage.index_id);
-    if !is_of_one_moment(get) || storage.index_id <= 0 || hinted {
+    // As `lies_by_key` of the clustered index.
+    let lies = is_of_one_moment(get) || get.locks.is_some();
+    if !lies || storage.index_id <= 0 || hinted {
         return Vec::new();
     }
     let column = |(at, descending): &(usize, bool)| {
@@ -101,8 +112,7 @@ pub fn natural_order(get: &Get) -> Vec<Ordering> {
 }
 
 /// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of
-/// its order, in whatever order. Only of rows that are versions of one moment, as their entries are: what is read in its
-/// newest version may lie elsewhere than its entry says.
+/// its order, in whatever order. Only of rows that lie where their keys say ([`lies_by_key`]).
 pub(super) fn groups(
     get: &Get,
     way: &Way<'_>,
@@ -110,7 +120,7 @@ pub(super) fn groups(
     whole: bool,
     wanted: &[(ColId, Collation)],
 ) -> bool {
-    if !is_of_one_moment(get) {
+    if !lies_by_key(get, way) {
         return false;
     }
     let bound: Vec<usize> = way.order[..equal].iter().map(|(column, _)| *column).collect();

@@ -252,6 +252,11 @@ impl<'p> Conditions<'p> {
         all
     }
 
+    /// The range of an index by the conjunction's own conditions alone.
+    pub fn own_range(&self, key: &[(usize, bool)]) -> Found<'p> {
+        found(key, &[&self.own])
+    }
+
     /// Whether they give ranges of an index, by the order of its entries, over so many columns at least.
     pub fn seeks(&self, key: &[(usize, bool)], least: usize) -> bool {
         let columns = |found: &Found<'_>| {

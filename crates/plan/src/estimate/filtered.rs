@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 use syntax::ast::CompareOp;
 use types::{Collation, ops};
 
-use super::share::{Known, Range, constant, share, with_constant};
+use super::constant::constant;
+use super::share::{Known, Range, share, with_constant};
 use super::source;
 use crate::access_path::filtered::implies;
 use crate::logical::{Get, Logical};

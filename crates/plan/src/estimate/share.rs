@@ -11,6 +11,7 @@ use syntax::ast::CompareOp;
 use types::rounding::{self, Kept, reach};
 use types::{DataType, Value, encode_key_part};
 
+use super::constant::constant;
 use super::{filtered, having, source};
 use crate::logical::{Get, Logical};
 use crate::statistics;
@@ -138,20 +139,6 @@ pub(super) fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
     let at = get.position(id)?;
     let measured = statistics::of_column(&get.db, &get.table, at)?;
     Some(Known { get, at, measured })
-}
-
-/// The value of an expression that is the same for all rows, where it is known: a constant, or the value that a variable has when the
-/// plan is made.
-pub(super) fn constant(e: &Expr, get: &Get) -> Option<Value> {
-    match e {
-        Expr::Const(value) => Some(value.clone()),
-        Expr::Var(slot) => get.values.get(*slot).filter(|value| !value.is_null()).cloned(),
-        Expr::Convert(c) => {
-            let value = constant(&c.operand, get)?;
-            types::convert(&value, c.from, c.to, c.style, c.mode).ok()
-        }
-        _ => None,
-    }
 }
 
 impl Known<'_> {

@@ -6,10 +6,13 @@ use crate::access_path::{self, Wishes};
 use crate::logical::{Get, ViewScan};
 use crate::nodes::{Node, Plan};
 use crate::view_seek;
-use expr::{ColId, Pred};
+use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
 use storage::TableStore;
 use types::SqlError;
+
+/// A condition of more columns, variables and constants is not copied for a run.
+const MOST_LEAVES: usize = 200;
 
 impl Planner<'_, '_> {
     pub(super) fn get(&mut self, get: Arc<Get>, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
@@ -24,9 +27,24 @@ impl Planner<'_, '_> {
             goal: cx.goal,
             exact: cx.exact,
         };
-        let plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
+        let mut plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
+        if let Node::Scan(scan) = &mut plan.node {
+            scan.computes = self.computes(scan.pred.as_ref());
+        }
         self.binder.watch(&get.table, &plan);
         self.above(plan, above)
+    }
+
+    /// Whether parts of a condition are worth to be computed once for many rows: it is no long one,
+    /// and the statement sets none of its variables.
+    fn computes(&self, pred: Option<&Pred>) -> bool {
+        let (Some(pred), Some(set)) = (pred, &self.binder.sets) else { return false };
+        let (mut leaves, mut stays) = (0, true);
+        pred.leaves(&mut |leaf| {
+            leaves += 1;
+            stays &= !matches!(leaf, Expr::Var(slot) if set.contains(slot));
+        });
+        stays && leaves <= MOST_LEAVES && pred.has_computed()
     }
 
     pub(super) fn view(

@@ -47,8 +47,9 @@ fn is_joined(pred: &Pred, all: &[Pred], input: &Logical) -> bool {
         && list.is_compared()
         && list.list.iter().all(|e| e.is_row_free() && !e.is_volatile());
     let values = list.list.len() as f64;
-    // A row that is locked is read without a join.
-    let scanned = |get: &Get| get.locks.is_none() && !can_seek(get, all, &[id], values, false);
+    // A row that is locked only if the conditions hold is read without a join.
+    let free = |get: &Get| get.locks.is_none_or(|locks| locks.are_of_all_read());
+    let scanned = |get: &Get| free(get) && !can_seek(get, all, &[id], values, false);
     plain && source_table(input, id).is_some_and(scanned)
 }
 

@@ -3,14 +3,17 @@
 //! the order of the index answers.
 //!
 //! Left alone: several aggregates (each would want its own order), conditions that keep so few rows that they are found otherwise,
-//! and tables that are read with locks on their rows.
+//! and tables whose rows are locked one by one while they are read, as a row may change once it has been passed. Locks that stay
+//! say as much of the rows beyond the first entry as of all: none that would be it can change or come.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::access_path::{fixed_before, with_conditions};
+use crate::access_path::{fixed_before, read_cost, with_conditions};
+use crate::cost::LOOKUP;
 use crate::estimate;
 use crate::input::Input;
 use crate::logical::{Logical, SortKey, TopSpec};
+use crate::statistics::table_rows;
 use catalog::IndexDef;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr, Pred};
@@ -46,7 +49,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let Some(Expr::Col(id)) = aggregate.arg else { return input };
     let Some(get) = estimate::base(&input) else { return input };
     let Some(at) = get.position(id) else { return input };
-    if get.locks.is_some() || !is_worth_it(&input, id) {
+    if get.locks.is_some_and(|locks| !locks.hold) || !is_worth_it(&input, id) {
         return input;
     }
     pass.changed();
@@ -58,17 +61,25 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     Logical::Top { input: Input::new(sorted), top }
 }
 
+/// A scan in one direction that ends early against one of all rows: how much less it has to be. The
+/// rows that are wanted may lie together, at the other end.
+const DOUBT: f64 = 1.5;
+
 /// Whether an index has the column behind columns of which the conditions name one value, and the entry is among the first few
-/// of that range: the other conditions keep a good part of it.
+/// of that range: the other conditions keep a good part of it. Where they keep little, but no index finds the rows, the entry is
+/// still to be expected before all others that are wanted: of three that lie anywhere the first one in the first quarter.
 fn is_worth_it(input: &Logical, id: ColId) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
     let table = Logical::Get(Arc::new(get.clone()));
     let kept = estimate::kept(&preds, &table);
+    let total = table_rows(&get.table);
     let worth = |index: &Arc<IndexDef>| {
         let range = fixed_before(get, &preds, index, at)?;
         let all = if range.is_empty() { 1.0 } else { estimate::kept(range, &table) };
-        Some(kept * 100.0 >= all)
+        let each = if index.index_id == 1 { 1.0 } else { LOOKUP };
+        let read = total * all / (total * kept + 1.0) * each;
+        Some(kept * 100.0 >= all || read * DOUBT < read_cost(get, &preds))
     };
     get.table.all_indexes().filter_map(worth).any(|worth| worth)
 }

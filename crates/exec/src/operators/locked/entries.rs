@@ -25,6 +25,7 @@ use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
 use access::{IndexEntry, ReadMode, RowBatch, RowName};
 use catalog::errors::db_error;
+use expr::Pred;
 use pages::UnitId;
 use plan::nodes::{Path, ScanPlan};
 use storage::left::is_own;
@@ -98,12 +99,13 @@ fn lacks_value(
 /// it did. Nothing where the entry lacks a value: the row has it.
 fn held_by(
     plan: &ScanPlan,
+    pred: Option<&Pred>,
     index: &IndexStore,
     entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<Option<bool>, SqlError> {
-    let filled = entry_into(plan, index, entry, rt, out.push_row());
+    let filled = entry_into(plan, pred, index, entry, rt, out.push_row());
     let filled = out.or_pop(filled)?;
     if filled != Some(true) {
         out.pop_row();
@@ -122,7 +124,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
         let index = &plan.store.indexes[index];
-        match held_by(plan, index, self.batch.entry(i), rt, out)? {
+        match held_by(plan, self.condition.of(plan), index, self.batch.entry(i), rt, out)? {
             Some(true) if !self.sure => self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out),
             Some(_) => Ok(Given::Done),
             None => Ok(Given::Alone),
@@ -139,11 +141,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Given, SqlError> {
         if self.sure {
-            let index = &plan.store.indexes[index];
-            let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
-            let given = self.behind(plan, rt, (index, batch.entry(i)), (&mut None, false), &mut lookup, out);
-            (self.batch, self.lookup) = (batch, lookup);
-            return given.map(|_| Given::Done);
+            return self.locked_behind(plan, i, index, rt, out);
         }
         if !self.is_momentary() {
             return Ok(Given::Alone);
@@ -168,7 +166,8 @@ impl LockedScan {
         }
         let (rows, name) = row_at(plan, &locator)?;
         let before = out.len();
-        base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        let pred = self.condition.of(plan);
+        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         if out.len() == before {
             return Ok(Given::Done);
         }
@@ -179,6 +178,30 @@ impl LockedScan {
         }
         out.pop_row();
         Ok(Given::Again)
+    }
+
+    /// Gives the row behind entry `i` where nobody can be changing either: the table is locked, or
+    /// both are ([`LockedScan::lock_rows_behind`]), after whoever changed them had ended. Neither is
+    /// locked or asked for once more.
+    fn locked_behind(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        index: usize,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<Given, SqlError> {
+        let index = &plan.store.indexes[index];
+        if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
+            return Ok(Given::Done);
+        }
+        let locator = index_locator(index, self.batch.entry(i), plan)?;
+        let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
+        if found && !self.lookup.is_ghost(0) {
+            let pred = self.condition.of(plan);
+            base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        }
+        Ok(Given::Done)
     }
 
     /// Entry `i` of the page by itself: the row behind it is locked, where that is wanted, and the
@@ -324,7 +347,7 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<Behind, SqlError> {
         if matches!(plan.path, Path::Index { covering: true, .. })
-            && let Some(given) = held_by(plan, index, entry, rt, out)?
+            && let Some(given) = held_by(plan, self.condition.of(plan), index, entry, rt, out)?
         {
             return Ok(Behind::Given(given));
         }

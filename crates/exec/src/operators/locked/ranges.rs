@@ -3,16 +3,17 @@
 
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
+use crate::operators::skip::Skip;
 use crate::operators::{BATCH, seek};
 use access::{BTree, Cursor, Direction, ReadMode, RowBatch, RowName};
 use pages::TxnId;
-use plan::nodes::ScanPlan;
+use plan::nodes::{ScanPlan, SeekSpec};
 use std::ops::Bound;
 use storage::access_error;
 use storage::left::Left;
 use storage::write::wait;
 use txn::Grant;
-use types::SqlError;
+use types::{KeyPart, SqlError};
 
 /// What a pass over the entries of a leaf has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,24 +27,39 @@ enum Pass {
 }
 
 impl LockedScan {
-    /// The first of several ranges; the others are kept.
-    pub(super) fn ranges_of(
+    /// The first range of a seek; the others are kept.
+    pub(super) fn sought(
         &mut self,
         plan: &ScanPlan,
         tree: &BTree,
-        mut ranges: Vec<seek::Range>,
-    ) -> Source {
+        (spec, parts): (&SeekSpec, &[KeyPart]),
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Source, SqlError> {
+        match &spec.behind {
+            Some(behind) => self.skip = Skip::of(spec, behind, parts, rt)?,
+            None => {
+                let ranges = seek::ranges(spec, parts, rt)?;
+                self.to_read(plan, ranges);
+            }
+        }
+        self.next_range(plan, rt, tree.clone())
+    }
+
+    /// These ranges, in the order of their keys, are to be read next.
+    pub(super) fn to_read(&mut self, plan: &ScanPlan, mut ranges: Vec<seek::Range>) {
         if !plan.backward {
             ranges.reverse();
         }
         self.rest = ranges;
-        self.next_range(tree.clone())
     }
 
-    fn next_range(&mut self, tree: BTree) -> Source {
+    fn next_range(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, tree: BTree) -> Result<Source, SqlError> {
+        if self.rest.is_empty() {
+            self.look_for_value(plan, rt, &tree)?;
+        }
         // What was done for the gap beside the range before is to be done for this one.
-        self.begun = false;
-        self.rest.pop().map_or(Source::Done, |range| Source::Range { tree, range })
+        (self.begun, self.cursor) = (false, None);
+        Ok(self.rest.pop().map_or(Source::Done, |range| Source::Range { tree, range }))
     }
 
     /// The next leaf of a range or of the ranges after it.
@@ -60,7 +76,7 @@ impl LockedScan {
             if found {
                 return Ok((true, next));
             }
-            source = self.next_range(tree.clone());
+            source = self.next_range(plan, rt, tree.clone())?;
             if matches!(source, Source::Range { .. }) {
                 rt.session().scanned(&plan.db, &plan.store.table);
             }
@@ -88,10 +104,11 @@ impl LockedScan {
             let direction = if backward { Direction::Backward } else { Direction::Forward };
             let (lower, upper) =
                 (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
-            let mut cursor = tree.cursor(lower, upper, direction);
-            if gaps {
-                cursor = cursor.beginning_with(self.step as u16);
-            }
+            let mut cursor = match self.cursor.take().filter(|_| !gaps) {
+                Some(cursor) => cursor,
+                None if gaps => tree.cursor(lower, upper, direction).beginning_with(self.step as u16),
+                None => tree.cursor(lower, upper, direction),
+            };
             self.ended.reads(rt.session().txn(&plan.db)?);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&plan.db, e))?;
@@ -120,6 +137,8 @@ impl LockedScan {
                     }
                 }
                 self.step = (self.step * 2).min(BATCH);
+            } else {
+                self.cursor = Some(cursor);
             }
             let last = self.batch.key(self.end - 1).to_vec();
             match backward {
@@ -276,7 +295,7 @@ impl LockedScan {
 }
 
 /// Where the keys begin that lie after a range.
-fn behind(upper: &Bound<Vec<u8>>) -> Option<Bound<Vec<u8>>> {
+pub(super) fn behind(upper: &Bound<Vec<u8>>) -> Option<Bound<Vec<u8>>> {
     match upper {
         Bound::Unbounded => None,
         Bound::Included(key) => Some(Bound::Excluded(key.clone())),

@@ -48,10 +48,10 @@ pub(super) enum Given {
 
 impl LockedScan {
     /// So many rows may be given at once: a statement that wants no more of them locks no more, and
-    /// a run that is suspended reads them when they are wanted.
+    /// a run that is suspended reads them when they are wanted. What is sure is locked already, the
+    /// rows behind entries too.
     pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
-        let locked = self.whole || self.sure && !matches!(plan.path, Path::Index { covering: false, .. });
-        let several = (locked || self.is_momentary()) && !rt.is_suspendable();
+        let several = (self.whole || self.sure || self.is_momentary()) && !rt.is_suspendable();
         if several && !may_be_long(plan) { out.most() } else { 1 }
     }
 
@@ -98,8 +98,8 @@ impl LockedScan {
         if !self.sure && (rt.is_suspendable() || outside) {
             return Ok(Given::Alone);
         }
-        let txn = rt.session().txn(&plan.db)?;
-        if !self.ended.is_settled(txn, self.batch.header(i).txn) {
+        let writer = self.batch.header(i).txn;
+        if !self.ended.is_below(writer) && !self.ended.is_settled(rt.session().txn(&plan.db)?, writer) {
             return Ok(Given::Again);
         }
         if self.batch.is_ghost(i) {
@@ -118,7 +118,7 @@ impl LockedScan {
             Base::Heap(_) => Locator::Rid(self.batch.rid(i)).value(),
             Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
         });
-        base_row(plan, self.batch.row(i), locator, rt, out)?;
+        base_row(plan, self.condition.of(plan), self.batch.row(i), locator, rt, out)?;
         if self.sure || out.len() == before {
             return Ok(Given::Done);
         }
@@ -208,7 +208,7 @@ impl LockedScan {
             }
             _ => {}
         }
-        (self.at, self.end, self.again) = (0, 0, true);
+        (self.at, self.end, self.again, self.cursor) = (0, 0, true, None);
         Ok(())
     }
 
@@ -339,7 +339,7 @@ impl LockedScan {
             Name::End => Value::Null,
         });
         let before = out.len();
-        let filled = base_row(plan, lookup.row(0), locator, rt, out);
+        let filled = base_row(plan, self.condition.of(plan), lookup.row(0), locator, rt, out);
         let given = filled.is_ok() && out.len() > before;
         self.leave(plan, rt, (rows.unit(), name, grant), given)?;
         filled.map(|()| given)

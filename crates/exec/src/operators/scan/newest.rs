@@ -100,7 +100,8 @@ impl Scan {
             return Ok(false);
         }
         if !self.lookup.is_ghost(0) {
-            base_row(plan, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            let pred = self.condition.of(plan);
+            base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         }
         Ok(true)
     }

@@ -1,0 +1,181 @@
+//! How much a scan under locks locks: the table instead of all its rows, the last entry instead of
+//! all; and in which order what it has locked comes.
+
+use crate::support::text::{self, Text, try_open};
+use engine::{Instance, Session};
+use sim::SimDisk;
+use std::sync::Arc;
+
+const TIMEOUT: &str = "Msg 1222: Lock request time out period exceeded.";
+
+fn made() -> Arc<Instance> {
+    let instance = try_open(&SimDisk::new(1), 64 << 20).expect("the instance opens");
+    text::run(&instance, "create database d");
+    text::run(
+        &instance,
+        "use d
+         create table t (id int primary key, k int not null, v char(20) not null)
+         create index k on t (k) include (v)
+         insert t select value, value % 100, 'v' from generate_series(1, 20000)",
+    );
+    instance
+}
+
+fn session(instance: &Arc<Instance>) -> Session {
+    let mut session = instance.session().expect("a session");
+    session.use_database("d").expect("it is there");
+    session
+}
+
+fn run(session: &mut Session, sql: &str) -> String {
+    let mut out = Text::default();
+    session.execute(sql, &mut out);
+    out.out.trim().to_string()
+}
+
+/// A scan that would lock each row and each gap of a table locks the table instead, if nobody is in
+/// its way; where a few rows may do, or the table forbids it, rows are locked.
+#[test]
+fn a_scan_that_locks_all_locks_the_table() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    run(
+        &mut reader,
+        "select * into m from t where id <= 300 alter table m add primary key (id)
+         select * into f from t where id <= 300 alter table f add primary key (id)
+         alter table f set (lock_escalation = disable)
+         select * into s from t where id <= 100 alter table s add primary key (id)",
+    );
+    let locked = "select case when count(*) = 0 then 'none' when count(*) < 50 then 'few' else 'many' end
+                  from sys.dm_tran_locks where resource_type = 'KEY' rollback";
+    for (from, rows, keys) in [
+        ("m with (holdlock) where v = 'v'", "300", "none"),
+        ("t with (holdlock, index(1)) where v = 'none'", "0", "none"),
+        ("t with (holdlock, index(k)) where v = 'v'", "20000", "none"),
+        ("f with (holdlock) where v = 'v'", "300", "many"),
+        ("s with (holdlock) where v = 'v'", "100", "many"),
+        ("m with (repeatableread) where v = 'v'", "300", "many"),
+        ("m with (holdlock, updlock) where v = 'v'", "300", "many"),
+        ("m with (holdlock) where id between 10 and 200 and v = 'v'", "191", "many"),
+        ("(select top (1) v from m with (holdlock)) as x where v = 'v'", "1", "few"),
+    ] {
+        let said = run(&mut reader, &format!("begin tran select count(*) from {from} {locked}"));
+        assert_eq!(said, format!("{rows}\n{keys}"), "{from}");
+    }
+    // Nobody changes a row, and nobody brings one in, until the reader is done.
+    assert_eq!(run(&mut reader, "begin tran select count(*) from m with (holdlock) where v = 'v'"), "300");
+    for change in ["update m set v = 'w' where id = 7", "insert m values (1000, 1, 'w')"] {
+        assert_eq!(run(&mut other, &format!("set lock_timeout 30 {change}")), TIMEOUT, "{change}");
+    }
+    run(&mut reader, "commit");
+    // Somebody who only means to change rows is not waited for.
+    assert_eq!(run(&mut other, "begin tran select id from m with (updlock) where id = 7"), "7");
+    let read = "set lock_timeout 30 begin tran select count(*) from m with (holdlock) where v = 'v'";
+    assert_eq!(run(&mut reader, &format!("{read} {locked}")), "300\nmany");
+    run(&mut other, "rollback");
+}
+
+/// What a subquery names is sought under SERIALIZABLE as without locks; other levels do not lock
+/// what the subquery rejects, and test it row by row.
+#[test]
+fn values_of_a_subquery_are_sought() {
+    let instance = made();
+    let mut reader = session(&instance);
+    run(&mut reader, "create table few (id int not null) insert few values (3), (700), (19999), (3)");
+    for (hint, sought) in
+        [("", true), ("with (holdlock)", true), ("with (repeatableread)", false), ("with (updlock)", false)]
+    {
+        let query = format!("select count(*), sum(k) from t {hint} where id in (select id from few)");
+        run(&mut reader, "set showplan_text on");
+        let shown = run(&mut reader, &query);
+        run(&mut reader, "set showplan_text off");
+        assert_eq!(shown.contains("Nested Loops(Inner Join"), sought, "{query}: {shown}");
+        let locks = "select count(*) from sys.dm_tran_locks where resource_type = 'KEY' rollback";
+        let said = run(&mut reader, &format!("begin tran {query} {locks}"));
+        let locks = if hint.is_empty() { 0 } else { 3 };
+        assert_eq!(said, format!("3|102\n{locks}"), "{query}");
+    }
+}
+
+/// Entries that are locked come by their keys, as others do, and are grouped as they come.
+#[test]
+fn locked_entries_come_in_the_order_of_their_keys() {
+    let instance = made();
+    let mut reader = session(&instance);
+    for (query, operator) in [
+        ("select k, count(*) from t group by k", "Stream Aggregate"),
+        ("select k, count(*) from t with (holdlock) group by k", "Stream Aggregate"),
+        ("select k, count(*) from t with (repeatableread) group by k", "Stream Aggregate"),
+        // Each is read in a moment of its own.
+        ("select k, count(*) from t with (readcommittedlock) group by k", "Hash Match"),
+    ] {
+        run(&mut reader, "set showplan_text on");
+        let shown = run(&mut reader, query);
+        run(&mut reader, "set showplan_text off");
+        assert!(shown.contains(operator), "{query}: {shown}");
+        let sorted = |said: String| {
+            let mut lines: Vec<&str> = said.lines().collect();
+            lines.sort_unstable();
+            lines.join("\n")
+        };
+        let plain = query.replace("with (holdlock)", "").replace("with (repeatableread)", "");
+        let rows = sorted(run(&mut reader, query));
+        assert_eq!(rows, sorted(run(&mut reader, &plain)), "{query}");
+        assert!(!rows.is_empty());
+    }
+}
+
+/// Where no gaps are locked a scan goes from leaf to leaf, as one without locks does.
+#[test]
+fn a_scan_without_gaps_reads_each_page_once() {
+    let instance = made();
+    let mut reader = session(&instance);
+    let mut reads = |hints: &str| -> u64 {
+        let query = format!("select count(*) from t with ({hints}) where v = 'none'");
+        let said = run(&mut reader, &format!("set statistics io on {query} set statistics io off"));
+        let count = said.split("logical reads ").nth(1).and_then(|rest| rest.split(',').next());
+        count.and_then(|count| count.parse().ok()).expect("how many pages are read")
+    };
+    for index in ["index(1)", "index(k)"] {
+        // The first one may measure statistics.
+        reads(index);
+        let plain = reads(index);
+        assert!(plain > 40, "{index}: {plain} pages");
+        for locks in ["holdlock", "readcommittedlock", "repeatableread", "tablock, holdlock"] {
+            let locked = reads(&format!("{index}, {locks}"));
+            assert!(locked <= plain + 8, "{index}, {locks}: {locked} pages instead of {plain}");
+        }
+    }
+}
+
+/// The largest key is found, and locked, without the others: who numbers rows by it keeps nobody
+/// from those that are there.
+#[test]
+fn the_largest_key_is_locked_alone() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    run(&mut other, "set lock_timeout 30");
+    for (aggregate, hint, found) in [
+        ("max(id)", "updlock, holdlock", "20000"),
+        ("max(id)", "holdlock", "20000"),
+        ("min(id)", "holdlock", "1"),
+        ("max(id)", "repeatableread", "20000"),
+        ("max(k)", "xlock, holdlock, index(k)", "99"),
+    ] {
+        let read = format!("begin tran select {aggregate} from t with ({hint})");
+        assert_eq!(run(&mut reader, &read), found, "{hint}");
+        let locks = "select iif(count(*) between 1 and 9, 'few', concat(count(*), ' locks'))
+                     from sys.dm_tran_locks where resource_type = 'KEY'";
+        assert_eq!(run(&mut reader, locks), "few", "{aggregate}, {hint}");
+        assert_eq!(run(&mut other, "update t set v = 'w' where id = 50"), "(1)", "{aggregate}, {hint}");
+        // The row itself stays, and with range locks none comes beyond it.
+        if aggregate == "max(id)" {
+            assert_eq!(run(&mut other, "delete t where id = 20000"), TIMEOUT, "{hint}");
+            let insert = "begin tran insert t values (20001, 1, 'v') rollback";
+            let kept = hint.contains("holdlock");
+            assert_eq!(run(&mut other, insert).contains("1222"), kept, "{hint}");
+        }
+        run(&mut reader, "commit");
+        run(&mut other, "if @@trancount > 0 rollback");
+    }
+}

@@ -1,0 +1,111 @@
+//! Seeks past a column of an index (`SeekSpec::behind`): which value of it comes next, and which
+//! ranges of keys are read of that value.
+//! Guarantee: the ranges of all values hold every row of the range that satisfies the conditions.
+//! Where values have so few entries that reading them is less work than passing them by, what is
+//! left is one range.
+
+use crate::operators::rt::Rt;
+use crate::operators::seek::{self, Range};
+use access::RowBatch;
+use plan::nodes::SeekSpec;
+use std::ops::Bound;
+use storage::keys::after_prefix;
+use types::{KeyPart, SqlError, skip_key_part};
+
+/// So many entries are read to find the next value, and to see whether it has a good many.
+pub const SEEN: u16 = 16;
+/// A value of fewer entries is not worth the search for the next one.
+const FEW: usize = 8;
+/// So many values are looked for before it is judged whether that pays.
+const LOOKS: u32 = 16;
+
+/// Where a seek past a column is up to.
+pub struct Skip {
+    /// What is left of the range of the column that is passed over.
+    left: Range,
+    /// Nothing is.
+    over: bool,
+    /// The ranges of the columns behind it, without what their keys begin with.
+    behind: Vec<Range>,
+    /// The columns up to it.
+    passed: Vec<KeyPart>,
+    /// Entries from the beginning of what is left on, or backward from its end.
+    pub seen: RowBatch,
+    looks: u32,
+    /// Of these, that found a value of few entries.
+    vain: u32,
+}
+
+impl Skip {
+    /// A seek that has not begun; nothing where no row can satisfy it. `parts`: the whole key.
+    pub fn of(
+        spec: &SeekSpec,
+        behind: &SeekSpec,
+        parts: &[KeyPart],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Option<Box<Skip>>, SqlError> {
+        let Some((passed, rest)) = parts.split_at_checked(spec.equal.len() + 1) else {
+            return Err(SqlError::internal("a seek past a column that the index does not have"));
+        };
+        let Some(left) = seek::range(spec, parts, rt)? else { return Ok(None) };
+        let behind = seek::ranges(behind, rest, rt)?;
+        if behind.is_empty() {
+            return Ok(None);
+        }
+        let passed = passed.to_vec();
+        let seen = RowBatch::new();
+        Ok(Some(Box::new(Skip { left, over: false, behind, passed, seen, looks: 0, vain: 0 })))
+    }
+
+    /// What is left to be searched for a further value.
+    pub fn left(&self) -> Option<&Range> {
+        (!self.over).then_some(&self.left)
+    }
+
+    /// Whether there are so many values that it is better to read what is left.
+    pub fn is_vain(&self) -> bool {
+        self.looks >= LOOKS && self.vain * 2 > self.looks
+    }
+
+    /// The ranges of the value that the entries seen begin with, in the order of their keys; what is
+    /// left lies beyond it. Nothing where the key is none of this index: what is left is to be read.
+    pub fn take(&mut self, backward: bool) -> Option<Vec<Range>> {
+        let key = self.seen.key(0);
+        let mut rest = key;
+        for part in &self.passed {
+            skip_key_part(part, &mut rest)?;
+        }
+        let value = key[..key.len() - rest.len()].to_vec();
+        let same = (0..self.seen.len()).take_while(|i| self.seen.key(*i).starts_with(&value)).count();
+        self.looks += 1;
+        self.vain += u32::from(same < FEW && same < self.seen.len());
+        let ranges = self.behind.iter().map(|range| within(&value, range)).collect();
+        if backward {
+            self.left.upper = Bound::Excluded(value);
+        } else {
+            match after_prefix(value) {
+                Bound::Included(next) | Bound::Excluded(next) => self.left.lower = Bound::Included(next),
+                Bound::Unbounded => self.over = true,
+            }
+        }
+        self.over |= seek::is_before(&self.left.upper, &self.left.lower);
+        Some(ranges)
+    }
+}
+
+/// A range of what follows a value in a key, as a range of keys.
+fn within(value: &[u8], range: &Range) -> Range {
+    let key = |rest: &[u8]| [value, rest].concat();
+    Range {
+        lower: match &range.lower {
+            Bound::Unbounded => Bound::Included(value.to_vec()),
+            Bound::Included(rest) => Bound::Included(key(rest)),
+            Bound::Excluded(rest) => Bound::Excluded(key(rest)),
+        },
+        upper: match &range.upper {
+            Bound::Unbounded => after_prefix(value.to_vec()),
+            Bound::Included(rest) => Bound::Included(key(rest)),
+            Bound::Excluded(rest) => Bound::Excluded(key(rest)),
+        },
+    }
+}
