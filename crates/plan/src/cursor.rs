@@ -289,7 +289,11 @@ impl Made {
         if model == Model::Dynamic && shape.gets.len() == 1 {
             let mut wanted = columns.clone();
             wanted.push(shape.gets[0].0.locator());
-            let plan = physical::plan_query(binder, bound.logical.clone(), &wanted, Some(1))?;
+            // It runs again for each fetch.
+            binder.inner_plans += 1;
+            let plan = physical::plan_query(binder, bound.logical.clone(), &wanted, Some(1));
+            binder.inner_plans -= 1;
+            let plan = plan?;
             if keeps_place(&plan) {
                 return Ok(Made { model, plan, shape, rows_of_tables });
             }

@@ -129,3 +129,15 @@ fn a_few_rows_are_sought_in_a_large_query() {
     b.run("INSERT big VALUES (1, 1, NULL)");
     b.check("SELECT COUNT(*) FROM o WHERE h NOT IN (SELECT y FROM big)", "0");
 }
+
+/// A join has no place that a dynamic cursor could go on from.
+#[test]
+fn a_dynamic_cursor_stays_one() {
+    let mut b = bench();
+    b.run("CREATE TABLE big (id int PRIMARY KEY, k int NOT NULL, INDEX by_k (k)) INSERT big SELECT value, value FROM GENERATE_SERIES(20, 20000)");
+    b.check(
+        "DECLARE c CURSOR DYNAMIC TYPE_WARNING FOR SELECT id FROM o WHERE h NOT IN (SELECT k FROM big) AND id > 19
+         OPEN c FETCH c CLOSE c DEALLOCATE c",
+        "30",
+    );
+}
