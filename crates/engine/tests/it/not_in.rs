@@ -141,3 +141,16 @@ fn a_dynamic_cursor_stays_one() {
         "30",
     );
 }
+
+/// A value that changes is computed once for a row, not for each row that it is compared with.
+#[test]
+fn a_value_that_changes_is_one_value_for_a_row() {
+    let mut b = bench();
+    b.run("CREATE TABLE pair (g int NOT NULL, y int NULL) INSERT pair SELECT value % 5, value / 5 * 2 FROM GENERATE_SERIES(0, 9)");
+    // 0 and 2 are there for each g.
+    b.check(
+        "SELECT COUNT(*) FROM o WHERE g < 5
+         AND CASE WHEN NEWID() < NEWID() THEN 0 ELSE 2 END NOT IN (SELECT y FROM pair WHERE pair.g = o.g)",
+        "0",
+    );
+}
