@@ -86,6 +86,11 @@ fn is_in(test: &QuantifiedExpr) -> bool {
     test.op == CompareOp::Equal && !test.all
 }
 
+/// Whether a join can find rows by a condition.
+fn is_equality(pred: &Pred) -> bool {
+    matches!(pred, Pred::Compare(c) if c.op == CompareOp::Equal)
+}
+
 /// `<> ALL`.
 fn is_not_in(test: &QuantifiedExpr) -> bool {
     test.op == CompareOp::NotEqual && test.all
@@ -120,6 +125,9 @@ impl Place<'_> {
         cases.extend(unknown.map(|(side, _)| Pred::IsNull(Box::new(side), false)));
         let meets = if cases.len() == 1 { cases.pop()? } else { Pred::Or(cases) };
         let (right, on) = self.joined(&test.query, &source, Some(meets))?;
+        // Without an equality each row would be compared with all of the query's, which are kept for
+        // that; a run for each row may seek, and keeps nothing.
+        on.iter().any(is_equality).then_some(())?;
         Some(SemiJoin { kind: JoinKind::Anti, right, on, unless: Vec::new() })
     }
 

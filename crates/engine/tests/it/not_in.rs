@@ -154,3 +154,14 @@ fn a_value_that_changes_is_one_value_for_a_row() {
         "0",
     );
 }
+
+/// Nothing to hash or to seek by: a run for each row reads what its own conditions leave.
+#[test]
+fn ranges_of_each_row_are_sought() {
+    let mut b = bench();
+    b.run("CREATE TABLE big (id int PRIMARY KEY, k int NOT NULL, y int NULL, INDEX by_k (k) INCLUDE (y)) INSERT big SELECT value, value, value FROM GENERATE_SERIES(1, 20000)");
+    let sql = "SELECT COUNT(*) FROM o WHERE h NOT IN (SELECT y FROM big WHERE big.k BETWEEN o.h + 100 AND o.h + 101)";
+    b.check(sql, "40");
+    let read: u64 = profile(&mut b, sql).iter().map(|counted| counted.rows).sum();
+    assert!(read < 1_000, "{read} rows of operators");
+}
