@@ -165,3 +165,37 @@ fn ranges_of_each_row_are_sought() {
     let read: u64 = profile(&mut b, sql).iter().map(|counted| counted.rows).sum();
     assert!(read < 1_000, "{read} rows of operators");
 }
+
+/// What a change reads of its own table is as it was before the change, when each row is tested.
+#[test]
+fn changes_see_their_table_as_it_was() {
+    let mut b = bench();
+    for condition in [
+        "k NOT IN (SELECT s.k FROM o AS s WHERE s.g = o.g AND s.id <> o.id AND s.k IS NOT NULL)",
+        "k NOT IN (SELECT s.h FROM o AS s WHERE s.id > 15)",
+        "h NOT IN (SELECT s.h FROM o AS s WHERE s.id > 15)",
+        "h + 10 NOT IN (SELECT s.h FROM o AS s)",
+        "h NOT IN (SELECT s.k FROM o AS s)",
+    ] {
+        let counted =
+            b.run(&format!("SELECT COUNT(*) FROM o WHERE CASE WHEN {condition} THEN 1 ELSE 0 END = 1"));
+        for change in ["DELETE o", "UPDATE o SET h = -1, k = -1"] {
+            let sql = format!("BEGIN TRAN {change} WHERE {condition} SELECT @@ROWCOUNT ROLLBACK");
+            b.check(&sql, &counted);
+        }
+    }
+}
+
+/// A group without keys is there or not: what is asked once is asked of the group, not of its rows.
+#[test]
+fn a_total_is_left_out_as_a_whole() {
+    let mut b = bench();
+    for (query, total) in [
+        ("SELECT y FROM x", ""),
+        ("SELECT y FROM x WHERE y IS NOT NULL", "820"),
+        ("SELECT y FROM x WHERE y > 1000", "820"),
+        ("SELECT z + 820 FROM f", ""),
+    ] {
+        b.check(&format!("SELECT SUM(id) FROM o HAVING SUM(id) NOT IN ({query})"), total);
+    }
+}
