@@ -2,10 +2,11 @@
 //!
 //! Its plan is made with the statement, perhaps while the other table is empty, and is kept while
 //! that grows. So it seeks the other table for each changed row wherever an index begins with the
-//! key, whatever it costs just then. For many rows a hash table of a small table is better: how many there are is
-//! known when the test comes, and the query is planned then, for so many rows and the tables as they
-//! are. A large table is never read from end to end for that: the test would wait for all who are
-//! changing rows of it, two loads of parents with their children for each other.
+//! key, whatever it costs just then. For many rows a hash table of a small table is better: how
+//! many there are is known when the test comes, and the query is planned then, for so many rows and
+//! the tables as they are. A large table is never read from end to end for that: the test would
+//! wait for all who are changing rows of it, two loads of parents with their children for each
+//! other.
 //! Guarantee: where an index begins with the key, a test reads what that has for its keys, and no
 //! more, in a table of any size.
 
