@@ -5,13 +5,16 @@
 
 use crate::bind::Binder;
 use crate::bind::env::{CompileEnv, VarScope};
+use crate::bind::set_options::CompileOptions;
 use crate::counters::Kind;
 use crate::hints::RowLocks;
 use crate::logical::{BoundQuery, Get, JoinKind, Logical};
 use crate::nodes::{Node, Path, Plan, ScanPlan};
 use crate::physical::{self, slots};
+use crate::rights::Chain;
 use crate::{ColumnInfo, Counted, Needs, QueryPlan, apply_options, columns_of, cost};
 use catalog::{Db, TableDef, fold_name};
+use compact_str::CompactString;
 use expr::{ColId, Expr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -76,6 +79,24 @@ pub struct CursorPlan {
     pub dirty: bool,
     /// What it was made of, to be made again when a table has changed.
     pub source: Source,
+    under: Under,
+}
+
+/// What decides what the names and words of a cursor's query mean.
+#[derive(Clone, Debug, PartialEq)]
+struct Under {
+    /// database_id, and the schema that is looked in first.
+    db: i32,
+    schema: Option<CompactString>,
+    chain: Chain,
+    options: CompileOptions,
+}
+
+impl Under {
+    fn of(env: &CompileEnv<'_>) -> Under {
+        let options = env.options.compile_options();
+        Under { db: env.db.id(), schema: env.schema.clone(), chain: env.chain, options }
+    }
 }
 
 /// What a cursor's plan was made of.
@@ -218,6 +239,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
         row,
         update_of,
         source: source.clone(),
+        under: Under::of(env),
     })
 }
 
@@ -267,7 +289,11 @@ impl Made {
         if model == Model::Dynamic && shape.gets.len() == 1 {
             let mut wanted = columns.clone();
             wanted.push(shape.gets[0].0.locator());
-            let plan = physical::plan_query(binder, bound.logical.clone(), &wanted, Some(1))?;
+            // It runs again for each fetch.
+            binder.inner_plans += 1;
+            let plan = physical::plan_query(binder, bound.logical.clone(), &wanted, Some(1));
+            binder.inner_plans -= 1;
+            let plan = plan?;
             if keeps_place(&plan) {
                 return Ok(Made { model, plan, shape, rows_of_tables });
             }
@@ -340,5 +366,18 @@ impl CursorPlan {
     /// What it needs when it runs.
     pub fn needs(&self) -> &Needs {
         &self.query.needs
+    }
+
+    /// Whether it is the same cursor as an older plan of its source: where a cursor is opened, its
+    /// names may mean other tables than where it was declared, for somebody with other rights.
+    pub fn is_same(&self, older: &CursorPlan) -> bool {
+        let tables = |plan: &CursorPlan| -> Vec<(i32, i32)> {
+            plan.needs().tables.iter().map(|used| (used.db.id(), used.table.object_id)).collect()
+        };
+        self.under == older.under
+            && (self.model, self.dirty) == (older.model, older.dirty)
+            && self.columns == older.columns
+            && self.update_of == older.update_of
+            && tables(self) == tables(older)
     }
 }

@@ -14,7 +14,7 @@ use crate::access_path::{read_cost, seek_cost, sought_column};
 use crate::estimate;
 use crate::nodes::Subquery;
 use crate::nulls::is_never_null;
-use crate::rewrite::stable::{is_stable, is_stable_condition};
+use crate::rewrite::stable::{is_stable, is_stable_condition, is_stable_value};
 use crate::rewrite::visit::{Part, inputs, mentions, part_mentions};
 use crate::statistics::table_rows;
 use expr::{ColId, CompareExpr, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr, SubRef};
@@ -86,6 +86,11 @@ fn is_in(test: &QuantifiedExpr) -> bool {
     test.op == CompareOp::Equal && !test.all
 }
 
+/// Whether a join can find rows by a condition.
+fn is_equality(pred: &Pred) -> bool {
+    matches!(pred, Pred::Compare(c) if c.op == CompareOp::Equal)
+}
+
 /// `<> ALL`.
 fn is_not_in(test: &QuantifiedExpr) -> bool {
     test.op == CompareOp::NotEqual && test.all
@@ -107,12 +112,9 @@ impl Place<'_> {
 
     /// `x NOT IN (SELECT ...)`: no row of it equals x, or may be taken for one that does.
     fn is_none_of(&self, test: &QuantifiedExpr) -> Option<SemiJoin> {
-        if test.operand.is_volatile() {
-            return None;
-        }
         let Some(query) = self.correlated(&test.query) else { return self.is_none_of_all(test) };
         let source = Source::of(&query.logical, false)?;
-        let equal = equality(test, query, &source)?;
+        let equal = self.stable_equality(test, query, &source)?;
         let never_null = [
             is_never_null(&equal.left, self.input, self.beside),
             is_never_null(&equal.right, source.input, source.preds),
@@ -123,6 +125,9 @@ impl Place<'_> {
         cases.extend(unknown.map(|(side, _)| Pred::IsNull(Box::new(side), false)));
         let meets = if cases.len() == 1 { cases.pop()? } else { Pred::Or(cases) };
         let (right, on) = self.joined(&test.query, &source, Some(meets))?;
+        // Without an equality each row would be compared with all of the query's, which are kept for
+        // that; a run for each row may seek, and keeps nothing.
+        on.iter().any(is_equality).then_some(())?;
         Some(SemiJoin { kind: JoinKind::Anti, right, on, unless: Vec::new() })
     }
 
@@ -143,7 +148,7 @@ impl Place<'_> {
         if !is_plain(source.input) || !source.preds.iter().all(is_simple) {
             return None;
         }
-        let equal = equality(test, query, &source)?;
+        let equal = self.stable_equality(test, query, &source)?;
         let sought = is_better_sought(&equal, &source, self.rows());
         if !sought && (self.wishes || self.rows() <= FEW_ROWS) {
             return None;
@@ -162,6 +167,19 @@ impl Place<'_> {
         }
         let on = vec![Pred::Compare(Box::new(equal))];
         Some(SemiJoin { kind: JoinKind::Anti, right, on, unless })
+    }
+
+    /// As [`equality`], of values that are the same for each of their uses: more than one thing is
+    /// asked of them.
+    fn stable_equality(
+        &self,
+        test: &QuantifiedExpr,
+        query: &Subquery,
+        source: &Source<'_>,
+    ) -> Option<CompareExpr> {
+        let equal = equality(test, query, source)?;
+        let is_stable = |e: &Expr| is_stable_value(e, self.subqueries);
+        (is_stable(&equal.left) && is_stable(&equal.right)).then_some(equal)
     }
 
     /// The rows that are asked, under the conditions beside this one.

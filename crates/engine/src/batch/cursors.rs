@@ -121,7 +121,7 @@ pub fn own(body: &mut Box<dyn CursorBody>) -> Result<&mut Body, SqlError> {
 }
 
 /// Opens a cursor within a statement; compiles it again where its tables have changed since it was
-/// declared, or have other rows by now than its plan was made for.
+/// declared, or have other rows by now than its plan was made for and its names still mean the same.
 ///
 /// # Errors
 /// 16905 it is open; those of the query.
@@ -134,7 +134,7 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
     let needs = body.plan.needs();
     if !(needs.one_run || needs.is_current())
         && let Ok(renewed) = compile(core, &body.plan.source)
-        && renewed.model == body.plan.model
+        && renewed.is_same(&body.plan)
     {
         body.plan = renewed;
     }

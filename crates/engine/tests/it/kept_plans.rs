@@ -83,3 +83,23 @@ fn a_cursor_that_is_opened_again_is_planned_for_the_rows_that_there_are() {
         assert_eq!(scans(&mut b), before, "{kind}");
     }
 }
+
+/// A cursor is over the tables that its names meant where it was declared, wherever it is opened.
+#[test]
+fn a_cursor_that_is_opened_in_another_database_reads_its_own_table() {
+    let mut b = bench();
+    for sql in [
+        "CREATE DATABASE elsewhere",
+        "USE elsewhere",
+        "CREATE TABLE log (k int NOT NULL, pad char(100) NOT NULL) INSERT log VALUES (7, 'other')",
+        "USE t",
+        "INSERT log VALUES (7, 'own')",
+        "DECLARE c CURSOR GLOBAL STATIC FOR SELECT pad FROM log WHERE k = 7",
+        "INSERT log SELECT value, 'z' FROM GENERATE_SERIES(100, 20000)",
+        "USE elsewhere",
+    ] {
+        quiet(&mut b, sql);
+    }
+    let said = b.run("OPEN c FETCH c CLOSE c");
+    assert_eq!(said.trim_end(), "own");
+}

@@ -126,6 +126,43 @@ fn many_rows_are_tested_by_a_plan_of_their_own() {
     b.check("DELETE parent WHERE id = 1; SELECT COUNT(*) FROM parent", "(1)\n2");
 }
 
+/// An index that begins with a part of a key has many rows for each: it is not sought for each of
+/// many rows at any cost.
+#[test]
+fn an_index_that_has_a_part_of_a_key_is_used_where_it_pays() {
+    let mut b = Bench::new();
+    quiet(
+        &mut b,
+        "CREATE TABLE node (tenant int NOT NULL, id int NOT NULL, PRIMARY KEY (tenant, id))
+         CREATE TABLE leaf (id int NOT NULL PRIMARY KEY, tenant int NULL, node int NULL, INDEX by_tenant (tenant),
+             FOREIGN KEY (tenant, node) REFERENCES node (tenant, id))
+         INSERT node SELECT 1, value FROM GENERATE_SERIES(1, 2000)
+         INSERT leaf SELECT value, 1, value % 1000 + 1 FROM GENERATE_SERIES(1, 3000)",
+    );
+    let read = reads(&mut b, "DELETE node WHERE tenant = 1 AND id > 1000", "leaf");
+    assert!((1..1_000).contains(&read), "{read}");
+    b.fails("DELETE node WHERE tenant = 1 AND id > 999", 547);
+}
+
+#[test]
+fn of_two_indexes_the_better_one_is_sought_when_a_table_has_grown() {
+    let mut b = Bench::new();
+    quiet(
+        &mut b,
+        "CREATE TABLE node (tenant bigint NOT NULL, id bigint NOT NULL, PRIMARY KEY (tenant, id))
+         CREATE TABLE leaf (id int NOT NULL PRIMARY KEY, tenant bigint NULL, node bigint NULL,
+             INDEX by_tenant (tenant) INCLUDE (node), INDEX by_node (tenant, node),
+             FOREIGN KEY (tenant, node) REFERENCES node (tenant, id))
+         INSERT node SELECT 1, value FROM GENERATE_SERIES(1, 2000)",
+    );
+    let delete = "DELETE node WHERE tenant = @a AND id = @b";
+    quiet(&mut b, &call(delete, 1, "2000"));
+    quiet(&mut b, "INSERT leaf SELECT value, 1, value % 1000 + 1 FROM GENERATE_SERIES(1, 20000)");
+    let read = reads(&mut b, &call(delete, 1, "1999"), "leaf");
+    assert!((1..=FEW).contains(&read), "{read}");
+    b.fails(&call(delete, 1, "7"), 547);
+}
+
 /// Two loads of parents with their children, each in a transaction: neither waits for the other.
 #[test]
 fn a_test_of_many_rows_waits_for_nobody_elses_parents() {

@@ -129,3 +129,73 @@ fn a_few_rows_are_sought_in_a_large_query() {
     b.run("INSERT big VALUES (1, 1, NULL)");
     b.check("SELECT COUNT(*) FROM o WHERE h NOT IN (SELECT y FROM big)", "0");
 }
+
+/// A join has no place that a dynamic cursor could go on from.
+#[test]
+fn a_dynamic_cursor_stays_one() {
+    let mut b = bench();
+    b.run("CREATE TABLE big (id int PRIMARY KEY, k int NOT NULL, INDEX by_k (k)) INSERT big SELECT value, value FROM GENERATE_SERIES(20, 20000)");
+    b.check(
+        "DECLARE c CURSOR DYNAMIC TYPE_WARNING FOR SELECT id FROM o WHERE h NOT IN (SELECT k FROM big) AND id > 19
+         OPEN c FETCH c CLOSE c DEALLOCATE c",
+        "30",
+    );
+}
+
+/// A value that changes is computed once for a row, not for each row that it is compared with.
+#[test]
+fn a_value_that_changes_is_one_value_for_a_row() {
+    let mut b = bench();
+    b.run("CREATE TABLE pair (g int NOT NULL, y int NULL) INSERT pair SELECT value % 5, value / 5 * 2 FROM GENERATE_SERIES(0, 9)");
+    // 0 and 2 are there for each g.
+    b.check(
+        "SELECT COUNT(*) FROM o WHERE g < 5
+         AND CASE WHEN NEWID() < NEWID() THEN 0 ELSE 2 END NOT IN (SELECT y FROM pair WHERE pair.g = o.g)",
+        "0",
+    );
+}
+
+/// Nothing to hash or to seek by: a run for each row reads what its own conditions leave.
+#[test]
+fn ranges_of_each_row_are_sought() {
+    let mut b = bench();
+    b.run("CREATE TABLE big (id int PRIMARY KEY, k int NOT NULL, y int NULL, INDEX by_k (k) INCLUDE (y)) INSERT big SELECT value, value, value FROM GENERATE_SERIES(1, 20000)");
+    let sql = "SELECT COUNT(*) FROM o WHERE h NOT IN (SELECT y FROM big WHERE big.k BETWEEN o.h + 100 AND o.h + 101)";
+    b.check(sql, "40");
+    let read: u64 = profile(&mut b, sql).iter().map(|counted| counted.rows).sum();
+    assert!(read < 1_000, "{read} rows of operators");
+}
+
+/// What a change reads of its own table is as it was before the change, when each row is tested.
+#[test]
+fn changes_see_their_table_as_it_was() {
+    let mut b = bench();
+    for condition in [
+        "k NOT IN (SELECT s.k FROM o AS s WHERE s.g = o.g AND s.id <> o.id AND s.k IS NOT NULL)",
+        "k NOT IN (SELECT s.h FROM o AS s WHERE s.id > 15)",
+        "h NOT IN (SELECT s.h FROM o AS s WHERE s.id > 15)",
+        "h + 10 NOT IN (SELECT s.h FROM o AS s)",
+        "h NOT IN (SELECT s.k FROM o AS s)",
+    ] {
+        let counted =
+            b.run(&format!("SELECT COUNT(*) FROM o WHERE CASE WHEN {condition} THEN 1 ELSE 0 END = 1"));
+        for change in ["DELETE o", "UPDATE o SET h = -1, k = -1"] {
+            let sql = format!("BEGIN TRAN {change} WHERE {condition} SELECT @@ROWCOUNT ROLLBACK");
+            b.check(&sql, &counted);
+        }
+    }
+}
+
+/// A group without keys is there or not: what is asked once is asked of the group, not of its rows.
+#[test]
+fn a_total_is_left_out_as_a_whole() {
+    let mut b = bench();
+    for (query, total) in [
+        ("SELECT y FROM x", ""),
+        ("SELECT y FROM x WHERE y IS NOT NULL", "820"),
+        ("SELECT y FROM x WHERE y > 1000", "820"),
+        ("SELECT z + 820 FROM f", ""),
+    ] {
+        b.check(&format!("SELECT SUM(id) FROM o HAVING SUM(id) NOT IN ({query})"), total);
+    }
+}

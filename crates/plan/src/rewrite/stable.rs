@@ -26,7 +26,8 @@ pub fn is_stable(logical: &Logical, subqueries: &[Subquery]) -> bool {
     })
 }
 
-fn is_stable_value(e: &Expr, subqueries: &[Subquery]) -> bool {
+/// As [`is_stable`], of a value.
+pub fn is_stable_value(e: &Expr, subqueries: &[Subquery]) -> bool {
     let all = |list: &[Expr]| list.iter().all(|e| is_stable_value(e, subqueries));
     match e {
         Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => true,

@@ -1,12 +1,14 @@
 //! The test of a foreign key: a query that finds a row which breaks it among the rows of a change.
 //!
 //! Its plan is made with the statement, perhaps while the other table is empty, and is kept while
-//! that grows. So it seeks the other table for each changed row wherever an index helps, whatever
-//! it costs just then. For many rows a hash table of a small table is better: how many there are is
-//! known when the test comes, and the query is planned then, for so many rows and the tables as they
-//! are. A large table is never read from end to end for that: the test would wait for all who are
-//! changing rows of it, two loads of parents with their children for each other.
-//! Guarantee: a test reads what an index has for its keys, and no more, in a table of any size.
+//! that grows. So it seeks the other table for each changed row wherever an index begins with the
+//! key, whatever it costs just then. For many rows a hash table of a small table is better: how
+//! many there are is known when the test comes, and the query is planned then, for so many rows and
+//! the tables as they are. A large table is never read from end to end for that: the test would
+//! wait for all who are changing rows of it, two loads of parents with their children for each
+//! other.
+//! Guarantee: where an index begins with the key, a test reads what that has for its keys, and no
+//! more, in a table of any size.
 
 use std::sync::Arc;
 
@@ -70,7 +72,7 @@ impl KeyTest {
     }
 
     /// Such a query over changed rows and another table, as a text for the hints of the tables that
-    /// follow on how these are locked. `helps`: an index has the key.
+    /// follow on how these are locked. `helps`: an index begins with the whole key.
     ///
     /// # Errors
     /// Those of compiling it.
@@ -91,9 +93,9 @@ impl KeyTest {
         Ok(KeyTest::new(query(&plain, env)?, error))
     }
 
-    /// The tables whose rows have decided how it is planned.
+    /// The tables whose rows have decided how it is planned; of one that seeks, by which index.
     pub fn watched(&self) -> &[Watched] {
-        if self.by_cost.is_some() { &[] } else { &self.broken.needs.watched }
+        &self.broken.needs.watched
     }
 
     /// Its error when there is such a row.

@@ -245,12 +245,16 @@ impl Steps<'_> {
     }
 }
 
-/// Whether an index finds a table's rows by one of these columns, told by their ids.
+/// Whether an index begins with all of these columns, told by their ids. One that begins with some
+/// of them may lead to any number of rows for each key: whether it is of use the costs say.
 fn is_sought(table: &TableDef, columns: impl Iterator<Item = i32>) -> bool {
     let columns: Vec<i32> = columns.collect();
-    let begins = |(at, _): &(usize, bool)| columns.contains(&table.columns[*at].column_id);
+    let is_one = |(at, _): &(usize, bool)| columns.contains(&table.columns[*at].column_id);
     table.all_indexes().any(|index| {
-        index.filter.is_none() && !index.options.disabled && index.key.first().is_some_and(begins)
+        let first = index.key.get(..columns.len());
+        index.filter.is_none()
+            && !index.options.disabled
+            && first.is_some_and(|first| first.iter().all(is_one))
     })
 }
 
