@@ -5,6 +5,7 @@ use crate::support::text::{self, Text, try_open};
 use engine::{Instance, Session};
 use sim::SimDisk;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const TIMEOUT: &str = "Msg 1222: Lock request time out period exceeded.";
 
@@ -94,6 +95,37 @@ fn a_scan_of_a_filtered_index_locks_what_is_in_it() {
         assert_eq!(run(&mut other, change), TIMEOUT, "{change}");
     }
     run(&mut reader, "commit");
+}
+
+/// The lock on a row at which the table is locked instead has been waited for: its entry, which was
+/// read before and is not locked by itself any more, is read again.
+#[test]
+fn what_was_read_before_the_table_was_locked_is_read_again() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    // The first value is not there: one lock on the gap. Each other one takes a lock on the row and
+    // one on its entry, so that the 5,000th is that on the row of the 2,500th.
+    run(
+        &mut reader,
+        "create table e (id int primary key, u int not null, v int not null)
+         create unique index by_u on e (u)
+         insert e select value, value * 10, 1 from generate_series(1, 3000)
+         create table g (n int primary key, u int not null)
+         insert g values (0, 15), (1, 10)
+         insert g select value, value * 10 + 10 from generate_series(2, 2600)",
+    );
+    assert_eq!(run(&mut other, "begin tran select v from e with (xlock) where id = 2501"), "1");
+    let read = "select count(*), sum(e.v) from g inner loop join e with (holdlock, index(by_u)) on e.u = g.u
+                option (force order)";
+    let reading = std::thread::spawn(move || run(&mut reader, read));
+    let waits = "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'";
+    let end = Instant::now() + Duration::from_secs(60);
+    while run(&mut other, waits) == "0" {
+        assert!(Instant::now() < end, "nobody waits for the row");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(run(&mut other, "update e set u = 25005 where id = 2501 commit"), "(1)");
+    assert_eq!(reading.join().expect("it reads"), "2599|2599");
 }
 
 /// What a subquery names is sought under SERIALIZABLE as without locks; other levels do not lock

@@ -323,7 +323,8 @@ impl LockedScan {
             } else {
                 self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?
             };
-            if settled {
+            // What the table was locked for in place of the rest may have changed before that.
+            if settled && !self.whole {
                 return Ok(found);
             }
         }
