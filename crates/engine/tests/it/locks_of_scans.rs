@@ -128,6 +128,27 @@ fn what_was_read_before_the_table_was_locked_is_read_again() {
     assert_eq!(reading.join().expect("it reads"), "2599|2599");
 }
 
+/// A condition on entries that asks for a variable which the statement sets may reject an entry
+/// when it is locked and accept it later: the row behind it is locked all the same.
+#[test]
+fn a_row_that_a_variable_lets_in_is_locked() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    run(
+        &mut reader,
+        "create table w (id int primary key, k int not null, v int not null, long varchar(8000))
+         create index by_k on w (k)
+         insert w values (1, 10, 30, 'x'), (2, 20, 0, 'x'), (3, 30, 1, 'x')",
+    );
+    let read = "declare @x int = 0
+                select @x = v from w with (holdlock, index(by_k)) where k >= 0 and k + 0 <> @x select @x";
+    assert_eq!(run(&mut reader, read), "1");
+    assert_eq!(run(&mut other, "begin tran update w set v = 777 where id = 3"), "(1)");
+    assert!(run(&mut reader, &format!("set lock_timeout 30 {read}")).starts_with(TIMEOUT));
+    run(&mut other, "rollback");
+    assert_eq!(run(&mut reader, read), "1");
+}
+
 /// What a subquery names is sought under SERIALIZABLE as without locks; other levels do not lock
 /// what the subquery rejects, and test it row by row.
 #[test]
