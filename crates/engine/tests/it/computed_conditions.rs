@@ -67,3 +67,21 @@ fn what_the_statement_sets_is_not_computed_once() {
     let outer = format!("SELECT COUNT(*) FROM GENERATE_SERIES(1, 3) g WHERE ({count}) = 9 * g.value + 1");
     assert_eq!(b.run(&outer).trim(), "3");
 }
+
+/// What is drawn in the condition of a CASE is drawn for each row, as what it gives is.
+#[test]
+fn what_is_drawn_is_drawn_for_each_row() {
+    let mut b = bench();
+    for drawn in [
+        "IIF(CHECKSUM(NEWID()) % 2 = 0, 0, 5000)",
+        "CASE CHECKSUM(NEWID()) % 2 WHEN 0 THEN 0 ELSE 5000 END",
+        "CASE WHEN CONVERT(char(36), NEWID()) LIKE '[0-7]%' THEN 0 ELSE 5000 END",
+        "CASE WHEN ABS(CHECKSUM(NEWID()) % 5) IN (1, 2) THEN 0 ELSE 5000 END",
+    ] {
+        for table in ["h", "c"] {
+            let said = b.run(&format!("SELECT COUNT(*) FROM {table} WHERE v > {drawn}"));
+            let count: usize = said.trim().parse().expect("a number");
+            assert!((600..2400).contains(&count), "{drawn}: {count} of 3000");
+        }
+    }
+}
