@@ -56,6 +56,19 @@ fn what_is_the_same_for_all_rows_is_what_constants_are() {
     }
 }
 
+/// An error that is NULL and a message is told of if a row asks for it, and else is not.
+#[test]
+fn a_message_is_of_a_row_that_asked() {
+    let mut b = bench();
+    b.run("SET ARITHABORT OFF SET ANSI_WARNINGS OFF");
+    for table in ["h", "c"] {
+        let none = format!("{KNOWN} SELECT COUNT(*) FROM {table} WHERE LEN(s) < 0 AND v + 0 > 1 / @zero");
+        assert_eq!(b.run(&none).trim(), "0");
+        let all = none.replace("LEN(s) < 0", "LEN(s) > 0");
+        assert_eq!(b.run(&all).trim(), "0\nDivision by zero occurred.");
+    }
+}
+
 /// A variable that the statement gives values is read anew.
 #[test]
 fn what_the_statement_sets_is_not_computed_once() {

@@ -41,11 +41,13 @@ impl Planner<'_, '_> {
     }
 
     /// Whether parts of a condition are worth to be computed once for many rows: it is no long one,
-    /// and the statement sets none of its variables.
+    /// and the statement sets none of its variables. Where errors are NULL and a message, computing
+    /// them ahead would tell of an error that no row has asked for.
     fn computes(&self, pred: &Pred) -> bool {
         let mut leaves = 0;
         pred.leaves(&mut |_| leaves += 1);
-        leaves <= MOST_LEAVES && pred.has_computed() && self.stays(pred)
+        let silent = !self.binder.env.options.manner().lenient;
+        silent && leaves <= MOST_LEAVES && pred.has_computed() && self.stays(pred)
     }
 
     /// Whether the statement sets none of the variables that a condition asks for.
