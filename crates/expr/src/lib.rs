@@ -337,7 +337,7 @@ impl Expr {
     }
 
     /// `subqueries`: whether each of them counts as one that changes.
-    fn changes(&self, subqueries: bool) -> bool {
+    pub(crate) fn changes(&self, subqueries: bool) -> bool {
         let one = |e: &Expr| e.changes(subqueries);
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
@@ -345,7 +345,11 @@ impl Expr {
             Expr::Binary(b) => one(&b.left) || one(&b.right),
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.changes(subqueries),
             Expr::Deep(e) => stack::with_room(|| e.changes(subqueries)),
-            Expr::Case(c) => one(&c.otherwise) || c.branches.iter().any(|(_, then)| one(then)),
+            // A subquery of a branch's condition runs once for its values however it is made.
+            Expr::Case(c) => {
+                let branch = |(when, then): &(Pred, Expr)| one(then) || when.changes(false);
+                one(&c.otherwise) || c.branches.iter().any(branch)
+            }
             Expr::Coalesce(list) => list.iter().any(one),
             Expr::Call(c) => c.function.stability == Stability::Row || c.args.iter().any(one),
             Expr::Routine(_) => true,

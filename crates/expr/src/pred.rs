@@ -231,15 +231,21 @@ impl Pred {
 
     /// Whether it has a part whose value may change from call to call.
     pub fn is_volatile(&self) -> bool {
+        self.changes(true)
+    }
+
+    /// As [`Expr::changes`].
+    pub(crate) fn changes(&self, subqueries: bool) -> bool {
+        let one = |e: &Expr| e.changes(subqueries);
         match self {
             Pred::Const(_) => false,
-            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.is_volatile() || c.right.is_volatile(),
-            Pred::And(list) | Pred::Or(list) => list.iter().any(Pred::is_volatile),
-            Pred::Not(p) => p.is_volatile(),
-            Pred::IsNull(e, _) => e.is_volatile(),
-            Pred::Like(l) => l.operand.is_volatile() || l.pattern.is_volatile(),
-            Pred::InList(l) => l.operand.is_volatile() || l.list.iter().any(Expr::is_volatile),
-            Pred::Exists(_) | Pred::Quantified(_) => true,
+            Pred::Compare(c) | Pred::Distinct(c, _) => one(&c.left) || one(&c.right),
+            Pred::And(list) | Pred::Or(list) => list.iter().any(|p| p.changes(subqueries)),
+            Pred::Not(p) => p.changes(subqueries),
+            Pred::IsNull(e, _) => one(e),
+            Pred::Like(l) => one(&l.operand) || one(&l.pattern) || l.escape.as_ref().is_some_and(one),
+            Pred::InList(l) => one(&l.operand) || l.list.iter().any(one),
+            Pred::Exists(_) | Pred::Quantified(_) => subqueries,
         }
     }
 

@@ -56,6 +56,19 @@ fn what_is_the_same_for_all_rows_is_what_constants_are() {
     }
 }
 
+/// An error that is NULL and a message is told of if a row asks for it, and else is not.
+#[test]
+fn a_message_is_of_a_row_that_asked() {
+    let mut b = bench();
+    b.run("SET ARITHABORT OFF SET ANSI_WARNINGS OFF");
+    for table in ["h", "c"] {
+        let none = format!("{KNOWN} SELECT COUNT(*) FROM {table} WHERE LEN(s) < 0 AND v + 0 > 1 / @zero");
+        assert_eq!(b.run(&none).trim(), "0");
+        let all = none.replace("LEN(s) < 0", "LEN(s) > 0");
+        assert_eq!(b.run(&all).trim(), "0\nDivision by zero occurred.");
+    }
+}
+
 /// A variable that the statement gives values is read anew.
 #[test]
 fn what_the_statement_sets_is_not_computed_once() {
@@ -66,4 +79,22 @@ fn what_the_statement_sets_is_not_computed_once() {
     let count = "SELECT COUNT(*) FROM h WHERE v <= g.value * 10 + 0 AND v > g.value - 1";
     let outer = format!("SELECT COUNT(*) FROM GENERATE_SERIES(1, 3) g WHERE ({count}) = 9 * g.value + 1");
     assert_eq!(b.run(&outer).trim(), "3");
+}
+
+/// What is drawn in the condition of a CASE is drawn for each row, as what it gives is.
+#[test]
+fn what_is_drawn_is_drawn_for_each_row() {
+    let mut b = bench();
+    for drawn in [
+        "IIF(CHECKSUM(NEWID()) % 2 = 0, 0, 5000)",
+        "CASE CHECKSUM(NEWID()) % 2 WHEN 0 THEN 0 ELSE 5000 END",
+        "CASE WHEN CONVERT(char(36), NEWID()) LIKE '[0-7]%' THEN 0 ELSE 5000 END",
+        "CASE WHEN ABS(CHECKSUM(NEWID()) % 5) IN (1, 2) THEN 0 ELSE 5000 END",
+    ] {
+        for table in ["h", "c"] {
+            let said = b.run(&format!("SELECT COUNT(*) FROM {table} WHERE v > {drawn}"));
+            let count: usize = said.trim().parse().expect("a number");
+            assert!((600..2400).contains(&count), "{drawn}: {count} of 3000");
+        }
+    }
 }

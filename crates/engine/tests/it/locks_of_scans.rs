@@ -5,6 +5,7 @@ use crate::support::text::{self, Text, try_open};
 use engine::{Instance, Session};
 use sim::SimDisk;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const TIMEOUT: &str = "Msg 1222: Lock request time out period exceeded.";
 
@@ -73,6 +74,79 @@ fn a_scan_that_locks_all_locks_the_table() {
     let read = "set lock_timeout 30 begin tran select count(*) from m with (holdlock) where v = 'v'";
     assert_eq!(run(&mut reader, &format!("{read} {locked}")), "300\nmany");
     run(&mut other, "rollback");
+}
+
+/// A filtered index that is read from end to end has few of the rows: the others stay free.
+#[test]
+fn a_scan_of_a_filtered_index_locks_what_is_in_it() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    run(
+        &mut reader,
+        "create table q (id int primary key, done bit not null, v int not null)
+         insert q select value, iif(value <= 10, 0, 1), 0 from generate_series(1, 6000)
+         create index waiting on q (id) include (done) where done = 0",
+    );
+    let read = "begin tran select count(*) from q with (holdlock, index(waiting)) where done = 0";
+    assert_eq!(run(&mut reader, read), "10");
+    assert_eq!(run(&mut other, "set lock_timeout 30 update q set v = 1 where id = 5000"), "(1)");
+    // None comes into it, and none of it leaves.
+    for change in ["update q set done = 0 where id = 5000", "update q set done = 1 where id = 5"] {
+        assert_eq!(run(&mut other, change), TIMEOUT, "{change}");
+    }
+    run(&mut reader, "commit");
+}
+
+/// The lock on a row at which the table is locked instead has been waited for: its entry, which was
+/// read before and is not locked by itself any more, is read again.
+#[test]
+fn what_was_read_before_the_table_was_locked_is_read_again() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    // The first value is not there: one lock on the gap. Each other one takes a lock on the row and
+    // one on its entry, so that the 5,000th is that on the row of the 2,500th.
+    run(
+        &mut reader,
+        "create table e (id int primary key, u int not null, v int not null)
+         create unique index by_u on e (u)
+         insert e select value, value * 10, 1 from generate_series(1, 3000)
+         create table g (n int primary key, u int not null)
+         insert g values (0, 15), (1, 10)
+         insert g select value, value * 10 + 10 from generate_series(2, 2600)",
+    );
+    assert_eq!(run(&mut other, "begin tran select v from e with (xlock) where id = 2501"), "1");
+    let read = "select count(*), sum(e.v) from g inner loop join e with (holdlock, index(by_u)) on e.u = g.u
+                option (force order)";
+    let reading = std::thread::spawn(move || run(&mut reader, read));
+    let waits = "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'";
+    let end = Instant::now() + Duration::from_secs(60);
+    while run(&mut other, waits) == "0" {
+        assert!(Instant::now() < end, "nobody waits for the row");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(run(&mut other, "update e set u = 25005 where id = 2501 commit"), "(1)");
+    assert_eq!(reading.join().expect("it reads"), "2599|2599");
+}
+
+/// A condition on entries that asks for a variable which the statement sets may reject an entry
+/// when it is locked and accept it later: the row behind it is locked all the same.
+#[test]
+fn a_row_that_a_variable_lets_in_is_locked() {
+    let instance = made();
+    let (mut reader, mut other) = (session(&instance), session(&instance));
+    run(
+        &mut reader,
+        "create table w (id int primary key, k int not null, v int not null, long varchar(8000))
+         create index by_k on w (k)
+         insert w values (1, 10, 30, 'x'), (2, 20, 0, 'x'), (3, 30, 1, 'x')",
+    );
+    let read = "declare @x int = 0
+                select @x = v from w with (holdlock, index(by_k)) where k >= 0 and k + 0 <> @x select @x";
+    assert_eq!(run(&mut reader, read), "1");
+    assert_eq!(run(&mut other, "begin tran update w set v = 777 where id = 3"), "(1)");
+    assert!(run(&mut reader, &format!("set lock_timeout 30 {read}")).starts_with(TIMEOUT));
+    run(&mut other, "rollback");
+    assert_eq!(run(&mut reader, read), "1");
 }
 
 /// What a subquery names is sought under SERIALIZABLE as without locks; other levels do not lock

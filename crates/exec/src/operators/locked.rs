@@ -203,11 +203,15 @@ impl LockedScan {
     /// Whether very many locks of the scan would come to what one on the table is: it reads every
     /// row, and nobody may change one, or bring one in, until the transaction ends. Entries of an
     /// index leave the other columns of their rows to others, unless they are so many that the
-    /// table would be locked for them anyway.
+    /// table would be locked for them anyway. A filtered index has some of the rows alone.
     fn locks_all(&self, plan: &ScanPlan, rt: &Rt<'_, '_>) -> bool {
         let least = match &plan.path {
             Path::Base => WHOLE_AT,
-            Path::Index { seek, .. } if seek.is_empty() => ESCALATE_AT as i64,
+            Path::Index { index, seek, .. }
+                if seek.is_empty() && plan.store.indexes[*index].def.filter.is_none() =>
+            {
+                ESCALATE_AT as i64
+            }
             _ => return false,
         };
         // Where few rows may be enough the others are not locked.
@@ -319,7 +323,8 @@ impl LockedScan {
             } else {
                 self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?
             };
-            if settled {
+            // What the table was locked for in place of the rest may have changed before that.
+            if settled && !self.whole {
                 return Ok(found);
             }
         }

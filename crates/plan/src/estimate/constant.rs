@@ -24,6 +24,9 @@ const CLOCKS: [&str; 7] = [
     "current_date",
 ];
 
+/// Nothing is computed of a longer value.
+const LONGEST: usize = 8000;
+
 /// The value of an expression that is the same for all rows, where it is known: a constant, the
 /// value that a variable has when the plan is made, or what is made of them.
 pub(super) fn constant(e: &Expr, get: &Get) -> Option<Value> {
@@ -65,7 +68,8 @@ fn is_computable(e: &Expr) -> bool {
 /// The run of an expression when a plan is made.
 struct Now<'v> {
     values: &'v [Value],
-    /// A variable was asked for of which no value is known.
+    /// A variable was asked for of which no value is known, or one too large to compute with: it
+    /// may be asked for many times while a plan is made.
     unknown: Cell<bool>,
     /// What there is not either for a constant.
     constant: Constant,
@@ -77,7 +81,8 @@ impl Env for Now<'_> {
     }
 
     fn var_ref(&self, slot: usize) -> Option<&Value> {
-        let value = self.values.get(slot).filter(|value| !value.is_null());
+        let known = |value: &&Value| !value.is_null() && value.heap_bytes() <= LONGEST;
+        let value = self.values.get(slot).filter(known);
         if value.is_none() {
             self.unknown.set(true);
         }
@@ -147,5 +152,22 @@ impl Env for Now<'_> {
 
     fn quantified(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError> {
         self.constant.quantified(test, row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Text of documents in variables is not read again and again while a plan is made.
+    #[test]
+    fn large_values_are_not_computed_with() {
+        let values = [Value::str("short"), Value::str(&"long".repeat(LONGEST)), Value::Null];
+        for (slot, known) in [(0, true), (1, false), (2, false), (3, false)] {
+            let (unknown, constant) = (Cell::new(false), Constant::default());
+            let now = Now { values: &values, unknown, constant };
+            assert_eq!(now.var_ref(slot).is_some(), known, "{slot}");
+            assert_eq!(now.unknown.get(), !known, "{slot}");
+        }
     }
 }

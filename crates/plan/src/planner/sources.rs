@@ -29,22 +29,36 @@ impl Planner<'_, '_> {
         };
         let mut plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
         if let Node::Scan(scan) = &mut plan.node {
-            scan.computes = self.computes(scan.pred.as_ref());
+            scan.computes = scan.pred.as_ref().is_some_and(|pred| self.computes(pred));
+            // The rows behind entries that fail the test are not locked, so it may not say another
+            // thing when they are read. All that it says is tested on the rows besides.
+            if scan.locks.is_some() && scan.entry.as_ref().is_some_and(|test| !self.stays(&test.pred)) {
+                scan.entry = None;
+            }
         }
         self.binder.watch(&get.table, &plan);
         self.above(plan, above)
     }
 
     /// Whether parts of a condition are worth to be computed once for many rows: it is no long one,
-    /// and the statement sets none of its variables.
-    fn computes(&self, pred: Option<&Pred>) -> bool {
-        let (Some(pred), Some(set)) = (pred, &self.binder.sets) else { return false };
-        let (mut leaves, mut stays) = (0, true);
+    /// and the statement sets none of its variables. Where errors are NULL and a message, computing
+    /// them ahead would tell of an error that no row has asked for.
+    fn computes(&self, pred: &Pred) -> bool {
+        let mut leaves = 0;
+        pred.leaves(&mut |_| leaves += 1);
+        let silent = !self.binder.env.options.manner().lenient;
+        silent && leaves <= MOST_LEAVES && pred.has_computed() && self.stays(pred)
+    }
+
+    /// Whether the statement sets none of the variables that a condition asks for.
+    fn stays(&self, pred: &Pred) -> bool {
+        let mut stays = true;
         pred.leaves(&mut |leaf| {
-            leaves += 1;
-            stays &= !matches!(leaf, Expr::Var(slot) if set.contains(slot));
+            if let Expr::Var(slot) = leaf {
+                stays &= self.binder.sets.as_ref().is_some_and(|set| !set.contains(slot));
+            }
         });
-        stays && leaves <= MOST_LEAVES && pred.has_computed()
+        stays
     }
 
     pub(super) fn view(

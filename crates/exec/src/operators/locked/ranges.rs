@@ -93,14 +93,15 @@ impl LockedScan {
         mut range: seek::Range,
     ) -> Result<(bool, Source), SqlError> {
         let backward = plan.backward;
-        let gaps = self.locks.range && !self.whole;
-        if gaps && backward && !std::mem::replace(&mut self.begun, true) {
+        let begins = self.locks.range && !self.whole && backward;
+        if begins && !std::mem::replace(&mut self.begun, true) {
             self.lock_gap(plan, rt, &tree, behind(&range.upper))?;
         }
         // So many entries of the earlier pass are locked, and were as their writers had left them.
         let mut locked = None;
         loop {
             rt.check_cancel()?;
+            let gaps = self.locks.range && !self.whole;
             let direction = if backward { Direction::Backward } else { Direction::Forward };
             let (lower, upper) =
                 (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
@@ -130,7 +131,9 @@ impl LockedScan {
                 if locked != Some(self.end) || !self.batch.begins_as(&self.earlier, self.end) {
                     self.lock_rows_behind(plan, rt, self.end)?;
                     let pass = self.lock_page(plan, rt, &tree)?;
-                    if pass != Pass::Settled {
+                    // When the table was locked in place of what was left of the page, that may
+                    // have changed since the page was read.
+                    if pass != Pass::Settled || self.whole {
                         locked = (pass == Pass::Locked).then_some(self.end);
                         std::mem::swap(&mut self.batch, &mut self.earlier);
                         continue;
