@@ -7,13 +7,13 @@ use syntax::ast::{
     Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind, ThrowArgs, WaitFor,
 };
 use txn::Durability;
-use types::convert::{Mode, convert, convert_in};
-use types::{DataType, DateOrder, Dialect, Language, Len, SqlError, Value};
+use types::convert::{Mode, convert};
+use types::{DataType, DateOrder, Language, Len, SqlError, Value};
 
-use super::errors_text::format_message;
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
 use crate::instance::OfInstance;
+use crate::messages::format::{format_message, to_text};
 use catalog::errors;
 use catalog::messages::Message;
 use exec::output::{SessionChange, StatementKind};
@@ -409,13 +409,6 @@ pub fn language_named(name: &str) -> Result<&'static Language, SqlError> {
         );
         SqlError::new(2740, 16, 1, text)
     })
-}
-
-/// A value as PRINT and THROW show it.
-pub fn to_text(value: &Value, dialect: Dialect) -> Result<String, SqlError> {
-    let to = DataType::NVarChar(Len::Max);
-    let text = convert_in(value, value.natural_type(), to, 0, Mode::Explicit, dialect)?;
-    Ok(text.as_str().unwrap_or_default().to_string())
 }
 
 /// `hh:mm[:ss[.fff]]` or the time of a datetime.

@@ -8,7 +8,6 @@ mod cursor_options;
 mod cursors;
 pub mod declared;
 pub mod dynamic;
-pub mod errors_text;
 pub mod execute;
 mod execute_as;
 pub mod flow;

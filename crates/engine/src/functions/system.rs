@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
+use crate::messages::{self, format::format_message};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname};
 use types::convert::{Mode, convert};
@@ -160,15 +161,11 @@ pub const FUNCTIONS: &[Function] = &[
         stability: Stability::Statement,
         nullable: true,
         eval: |args, cx| match args.split_first() {
-            Some((Value::Str(format), values)) => {
-                crate::batch::errors_text::format_message(format, values).map(Value::str)
-            }
+            Some((Value::Str(format), values)) => format_message(format, values).map(Value::str),
             Some((number, values)) => {
                 let Some(number) = number.as_i64() else { return Ok(Value::Null) };
-                match crate::messages::find(session(cx)?, number)? {
-                    Some(message) => {
-                        crate::batch::errors_text::format_message(&message.text, values).map(Value::str)
-                    }
+                match messages::find(session(cx)?, number)? {
+                    Some(message) => format_message(&message.text, values).map(Value::str),
                     None => Ok(Value::Null),
                 }
             }

@@ -2,6 +2,8 @@
 //! Guarantees: a change of messages is part of its statement's transaction; whoever changes them is alone until it ends; every number of
 //! docs/errors.md has a text here (a test compares).
 
+pub mod format;
+
 use std::sync::{Arc, OnceLock};
 
 use access::ReadMode;
@@ -125,7 +127,7 @@ pub fn find(core: &mut SessionCore, id: i64) -> Result<Option<Message>, SqlError
 /// A translation names its values by their places (`%1!`): the specifications of the us_english text stand there instead, each with the
 /// place of its value.
 fn in_order(translated: &str, english: &str) -> Result<String, SqlError> {
-    let specifications = super::batch::errors_text::specifications(english)?;
+    let specifications = format::specifications(english)?;
     let mut out = String::with_capacity(translated.len());
     let mut rest = translated;
     while let Some(at) = rest.find('%') {

@@ -15,6 +15,7 @@ use super::{StmtCtx, option_rules, resolve_table};
 use crate::encoding::{Decoded, Encoding};
 use crate::instance::OfInstance;
 use crate::instance::permit::{FileUse, Reach};
+use crate::messages::format::to_text;
 use catalog::errors;
 use catalog::{ColumnDef, TableDef};
 use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
@@ -104,7 +105,7 @@ impl StmtCtx<'_> {
         match &item.value {
             OptionValue::Expr(expr) => match self.value(expr)? {
                 Value::Str(text) => Ok(text.to_string()),
-                other => crate::batch::flow::to_text(&other, self.core.options.dialect),
+                other => to_text(&other, self.core.options.dialect),
             },
             OptionValue::Word(word) => Ok(word.to_string()),
             _ => Err(errors::syntax_near(&item.name)),

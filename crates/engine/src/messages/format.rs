@@ -1,6 +1,8 @@
-//! RAISERROR's and FORMATMESSAGE's formats: `%d %i %u %o %x %X %s %%` with flags, width and precision.
+//! The texts of messages: RAISERROR's and FORMATMESSAGE's formats (`%d %i %u %o %x %X %s %%` with
+//! flags, width and precision), and values as messages show them.
 
-use types::{SqlError, Value};
+use types::convert::{Mode, convert_in};
+use types::{DataType, Dialect, Len, SqlError, Value};
 
 /// Longest message, in characters.
 const MAX_MESSAGE: usize = 2047;
@@ -152,6 +154,13 @@ fn digits(text: &str) -> Option<(usize, &str)> {
     }
     let n: usize = text[..end].parse().ok()?;
     (n <= MAX_MESSAGE).then_some((n, &text[end..]))
+}
+
+/// A value as PRINT and THROW show it.
+pub fn to_text(value: &Value, dialect: Dialect) -> Result<String, SqlError> {
+    let to = DataType::NVarChar(Len::Max);
+    let text = convert_in(value, value.natural_type(), to, 0, Mode::Explicit, dialect)?;
+    Ok(text.as_str().unwrap_or_default().to_string())
 }
 
 fn bad_format(rest: &str) -> SqlError {
