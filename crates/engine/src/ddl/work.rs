@@ -12,6 +12,7 @@ use types::{SqlError, Value};
 
 use super::names::{default_name, key_name};
 use super::shape;
+use crate::security::change::check_not_model;
 use catalog::change::{Created, DdlChange, UnitRef};
 use catalog::db::Open;
 use catalog::errors;
@@ -20,24 +21,12 @@ use catalog::load::rows_of;
 use catalog::store::StoreError;
 use catalog::systables::SysTable;
 use catalog::{
-    ColumnDef, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex, OverflowUnit, RowFilter,
-    TableDef, pending,
+    ColumnDef, Db, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex, OverflowUnit,
+    RowFilter, TableDef, pending,
 };
-use catalog::{Db, MODEL};
 use exec::state::SessionCore;
 use plan::bind::type_names::SYSNAME;
 use plan::hints::TableLock;
-
-/// model has no objects and users of its own: new databases would not get them.
-///
-/// # Errors
-/// 40510.
-pub(crate) fn check_not_model(db: &Db) -> Result<(), SqlError> {
-    match db.id() {
-        MODEL => Err(errors::not_supported("a change of objects, users or permissions in model")),
-        _ => Ok(()),
-    }
-}
 
 /// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S for a statement that must
 /// see all of it standing still. Errors: 1205, 1222.

@@ -129,7 +129,6 @@ pub struct Instance {
     batches: OnceLock<Arc<dyn BatchTexts>>,
     started: Value,
     pub(crate) born: Instant,
-    /// Where others look in.
     /// The thread that lets other processes look in, until the instance is closed.
     pub(crate) watch: Mutex<Option<Box<dyn Send>>>,
     /// The thread that does what is to be done at times.
@@ -300,6 +299,13 @@ impl Instance {
         }
         drop(self.folder_lock.lock().take());
         first.map_or(Ok(()), Err)
+    }
+
+    /// Ends `Instance::open_to_view`: afterwards nobody but the callers holds the instance, so that dropping it closes it
+    /// before that returns.
+    pub fn close_to_view(&self) {
+        let watch = self.watch.lock().take();
+        drop(watch);
     }
 
     /// Whether the folder is only read.

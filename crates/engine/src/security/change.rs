@@ -9,7 +9,7 @@ use catalog::db::Open;
 use catalog::security::store::{self, grant_row, member_row, owner_row, principal_row};
 use catalog::security::{Class, Grant, Principal, Scope, Security};
 use catalog::systables::SysTable;
-use catalog::{Db, errors};
+use catalog::{Db, MODEL, errors};
 use txn::LockMode;
 use txn::locks::What;
 use types::{SqlError, Value};
@@ -18,6 +18,17 @@ use exec::state::SessionCore;
 
 /// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX);
+
+/// model has no objects and users of its own: new databases would not get them.
+///
+/// # Errors
+/// 40510.
+pub(crate) fn check_not_model(db: &Db) -> Result<(), SqlError> {
+    match db.id() {
+        MODEL => Err(errors::not_supported("a change of objects, users or permissions in model")),
+        _ => Ok(()),
+    }
+}
 
 /// A change in progress, within a statement.
 pub(crate) struct Change<'a> {
@@ -34,7 +45,7 @@ impl<'a> Change<'a> {
     /// 3906, 1205, 1222; why the database cannot be used.
     pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<Change<'a>, SqlError> {
         db.check_writable()?;
-        crate::ddl::work::check_not_model(db)?;
+        check_not_model(db)?;
         let open = db.open()?;
         core.txn(db)?.lock(LOCK, LockMode::X).map_err(|e| errors::db_error(db, &e))?;
         let security = Arc::new(store::load(&open.trees).map_err(|e| errors::store_error(db, e))?);

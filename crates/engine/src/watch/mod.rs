@@ -86,13 +86,6 @@ impl Instance {
         *self.watch.lock() = Some(Box::new(Watch { address, stop: Some(stop), thread: Some(thread) }));
         Ok(())
     }
-
-    /// Ends [`Instance::open_to_view`]: afterwards nobody but the callers holds the instance, so that dropping it closes it
-    /// before that returns.
-    pub fn close_to_view(&self) {
-        let watch = self.watch.lock().take();
-        drop(watch);
-    }
 }
 
 fn serve(listener: &UnixListener, instance: &Weak<Instance>, stopped: &UnixStream) {
