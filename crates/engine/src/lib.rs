@@ -17,7 +17,6 @@ mod messages;
 mod msdb;
 mod objects;
 mod open;
-mod properties;
 mod scoped;
 pub mod security;
 pub mod session;

@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use catalog::errorlog::ErrorLog;
-use catalog::security::{DBO, Security};
-use catalog::{Catalog, MASTER, ModuleDef, ModuleKind, fold_name};
+use catalog::{MASTER, ModuleDef, ModuleKind};
 use exec::output::Sink;
 use types::{Raised, SqlError};
 
+use crate::ddl::modules::may_run_at_start;
 use crate::instance::Instance;
 use crate::instance::sessions::Launched;
 use crate::messages;
@@ -19,12 +19,6 @@ use crate::session::Session;
 
 /// Trace flag: nothing runs at the start.
 const TRACE_NOTHING_AT_START: i32 = 4022;
-
-/// Whether it is dbo's, in the schema dbo, so that nobody who is not trusted with everything can have chosen what it does.
-pub(crate) fn may_run(catalog: &Catalog, security: &Security, procedure: &ModuleDef) -> bool {
-    let schema = catalog.schemas.get(&fold_name(&procedure.schema)).copied().unwrap_or(0);
-    fold_name(&procedure.schema) == "dbo" && security.object_owner(procedure.object_id, schema) == DBO
-}
 
 /// Starts them, in the order in which they were made.
 pub(crate) fn launch(instance: &Arc<Instance>) {
@@ -36,7 +30,7 @@ pub(crate) fn launch(instance: &Arc<Instance>) {
     let mut procedures: Vec<&Arc<ModuleDef>> = catalog
         .modules
         .values()
-        .filter(|m| m.startup && m.kind == ModuleKind::Procedure && may_run(&catalog, &security, m))
+        .filter(|m| m.startup && m.kind == ModuleKind::Procedure && may_run_at_start(&catalog, &security, m))
         .collect();
     procedures.sort_unstable_by_key(|m| m.object_id);
     for procedure in procedures {

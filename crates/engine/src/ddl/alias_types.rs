@@ -73,7 +73,7 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str)
     }
     change(work, &alias, false)?;
     forget(work.core, db, Class::Type, alias.type_id)?;
-    crate::properties::forget(work.core, db, PropertyClass::Type, alias.type_id)?;
+    super::properties::forget(work.core, db, PropertyClass::Type, alias.type_id)?;
     // Batches that were compiled with it hold what it stood for.
     work.core.instance().forget_batches();
     Ok(())

@@ -15,6 +15,7 @@ pub mod others;
 mod overflow_tests;
 pub mod own_queries;
 pub mod policies;
+pub mod properties;
 pub mod rebuild;
 pub mod retention;
 #[cfg(test)]

@@ -13,8 +13,10 @@ use super::work::Work;
 use super::{indexed_views, schemabinding};
 use catalog::change::DdlChange;
 use catalog::module::{as_create, rows_of};
+use catalog::security::{DBO, Security};
 use catalog::{
     Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, TriggerOrder, clock, errors,
+    fold_name,
 };
 
 /// A module to make.
@@ -178,7 +180,7 @@ pub(super) fn replace(
         }
     }
     if let (Some(module), None) = (&before, &after) {
-        crate::properties::forget_module(work.core, &db, module.object_id)?;
+        super::properties::forget_module(work.core, &db, module.object_id)?;
     }
     let change = DdlChange::module(&db, before, after)?;
     work.core.remember_ddl(change);
@@ -301,6 +303,13 @@ pub fn order_trigger(
     let after = Arc::new(ModuleDef::new(ModuleHead { order, ..trigger.head() }, &trigger.text)?);
     replace(work, Some(trigger.clone()), Some(after))?;
     renew(work, parent.as_ref())
+}
+
+/// Whether a procedure may run when the instance has started: it is dbo's, in the schema dbo, so that
+/// nobody who is not trusted with everything can have chosen what it does.
+pub fn may_run_at_start(catalog: &Catalog, security: &Security, procedure: &ModuleDef) -> bool {
+    let schema = catalog.schemas.get(&fold_name(&procedure.schema)).copied().unwrap_or(0);
+    fold_name(&procedure.schema) == "dbo" && security.object_owner(procedure.object_id, schema) == DBO
 }
 
 /// Whether a procedure runs when the instance has started.

@@ -66,7 +66,7 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) 
     }
     change(work, def, false)?;
     forget(work.core, db, Class::Type, def.type_id)?;
-    crate::properties::forget(work.core, db, PropertyClass::Type, def.type_id)?;
+    super::properties::forget(work.core, db, PropertyClass::Type, def.type_id)?;
     // Batches that were compiled with it hold its columns.
     work.core.instance().forget_batches();
     Ok(())

@@ -380,7 +380,7 @@ impl Work<'_> {
         }
         self.core.charge_ddl(before.as_deref())?;
         if let Some(before) = &before {
-            crate::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
+            super::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
         }
         let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
         self.created = Created::default();

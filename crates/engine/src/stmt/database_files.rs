@@ -8,6 +8,7 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::database_state::cannot_lock;
+use crate::ddl::properties;
 use crate::instance::Instance;
 use crate::instance::boot_text::{note_log_size, save_settings};
 use crate::instance::file_errors::bad_directory;
@@ -16,7 +17,6 @@ use crate::instance::file_specs::NewFile;
 use crate::instance::files::data_growth;
 use crate::instance::permit::Reach;
 use crate::instance::restore::in_use;
-use crate::properties;
 use catalog::Growth;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;

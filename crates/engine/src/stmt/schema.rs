@@ -118,7 +118,7 @@ impl StmtCtx<'_> {
             deleted.map_err(|e| errors::store_error(&db, e))?;
             self.core.remember_ddl(DdlChange::schema(&db, name, id, false));
             forget(self.core, &db, Class::Schema, id)?;
-            crate::properties::forget(self.core, &db, PropertyClass::Schema, id)?;
+            crate::ddl::properties::forget(self.core, &db, PropertyClass::Schema, id)?;
         }
         Ok(())
     }

@@ -7,12 +7,11 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::Param;
-use crate::ddl::modules::{mark_system, order_trigger, run_at_start};
+use crate::ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
 use crate::ddl::work::Work;
 use crate::functions::metadata::name_parts;
 use crate::instance::OfInstance;
 use crate::messages::error;
-use crate::startup;
 use crate::stmt::refresh_module;
 use crate::stmt::rights::not_permitted;
 use catalog::security::{Class, Permission, Securable};
@@ -163,7 +162,7 @@ pub fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let schema = parts.get(1).map_or("", String::as_str);
     let procedure = db.catalog().find_module(schema, &parts[0]).cloned();
     let procedure = procedure.filter(|m| m.kind == ModuleKind::Procedure).ok_or_else(|| missing(name))?;
-    if db.id() != MASTER || !startup::may_run(&db.catalog(), &call.core.security(&db), &procedure) {
+    if db.id() != MASTER || !may_run_at_start(&db.catalog(), &call.core.security(&db), &procedure) {
         return Err(error(15_398, &[]));
     }
     if procedure.procedure().is_some_and(|p| !p.params.is_empty()) {

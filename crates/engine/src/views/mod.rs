@@ -46,6 +46,7 @@ mod place;
 mod plans;
 mod policies;
 mod properties;
+pub(crate) mod property_targets;
 mod query_store;
 mod referenced;
 mod request_phases;

@@ -6,10 +6,10 @@ use catalog::properties::{Holder, Property, PropertyClass, key_of, read};
 use catalog::{Db, errors};
 use types::{DataType, Len, SqlError, Value};
 
+use super::property_targets::{Level, find};
 use super::rights::sees;
 use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
-use crate::properties::targets::{Level, find};
-use crate::properties::{RANKS, is_there};
+use crate::ddl::properties::{RANKS, is_there};
 use exec::state::SessionCore;
 
 use DataType::{Int, SqlVariant, TinyInt};

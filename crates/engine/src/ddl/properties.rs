@@ -5,8 +5,6 @@
 //! from then on nobody is shown their properties, which are deleted before another file or
 //! filegroup gets the id.
 
-pub(crate) mod targets;
-
 use std::sync::Arc;
 
 use access::ReadMode;

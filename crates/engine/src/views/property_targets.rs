@@ -8,8 +8,8 @@ use catalog::{ConstraintAt, Db, ModuleDef, ModuleKind, TableDef, constraints_of,
 use compact_str::CompactString;
 use types::SqlError;
 
-use crate::views::modules::columns_of_view;
-use crate::views::rights::sees;
+use super::modules::columns_of_view;
+use super::rights::sees;
 use exec::state::SessionCore;
 
 /// A level as it is given: what kind of thing, and its name; `None` stands for NULL.
