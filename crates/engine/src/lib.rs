@@ -17,6 +17,7 @@ mod messages;
 mod msdb;
 mod objects;
 mod open;
+mod results;
 mod scoped;
 pub mod security;
 pub mod session;

@@ -10,7 +10,7 @@ use super::Command;
 use crate::ddl::constraints::check_of_column;
 use crate::ddl::own_queries::query_rows;
 use crate::functions::metadata::name_parts;
-use crate::sysproc::column;
+use crate::results::column;
 
 /// Rows of a constraint that are shown without ALL_ERRORMSGS.
 const SHOWN: usize = 200;

@@ -3,7 +3,7 @@
 use types::{DataType, SqlError, Value};
 
 use super::Command;
-use crate::sysproc::column;
+use crate::results::column;
 use crate::views::{LSN_NUMERIC, SYSNAME, big, lsn_numeric, megabytes, server, text};
 
 /// DBCC LOGINFO [(database)].

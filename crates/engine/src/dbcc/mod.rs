@@ -20,6 +20,7 @@ use types::{SqlError, Value};
 
 use crate::functions::metadata::name_parts;
 use crate::instance::OfInstance;
+use crate::results::send;
 use crate::stmt::{StmtCtx, option_rules};
 use catalog::Db;
 use catalog::TableDef;
@@ -103,7 +104,7 @@ impl Command<'_, '_> {
         columns: &[exec::output::ColumnInfo],
         rows: &[Vec<Value>],
     ) -> Result<(), SqlError> {
-        crate::sysproc::send(self.ctx.sink, columns, rows, self.ctx.core, false)
+        send(self.ctx.sink, columns, rows, self.ctx.core, false)
     }
 
     /// The database and the table of a name of up to three parts. Errors: 911 no such database, those of its state.

@@ -6,7 +6,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{Command, check};
 use crate::instance::OfInstance;
-use crate::sysproc::column;
+use crate::results::column;
 use crate::views::files::groups;
 
 /// DBCC CHECKFILEGROUP [(name or id [, NOINDEX])]: all of the database is checked.

@@ -9,7 +9,7 @@ use types::{DataType, SqlError, Value};
 
 use super::Command;
 use super::vacate::Vacate;
-use crate::sysproc::column;
+use crate::results::column;
 use crate::views::int;
 use catalog::Db;
 use catalog::errors::{self, db_error};

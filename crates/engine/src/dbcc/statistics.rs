@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{DataType, Len, SqlError, Value};
 
 use super::Command;
-use crate::sysproc::column;
+use crate::results::column;
 use crate::views::{SYSNAME, text};
 use catalog::TableDef;
 use catalog::statistics::{self, Measured, Statistics};

@@ -4,7 +4,7 @@ use types::{DataType, SqlError, Value};
 
 use super::Command;
 use crate::instance::OfInstance;
-use crate::sysproc::column;
+use crate::results::column;
 
 /// DBCC TRACEON (flag, ...) and TRACEOFF; -1 (all sessions) is what they always mean here.
 pub(super) fn switch(command: &mut Command<'_, '_>, on: bool) -> Result<(), SqlError> {

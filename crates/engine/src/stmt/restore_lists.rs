@@ -11,7 +11,7 @@ use super::StmtCtx;
 use super::backup_errors::Place;
 use crate::instance::restore::Described;
 use crate::msdb;
-use crate::sysproc::column;
+use crate::results::{column, send};
 use crate::views::{LSN_NUMERIC, SYSNAME};
 use catalog::clock;
 
@@ -59,7 +59,7 @@ impl StmtCtx<'_> {
         let columns: Vec<_> = first.iter().map(|(name, ty, _)| column(name, *ty, true)).collect();
         let rows: Vec<Vec<Value>> =
             rows.into_iter().map(|row| row.into_iter().map(|(_, _, value)| value).collect()).collect();
-        crate::sysproc::send(self.sink, &columns, &rows, self.core, false)
+        send(self.sink, &columns, &rows, self.core, false)
     }
 }
 

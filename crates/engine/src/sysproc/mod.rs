@@ -34,12 +34,12 @@ mod update_stats;
 mod user_messages;
 mod xml;
 
-use ::types::{DataType, SqlError, Value};
+use ::types::{SqlError, Value};
 
+use crate::results::{column, send};
 use call::Body;
 pub use call::{Arg, Call};
-use exec::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
+use exec::output::ColumnInfo;
 
 /// A procedure.
 #[derive(Clone, Copy)]
@@ -178,29 +178,4 @@ impl Call<'_> {
         let visible = rights::visible(self.core, columns, rows);
         send(self.sink, columns, &visible, self.core, true)
     }
-}
-
-/// Sends a whole result set; `nested`: of a statement inside a procedure.
-pub fn send(
-    sink: &mut dyn Sink,
-    columns: &[ColumnInfo],
-    rows: &[Vec<Value>],
-    core: &SessionCore,
-    nested: bool,
-) -> Result<(), SqlError> {
-    sink.columns(columns)?;
-    for row in rows {
-        sink.row(row)?;
-    }
-    sink.done(StatementEnd {
-        statement: StatementKind::Select,
-        rows: (!core.options.nocount).then_some(rows.len() as u64),
-        error: false,
-        nested: nested || core.nest_level > 0,
-    })
-}
-
-/// A column of a result set.
-pub fn column(name: &str, ty: DataType, nullable: bool) -> ColumnInfo {
-    ColumnInfo::new(name, ty, nullable)
 }
