@@ -1,9 +1,27 @@
-//! Tables that calls pass, as data: what a client sends and what T-SQL names.
+//! Arguments of calls as data, tables among them: what a client sends and what T-SQL names.
 
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::Value;
+use types::{DataType, Value};
+
+/// An argument of a call.
+#[derive(Clone, Debug)]
+pub struct Arg {
+    /// With `@`; `None` is positional.
+    pub name: Option<CompactString>,
+    pub value: Value,
+    /// The type that the caller gave it.
+    pub ty: DataType,
+    /// The caller's variable that takes the result.
+    pub output: Option<usize>,
+    /// DEFAULT: the parameter's own value.
+    pub is_default: bool,
+    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
+    pub cursor: Option<CompactString>,
+    /// A table; the value is NULL then.
+    pub table: Option<TableArg>,
+}
 
 /// A table that is passed.
 #[derive(Clone, Debug)]

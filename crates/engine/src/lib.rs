@@ -19,6 +19,7 @@ mod objects;
 mod open;
 mod results;
 mod scoped;
+mod scripts;
 pub mod security;
 pub mod session;
 mod startup;

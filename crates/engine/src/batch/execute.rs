@@ -9,7 +9,7 @@ use super::module::{Arguments, ModuleCode, bind_arguments};
 use super::table_param::TableParam;
 use super::trigger::{MAX_NESTING, too_deep};
 use super::{BatchParam, Compiled};
-use crate::arguments::TableArg;
+use crate::arguments::{Arg, TableArg};
 use crate::instance::OfInstance;
 use compact_str::CompactString;
 use syntax::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
@@ -19,8 +19,9 @@ use types::{DataType, SqlError, Value};
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
 use crate::ddl::{temp_procedures, temps};
 use crate::functions::metadata::name_parts;
+use crate::scripts;
 use crate::stmt::option_rules;
-use crate::sysproc::{self, Arg};
+use crate::sysproc;
 use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
@@ -634,7 +635,7 @@ impl Called {
         }
         match sysproc::find(name) {
             Some(procedure) => Ok(Some(Called::System(procedure))),
-            None => Ok(sysproc::scripts::find(name)?.map(Called::Script)),
+            None => Ok(scripts::find(name)?.map(Called::Script)),
         }
     }
 }

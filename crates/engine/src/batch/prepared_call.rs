@@ -11,7 +11,7 @@ use super::cache::plan_bytes;
 use super::dynamic::{Dynamic, number_of, text_of};
 use super::execute::{Called, object_name};
 use super::run::{Failure, Flow, Run};
-use crate::sysproc::Arg;
+use crate::arguments::Arg;
 use catalog::errors;
 
 /// A call under a number: what is called. Its arguments come with each run.

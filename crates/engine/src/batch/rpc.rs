@@ -6,7 +6,7 @@ use types::{DataType, SqlError};
 
 use super::Compiled;
 use super::run::{End, Flow, Outputs, Run};
-use crate::sysproc::Arg;
+use crate::arguments::Arg;
 use exec::output::Sink;
 use exec::state::SessionCore;
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{SqlError, Value};
 
-use crate::arguments::TableArg;
-use crate::sysproc::Arg;
+use crate::arguments::{Arg, TableArg};
 use catalog::TableTypeDef;
 
 /// A parameter of a table type.

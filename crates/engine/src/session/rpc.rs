@@ -6,9 +6,8 @@ use types::{DataType, SqlError, Value};
 use super::{Outcome, Session};
 use std::sync::Arc;
 
-use crate::arguments::{RpcTable, TableArg};
+use crate::arguments::{Arg, RpcTable, TableArg};
 use crate::batch::rpc::call;
-use crate::sysproc::Arg;
 use exec::output::{OutputParameter, Sink};
 
 /// A parameter of a call.

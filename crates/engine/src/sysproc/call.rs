@@ -1,30 +1,11 @@
 //! A call of a system procedure, and who may make it.
 
 use catalog::security::Permission;
-use compact_str::CompactString;
-use types::{DataType, SqlError, Value};
+use types::{SqlError, Value};
 
-use crate::arguments::TableArg;
+use crate::arguments::Arg;
 use exec::output::Sink;
 use exec::state::SessionCore;
-
-/// An argument of a call.
-#[derive(Clone, Debug)]
-pub struct Arg {
-    /// With `@`; `None` is positional.
-    pub name: Option<CompactString>,
-    pub value: Value,
-    /// The type that the caller gave it.
-    pub ty: DataType,
-    /// The caller's variable that takes the result.
-    pub output: Option<usize>,
-    /// DEFAULT: the parameter's own value.
-    pub is_default: bool,
-    /// A cursor variable of the caller, which takes the cursor that the procedure gives back.
-    pub cursor: Option<CompactString>,
-    /// A table; the value is NULL then.
-    pub table: Option<TableArg>,
-}
 
 /// A call of a system procedure.
 pub struct Call<'a> {

@@ -23,7 +23,6 @@ mod rename;
 mod retention;
 mod rights;
 mod roles;
-pub(crate) mod scripts;
 mod sequences;
 mod session_context;
 mod space_used;
@@ -36,9 +35,11 @@ mod xml;
 
 use ::types::{SqlError, Value};
 
+use crate::arguments::Arg;
 use crate::results::{column, send};
+use crate::scripts;
 use call::Body;
-pub use call::{Arg, Call};
+pub use call::Call;
 use exec::output::ColumnInfo;
 
 /// A procedure.

@@ -6,7 +6,7 @@ use types::{Len, Value};
 
 use super::{Rows, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use crate::batch::module::{declared_types, params_of, result_of};
-use crate::sysproc::scripts;
+use crate::scripts;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind};
 use plan::bind::type_names::alias_id;
 use syntax::ast::TypeName;

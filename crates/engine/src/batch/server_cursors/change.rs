@@ -8,12 +8,12 @@ use plan::cursor::Model;
 use types::{SqlError, Value};
 
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
+use crate::arguments::Arg;
 use crate::batch::BatchParam;
 use crate::batch::cache::BatchCache;
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
-use crate::sysproc::Arg;
 use exec::cursor::{Body, BufferRow, To};
 use exec::state::cursors::{Concurrency, Cursor};
 

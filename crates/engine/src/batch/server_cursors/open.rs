@@ -10,6 +10,7 @@ use types::{SqlError, Value};
 
 use super::fetch::Block;
 use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_columns};
+use crate::arguments::Arg;
 use crate::batch::Compiled;
 use crate::batch::cache::BatchCache;
 use crate::batch::cursors::{NewCursor, compile, open};
@@ -17,7 +18,6 @@ use crate::batch::origins;
 use crate::batch::program::Op;
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
-use crate::sysproc::Arg;
 use exec::output::{ColumnInfo, Origin, Origins, Sink};
 use exec::state::cursors::{Concurrency, Cursor};
 use exec::state::handles::Declared;

@@ -1,7 +1,7 @@
-//! System procedures that are T-SQL: their texts stand in `scripts/`, several in a file, and are compiled like any procedure when
+//! System procedures that are T-SQL: their texts stand beside this file, several in one, and are compiled like any procedure when
 //! they are first called.
 //! Guarantees: they run with the caller's rights, in the database in whose name they are called; what they raise by number has
-//! its text in [`super::messages`].
+//! its text in [`crate::messages`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,17 +11,17 @@ use compact_str::CompactString;
 use types::{SqlError, Value};
 
 const FILES: &[&str] = &[
-    include_str!("scripts/cursors.sql"),
-    include_str!("scripts/help.sql"),
-    include_str!("scripts/constraints.sql"),
-    include_str!("scripts/files.sql"),
-    include_str!("scripts/sessions.sql"),
-    include_str!("scripts/options.sql"),
-    include_str!("scripts/statistics.sql"),
-    include_str!("scripts/privileges.sql"),
-    include_str!("scripts/logins.sql"),
-    include_str!("scripts/principals.sql"),
-    include_str!("scripts/server.sql"),
+    include_str!("cursors.sql"),
+    include_str!("help.sql"),
+    include_str!("constraints.sql"),
+    include_str!("files.sql"),
+    include_str!("sessions.sql"),
+    include_str!("options.sql"),
+    include_str!("statistics.sql"),
+    include_str!("privileges.sql"),
+    include_str!("logins.sql"),
+    include_str!("principals.sql"),
+    include_str!("server.sql"),
 ];
 
 struct Script {
@@ -94,7 +94,7 @@ pub fn all() -> Result<Vec<Arc<ModuleDef>>, SqlError> {
 }
 
 /// The names of all of them.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     table().values().map(|script| script.name)
 }
 
