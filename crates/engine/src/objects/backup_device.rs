@@ -1,36 +1,24 @@
-//! Backup devices: files with a name, which BACKUP and RESTORE take instead of a path. `sp_addumpdevice`, `sp_dropdevice`,
-//! `sys.backup_devices`.
+//! Backup devices: files with a name, which BACKUP and RESTORE take instead of a path. What is kept of
+//! one, and `sys.backup_devices`.
 //! Guarantee: a device that a statement names is the file that it was made for, whatever the folder that the instance runs in.
 
-use catalog::security::Permission;
 use plan::rights::ViewRight;
-use txn::backup::{BackupDevice as Device, MediaSet};
 use types::{DataType, Len, SqlError, Value};
 
 use super::Kind;
 use crate::instance::OfInstance;
-use crate::instance::file_errors::cannot_open_device;
-use crate::instance::kept::{Keep, KeptError, position};
-use crate::instance::permit::{FileUse, PermittedPath, Reach};
-use crate::sysproc::call::{Call, Runs};
-use crate::sysproc::params::{NAME, Param};
+use crate::instance::kept::Keep;
 use crate::views::shown::Rows;
 use crate::views::{NVARCHAR60, SYSNAME, View, text};
 use exec::state::SessionCore;
 
 /// What a backup device adds to the system.
-pub(super) static KIND: Kind = Kind {
-    views: &[(&VIEW, ViewRight::Public, Rows::All)],
-    procedures: &[
-        ("sp_addumpdevice", add, Runs::ServerOnly(Permission::AlterResources)),
-        ("sp_dropdevice", remove, Runs::ServerOnly(Permission::AlterResources)),
-    ],
-};
+pub(super) static KIND: Kind = Kind { views: &[(&VIEW, ViewRight::Public, Rows::All)] };
 
 /// One.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BackupDevice {
-    name: String,
+    pub name: String,
     /// As it was given: paths are looked for as those of BACKUP are.
     pub physical_name: String,
 }
@@ -83,102 +71,3 @@ static VIEW: View = View::sys(
         Ok(devices.into_iter().map(row).collect())
     },
 );
-
-const ADD: &[Param] = &[
-    ("@devtype", DataType::VarChar(Len::N(20))),
-    ("@logicalname", NAME),
-    ("@physicalname", DataType::NVarChar(Len::N(260))),
-    ("@cntrltype", DataType::SmallInt),
-    ("@devstatus", DataType::VarChar(Len::N(40))),
-];
-const REMOVE: &[Param] = &[("@logicalname", NAME), ("@delfile", DataType::VarChar(Len::N(7)))];
-
-/// An error of a change, or of the list.
-fn error(number: i32, text: String) -> SqlError {
-    SqlError::new(number, 16, 1, text)
-}
-
-/// 15002: what a procedure changes takes no part in a transaction.
-fn check_alone(call: &Call<'_>, procedure: &str) -> Result<(), SqlError> {
-    if call.core.trancount() > 0 {
-        let text = format!("The procedure 'sys.{procedure}' cannot be executed within a transaction.");
-        return Err(error(15_002, text));
-    }
-    call.core.instance().check_writable()
-}
-
-/// sp_addumpdevice. Errors: 15002, 15026 the name is taken, 15044 a kind of device that is not there.
-fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let given = call.given("sp_addumpdevice", 3, ADD)?;
-    check_alone(call, "sp_addumpdevice")?;
-    let (Some(kind), Some(name), Some(physical_name)) = (given.text(0), given.name(1), given.name(2)) else {
-        return Err(error(15_429, "'(null)' is an invalid name.".into()));
-    };
-    // Tapes and pipes are SQL Server's; BACKUP refuses tapes here.
-    if !kind.eq_ignore_ascii_case("disk") {
-        let text = format!(
-            "The type, \"{kind}\", is an unknown backup device type. Use the type \"disk\" or \"tape\"."
-        );
-        return Err(error(15_044, text));
-    }
-    let device = BackupDevice { name: name.into(), physical_name: physical_name.into() };
-    call.core.instance().kept::<BackupDevice>()?.change(|list| -> Result<(), SqlError> {
-        if position(list, name).is_some() {
-            return Err(error(15_026, format!("Logical device '{name}' already exists.")));
-        }
-        list.push(device);
-        Ok(())
-    })?;
-    Ok(0)
-}
-
-/// Removes a device's file, if there is one. Errors: 3242 it is no backup (a device may name any file), 823.
-fn remove_backup(file: &PermittedPath, shown: &str) -> Result<(), SqlError> {
-    if !file.exists().map_err(KeptError::Disk)? {
-        return Ok(());
-    }
-    let device: Box<dyn Device> = Box::new(file.device(shown));
-    if MediaSet::open(&[device], true).is_err() {
-        return Err(error(
-            3242,
-            format!("The file on device '{shown}' is not a backup set and is not removed."),
-        ));
-    }
-    file.remove().map_err(|e| KeptError::Disk(e).into())
-}
-
-/// sp_dropdevice; with `delfile` its file goes, too. Errors: 15002, 15012 no such device, 15600 another option; those of
-/// [`remove_backup`].
-fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let given = call.given("sp_dropdevice", 1, REMOVE)?;
-    check_alone(call, "sp_dropdevice")?;
-    let name = given.name(0).unwrap_or_default();
-    let deletes = match given.text(1) {
-        None => false,
-        Some(word) if word.eq_ignore_ascii_case("delfile") => true,
-        Some(_) => {
-            let text = "An invalid parameter or option was specified for procedure 'sys.sp_dropdevice'.";
-            return Err(error(15_600, text.into()));
-        }
-    };
-    let instance = call.core.instance().clone();
-    let missing = || {
-        let text =
-            format!("The device '{name}' does not exist. Use sys.backup_devices to show available devices.");
-        error(15_012, text)
-    };
-    let devices = instance.kept::<BackupDevice>()?;
-    if deletes {
-        let device = devices.find(name).ok_or_else(missing)?;
-        let shown = &device.physical_name;
-        let file = instance.permit(Reach::of(call.core), shown, FileUse::Backup);
-        let file = file.map_err(|e| e.or(|cause| cannot_open_device(shown, cause)))?;
-        remove_backup(&file, shown)?;
-    }
-    devices.change(|list| -> Result<(), SqlError> {
-        list.remove(position(list, name).ok_or_else(missing)?);
-        Ok(())
-    })?;
-    call.sink.message(&SqlError::new(15_463, 10, 1, "Device dropped."))?;
-    Ok(0)
-}

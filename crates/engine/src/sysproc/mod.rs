@@ -3,6 +3,7 @@
 mod app_role;
 pub(crate) mod applock;
 mod attach;
+mod backup_devices;
 pub(crate) mod call;
 mod collations;
 mod configure;
@@ -38,8 +39,8 @@ use ::types::{SqlError, Value};
 use crate::arguments::Arg;
 use crate::results::{column, send};
 use crate::scripts;
-use call::Body;
 pub use call::Call;
+use call::{Body, Runs};
 use exec::output::ColumnInfo;
 
 /// A procedure.
@@ -143,9 +144,16 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("xp_sscanf", formatting::sscanf),
 ];
 
+/// Those that make and remove the kinds of objects of [`crate::objects`], with who may run each.
+const OF_KINDS: &[&[(&str, Body, Runs)]] = &[backup_devices::PROCEDURES];
+
+fn of_kinds() -> impl Iterator<Item = &'static (&'static str, Body, Runs)> {
+    OF_KINDS.iter().copied().flatten()
+}
+
 /// The procedure of a name; sp_executesql is the interpreter's own.
 pub fn find(name: &str) -> Option<Procedure> {
-    let of_kinds = crate::objects::procedures().map(|(name, body, _)| (*name, *body));
+    let of_kinds = of_kinds().map(|(name, body, _)| (*name, *body));
     let mut all = PROCEDURES.iter().copied().chain(of_kinds);
     all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(name, body)| Procedure { name, body })
 }
@@ -154,7 +162,7 @@ pub(crate) use rights::check as check_right;
 
 /// The names of all procedures.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let of_kinds = crate::objects::procedures().map(|(name, _, _)| *name);
+    let of_kinds = of_kinds().map(|(name, _, _)| *name);
     PROCEDURES.iter().map(|(name, _)| *name).chain(of_kinds).chain(scripts::names())
 }
 

@@ -150,7 +150,7 @@ const TABLE: &[(&str, Runs)] = &[
 ];
 
 fn find(name: &str) -> Option<Runs> {
-    let of_kinds = crate::objects::procedures().map(|(name, _, runs)| (*name, *runs));
+    let of_kinds = super::of_kinds().map(|(name, _, runs)| (*name, *runs));
     let mut all = TABLE.iter().copied().chain(of_kinds);
     all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, runs)| runs)
 }

@@ -121,7 +121,7 @@ fn each_place_of_the_code_that_takes_a_path_is_known() {
         ("instance/files/create.rs", 1),
         ("instance/permit.rs", 1),
         ("instance/restore.rs", 2),
-        ("objects/backup_device.rs", 1),
+        ("sysproc/backup_devices.rs", 1),
         ("stmt/backup_media.rs", 1),
         ("stmt/bulk_insert.rs", 1),
         ("stmt/database_files.rs", 1),
