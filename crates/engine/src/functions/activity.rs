@@ -1,5 +1,6 @@
 //! What the server has done since it started (@@CONNECTIONS, @@CPU_BUSY and their kin), and application locks as they are held.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -7,13 +8,12 @@ use expr::Expr;
 use expr::functions::{ArgRule as A, CallCx, Function, int, text_arg};
 use rustix::time::{ClockId, clock_gettime};
 use txn::locks::OwnerId;
-use txn::{LockMode, Resource};
+use txn::{LockMode, Resource, What};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{of_statement as f, session};
 use crate::instance::OfInstance;
 use crate::instance::figures::Figures;
-use crate::sysproc::applock;
 use crate::views::devices::files_of;
 use exec::state::SessionCore;
 
@@ -83,6 +83,25 @@ fn figure(cx: &mut CallCx<'_>, of: fn(&Figures) -> u64) -> Result<Value, SqlErro
     Ok(number(of(&figures(session(cx)?))))
 }
 
+/// The application lock of a name for a principal in a database.
+pub(crate) fn lock_of(resource: &str, principal: &str) -> What {
+    let mut hasher = DefaultHasher::new();
+    (resource, catalog::fold_name(principal).as_str()).hash(&mut hasher);
+    What::Application(hasher.finish())
+}
+
+/// The mode of an application lock by its name.
+pub(crate) fn mode_of(name: &str) -> Option<LockMode> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "shared" => LockMode::S,
+        "update" => LockMode::U,
+        "exclusive" => LockMode::X,
+        "intentshared" => LockMode::IS,
+        "intentexclusive" => LockMode::IX,
+        _ => return None,
+    })
+}
+
 /// Who owns an application lock of the session or of its transaction; a new owner where it has none yet.
 fn owner(core: &SessionCore, of: &str) -> Result<Option<OwnerId>, SqlError> {
     let locks = core.instance().locks();
@@ -103,7 +122,7 @@ fn owner(core: &SessionCore, of: &str) -> Result<Option<OwnerId>, SqlError> {
 
 fn resource(core: &SessionCore, principal: &str, name: &str) -> Result<Resource, SqlError> {
     let db = core.db().clone();
-    Ok(Resource { db: db.storage()?.id(), what: applock::what(name, principal) })
+    Ok(Resource { db: db.storage()?.id(), what: lock_of(name, principal) })
 }
 
 /// APPLOCK_MODE(principal, resource, owner): in which mode it is held.
@@ -128,7 +147,7 @@ fn applock_mode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> 
 fn applock_test(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let core = session(cx)?;
     let Some(owner) = owner(core, text_arg(args, 3))? else { return Ok(Value::Null) };
-    let Some(mode) = applock::mode(text_arg(args, 2)) else { return Ok(Value::Null) };
+    let Some(mode) = mode_of(text_arg(args, 2)) else { return Ok(Value::Null) };
     let resource = resource(core, text_arg(args, 0), text_arg(args, 1))?;
     Ok(Value::Int(i32::from(!core.instance().locks().conflicts(owner, resource, mode))))
 }

@@ -1,15 +1,15 @@
 //! sp_getapplock and sp_releaseapplock: locks on names that applications choose.
 //! Guarantees: a lock is given back with its owner, the transaction or the session; it must be released as often as it was got.
 
-use crate::instance::OfInstance;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::Ordering;
 
 use ::types::{DataType, Len, SqlError};
-use std::sync::atomic::Ordering;
-use txn::{LockMode, LockOwner, Resource, What};
+use txn::{LockOwner, Resource};
 
 use super::params::Param;
 use super::{Call, params::Given};
+use crate::functions::activity::{lock_of, mode_of};
+use crate::instance::OfInstance;
 use catalog::errors;
 use exec::state::holdings::Holding;
 
@@ -29,24 +29,6 @@ const RELEASE: &[Param] = &[
 
 /// A parameter is wrong, or another error.
 const WRONG: i32 = -999;
-
-/// The lock of a name for a principal in a database.
-pub(crate) fn what(resource: &str, principal: &str) -> What {
-    let mut hasher = DefaultHasher::new();
-    (resource, catalog::fold_name(principal).as_str()).hash(&mut hasher);
-    What::Application(hasher.finish())
-}
-
-pub(crate) fn mode(name: &str) -> Option<LockMode> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "shared" => LockMode::S,
-        "update" => LockMode::U,
-        "exclusive" => LockMode::X,
-        "intentshared" => LockMode::IS,
-        "intentexclusive" => LockMode::IX,
-        _ => return None,
-    })
-}
 
 /// Whether the session owns; `None` for an unknown owner.
 fn owned_by_session(given: &Given, at: usize) -> Option<bool> {
@@ -71,7 +53,7 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_getapplock", 0, PARAMS)?;
     let resource = given.text(0).unwrap_or_default();
     let (Some(mode), Some(of_session)) =
-        (mode(given.text(1).unwrap_or_default()), owned_by_session(&given, 2))
+        (mode_of(given.text(1).unwrap_or_default()), owned_by_session(&given, 2))
     else {
         return Ok(WRONG);
     };
@@ -85,7 +67,7 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Ok(WRONG);
     }
     let db = call.core.db().clone();
-    let what = what(resource, given.text(4).unwrap_or("public"));
+    let what = lock_of(resource, given.text(4).unwrap_or("public"));
     let resource = Resource { db: db.storage()?.id(), what };
     let core = &mut *call.core;
     core.holdings.set(Holding::ApplicationLocks, core.app_locks.bytes())?;
@@ -139,7 +121,7 @@ pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Ok(WRONG);
     }
     let db = call.core.db().clone();
-    let what = what(&name, given.text(2).unwrap_or("public"));
+    let what = lock_of(&name, given.text(2).unwrap_or("public"));
     let resource = Resource { db: db.storage()?.id(), what };
     let core = &mut *call.core;
     let left = if of_session {

@@ -1,7 +1,7 @@
 //! System procedures, one file each.
 
 mod app_role;
-pub(crate) mod applock;
+mod applock;
 mod attach;
 mod backup_devices;
 pub(crate) mod call;
