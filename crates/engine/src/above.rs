@@ -1,20 +1,22 @@
 //! What statements call for that is done here, above the crate that runs them: triggers and functions are batches, SELECT INTO
-//! creates a table, system views and functions of the catalog have names.
+//! creates a table, system views, functions and procedures have names, texts are described without being run.
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use expr::functions::Function;
 use types::{SqlError, Value};
 
-use crate::batch::{function, trigger};
+use crate::batch::{described, function, trigger};
 use crate::ddl::{tables, temps};
-use crate::{functions, views};
+use crate::{functions, sysproc, views};
 use catalog::{Db, NewTable, TableDef};
 use exec::host::Above;
-use exec::output::Sink;
+use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use exec::state::changes::FiredTriggers;
 use plan::bind::function::CalledFunction;
+use plan::bind::undeclared::Deduced;
 use plan::view::ViewDef;
 
 /// The engine, as statements know it.
@@ -56,5 +58,27 @@ impl Above for Engine {
         new: NewTable,
     ) -> Result<Arc<TableDef>, SqlError> {
         if new.name.starts_with('#') { temps::create(core, new) } else { tables::create_table(core, db, new) }
+    }
+
+    fn is_procedure(&self, name: &str) -> bool {
+        sysproc::find(name).is_some()
+    }
+
+    fn first_columns(
+        &self,
+        core: &mut SessionCore,
+        text: &str,
+        declarations: &str,
+    ) -> Result<Vec<ColumnInfo>, SqlError> {
+        described::first_columns(core, text, declarations)
+    }
+
+    fn undeclared_parameters(
+        &self,
+        core: &mut SessionCore,
+        text: &str,
+        declarations: &str,
+    ) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
+        described::undeclared(core, text, declarations)
     }
 }

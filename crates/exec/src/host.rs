@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use compact_str::CompactString;
 use disk::Disk;
 use expr::functions::Function;
 use memory::MemoryAccount;
@@ -14,7 +15,7 @@ use txn::Apart;
 use types::{SqlError, Value};
 
 use crate::operators::memory::QueryMemory;
-use crate::output::Sink;
+use crate::output::{ColumnInfo, Sink};
 use crate::run_files::RunFiles;
 use crate::state::SessionCore;
 use crate::state::changes::FiredTriggers;
@@ -24,6 +25,7 @@ use catalog::errorlog::ErrorLog;
 use catalog::{Db, FIRST_USER_DB, NewTable, TEMPDB, TableDef, errors, fold_name};
 use plan::bind::env::Names;
 use plan::bind::function::CalledFunction;
+use plan::bind::undeclared::Deduced;
 use plan::counters::OptimizerCounters;
 use plan::view::ViewDef;
 
@@ -69,6 +71,33 @@ pub trait Above: Send + Sync {
         db: &Arc<Db>,
         new: NewTable,
     ) -> Result<Arc<TableDef>, SqlError>;
+
+    /// Whether a name is that of a procedure of the system.
+    fn is_procedure(&self, name: &str) -> bool;
+
+    /// The columns of the first result set of a text with declared parameters, which is not run; none
+    /// when it has no result set.
+    ///
+    /// # Errors
+    /// Those of compiling the text.
+    fn first_columns(
+        &self,
+        core: &mut SessionCore,
+        text: &str,
+        declarations: &str,
+    ) -> Result<Vec<ColumnInfo>, SqlError>;
+
+    /// The parameters of a text that nobody has declared, with what its statements say of them. It is
+    /// not run.
+    ///
+    /// # Errors
+    /// Those of compiling the text; 11502 to 11508 when a type cannot be deduced.
+    fn undeclared_parameters(
+        &self,
+        core: &mut SessionCore,
+        text: &str,
+        declarations: &str,
+    ) -> Result<Vec<(CompactString, Deduced)>, SqlError>;
 }
 
 /// An instance as statements see it.

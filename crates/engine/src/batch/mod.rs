@@ -7,6 +7,7 @@ pub mod counts;
 mod cursor_options;
 mod cursors;
 pub mod declared;
+pub mod described;
 pub mod dynamic;
 pub mod execute;
 mod execute_as;

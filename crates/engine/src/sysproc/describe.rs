@@ -1,59 +1,13 @@
 //! sp_describe_first_result_set: the columns of the first result set of a batch, without running it.
 
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError};
 
 use super::params::{NAME, Param};
 use super::{Call, column};
-use crate::batch::dynamic::declared_parameters;
-use crate::batch::{cache::BatchCache, run::run_batch};
-use crate::instance::OfInstance;
-use exec::output::{ColumnInfo, Sink};
-use exec::state::SessionCore;
+use crate::views::described::row;
+use exec::output::ColumnInfo;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
-
-/// Takes the first columns and the first error.
-#[derive(Default)]
-struct First {
-    columns: Option<Vec<ColumnInfo>>,
-    error: Option<SqlError>,
-}
-
-impl Sink for First {
-    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
-        self.columns.get_or_insert_with(|| columns.to_vec());
-        Ok(())
-    }
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
-    }
-}
-
-/// The columns of the first result set of a text with declared parameters; none when it has no result set.
-///
-/// # Errors
-/// Those of compiling the text.
-pub fn first_columns(
-    core: &mut SessionCore,
-    text: &str,
-    declarations: &str,
-) -> Result<Vec<ColumnInfo>, SqlError> {
-    let params = declared_parameters(declarations, &core.db().catalog())?;
-    let mut vars = vec![Value::Null; params.len()];
-    let before = core.options.clone();
-    core.options.fmtonly = true;
-    let mut first = First::default();
-    let cache = core.instance().clone();
-    let compiled = BatchCache::of(&cache).and_then(|c| c.get(core, text, &params));
-    let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
-    *core.options = before;
-    match (first.columns, first.error) {
-        (Some(columns), _) => ran.map(|_| columns),
-        (None, Some(error)) => Err(error),
-        (None, None) => ran.map(|_| Vec::new()),
-    }
-}
 
 /// EXEC sp_describe_first_result_set text [, parameters [, mode]]. What comes from which table is not told.
 pub fn first_result_set(call: &mut Call<'_>) -> Result<i32, SqlError> {
@@ -64,58 +18,11 @@ pub fn first_result_set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     ];
     let given = call.given("sp_describe_first_result_set", 1, PARAMS)?;
     let text = given.text(0).unwrap_or_default().to_owned();
-    let columns = first_columns(call.core, &text, given.text(1).unwrap_or_default())?;
+    let above = call.core.host().above();
+    let columns = above.first_columns(call.core, &text, given.text(1).unwrap_or_default())?;
     let rows: Vec<_> = columns.iter().enumerate().map(row).collect();
     call.result(&header(), &rows)?;
     Ok(0)
-}
-
-/// The type in TDS: number, length. -1 tells a (max) type, as 65,535.
-pub fn wire(ty: DataType) -> (i32, i32) {
-    let bytes = i32::from(ty.max_length());
-    let length = if bytes < 0 { 65_535 } else { bytes };
-    let number = match ty {
-        DataType::Bit => 104,
-        DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => 38,
-        DataType::Decimal { .. } => return (i32::from(ty.system_type_id()), 17),
-        DataType::Float | DataType::Real => 109,
-        DataType::Money | DataType::SmallMoney => 110,
-        DataType::DateTime | DataType::SmallDateTime => 111,
-        // Every other type has its own number there as here.
-        _ => i32::from(ty.system_type_id()),
-    };
-    (number, length)
-}
-
-pub fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
-    let ty = c.ty;
-    let (number, length) = wire(ty);
-    let [a, b, d, e, sort] = c.collation.wire_bytes();
-    let text = ty.is_string();
-    let mut row = vec![
-        Value::Bit(false),
-        Value::Int(i as i32 + 1),
-        if c.name.is_empty() { Value::Null } else { Value::str(&c.name) },
-        Value::Bit(c.nullable),
-        Value::Int(ty.system_type_id().into()),
-        Value::str(ty.to_string()),
-        Value::SmallInt(ty.max_length()),
-        Value::TinyInt(ty.precision()),
-        Value::TinyInt(ty.scale()),
-        if text { Value::str(c.collation.name()) } else { Value::Null },
-    ];
-    // Types of users, assemblies and collections.
-    row.resize(19, Value::Null);
-    row.extend([Value::Bit(false), Value::Bit(false), Value::Bit(false)]);
-    // The source, the order: not told.
-    row.resize(35, Value::Null);
-    row.extend([
-        Value::Int(number),
-        Value::Int(length),
-        if text { Value::Int(i32::from_le_bytes([a, b, d, e])) } else { Value::Null },
-        if text { Value::TinyInt(sort) } else { Value::Null },
-    ]);
-    row
 }
 
 fn header() -> Vec<ColumnInfo> {

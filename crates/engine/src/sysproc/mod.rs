@@ -8,7 +8,7 @@ pub(crate) mod call;
 mod collations;
 mod configure;
 mod databases;
-pub(crate) mod describe;
+mod describe;
 mod error_log;
 mod formatting;
 mod help;

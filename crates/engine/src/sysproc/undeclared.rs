@@ -2,67 +2,23 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::describe::wire;
+use compact_str::CompactString;
+
 use super::params::{NAME, Param};
 use super::{Call, column};
-use crate::batch::Compiled;
-use crate::batch::cache::go_on;
-use crate::batch::dynamic::declared_parameters;
-use crate::batch::run::run_batch;
-use compact_str::CompactString;
-use exec::output::{ColumnInfo, Sink};
-use exec::state::SessionCore;
+use crate::views::described::wire;
+use exec::output::ColumnInfo;
 use plan::bind::undeclared::Deduced;
-use std::sync::Arc;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
-
-/// Takes the first error and nothing else.
-#[derive(Default)]
-struct FirstError(Option<SqlError>);
-
-impl Sink for FirstError {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.0.get_or_insert_with(|| error.clone());
-        Ok(())
-    }
-}
-
-/// The parameters of a text, with what its statements say of them.
-///
-/// # Errors
-/// Those of compiling the text; 11502 to 11508 when a type cannot be deduced.
-fn deduced(
-    core: &mut SessionCore,
-    text: &str,
-    declarations: &str,
-) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
-    let catalog = core.db().catalog();
-    let params = declared_parameters(declarations, &catalog)?;
-    let settings = core.options.parse_settings();
-    let (batch, undeclared) = Compiled::with_undeclared(text, &params, settings, &catalog, &|| go_on(core))?;
-    let mut vars = vec![Value::Null; batch.parameters];
-    let before = core.options.clone();
-    core.options.noexec = true;
-    let mut first = FirstError::default();
-    let ran = run_batch(core, &mut first, &Arc::new(batch), &mut vars, false);
-    *core.options = before;
-    if let Some(error) = first.0 {
-        return Err(error);
-    }
-    ran?;
-    undeclared.deduced()
-}
 
 /// EXEC sp_describe_undeclared_parameters text [, parameters].
 pub fn parameters(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@tsql", NVarChar(Len::Max)), ("@params", NVarChar(Len::Max))];
     let given = call.given("sp_describe_undeclared_parameters", 1, PARAMS)?;
     let text = given.text(0).unwrap_or_default().to_owned();
-    let found = match deduced(call.core, &text, given.text(1).unwrap_or_default()) {
+    let above = call.core.host().above();
+    let found = match above.undeclared_parameters(call.core, &text, given.text(1).unwrap_or_default()) {
         Ok(found) => found,
         Err(error) if (11_502..=11_526).contains(&error.number) => return Err(error),
         // What is wrong with the text, and that this is why.

@@ -262,7 +262,7 @@ impl<'s> Reader<'s> {
             || (id.is_none()
                 && (of_system()
                     || (how == Use::Call && name.is_bare())
-                    || (how == Use::Execute && crate::sysproc::find(own).is_some())
+                    || (how == Use::Execute && self.session.host().above().is_procedure(own))
                     || (how == Use::Execute && own.eq_ignore_ascii_case("sp_executesql"))))
     }
 

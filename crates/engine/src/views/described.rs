@@ -7,9 +7,9 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, text};
 use crate::batch::module::params_of;
-use crate::sysproc::describe;
 use catalog::names::quote;
 use catalog::{Db, ModuleKind};
+use exec::output::ColumnInfo;
 use exec::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
@@ -67,18 +67,19 @@ const ERROR: usize = super::position(COLUMNS, "error_number");
 /// sys.dm_exec_describe_first_result_set(text, parameters, browse information).
 static FIRST: View = View::function("dm_exec_describe_first_result_set", 3, COLUMNS, |session, _, args| {
     let given = |at: usize| args.get(at).and_then(Value::as_str).unwrap_or_default();
-    Ok(rows(describe::first_columns(session, given(0), given(1))))
+    let above = session.host().above();
+    Ok(rows(above.first_columns(session, given(0), given(1))))
 });
 
 /// sys.dm_exec_describe_first_result_set_for_object(object_id, browse information): of procedures and triggers.
 static FIRST_OF_OBJECT: View =
     View::function("dm_exec_describe_first_result_set_for_object", 2, COLUMNS, of_object);
 
-fn rows(columns: Result<Vec<exec::output::ColumnInfo>, SqlError>) -> Vec<Vec<Value>> {
+fn rows(columns: Result<Vec<ColumnInfo>, SqlError>) -> Vec<Vec<Value>> {
     match columns {
         Ok(columns) => {
-            let row = |described: (usize, &exec::output::ColumnInfo)| {
-                let mut row = describe::row(described);
+            let row = |described: (usize, &ColumnInfo)| {
+                let mut row = row(described);
                 row.truncate(ERROR);
                 row.resize(COLUMNS.len(), Value::Null);
                 row
@@ -102,6 +103,55 @@ fn rows(columns: Result<Vec<exec::output::ColumnInfo>, SqlError>) -> Vec<Vec<Val
     }
 }
 
+/// The type in TDS: number, length. -1 tells a (max) type, as 65,535.
+pub fn wire(ty: DataType) -> (i32, i32) {
+    let bytes = i32::from(ty.max_length());
+    let length = if bytes < 0 { 65_535 } else { bytes };
+    let number = match ty {
+        DataType::Bit => 104,
+        DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => 38,
+        DataType::Decimal { .. } => return (i32::from(ty.system_type_id()), 17),
+        DataType::Float | DataType::Real => 109,
+        DataType::Money | DataType::SmallMoney => 110,
+        DataType::DateTime | DataType::SmallDateTime => 111,
+        // Every other type has its own number there as here.
+        _ => i32::from(ty.system_type_id()),
+    };
+    (number, length)
+}
+
+/// A described column as a row of sp_describe_first_result_set.
+pub fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
+    let ty = c.ty;
+    let (number, length) = wire(ty);
+    let [a, b, d, e, sort] = c.collation.wire_bytes();
+    let text = ty.is_string();
+    let mut row = vec![
+        Value::Bit(false),
+        Value::Int(i as i32 + 1),
+        if c.name.is_empty() { Value::Null } else { Value::str(&c.name) },
+        Value::Bit(c.nullable),
+        Value::Int(ty.system_type_id().into()),
+        Value::str(ty.to_string()),
+        Value::SmallInt(ty.max_length()),
+        Value::TinyInt(ty.precision()),
+        Value::TinyInt(ty.scale()),
+        if text { Value::str(c.collation.name()) } else { Value::Null },
+    ];
+    // Types of users, assemblies and collections.
+    row.resize(19, Value::Null);
+    row.extend([Value::Bit(false), Value::Bit(false), Value::Bit(false)]);
+    // The source, the order: not told.
+    row.resize(35, Value::Null);
+    row.extend([
+        Value::Int(number),
+        Value::Int(length),
+        if text { Value::Int(i32::from_le_bytes([a, b, d, e])) } else { Value::Null },
+        if text { Value::TinyInt(sort) } else { Value::Null },
+    ]);
+    row
+}
+
 fn of_object(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let id = args.first().and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
     let catalog = db.catalog();
@@ -118,5 +168,6 @@ fn of_object(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         })
         .collect();
     let name = format!("{}.{}.{}", quote(&db.name()), quote(&module.schema), quote(&module.name));
-    Ok(rows(describe::first_columns(session, &format!("EXEC {name} {}", args.join(", ")), "")))
+    let above = session.host().above();
+    Ok(rows(above.first_columns(session, &format!("EXEC {name} {}", args.join(", ")), "")))
 }

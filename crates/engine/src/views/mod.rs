@@ -12,7 +12,7 @@ mod cursors;
 pub mod databases;
 pub mod dblog;
 mod dependencies;
-mod described;
+pub(crate) mod described;
 pub mod devices;
 mod endpoints;
 mod extended_events;

@@ -1,0 +1,100 @@
+//! Texts that are described and not run: the columns of their first result set, the types of parameters
+//! that nobody has declared.
+//! Guarantee: the session's options are afterwards what they were.
+
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use types::{SqlError, Value};
+
+use super::Compiled;
+use super::cache::{BatchCache, go_on};
+use super::dynamic::declared_parameters;
+use super::run::run_batch;
+use crate::instance::OfInstance;
+use exec::output::{ColumnInfo, Sink};
+use exec::state::SessionCore;
+use plan::bind::undeclared::Deduced;
+
+/// Takes the first columns and the first error.
+#[derive(Default)]
+struct First {
+    columns: Option<Vec<ColumnInfo>>,
+    error: Option<SqlError>,
+}
+
+impl Sink for First {
+    fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
+        self.columns.get_or_insert_with(|| columns.to_vec());
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.error.get_or_insert_with(|| error.clone());
+        Ok(())
+    }
+}
+
+/// The columns of the first result set of a text with declared parameters; none when it has no result set.
+///
+/// # Errors
+/// Those of compiling the text.
+pub fn first_columns(
+    core: &mut SessionCore,
+    text: &str,
+    declarations: &str,
+) -> Result<Vec<ColumnInfo>, SqlError> {
+    let params = declared_parameters(declarations, &core.db().catalog())?;
+    let mut vars = vec![Value::Null; params.len()];
+    let before = core.options.clone();
+    core.options.fmtonly = true;
+    let mut first = First::default();
+    let cache = core.instance().clone();
+    let compiled = BatchCache::of(&cache).and_then(|c| c.get(core, text, &params));
+    let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
+    *core.options = before;
+    match (first.columns, first.error) {
+        (Some(columns), _) => ran.map(|_| columns),
+        (None, Some(error)) => Err(error),
+        (None, None) => ran.map(|_| Vec::new()),
+    }
+}
+
+/// Takes the first error and nothing else.
+#[derive(Default)]
+struct FirstError(Option<SqlError>);
+
+impl Sink for FirstError {
+    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.0.get_or_insert_with(|| error.clone());
+        Ok(())
+    }
+}
+
+/// The parameters of a text, with what its statements say of them.
+///
+/// # Errors
+/// Those of compiling the text; 11502 to 11508 when a type cannot be deduced.
+pub fn undeclared(
+    core: &mut SessionCore,
+    text: &str,
+    declarations: &str,
+) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
+    let catalog = core.db().catalog();
+    let params = declared_parameters(declarations, &catalog)?;
+    let settings = core.options.parse_settings();
+    let (batch, undeclared) = Compiled::with_undeclared(text, &params, settings, &catalog, &|| go_on(core))?;
+    let mut vars = vec![Value::Null; batch.parameters];
+    let before = core.options.clone();
+    core.options.noexec = true;
+    let mut first = FirstError::default();
+    let ran = run_batch(core, &mut first, &Arc::new(batch), &mut vars, false);
+    *core.options = before;
+    if let Some(error) = first.0 {
+        return Err(error);
+    }
+    ran?;
+    undeclared.deduced()
+}
