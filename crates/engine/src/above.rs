@@ -9,7 +9,8 @@ use types::{SqlError, Value};
 
 use crate::batch::{described, function, trigger};
 use crate::ddl::{tables, temps};
-use crate::{functions, sysproc, views};
+use crate::instance::OfInstance;
+use crate::{functions, msdb, sysproc, views};
 use catalog::{Db, NewTable, TableDef};
 use exec::host::Above;
 use exec::output::{ColumnInfo, Sink};
@@ -80,5 +81,9 @@ impl Above for Engine {
         declarations: &str,
     ) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
         described::undeclared(core, text, declarations)
+    }
+
+    fn run_apart(&self, core: &SessionCore, database: &str, text: &str) -> Result<(), SqlError> {
+        msdb::run(core.instance(), database, text)
     }
 }

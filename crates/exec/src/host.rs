@@ -98,6 +98,12 @@ pub trait Above: Send + Sync {
         text: &str,
         declarations: &str,
     ) -> Result<Vec<(CompactString, Deduced)>, SqlError>;
+
+    /// Runs a text of the system's own in a database, in a session apart.
+    ///
+    /// # Errors
+    /// The first of the text's; why the database cannot be used.
+    fn run_apart(&self, core: &SessionCore, database: &str, text: &str) -> Result<(), SqlError>;
 }
 
 /// An instance as statements see it.

@@ -9,10 +9,10 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
+use super::backup_history;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::configuration::{BACKUP_CHECKSUM, BACKUP_COMPRESSION};
-use crate::msdb;
 use catalog::db::DbStatus;
 use catalog::errors;
 use catalog::registry::DbEntry;
@@ -238,7 +238,7 @@ impl StmtCtx<'_> {
             SetKind::Log => "BACKUP LOG",
         };
         let name = db.name();
-        if let Err(e) = msdb::note_backup(instance, done, devices) {
+        if let Err(e) = backup_history::note_backup(self.core, done, devices) {
             // The backup is good; what lists it is not.
             instance.error_log().write("Backup", &format!("msdb could not note a backup: {}", e.message));
         }

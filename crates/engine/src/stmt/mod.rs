@@ -8,6 +8,7 @@ mod alter_table;
 mod app_role;
 mod backup;
 mod backup_errors;
+mod backup_history;
 mod backup_media;
 mod backup_url;
 mod bulk_file;

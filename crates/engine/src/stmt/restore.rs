@@ -19,13 +19,13 @@ use types::{DataType, SqlError, Value};
 use super::StmtCtx;
 use super::backup::{exclusive, log_path};
 use super::backup_errors::{Place, in_transaction};
+use super::backup_history;
 use super::backup_media::success;
 use super::restore_places::added_place;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::permit::Reach;
 use crate::instance::restore::Described;
-use crate::msdb;
 use catalog::Db;
 use catalog::db::DbStatus;
 use catalog::errors;
@@ -196,7 +196,9 @@ impl StmtCtx<'_> {
             _ => self.restore_more(&instance, db, &name, &set, &mut media, &options, command)?,
         };
         let told = (options.replace, !options.no_recovery, options.stop_us);
-        if let Err(e) = msdb::note_restore(&instance, &name, &self.core.login, &done, told, devices.len()) {
+        if let Err(e) =
+            backup_history::note_restore(self.core, &name, &self.core.login, &done, told, devices.len())
+        {
             instance.error_log().write("Restore", &format!("msdb could not note a restore: {}", e.message));
         }
         Ok(())

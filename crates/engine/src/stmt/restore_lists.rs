@@ -9,8 +9,8 @@ use wal::Lsn;
 
 use super::StmtCtx;
 use super::backup_errors::Place;
+use super::backup_history;
 use crate::instance::restore::Described;
-use crate::msdb;
 use crate::results::{column, send};
 use crate::views::{LSN_NUMERIC, SYSNAME};
 use catalog::clock;
@@ -131,7 +131,7 @@ fn header_row(set: &SetEntry) -> Row {
         ("SoftwareVersionMinor", Int, Value::Int(0)),
         ("SoftwareVersionBuild", Int, Value::Int(0)),
         ("MachineName", SYSNAME, text(&h.server)),
-        ("Flags", Int, Value::Int(msdb::flags(h))),
+        ("Flags", Int, Value::Int(backup_history::flags(h))),
         ("BindingID", GUID, Value::Guid(h.database_guid)),
         ("RecoveryForkID", GUID, Value::Guid(h.last_fork)),
         ("Collation", SYSNAME, text(&about.collation)),
@@ -152,7 +152,7 @@ fn header_row(set: &SetEntry) -> Row {
             LSN_NUMERIC,
             if h.first_fork == h.last_fork { Value::Null } else { lsn(h.fork_lsn) },
         ),
-        ("RecoveryModel", word, text(msdb::model_text(h.recovery_model))),
+        ("RecoveryModel", word, text(backup_history::model_text(h.recovery_model))),
         ("DifferentialBaseLSN", LSN_NUMERIC, h.base.map_or(Value::Null, |b| lsn(b.checkpoint_lsn))),
         ("DifferentialBaseGUID", GUID, h.base.map_or(Value::Null, |b| Value::Guid(b.set_id))),
         ("BackupTypeDescription", word, text(kind)),
@@ -214,7 +214,7 @@ fn file_rows(set: &SetEntry) -> Vec<Row> {
 
 fn label_row(label: &MediaLabel) -> Row {
     use DataType::{DateTime, Int, TinyInt};
-    let guid = |g: [u8; 16]| Value::str(msdb::guid_text(&g));
+    let guid = |g: [u8; 16]| Value::str(backup_history::guid_text(&g));
     let text_guid = DataType::NVarChar(Len::N(128));
     vec![
         ("MediaName", SYSNAME, text(&label.name)),
