@@ -5,20 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use catalog::MASTER;
-use catalog::security::{Kind, Permission, Principal, SA, SYSADMIN};
+use catalog::security::{Kind, Principal, SA, SYSADMIN};
 use compact_str::CompactString;
-use types::{LANGUAGES, SqlError};
+use types::SqlError;
 
-use super::change::Change;
 use super::logins::LoginAudit;
-use super::logon;
-use super::passwords::{self, PASSWORD_MAX};
-use crate::Session;
-use crate::instance::{Instance, OfInstance};
-use catalog::security::Scope;
-use exec::operators::memory::QueryMemory;
-use exec::state::SessionCore;
-use exec::state::caller::Caller;
+use super::passwords::PASSWORD_MAX;
+use crate::instance::Instance;
 
 /// What a client says of itself when it logs in, and where it comes from.
 #[derive(Clone, Debug)]
@@ -41,23 +34,18 @@ impl Default for ClientInfo {
     }
 }
 
-/// A login whose password was right: what [`Instance::session_for`] makes sessions of.
+/// A login whose password was right: what `Instance::session_for` makes sessions of.
 #[derive(Clone, Debug)]
 pub struct LoginToken {
     pub(crate) id: i32,
     pub(crate) name: CompactString,
     pub(crate) sid: Arc<[u8]>,
-    default_database: Option<CompactString>,
-    language: u8,
-    client: ClientInfo,
+    pub(crate) default_database: Option<CompactString>,
+    pub(crate) language: u8,
+    pub(crate) client: ClientInfo,
     /// For the dedicated administrator connection.
-    dedicated: bool,
+    pub(crate) dedicated: bool,
 }
-
-/// Memory for queries of the dedicated administrator connection, whatever others hold.
-const DEDICATED_MEMORY: usize = 32 << 20;
-/// What one operator of them holds before it goes to disk.
-const DEDICATED_OPERATOR: usize = 8 << 20;
 
 impl LoginToken {
     /// The login's name as it was made.
@@ -70,14 +58,14 @@ impl LoginToken {
         self.id
     }
 
-    /// 18456 as the client gets it after an error of [`Instance::session_for`].
+    /// 18456 as the client gets it after an error of `Instance::session_for`.
     pub fn refused(&self) -> SqlError {
         login_failed(&self.name)
     }
 }
 
 /// 18456 as clients see it.
-fn login_failed(login: &str) -> SqlError {
+pub(crate) fn login_failed(login: &str) -> SqlError {
     SqlError::new(18_456, 14, 1, format!("Login failed for user '{login}'."))
 }
 
@@ -238,7 +226,15 @@ impl Instance {
         Err(login_failed(&token.name))
     }
 
-    fn audit_failure(&self, login: &str, error: i32, state: u8, reason: &str, client: &ClientInfo) {
+    /// Tells the error log of a login that is refused.
+    pub(crate) fn audit_failure(
+        &self,
+        login: &str,
+        error: i32,
+        state: u8,
+        reason: &str,
+        client: &ClientInfo,
+    ) {
         if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Failed as u8 == 0 {
             return;
         }
@@ -257,159 +253,9 @@ impl Instance {
         let master = self.db_by_id(MASTER).map(|db| db.security());
         master.is_some_and(|master| master.server.get(SA).is_some_and(|sa| sa.hash.is_some()))
     }
-
-    /// Gives `sa` a password, unless it has this one already: what MSSQL_SA_PASSWORD says.
-    ///
-    /// # Errors
-    /// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the storage says.
-    pub fn set_sa_password(self: &Arc<Self>, password: &str) -> Result<(), SqlError> {
-        self.check_writable()?;
-        let master = self.database("master")?;
-        let before = master.security().server.get(SA).cloned();
-        let Some(before) = before else { return Err(SqlError::internal("there is no sa")) };
-        if let Some(stored) = &before.hash {
-            let turn = self.authentication.passwords.turn();
-            if turn.is_some_and(|turn| self.authentication.passwords.verify(&turn, password, Some(stored))) {
-                return Ok(());
-            }
-        }
-        passwords::check_policy(&before.name, password)?;
-        let hash = self.authentication.passwords.hash(password)?;
-        self.authentication.passwords.remember(password, &hash);
-        let mut session = self.session()?;
-        session.with_core(|core| {
-            core.begin_statement(true)?;
-            let change = Change::begin(core, &master).and_then(|mut change| {
-                let sa = change.security().server.get(SA).cloned();
-                let sa = sa.ok_or_else(|| SqlError::internal("there is no sa"))?;
-                let modified = catalog::clock::now();
-                let password_age = sa.password_age.set(catalog::clock::now_parts().0, false);
-                change.put_principal(
-                    Scope::Server,
-                    &Principal { hash: Some(hash), modified, password_age, ..Principal::clone(&sa) },
-                )?;
-                change.finish()
-            });
-            core.end_statement(change)
-        })
-    }
-
-    /// A session of a login, in a database that it names or in the login's own. After an error the client also gets
-    /// [`LoginToken::refused`], unless it is 17892.
-    ///
-    /// # Errors
-    /// 4060 the named database is not there or the login may not use it, 4064 the same of its default database; 17892 a logon trigger has refused it; 6005.
-    pub fn session_for(
-        self: &Arc<Self>,
-        token: &LoginToken,
-        database: Option<&str>,
-    ) -> Result<Session, SqlError> {
-        self.session_in(token, database, false).map(|(session, _)| session)
-    }
-
-    /// As [`Instance::session_for`]; when `database` cannot be opened the session is in the login's default one, and what its client is
-    /// to be told is beside it (4063).
-    ///
-    /// # Errors
-    /// As [`Instance::session_for`].
-    pub fn session_in_or_default(
-        self: &Arc<Self>,
-        token: &LoginToken,
-        database: Option<&str>,
-    ) -> Result<(Session, Option<SqlError>), SqlError> {
-        self.session_in(token, database, true)
-    }
-
-    fn session_in(
-        self: &Arc<Self>,
-        token: &LoginToken,
-        database: Option<&str>,
-        or_default: bool,
-    ) -> Result<(Session, Option<SqlError>), SqlError> {
-        let mut session = self.session()?;
-        session.set_names(&token.client.app, &token.client.host, &token.name);
-        let named = database.filter(|name| !name.is_empty());
-        let default = token.default_database.as_deref().unwrap_or("master");
-        let (mut named, mut wanted, mut told) = (named, named.unwrap_or(default), None);
-        let mut opened = session
-            .with_core(|core| {
-                log_in(core, token);
-                if let Some(language) = LANGUAGES.get(usize::from(token.language)) {
-                    core.options.set_language(language);
-                }
-                check_login(core)
-            })
-            .and_then(|()| session.use_database(wanted));
-        if opened.is_err() && or_default && named.is_some() {
-            let text = format!(
-                "Cannot open database \"{wanted}\" that was requested by the login. Using the user default database \
-                 \"{default}\" instead."
-            );
-            told = Some(SqlError::new(4063, 11, 1, text));
-            (named, wanted) = (None, default);
-            opened = session.use_database(default);
-        }
-        if let Err(e) = opened {
-            let (state, text) = match named {
-                Some(_) => (
-                    38,
-                    format!("Failed to open the explicitly specified database '{wanted}': {}", e.message),
-                ),
-                None => (40, format!("Failed to open the default database '{wanted}': {}", e.message)),
-            };
-            self.audit_failure(&token.name, 18_456, state, &text, &token.client);
-            return Err(match named {
-                Some(_) => {
-                    let text = format!(
-                        "Cannot open database \"{wanted}\" requested by the login. The login failed."
-                    );
-                    SqlError::new(4060, 11, 1, text)
-                }
-                None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
-            });
-        }
-        if token.dedicated {
-            let memory = QueryMemory::new(DEDICATED_MEMORY, DEDICATED_OPERATOR);
-            session.with_core(|core| core.own_memory = Some(Arc::new(memory)));
-        } else {
-            session.with_core(|core| logon::run(core, &token.client))?;
-        }
-        Ok((session, told))
-    }
 }
 
 /// What a client sent, as one line of the log may show it.
 fn printable(text: &str) -> String {
     text.chars().take(128).map(|c| if c.is_control() { '?' } else { c }).collect()
-}
-
-/// The session belongs to a login from now on.
-fn log_in(core: &mut SessionCore, token: &LoginToken) {
-    core.caller = Caller::login(token.id, &token.name, &token.sid);
-    core.shared.login_id.store(token.id, Ordering::Relaxed);
-}
-
-/// Whether the login of the session may run anything.
-///
-/// # Errors
-/// 18456.
-fn check_login(core: &mut SessionCore) -> Result<(), SqlError> {
-    let master = core.host().database("master")?.security();
-    let there = master.server.get(core.caller.login_id());
-    let there = there.is_some_and(|p| !p.disabled && *p.sid == *core.caller.sid());
-    match there && core.has_server(Permission::ConnectSql) {
-        true => Ok(()),
-        false => Err(login_failed(core.caller.name())),
-    }
-}
-
-impl Session {
-    /// What its login is told when it has logged in: administrators learn of damage that the start has found.
-    pub fn notices(&mut self) -> Vec<SqlError> {
-        let notices = self.with_core(|core| core.instance().notices());
-        if notices.is_empty() || !self.with_core(|core| core.is_sysadmin()) {
-            return Vec::new();
-        }
-        notices.into_iter().map(|text| SqlError::new(0, 10, 1, text)).collect()
-    }
 }

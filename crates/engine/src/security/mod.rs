@@ -1,13 +1,10 @@
-//! Who may come in, and as whom: passwords, logins, sessions of logins, changes of principals and permissions.
+//! Who may come in, and as whom: passwords, logins, changes of principals and permissions.
 //! Guarantees: a client learns nothing of a login from the way in which it is refused; what changes principals or permissions
 //! is part of its statement's transaction, and in force for others when that has committed.
 
 pub mod change;
 pub mod login;
-#[cfg(test)]
-mod login_tests;
 pub mod logins;
-mod logon;
 pub mod passwords;
 pub mod throttle;
 

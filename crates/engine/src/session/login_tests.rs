@@ -9,8 +9,8 @@ use catalog::security::{PasswordAge, Principal, Scope};
 use sim::SimDisk;
 use types::{SqlError, Value};
 
-use super::change::Change;
-use super::{ClientInfo, LoginToken};
+use crate::security::change::Change;
+use crate::security::{ClientInfo, LoginToken};
 use crate::{Instance, InstanceOptions, Session, Sink};
 
 /// The rows of a batch, which has no errors.

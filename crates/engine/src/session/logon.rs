@@ -12,8 +12,8 @@ use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
 use types::{Raised, SqlError};
 
-use super::login::ClientInfo;
 use crate::ddl::events::LOGON;
+use crate::security::ClientInfo;
 use crate::stmt::ddl_events::{escaped, head_of_event};
 
 /// Takes what triggers say.
