@@ -17,7 +17,6 @@ use types::{Corrupt, SqlError, Value};
 use super::Command;
 use crate::ddl::build::for_each_row;
 use crate::ddl::work::lock_catalog;
-use crate::instance::Instance;
 use catalog::Db;
 use catalog::db::Open;
 use catalog::errors::{self, db_error};
@@ -43,19 +42,6 @@ impl CheckReport {
     /// Nothing is wrong.
     pub fn is_clean(&self) -> bool {
         self.allocation.is_empty() && self.consistency.is_empty()
-    }
-}
-
-impl Instance {
-    /// Checks a database: what DBCC CHECKDB does. Errors: 911 no such database, 945 and its kin, I/O that is not damage.
-    pub fn check_database(self: &Arc<Self>, name: &str) -> Result<CheckReport, SqlError> {
-        let db = self.database(name)?;
-        let mut session = self.session()?;
-        session.with_core(|core| {
-            core.begin_statement(false)?;
-            let report = check_all(core, &db);
-            core.end_statement(report)
-        })
     }
 }
 

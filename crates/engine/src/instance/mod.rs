@@ -6,6 +6,7 @@ pub(crate) mod attach;
 mod batch_texts;
 pub(crate) mod boot_text;
 mod budget;
+pub(crate) mod bulk_file;
 pub mod configuration;
 pub mod credentials;
 mod data_files;

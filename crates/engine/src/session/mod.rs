@@ -5,6 +5,7 @@ mod login;
 #[cfg(test)]
 mod login_tests;
 mod logon;
+mod of_instance;
 #[cfg(test)]
 mod outside_values;
 mod ready;
@@ -123,17 +124,6 @@ impl CancelHandle {
             self.shared.cancel.store(false, Ordering::Release);
         }
         cancelled
-    }
-}
-
-impl Instance {
-    /// A new session in master.
-    ///
-    /// # Errors
-    /// 6005 when the instance is shutting down.
-    pub fn session(self: &Arc<Self>) -> Result<Session, SqlError> {
-        let (master, spid, shared) = self.enter()?;
-        Ok(Session::new(self.clone(), master, spid, shared))
     }
 }
 

@@ -3,18 +3,14 @@
 
 use std::io::Read;
 
-use disk::DiskError;
-use exec::state::SessionCore;
 use syntax::ast::{BulkInsert, OptionItem, OptionValue};
 use types::convert::{Mode, convert_with};
 use types::{DataType, Dialect, Len, SqlError, Value};
 
-use super::bulk_file::{End, Fields, Terminators, terminator};
 use super::insert_bulk::row_order;
 use super::{StmtCtx, option_rules, resolve_table};
 use crate::encoding::{Decoded, Encoding};
-use crate::instance::OfInstance;
-use crate::instance::permit::{FileUse, Reach};
+use crate::instance::bulk_file::{End, Fields, Terminators, open, read_failed, terminator};
 use crate::messages::format::to_text;
 use catalog::errors;
 use catalog::{ColumnDef, TableDef};
@@ -234,30 +230,6 @@ fn bad_character() -> SqlError {
     SqlError::new(4864, 16, 1, "A character is not in the code page.")
 }
 
-/// The file of a bulk load as a stream. Errors: 5105, 4860, 4861.
-pub(crate) fn open(session: &mut SessionCore, shown: &str) -> Result<Box<dyn Read>, SqlError> {
-    let reach = Reach::of(session);
-    let permitted = session.instance().permit(reach, shown, FileUse::Import);
-    match permitted.and_then(|path| Ok(path.read()?)) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(e) => Err(e.or(|cause| cannot_open(shown, cause))),
-    }
-}
-
-fn cannot_open(shown: &str, cause: &DiskError) -> SqlError {
-    if let DiskError::NotFound { .. } = cause {
-        let text = format!(
-            "Cannot bulk load. The file \"{shown}\" does not exist or you don't have file access rights."
-        );
-        return SqlError::new(4860, 16, 1, text);
-    }
-    let (code, text) = cause.system_error();
-    let text = format!(
-        "Cannot bulk load because the file \"{shown}\" could not be opened. Operating system error code {code}({text})."
-    );
-    SqlError::new(4861, 16, 1, text)
-}
-
 fn bad_field(e: &SqlError, row: u64, column: usize, name: &str) -> SqlError {
     let (number, what) = match e.number {
         2628 | 8152 => (4863, "(truncation)"),
@@ -283,8 +255,4 @@ fn too_many_errors(limit: u64) -> SqlError {
 
 fn unexpected_end() -> SqlError {
     SqlError::new(4832, 16, 1, "Bulk load: An unexpected end of file was encountered in the data file.")
-}
-
-pub(crate) fn read_failed(e: &std::io::Error) -> SqlError {
-    SqlError::new(4861, 16, 2, format!("Cannot bulk load because the file could not be read: {e}."))
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use types::{DataType, Len, SqlError, Value, codepage, units};
 
 use super::View;
-use crate::stmt::bulk_insert::{open, read_failed};
+use crate::instance::bulk_file::{open, read_failed};
 use exec::state::SessionCore;
 
 /// Largest file.

@@ -123,7 +123,7 @@ fn each_place_of_the_code_that_takes_a_path_is_known() {
         ("instance/restore.rs", 2),
         ("sysproc/backup_devices.rs", 1),
         ("stmt/backup_media.rs", 1),
-        ("stmt/bulk_insert.rs", 1),
+        ("instance/bulk_file.rs", 1),
         ("stmt/database_files.rs", 1),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -1,11 +1,48 @@
-//! Reads delimited text for BULK INSERT: fields ended by terminators, as bytes of UTF-8.
+//! Files of bulk loads (BULK INSERT, OPENROWSET): opened where the session may read them, and as
+//! delimited text: fields ended by terminators, as bytes of UTF-8.
 //! A field ends at its own terminator only, so a row with too few fields runs into the next one, as in SQL Server.
 
-use crate::encoding::{Encoding, INVALID};
 use std::io::{self, BufRead, BufReader, Read};
+
+use disk::DiskError;
+use types::SqlError;
+
+use super::OfInstance;
+use super::permit::{FileUse, Reach};
+use crate::encoding::{Encoding, INVALID};
+use exec::state::SessionCore;
 
 /// Longest field in bytes: beyond it a terminator was surely missed.
 pub const MAX_FIELD: usize = 64 << 20;
+
+/// The file of a bulk load as a stream. Errors: 5105, 4860, 4861.
+pub(crate) fn open(session: &mut SessionCore, shown: &str) -> Result<Box<dyn Read>, SqlError> {
+    let reach = Reach::of(session);
+    let permitted = session.instance().permit(reach, shown, FileUse::Import);
+    match permitted.and_then(|path| Ok(path.read()?)) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(e) => Err(e.or(|cause| cannot_open(shown, cause))),
+    }
+}
+
+fn cannot_open(shown: &str, cause: &DiskError) -> SqlError {
+    if let DiskError::NotFound { .. } = cause {
+        let text = format!(
+            "Cannot bulk load. The file \"{shown}\" does not exist or you don't have file access rights."
+        );
+        return SqlError::new(4860, 16, 1, text);
+    }
+    let (code, text) = cause.system_error();
+    let text = format!(
+        "Cannot bulk load because the file \"{shown}\" could not be opened. Operating system error code {code}({text})."
+    );
+    SqlError::new(4861, 16, 1, text)
+}
+
+/// An error of reading it.
+pub(crate) fn read_failed(e: &std::io::Error) -> SqlError {
+    SqlError::new(4861, 16, 2, format!("Cannot bulk load because the file could not be read: {e}."))
+}
 
 /// What separates fields and rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
