@@ -19,13 +19,12 @@ use super::table_param::TableParam;
 use super::{BatchParam, Compiled};
 use crate::arguments::Arg;
 use crate::instance::OfInstance;
-use crate::stmt::table_def::table_type;
 use catalog::{Catalog, errors, fold_name};
 use exec::state::SessionCore;
 use exec::state::handles::{Declared, Parameter};
 use exec::state::holdings::Holding;
 use exec::state::phases::{self, Phase};
-use plan::bind::type_names::in_list;
+use plan::bind::type_names::{self, in_list, table_type};
 
 /// sp_prepare's option: tell the columns of the result.
 const RETURN_METADATA: i64 = 1;
@@ -417,14 +416,14 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
         let table = table_type(data_type, catalog).cloned();
         if readonly && table.is_none() {
             // That there is no such type comes first.
-            crate::stmt::table_def::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
+            type_names::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
         }
         check_readonly(name, readonly, table.is_some())?;
         if table.is_some() {
             params.push(Parameter { name: name.clone(), ty: DataType::Int, default: None, table });
             continue;
         }
-        let ty = crate::stmt::table_def::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
+        let ty = type_names::data_type(data_type, catalog).map_err(|e| in_list(e, number))?;
         let default = match value {
             None => None,
             Some(expr) => {

@@ -62,6 +62,7 @@ use exec::state::activity::BatchView;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use plan::bind::set_options::CompileOptions;
+use plan::bind::type_names::{data_type, table_type};
 use plan::bind::undeclared::Undeclared;
 use plan::bind::unresolved_names::{UnresolvedNames, is_of_a_name};
 use plan::cursor::CursorPlan;
@@ -431,9 +432,9 @@ impl Compiled {
 
 /// The type that a DECLARE names; `None` for a table type.
 fn declared_type(name: &TypeName, catalog: &Catalog) -> Result<Option<DataType>, SqlError> {
-    match crate::stmt::table_def::table_type(name, catalog) {
+    match table_type(name, catalog) {
         Some(_) => Ok(None),
-        None => crate::stmt::table_def::data_type(name, catalog).map(Some),
+        None => data_type(name, catalog).map(Some),
     }
 }
 

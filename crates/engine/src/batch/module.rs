@@ -14,14 +14,13 @@ use super::program::FunctionResult;
 use super::table_param::TableParam;
 use super::{BatchParam, Compiled};
 use crate::arguments::Arg;
-use crate::stmt::table_def::table_type;
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::asking::GoOn;
 use exec::operators::context::ExecCtx;
 use exec::operators::scalar::Scalar;
 use exec::state::SessionCore;
 use expr::functions::Function;
-use plan::bind::type_names::in_list;
+use plan::bind::type_names::{data_type, in_list, table_type};
 
 /// A parameter.
 #[derive(Clone, Debug)]
@@ -122,7 +121,7 @@ fn compile_function(
     super::function_body::check(&module.text, function)?;
     let (body, result) = match &function.body {
         FunctionBody::Scalar { returns, body } => {
-            let ty = crate::stmt::table_def::data_type(returns, catalog)?;
+            let ty = data_type(returns, catalog)?;
             if ty.is_old_lob() || ty == DataType::RowVersion {
                 let text = format!("The {} data type is invalid for return values.", ty.base_name());
                 return Err(SqlError::new(2733, 16, 1, text));
@@ -171,14 +170,14 @@ pub fn declared_types(module: &ModuleDef) -> (&[Param], Option<&TypeName>) {
 /// 2715 no such type.
 pub fn result_of(module: &ModuleDef, catalog: &Catalog) -> Result<Option<DataType>, SqlError> {
     let returns = declared_types(module).1;
-    returns.map(|returns| crate::stmt::table_def::data_type(returns, catalog)).transpose()
+    returns.map(|returns| data_type(returns, catalog)).transpose()
 }
 
 fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
     let table = table_type(&param.data_type, catalog).cloned();
     if param.readonly && table.is_none() {
         // That there is no such type comes first.
-        crate::stmt::table_def::data_type(&param.data_type, catalog)?;
+        data_type(&param.data_type, catalog)?;
     }
     check_readonly(&param.name, param.readonly, table.is_some())?;
     if let Some(def) = table {
@@ -197,7 +196,7 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
         let (name, default) = (param.name.clone(), Some(Unsaid::Constant(Value::Null)));
         return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true, table: None });
     }
-    let ty = crate::stmt::table_def::data_type(&param.data_type, catalog)?;
+    let ty = data_type(&param.data_type, catalog)?;
     let default = param.default.as_ref().map(|expr| unsaid(expr, ty)).transpose()?;
     Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false, table: None })
 }
