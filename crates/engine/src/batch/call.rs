@@ -3,40 +3,20 @@
 //! Guarantees: a call that would be an error is not bound: the general way (`execute`) finds the error at each run. What is bound
 //! keeps no code alive: code holds the bindings of its own calls, which may be calls of itself.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
-use types::{CodePage, DataType, Dialect, Len, SqlError, Value};
+use types::{DataType, Len, SqlError};
 
-use super::module::{ModuleCode, ParamCode, convert_argument, position};
+use super::bound_call::{BoundCall, Given};
+use super::module::{ModuleCode, ParamCode, position};
 use super::run::{Failure, Flow, Run};
 use super::{Bound, Stamp};
 use catalog::{Db, ModuleDef};
 use exec::operators::context::ExecCtx;
-use exec::operators::scalar::Scalar;
-
-/// A call that is bound.
-pub struct BoundCall {
-    module: Arc<ModuleDef>,
-    code: Weak<ModuleCode>,
-    /// The arguments that are not DEFAULT.
-    pub(super) arguments: Arc<[Arc<Scalar>]>,
-    /// By parameter.
-    given: Box<[Given]>,
-    /// OUTPUT: the parameter, and the caller's variable that takes it.
-    outputs: Box<[(usize, usize)]>,
-}
 
 /// A call, and the code that it runs.
 type Ready = (Arc<BoundCall>, Arc<ModuleCode>);
-
-/// What a parameter gets.
-enum Given {
-    /// An argument, of the type of its variable or literal, or of its value.
-    Argument(Arc<Scalar>, Option<DataType>),
-    /// What it is without one.
-    Default(Value),
-}
 
 /// The type of an argument that does not depend on its value.
 pub(super) fn static_type(run: &Run<'_>, value: &Expr) -> Option<DataType> {
@@ -44,30 +24,6 @@ pub(super) fn static_type(run: &Run<'_>, value: &Expr) -> Option<DataType> {
         ExprKind::Literal(Literal::String { national: false, .. }) => Some(DataType::VarChar(Len::Max)),
         ExprKind::Variable(variable) => run.batch.program.vars.find(variable).map(|v| v.1).ok(),
         _ => None,
-    }
-}
-
-impl BoundCall {
-    /// The values of the procedure's variables that are its parameters.
-    fn values(
-        &self,
-        code: &ModuleCode,
-        ctx: &mut ExecCtx<'_>,
-        manner: (Dialect, CodePage),
-    ) -> Result<Vec<Value>, SqlError> {
-        // Room for the variables that the procedure declares.
-        let mut values = Vec::with_capacity(code.batch.program.vars.len());
-        for (given, param) in self.given.iter().zip(&code.params) {
-            values.push(match given {
-                Given::Default(value) => value.clone(),
-                Given::Argument(scalar, ty) => {
-                    let value = scalar.eval(ctx)?;
-                    let ty = ty.unwrap_or_else(|| value.natural_type());
-                    convert_argument(&value, ty, param.ty, manner)?
-                }
-            });
-        }
-        Ok(values)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Batches: parsing, the flat program, binding of statements when they first run, and the interpreter.
 
 mod bindings;
+mod bound_call;
 pub mod cache;
 mod call;
 pub mod counts;
@@ -36,6 +37,7 @@ pub mod table_args;
 pub mod table_param;
 pub mod trigger;
 pub mod undeclared;
+mod undeclared_names;
 mod unrun;
 pub mod usage;
 
@@ -51,7 +53,7 @@ use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
 use bindings::Bindings;
-use call::BoundCall;
+use bound_call::BoundCall;
 use counts::CountsOfBatch;
 use exec::asking::{Asking, GoOn};
 use exec::conceal::conceal_while;
@@ -370,7 +372,7 @@ impl Compiled {
         go_on: GoOn<'_>,
     ) -> Result<(Compiled, Arc<Undeclared>), SqlError> {
         let parsed = parsed(text, settings, go_on)?;
-        let names = undeclared::names(text, &parsed.stmts, params, settings, go_on)?;
+        let names = undeclared_names::names(text, &parsed.stmts, params, settings, go_on)?;
         check_showplan(&parsed.stmts)?;
         let mut vars = variables(params)?;
         let undeclared = vars.deduce(&names)?;
