@@ -19,7 +19,6 @@ use exec::asking::GoOn;
 use exec::operators::context::ExecCtx;
 use exec::operators::scalar::Scalar;
 use exec::state::SessionCore;
-use expr::functions::Function;
 use plan::bind::type_names::{data_type, in_list, table_type};
 
 /// A parameter.
@@ -41,8 +40,8 @@ pub struct ParamCode {
 enum Unsaid {
     /// The constant as it is written, which is known to become a value of the type.
     Constant(Value),
-    /// What a function of the session says when the module is called: `@@SPID`.
-    Function(&'static Function),
+    /// What the function of this name says of the session when the module is called: `@@spid`.
+    Function(CompactString),
 }
 
 impl ParamCode {
@@ -63,7 +62,8 @@ impl ParamCode {
 
     /// What it is without an argument in this call.
     fn default_now(&self, core: &mut SessionCore, page: CodePage) -> Result<Option<Value>, SqlError> {
-        let Some(Unsaid::Function(function)) = &self.default else { return self.constant_default(page) };
+        let Some(Unsaid::Function(name)) = &self.default else { return self.constant_default(page) };
+        let function = core.host().above().function(name).ok_or_else(|| no_function(name))?;
         let said = Scalar::of_function(function)?;
         let value = said.eval(&mut ExecCtx { session: core, vars: &mut [] })?;
         self.converted(&value, said.ty(), page).map(Some)
@@ -87,7 +87,7 @@ pub struct ModuleCode {
 /// are no constants; 3617; 701.
 pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlError> {
     let go_on: GoOn<'_> = &|| super::cache::go_on(core);
-    let params = params_of(module, catalog)?;
+    let params = checked_params(core, module, catalog)?;
     let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
     let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
     let mut known = typed.clone();
@@ -143,13 +143,35 @@ fn compile_function(
     Compiled::of_function(&module.text, body, params, result, settings, catalog, go_on)
 }
 
-/// The parameters of a module.
+/// The parameters of a module that is there.
+///
+/// # Errors
+/// A type that they name may be gone.
+pub fn params_of(module: &ModuleDef, catalog: &Catalog) -> Result<Vec<ParamCode>, SqlError> {
+    params_with(module, catalog, &|_| true)
+}
+
+/// The parameters of a module that is made or compiled.
 ///
 /// # Errors
 /// As [`compile`].
-pub fn params_of(module: &ModuleDef, catalog: &Catalog) -> Result<Vec<ParamCode>, SqlError> {
+pub fn checked_params(
+    core: &SessionCore,
+    module: &ModuleDef,
+    catalog: &Catalog,
+) -> Result<Vec<ParamCode>, SqlError> {
+    let above = core.host().above();
+    params_with(module, catalog, &|name| above.function(name).is_some())
+}
+
+/// `is_function`: whether there is a function of a name, for defaults.
+fn params_with(
+    module: &ModuleDef,
+    catalog: &Catalog,
+    is_function: &dyn Fn(&str) -> bool,
+) -> Result<Vec<ParamCode>, SqlError> {
     let params = (1..).zip(declared_types(module).0);
-    params.map(|(number, p)| param(p, catalog).map_err(|e| in_list(e, number))).collect()
+    params.map(|(number, p)| param(p, catalog, is_function).map_err(|e| in_list(e, number))).collect()
 }
 
 /// The parameters as they are declared, and the type that a scalar function says it returns.
@@ -173,7 +195,11 @@ pub fn result_of(module: &ModuleDef, catalog: &Catalog) -> Result<Option<DataTyp
     returns.map(|returns| data_type(returns, catalog)).transpose()
 }
 
-fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
+fn param(
+    param: &Param,
+    catalog: &Catalog,
+    is_function: &dyn Fn(&str) -> bool,
+) -> Result<ParamCode, SqlError> {
     let table = table_type(&param.data_type, catalog).cloned();
     if param.readonly && table.is_none() {
         // That there is no such type comes first.
@@ -197,16 +223,16 @@ fn param(param: &Param, catalog: &Catalog) -> Result<ParamCode, SqlError> {
         return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true, table: None });
     }
     let ty = data_type(&param.data_type, catalog)?;
-    let default = param.default.as_ref().map(|expr| unsaid(expr, ty)).transpose()?;
+    let default = param.default.as_ref().map(|expr| unsaid(expr, ty, is_function)).transpose()?;
     Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false, table: None })
 }
 
 /// Errors: 102 what is no constant, 137 no function of this name; those of the conversion.
-fn unsaid(default: &Expr, ty: DataType) -> Result<Unsaid, SqlError> {
+fn unsaid(default: &Expr, ty: DataType, is_function: &dyn Fn(&str) -> bool) -> Result<Unsaid, SqlError> {
     match &default.kind {
-        ExprKind::GlobalVariable(name) => match crate::functions::find(&fold_name(name)) {
-            Some(function) => Ok(Unsaid::Function(function)),
-            None => Err(SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))),
+        ExprKind::GlobalVariable(name) => match fold_name(name) {
+            folded if is_function(&folded) => Ok(Unsaid::Function(folded)),
+            _ => Err(no_function(name)),
         },
         ExprKind::Variable(name) => Err(errors::syntax_near(name)),
         _ => {
@@ -215,6 +241,10 @@ fn unsaid(default: &Expr, ty: DataType) -> Result<Unsaid, SqlError> {
             Ok(Unsaid::Constant(value))
         }
     }
+}
+
+fn no_function(name: &str) -> SqlError {
+    SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))
 }
 
 /// READONLY is said of tables, and of them always. Errors: 352, 346.

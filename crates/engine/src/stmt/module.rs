@@ -10,7 +10,7 @@ use types::SqlError;
 
 use super::table_def;
 use super::{StmtCtx, database_of, resolve_table};
-use crate::batch::module::{compile, params_of};
+use crate::batch::module::{checked_params, compile};
 use crate::ddl::ddl_triggers;
 use crate::ddl::events::{self, Known};
 use crate::ddl::modules::{self, NewModule, Parent};
@@ -463,7 +463,7 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
 /// What is wrong with a function.
 fn check_function(work: &mut Work<'_>, function: &Arc<ModuleDef>) -> Result<(), SqlError> {
     let db = work.db.clone();
-    let params = params_of(function, &db.catalog())?;
+    let params = checked_params(work.core, function, &db.catalog())?;
     if let Some(param) = params.iter().find(|param| param.output || param.cursor) {
         return Err(errors::syntax_near(&param.name));
     }
