@@ -114,8 +114,7 @@ fn run(stop: &Stop, whose: &Weak<Instance>, period: Duration) {
         let Some(instance) = whose.upgrade() else { return };
         let databases = instance.databases();
         if databases.iter().any(|db| db.query_store().notes()) {
-            // The cache of batches is the instance's own.
-            let _ = usage::settle_until(&instance, next - 1);
+            usage::settle_until(instance.batches(), next - 1);
         }
         if count.is_multiple_of(OLD) {
             forget_old(stop, &instance, &databases, next);

@@ -7,15 +7,12 @@
 
 use std::sync::Arc;
 
-use super::cache::{BatchCache, Found};
+use super::cache::Found;
 use super::counts::Counts;
-use super::{Bound, Compiled, Stamp};
+use super::{Bindings, Bound, Compiled, Stamp};
 use crate::instance::OfInstance;
 use exec::state::SessionCore;
 use exec::state::handles::Declared;
-
-/// By operation: what a statement was bound to, and under what.
-pub type Bindings = Vec<Option<(Stamp, Bound)>>;
 
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
 pub(super) type Own = (Bindings, Arc<Counts>);
@@ -66,7 +63,7 @@ impl Kept {
     }
 
     fn found_again(&mut self, core: &SessionCore, text: &str, declared: &Declared) -> Option<Arc<Found>> {
-        let cache = BatchCache::of(core.instance()).ok()?;
+        let cache = core.instance().batches();
         let of_text = self.list.iter_mut().rev().filter(|kept| *kept.batch.source == *text);
         let mut of_text = of_text.filter_map(|kept| kept.again.as_mut());
         let again = of_text.find(|again| {
@@ -112,7 +109,7 @@ pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
 
 #[cold]
 fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
-    let generation = BatchCache::of(core.instance()).map_or(0, BatchCache::generation);
+    let generation = core.instance().batches().generation();
     let kept = core.kept_bindings.get_or_insert_with(|| Box::<Kept>::default());
     let Some(kept) = kept.downcast_mut::<Kept>() else { return };
     if kept.generation != generation {

@@ -7,7 +7,6 @@
 
 mod memory_use;
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::ops::Deref;
@@ -28,7 +27,6 @@ use super::parameters::Shape;
 use super::shape::{Literals, text_of};
 use super::sightings::Sightings;
 use super::{BatchParam, Compiled};
-use crate::instance::{BatchTexts, Instance};
 use catalog::{Db, ModuleDef};
 use exec::state::SessionCore;
 use exec::state::phases::{self, Phase};
@@ -218,17 +216,19 @@ pub(crate) fn go_on(core: &SessionCore) -> Result<(), SqlError> {
 }
 
 impl BatchCache {
-    /// An empty one, whose plans are charged to an account.
-    pub fn new(account: Arc<MemoryAccount>) -> BatchCache {
-        BatchCache {
-            account,
+    /// An empty one, whose plans are charged to an account, and go when others need the memory.
+    pub fn new(account: &Arc<MemoryAccount>) -> Arc<BatchCache> {
+        let cache = Arc::new(BatchCache {
+            account: account.clone(),
             generation: AtomicU64::new(next_generation()),
             hasher: RandomState::new(),
             parts: Default::default(),
             sightings: Sightings::default(),
             modules: RwLock::default(),
             compiled: AtomicU64::new(0),
-        }
+        });
+        account.add_cache(Arc::downgrade(&cache));
+        cache
     }
 
     /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the same at each call.
@@ -452,37 +452,26 @@ impl BatchCache {
         plans
     }
 
-    /// The cache of an instance.
-    ///
-    /// # Errors
-    /// Internal: the instance has another one.
-    pub fn of(instance: &Instance) -> Result<&BatchCache, SqlError> {
-        let cache: &dyn Any = instance.batches_or(|memory| {
-            let cache = Arc::new(BatchCache::new(memory.clone()));
-            memory.add_cache(Arc::downgrade(&cache));
-            cache
-        });
-        cache.downcast_ref().ok_or_else(|| SqlError::internal("the cache of batches is another one"))
-    }
-}
-
-impl BatchTexts for BatchCache {
-    fn find_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>> {
+    /// The text of a kept batch that `test` wants.
+    pub fn find_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>> {
         self.parts.iter().find_map(|part| {
             let part = part.lock();
             part.entries.values().map(|entry| &entry.kept.batch().text).find(|text| test(text)).cloned()
         })
     }
 
-    fn compilations(&self) -> u64 {
+    /// Batches compiled since the start.
+    pub fn compilations(&self) -> u64 {
         self.compiled.load(Relaxed)
     }
 
-    fn kept(&self) -> usize {
+    /// Texts kept.
+    pub fn kept(&self) -> usize {
         self.parts.iter().map(|part| part.lock().entries.len()).sum()
     }
 
-    fn clear(&self) {
+    /// Forgets everything.
+    pub fn clear(&self) {
         self.generation.store(next_generation(), Release);
         for part in &self.parts {
             let mut part = part.lock();

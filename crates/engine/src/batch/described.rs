@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use types::{SqlError, Value};
 
 use super::Compiled;
-use super::cache::{BatchCache, go_on};
+use super::cache::go_on;
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
 use crate::instance::OfInstance;
@@ -48,8 +48,7 @@ pub fn first_columns(
     let before = core.options.clone();
     core.options.fmtonly = true;
     let mut first = First::default();
-    let cache = core.instance().clone();
-    let compiled = BatchCache::of(&cache).and_then(|c| c.get(core, text, &params));
+    let compiled = core.instance().batches().get(core, text, &params);
     let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
     *core.options = before;
     match (first.columns, first.error) {

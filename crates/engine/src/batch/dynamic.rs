@@ -11,7 +11,7 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::bindings;
-use super::cache::{BatchCache, Found, LastFound, plan_bytes};
+use super::cache::{Found, LastFound, plan_bytes};
 use super::module::{check_readonly, convert_argument};
 use super::prepared_call::PreparedCall;
 use super::run::{Failure, Flow, Run};
@@ -90,7 +90,7 @@ impl PreparedText {
     }
 
     fn compiled(&self, core: &SessionCore) -> Result<Arc<Found>, SqlError> {
-        let cache = BatchCache::of(core.instance())?;
+        let cache = core.instance().batches();
         cache.get_again(&self.last, core, &self.text, &self.declared.typed)
     }
 }
@@ -161,7 +161,7 @@ impl Run<'_> {
         if let Some(found) = again {
             return self.run_text(&declared, &found, args);
         }
-        let cache = BatchCache::of(self.core.instance())?;
+        let cache = self.core.instance().batches();
         let found = Arc::new(cache.found(self.core, &text, &declared.typed)?);
         let done = self.run_text(&declared, &found, args);
         bindings::remember(self.core, declared, found);

@@ -1,7 +1,6 @@
 //! EXEC: strings and sp_executesql in a scope of their own, system procedures by name.
 //! Guarantee: database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has ended.
 
-use super::cache::BatchCache;
 use super::call::static_type;
 use super::dynamic::Dynamic;
 use super::function;
@@ -366,7 +365,7 @@ impl Run<'_> {
         home: &Arc<Db>,
         module: &Arc<ModuleDef>,
     ) -> Result<Arc<ModuleCode>, SqlError> {
-        BatchCache::of(self.core.instance())?.module(self.core, home, module)
+        self.core.instance().batches().module(self.core, home, module)
     }
 
     /// Runs a procedure's code in its scope.
@@ -450,7 +449,7 @@ impl Run<'_> {
             return Ok((Flow::Next, 0));
         }
         let instance = self.core.instance().clone();
-        let code = BatchCache::of(&instance)?.module(self.core, self.core.db(), script)?;
+        let code = instance.batches().module(self.core, self.core.db(), script)?;
         self.core.described.push(id);
         let result = self.in_scope(&code.batch, &mut Vec::new(), None, as_script);
         self.core.described.pop();
@@ -514,7 +513,7 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let cache = self.core.instance().clone();
-        let inner = BatchCache::of(&cache)?.get(self.core, text, params)?;
+        let inner = cache.batches().get(self.core, text, params)?;
         self.nested_batch(&inner, vars)
     }
 

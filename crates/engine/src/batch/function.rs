@@ -5,7 +5,6 @@
 
 use types::{SqlError, Value};
 
-use super::cache::BatchCache;
 use super::run::{End, run_batch};
 use super::trigger::{MAX_NESTING, too_deep};
 use crate::ddl::temps;
@@ -30,7 +29,7 @@ pub fn run(
     }
     let (db, module) = (&function.db, &function.module);
     let instance = core.instance().clone();
-    let code = BatchCache::of(&instance)?.module(core, db, module)?;
+    let code = instance.batches().module(core, db, module)?;
     let scope = core.enter_module_scope(db, module)?;
     let visit = match core.visit_db(db) {
         Ok(visit) => visit,

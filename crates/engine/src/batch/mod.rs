@@ -52,7 +52,6 @@ use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
 use types::{DataType, SqlError, Value};
 
-use bindings::Bindings;
 use bound_call::BoundCall;
 use counts::CountsOfBatch;
 use exec::asking::{Asking, GoOn};
@@ -210,6 +209,9 @@ fn with_other_names(
     }
     error
 }
+
+/// By operation: what a statement was bound to, and under what.
+pub type Bindings = Vec<Option<(Stamp, Bound)>>;
 
 /// What a bound statement was bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,6 @@ use super::cache::{BatchCache, Kept, Place};
 use super::program::Op;
 use super::shape::shape;
 use super::{Bound, Compiled, Stamp};
-use crate::instance::OfInstance;
 use exec::dml::compile_dml;
 use exec::state::SessionCore;
 use exec::state::phases::{self, Phase};
@@ -74,9 +73,8 @@ impl ToRun {
 ///
 /// # Errors
 /// Those of compiling the text.
-pub fn find(core: &SessionCore, text: &str, key: &mut String) -> Result<ToRun, SqlError> {
+pub fn find(core: &SessionCore, cache: &BatchCache, text: &str, key: &mut String) -> Result<ToRun, SqlError> {
     let _plan = phases::enter(Phase::Plan);
-    let cache = BatchCache::of(core.instance())?;
     let place = cache.place(core.db(), &core.options, text, &[]);
     if let Some(Kept::Own(batch)) = cache.find(&place) {
         return Ok(ToRun::own(batch));

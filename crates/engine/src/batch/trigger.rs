@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use super::cache::BatchCache;
 use super::run::{End, run_batch};
 use crate::ddl::temps;
 use crate::instance::OfInstance;
@@ -73,7 +72,7 @@ fn run_one(
         return Err(too_deep());
     }
     let instance = core.instance().clone();
-    let code = BatchCache::of(&instance)?.module(core, db, trigger)?;
+    let code = instance.batches().module(core, db, trigger)?;
     let scope = core.enter_module_scope(db, trigger)?;
     let visit = match core.visit_db(db) {
         Ok(visit) => visit,

@@ -9,14 +9,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::Db;
 use catalog::query_store::{Executions, QueryKey, Told};
 use exec::explain::uses::Uses;
-use types::SqlError;
 
 use super::cache::BatchCache;
 use super::counts::Count;
 use super::program::Op;
 use super::statement_text::{hash_of, offsets, query_hash};
 use super::{Bound, Compiled, shown_plan};
-use crate::instance::Instance;
 
 impl Bound {
     fn uses(&self) -> Option<Uses> {
@@ -135,19 +133,11 @@ impl Drop for Compiled {
 }
 
 /// What has run is known up to this moment.
-///
-/// # Errors
-/// Internal: see [`BatchCache::of`].
-pub fn settle(instance: &Instance) -> Result<(), SqlError> {
-    BatchCache::of(instance)?.plans().iter().for_each(|plan| plan.batch.settle(None));
-    Ok(())
+pub fn settle(cache: &BatchCache) {
+    cache.plans().iter().for_each(|plan| plan.batch.settle(None));
 }
 
 /// As [`settle`], for an interval that ends with this moment, in microseconds since 1970, which was just now.
-///
-/// # Errors
-/// As [`settle`].
-pub fn settle_until(instance: &Instance, moment: u64) -> Result<(), SqlError> {
-    BatchCache::of(instance)?.plans().iter().for_each(|plan| plan.batch.settle(Some(moment)));
-    Ok(())
+pub fn settle_until(cache: &BatchCache, moment: u64) {
+    cache.plans().iter().for_each(|plan| plan.batch.settle(Some(moment)));
 }

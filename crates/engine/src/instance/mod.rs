@@ -3,7 +3,7 @@
 //! a clean close leaves nothing to recover.
 
 pub(crate) mod attach;
-mod batch_texts;
+mod batches;
 pub(crate) mod boot_text;
 mod budget;
 pub(crate) mod bulk_file;
@@ -55,7 +55,6 @@ use identity::Identity;
 use permit::Paths;
 use waits::LogWaits;
 
-pub(crate) use batch_texts::BatchTexts;
 use budget::Budget;
 pub(crate) use budget::resident;
 pub(crate) use of_session::OfInstance;
@@ -63,6 +62,7 @@ pub(crate) use options::machine_memory;
 pub use options::{InstanceError, InstanceOptions, PageMemory};
 pub use start::is_made;
 
+use crate::batch::cache::BatchCache;
 use crate::security::logins::Logins;
 use catalog::errors;
 use exec::host::{Above, Host};
@@ -127,7 +127,8 @@ pub struct Instance {
     remote_admin: AtomicBool,
     /// What sp_monitor found last.
     monitored: Mutex<figures::Figures>,
-    batches: OnceLock<Arc<dyn BatchTexts>>,
+    /// Compiled batches.
+    batches: Arc<BatchCache>,
     started: Value,
     pub(crate) born: Instant,
     /// The thread that lets other processes look in, until the instance is closed.
@@ -213,6 +214,7 @@ impl Instance {
         budget::count_logs(&host);
         budget::count_databases(&host);
         let locks = lock_manager(host.memory());
+        let batches = BatchCache::new(host.memory());
         let instance = Arc::new(Instance {
             host,
             disk,
@@ -247,7 +249,7 @@ impl Instance {
             packets: OnceLock::new(),
             remote_admin: AtomicBool::new(false),
             monitored: Mutex::default(),
-            batches: OnceLock::new(),
+            batches,
             started: clock::now(),
             born: Instant::now(),
             watch: Mutex::new(None),

@@ -29,7 +29,6 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
-use crate::batch::cache::BatchCache;
 use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::End;
 use crate::ddl::temps;
@@ -243,7 +242,7 @@ impl Session {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let core = &self.core;
         let _metered = Metered::begin(core.host().memory());
-        let cache = BatchCache::of(core.instance())?;
+        let cache = core.instance().batches();
         let found = cache.found(core, text, &params)?;
         let options = core.options.changes();
         self.keep_ready(Ready::new(number, options, found));
@@ -276,7 +275,7 @@ impl Session {
         // Before anything else, so that the row comes from memory meanwhile.
         let ahead = look_ahead(ready, prepared.number, core, vars);
         Ok(request(core, shared, told, sink, |core, sink, told| {
-            let cache = BatchCache::of(core.instance())?;
+            let cache = core.instance().batches();
             let options = core.options.changes();
             let place = ready.iter().rposition(|ready| ready.number == prepared.number);
             let place = match place {
@@ -324,7 +323,8 @@ impl Session {
     fn run(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
         let mut key = std::mem::take(&mut self.key);
         let outcome = self.request(sink, |core, sink, told| {
-            let ToRun { batch, mut vars, shaped } = parameters::find(core, text, &mut key)?;
+            let ToRun { batch, mut vars, shaped } =
+                parameters::find(core, core.instance().batches(), text, &mut key)?;
             run_in(core, sink, told, &batch, shaped.then_some(text), &mut vars)
         });
         self.key = key;

@@ -68,7 +68,7 @@ impl StmtCtx<'_> {
             self.set_store_option(options, item)?;
         }
         // What has run until now is not what is noted from now on, and what is noted is not lost.
-        settle(instance)?;
+        settle(instance.batches());
         db.query_store().set_state(settings.query_store.state);
         save_settings(db, &settings)?;
         Ok(())

@@ -27,7 +27,7 @@ fn store_of(call: &Call<'_>) -> Result<Arc<Db>, SqlError> {
         );
         return Err(SqlError::new(12_405, 16, 4, text));
     }
-    settle(call.core.instance())?;
+    settle(call.core.instance().batches());
     Ok(db)
 }
 

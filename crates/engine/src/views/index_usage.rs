@@ -9,7 +9,7 @@ use catalog::usage::{IndexUse, MissingIndex, Times};
 use catalog::{Db, TableDef};
 use compact_str::CompactString;
 use exec::state::SessionCore;
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, Value};
 
 use super::plans::moment;
 use super::{Rows, SYSNAME, SystemView, View, ViewColumn, big, text};
@@ -26,14 +26,14 @@ pub(super) static ALL: &[&dyn SystemView] =
 type Table = (Arc<Db>, Arc<TableDef>);
 
 /// The tables of all databases, their uses added up to this moment.
-fn tables(session: &SessionCore) -> Result<Vec<Table>, SqlError> {
-    settle(session.instance())?;
+fn tables(session: &SessionCore) -> Vec<Table> {
+    settle(session.instance().batches());
     let mut all = Vec::new();
     for db in session.host().databases() {
         let catalog = db.catalog();
         all.extend(catalog.stored().into_iter().map(|table| (db.clone(), table.clone())));
     }
-    Ok(all)
+    all
 }
 
 const USAGE_COLUMNS: &[ViewColumn] = &[
@@ -62,7 +62,7 @@ const USAGE_COLUMNS: &[ViewColumn] = &[
 static USAGE: View = View::sys("dm_db_index_usage_stats", USAGE_COLUMNS, |session, _, _| {
     const KINDS: [IndexUse; 4] = [IndexUse::Seek, IndexUse::Scan, IndexUse::Lookup, IndexUse::Update];
     let mut rows = Vec::new();
-    for (db, table) in tables(session)? {
+    for (db, table) in tables(session) {
         for (index_id, uses) in table.state.usage.indexes() {
             if !table.all_indexes().any(|index| index.index_id == index_id) {
                 continue;
@@ -87,9 +87,9 @@ struct Missing {
     index: MissingIndex,
 }
 
-fn missing(session: &SessionCore) -> Result<Vec<Missing>, SqlError> {
+fn missing(session: &SessionCore) -> Vec<Missing> {
     let mut all = Vec::new();
-    for (db, table) in tables(session)? {
+    for (db, table) in tables(session) {
         for index in table.state.usage.missing() {
             let columns = &index.columns;
             let named = [&columns.equality, &columns.inequality, &columns.included];
@@ -100,7 +100,7 @@ fn missing(session: &SessionCore) -> Result<Vec<Missing>, SqlError> {
         }
     }
     all.sort_by_key(|one| one.index.number);
-    Ok(all)
+    all
 }
 
 fn quoted(name: &str) -> String {
@@ -140,7 +140,7 @@ static MISSING_DETAILS: View = View::sys(
                 text(names.map(quoted).join(".")),
             ]
         };
-        Ok(missing(session)?.into_iter().map(row).collect())
+        Ok(missing(session).into_iter().map(row).collect())
     },
 );
 
@@ -150,7 +150,7 @@ static MISSING_GROUPS: View = View::sys(
     &[("index_group_handle", Int, false), ("index_handle", Int, false)],
     |session, _, _| {
         let row = |one: Missing| vec![Value::Int(one.index.number), Value::Int(one.index.number)];
-        Ok(missing(session)?.into_iter().map(row).collect())
+        Ok(missing(session).into_iter().map(row).collect())
     },
 );
 
@@ -193,7 +193,7 @@ static MISSING_STATS: View = View::sys("dm_db_missing_index_group_stats", STATS_
             Value::Float(0.0),
         ]
     };
-    Ok(missing(session)?.into_iter().map(row).collect())
+    Ok(missing(session).into_iter().map(row).collect())
 });
 
 /// sys.dm_db_missing_index_columns(index_handle).
@@ -206,7 +206,7 @@ static MISSING_COLUMNS: View = View::function(
 
 fn columns_of(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let Some(handle) = args.first().and_then(Value::as_i64) else { return Ok(Vec::new()) };
-    let all = missing(session)?;
+    let all = missing(session);
     let Some(Missing { table, index, .. }) =
         all.into_iter().find(|one| i64::from(one.index.number) == handle)
     else {

@@ -11,7 +11,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::transactions::datetime;
 use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, Wanted, bit, int, text};
-use crate::batch::cache::{BatchCache, KeptPlan};
+use crate::batch::cache::KeptPlan;
 use crate::batch::counts::{Sums, Total};
 use crate::batch::program::Op;
 use crate::batch::shown_plan;
@@ -43,8 +43,8 @@ const MODULE_PLAN: u8 = 5;
 const TEXT_PLAN: u8 = 6;
 
 /// All plans that are kept.
-fn plans(session: &SessionCore) -> Result<Vec<KeptPlan>, SqlError> {
-    Ok(BatchCache::of(session.instance())?.plans())
+fn plans(session: &SessionCore) -> Vec<KeptPlan> {
+    session.instance().batches().plans()
 }
 
 /// A handle of 20 bytes: its kind, the database, and what tells it from others.
@@ -69,7 +69,7 @@ pub(super) fn plan_of_module(
     let is_it = |plan: &KeptPlan| {
         plan.db == db && plan.module.as_ref().is_some_and(|module| module.object_id == object_id)
     };
-    Ok(plans(session)?.into_iter().find(is_it))
+    Ok(plans(session).into_iter().find(is_it))
 }
 
 /// sql_handle.
@@ -106,7 +106,7 @@ pub(super) fn text_of(
 ) -> Result<Option<(i32, i32, Arc<str>)>, SqlError> {
     let own =
         |plan: &KeptPlan| has_handle(plan, wanted) || (plan.module.is_some() && text_handle(plan) == wanted);
-    let found = plans(session)?.into_iter().find(own);
+    let found = plans(session).into_iter().find(own);
     Ok(found.map(|plan| {
         (plan.db, plan.module.as_ref().map_or(0, |module| module.object_id), plan.batch.text.clone())
     }))
@@ -245,7 +245,7 @@ static QUERY_STATS: View = View::seeking(
     |_| 500.0,
     |session, _, wanted| {
         let mut rows = Vec::new();
-        for plan in plans(session)? {
+        for plan in plans(session) {
             for statement in statements(&plan) {
                 let total = plan.batch.counts.total(Some(statement.number));
                 if total.executions > 0 {
@@ -319,7 +319,7 @@ static CACHED_PLANS: View = View::seeking(
                 _ => Value::Null,
             })
         };
-        Ok(plans(session)?.into_iter().map(row).collect())
+        Ok(plans(session).into_iter().map(row).collect())
     },
 );
 
@@ -347,7 +347,7 @@ const MODULE_COLUMNS: &[ViewColumn] = stat_columns!(
 /// Modules of some kinds that have run.
 fn modules(session: &SessionCore, wanted: &Wanted<'_>, is_one: fn(ModuleKind) -> bool) -> Rows {
     let mut rows = Vec::new();
-    for plan in plans(session)? {
+    for plan in plans(session) {
         let Some(module) = plan.module.as_ref().filter(|module| is_one(module.kind)) else { continue };
         let total = plan.batch.counts.total(None);
         if total.executions == 0 {
@@ -436,7 +436,7 @@ static TEXT_QUERY_PLAN: View = View::function(
 /// The plan with a handle.
 fn plan_with(session: &SessionCore, wanted: Option<&Value>) -> Result<Option<KeptPlan>, SqlError> {
     let Some(Value::Bytes(wanted)) = wanted else { return Ok(None) };
-    Ok(plans(session)?.into_iter().find(|plan| has_handle(plan, wanted)))
+    Ok(plans(session).into_iter().find(|plan| has_handle(plan, wanted)))
 }
 
 fn documents(session: &SessionCore, wanted: Option<&Value>, range: Option<(i64, i64)>) -> Rows {

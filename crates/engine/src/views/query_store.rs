@@ -8,7 +8,7 @@ use catalog::Db;
 use catalog::query_store::{Kept, Runtime, Sample, StoreState};
 use exec::state::SessionCore;
 use parking_lot::MutexGuard;
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, Value};
 
 use super::plans::moment;
 use super::{NVARCHAR60, SystemView, View, ViewColumn, big, bit, text};
@@ -41,11 +41,11 @@ fn hash(bytes: [u8; 8]) -> Value {
 }
 
 /// What is kept, up to this moment.
-fn kept<'d>(session: &SessionCore, db: &'d Db) -> Result<MutexGuard<'d, Kept>, SqlError> {
+fn kept<'d>(session: &SessionCore, db: &'d Db) -> MutexGuard<'d, Kept> {
     if db.query_store().notes() {
-        settle(session.instance())?;
+        settle(session.instance().batches());
     }
-    Ok(db.query_store().kept())
+    db.query_store().kept()
 }
 
 const OPTION_COLUMNS: &[ViewColumn] = &[
@@ -76,7 +76,7 @@ const OPTION_COLUMNS: &[ViewColumn] = &[
 /// sys.database_query_store_options.
 static OPTIONS: View = View::sys("database_query_store_options", OPTION_COLUMNS, |session, db, _| {
     let options = db.settings().query_store;
-    let kept = kept(session, db)?;
+    let kept = kept(session, db);
     let full = options.state == StoreState::ReadWrite && kept.readonly_reason != 0;
     let actual = if full { StoreState::ReadOnly } else { options.state };
     let on = |on: bool| (Value::SmallInt(on.into()), if on { "AUTO" } else { "OFF" });
@@ -124,7 +124,7 @@ static TEXTS: View = View::sys(
         ("has_restricted_text", Bit, false),
     ],
     |session, db, _| {
-        let kept = kept(session, db)?;
+        let kept = kept(session, db);
         let shown = |of: i64| kept.queries.iter().any(|(id, query)| query.text == of && kept.is_shown(*id));
         let row = |(number, own): (&i64, &Arc<str>)| {
             let handle = Value::bytes(exec::state::activity::handle(own).to_vec());
@@ -169,7 +169,7 @@ const QUERY_COLUMNS: &[ViewColumn] = &[
 
 /// sys.query_store_query. What compiling took is not measured for each statement: NULL.
 static QUERIES: View = View::sys("query_store_query", QUERY_COLUMNS, |session, db, _| {
-    let kept = kept(session, db)?;
+    let kept = kept(session, db);
     let mut rows = Vec::new();
     for (number, query) in kept.queries.iter().filter(|(id, _)| kept.is_shown(**id)) {
         let kind = query.key.parameterized;
@@ -233,7 +233,7 @@ const PLAN_COLUMNS: &[ViewColumn] = &[
 
 /// sys.query_store_plan.
 static PLANS: View = View::sys("query_store_plan", PLAN_COLUMNS, |session, db, _| {
-    let kept = kept(session, db)?;
+    let kept = kept(session, db);
     let mut rows = Vec::new();
     for (number, plan) in kept.plans.iter().filter(|(_, plan)| kept.is_shown(plan.query)) {
         let row = PLAN_COLUMNS.iter().map(|(name, _, _)| match *name {
@@ -307,7 +307,7 @@ const RUNTIME_COLUMNS: &[ViewColumn] = runtime_columns!(
 
 /// sys.query_store_runtime_stats. Executions that fail are not counted.
 static RUNTIME: View = View::sys("query_store_runtime_stats", RUNTIME_COLUMNS, |session, db, _| {
-    let kept = kept(session, db)?;
+    let kept = kept(session, db);
     let shown = |plan: i64| kept.plans.get(&plan).is_some_and(|plan| kept.is_shown(plan.query));
     let mut rows = Vec::new();
     for ((interval, plan), runtime) in kept.runtime.iter().filter(|((_, plan), _)| shown(*plan)) {
@@ -367,7 +367,7 @@ static INTERVALS: View = View::sys(
         ("comment", NVarChar(Len::Max), true),
     ],
     |session, db, _| {
-        let kept = kept(session, db)?;
+        let kept = kept(session, db);
         let row =
             |(number, (from, to)): (&i64, &(u64, u64))| vec![id(*number), at(*from), at(*to), Value::Null];
         Ok(kept.intervals.iter().map(row).collect())

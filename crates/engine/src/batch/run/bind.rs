@@ -7,7 +7,7 @@ use syntax::ast::{Expr, ExprKind, Query, SetValue, SetVariable, Span, Stmt};
 use types::SqlError;
 
 use super::{Effect, Failure, Run};
-use crate::batch::bindings::Bindings;
+use crate::batch::Bindings;
 use crate::batch::counts::Counts;
 use crate::batch::{Bound, Compiled};
 use exec::dml::compile_dml;

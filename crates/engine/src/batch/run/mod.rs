@@ -8,7 +8,7 @@ use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::Compiled;
-use super::bindings::{self, Bindings};
+use super::{Bindings, bindings};
 use super::counts::Counts;
 use super::kind::kind_of;
 use super::program::Op;

@@ -10,7 +10,6 @@ use types::{SqlError, Value};
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
 use crate::arguments::Arg;
 use crate::batch::BatchParam;
-use crate::batch::cache::BatchCache;
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
@@ -74,7 +73,7 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
     ) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
-        let batch = BatchCache::of(&instance)?.get(self.core, text, params)?;
+        let batch = instance.batches().get(self.core, text, params)?;
         let (flow, status) = self.nested_batch(&batch, vars)?;
         Ok((flow, if status == 0 { self.core.error_number } else { status }))
     }

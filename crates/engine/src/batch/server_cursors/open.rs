@@ -12,7 +12,6 @@ use super::fetch::Block;
 use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_columns};
 use crate::arguments::Arg;
 use crate::batch::Compiled;
-use crate::batch::cache::BatchCache;
 use crate::batch::cursors::{NewCursor, compile, open};
 use crate::batch::origins;
 use crate::batch::program::Op;
@@ -107,7 +106,7 @@ impl Run<'_> {
             number(outs.scroll.as_ref()).is_some_and(|options| options & scroll::PARAMETERS != 0);
         let declared = if with_parameters { self.declared(args.next())? } else { Arc::default() };
         let instance = self.core.instance().clone();
-        let cache = BatchCache::of(&instance)?;
+        let cache = instance.batches();
         let batch = cache.get(self.core, &text, &declared.typed)?;
         self.open_server_cursor(&declared, &batch, &outs, args)
     }
