@@ -11,6 +11,7 @@ use types::{DataType, SqlError, Value};
 
 use super::Bound;
 use super::run::{Effect, Failure, Flow, Run};
+use crate::stmt::system_functions::SystemFunctions;
 use crate::stmt::table_def::from_type;
 use catalog::{Db, ModuleKind, errors};
 use exec::output::{ColumnInfo, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
@@ -267,7 +268,7 @@ impl Run<'_> {
             let text = format!("Type '{name}' is invalid or not a table type.");
             return Err(SqlError::new(11_534, 16, 1, text));
         };
-        let table = from_type(found, "@t", &db)?;
+        let table = from_type(SystemFunctions::of(self.core), found, "@t", &db)?;
         let columns = table.columns.into_iter().map(|column| ColumnInfo {
             collation: column.collation,
             ..ColumnInfo::new(column.name, column.ty, column.nullable)

@@ -13,6 +13,7 @@ use super::trigger::{MAX_NESTING, too_deep};
 use crate::arguments::{RpcTable, TableArg};
 use crate::ddl::temps::{self, Variable};
 use crate::session::bulk::Typed;
+use crate::stmt::system_functions::SystemFunctions;
 use crate::stmt::table_def;
 use catalog::TableDef;
 use catalog::names::quote;
@@ -97,7 +98,7 @@ impl Run<'_> {
 
     fn make_table(&mut self, param: &TableParam, level: u32) -> Result<Arc<TableDef>, SqlError> {
         let db = self.core.db().clone();
-        let new = table_def::from_type(&param.def, &param.name, &db)?;
+        let new = table_def::from_type(SystemFunctions::of(self.core), &param.def, &param.name, &db)?;
         self.core.begin_statement(false)?;
         let made =
             temps::make_variable(self.core, new, level, Variable::Own { type_id: Some(param.def.type_id) });

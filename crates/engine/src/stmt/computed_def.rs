@@ -8,44 +8,18 @@ use syntax::ast::{self, ColumnDef, ConstraintKind};
 use types::SqlError;
 
 use super::function_nature::{FunctionNature, is_imprecise};
+use super::system_functions::SystemFunctions;
 use super::table_def::{ColumnDefaults, single_quoted};
 use catalog::other::SequenceDef;
-use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, definition, errors, load};
-use expr::functions::Function;
+use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, definition, load};
 use plan::bind::Binder;
 use plan::bind::computed::{Computed, NamedColumn};
-use plan::bind::env::{CompileEnv, NO_TEMPS, Names, VarScope};
+use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use plan::bind::filter::Filtered;
 use plan::bind::set_options::SessionOptions;
 use plan::counters::OptimizerCounters;
 use plan::rights::Chain;
-use plan::view::ViewDef;
 use std::sync::atomic::AtomicBool;
-
-/// What a definition can name besides the columns of its table: functions.
-struct Functions;
-
-impl Names for Functions {
-    fn find_db(&self, _: &str) -> Option<Arc<Db>> {
-        None
-    }
-
-    fn variables(&self) -> Result<Arc<Db>, SqlError> {
-        Err(SqlError::internal("a definition names a table variable"))
-    }
-
-    fn database(&self, name: &str) -> Result<Arc<Db>, SqlError> {
-        Err(errors::no_database(name))
-    }
-
-    fn view(&self, _: &str, _: &str) -> Option<&'static dyn ViewDef> {
-        None
-    }
-
-    fn function(&self, name: &str) -> Option<&'static Function> {
-        crate::functions::find(name)
-    }
-}
 
 /// What an expression of a computed column is.
 pub struct Bound {
@@ -54,14 +28,20 @@ pub struct Bound {
     pub nature: FunctionNature,
 }
 
-fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Result<Bound, SqlError> {
-    let computed = with_binder(db, |binder| {
+fn bind(
+    functions: SystemFunctions,
+    db: &Arc<Db>,
+    table: &str,
+    columns: &[NamedColumn],
+    e: &ast::Expr,
+) -> Result<Bound, SqlError> {
+    let computed = with_binder(functions, db, |binder| {
         let computed = binder.new_computed(db, table, columns, e)?;
         let sequences: &[(Arc<Db>, Arc<SequenceDef>)] = &binder.sequences;
         debug_assert!(sequences.is_empty(), "a computed column takes values of a sequence");
         Ok(computed)
     })?;
-    let mut nature = FunctionNature::of_calls(db, &computed.nature.called);
+    let mut nature = FunctionNature::of_calls(functions, db, &computed.nature.called);
     nature.deterministic &= computed.nature.varies.is_none();
     nature.precise &= !is_imprecise(computed.ty);
     Ok(Bound { computed, nature })
@@ -72,24 +52,27 @@ fn bind(db: &Arc<Db>, table: &str, columns: &[NamedColumn], e: &ast::Expr) -> Re
 /// # Errors
 /// Those of `Binder::new_filter`.
 pub fn new_filter(
+    functions: SystemFunctions,
     db: &Arc<Db>,
     of: Filtered<'_>,
     columns: &[NewColumn],
     e: &ast::Expr,
 ) -> Result<NewFilter, SqlError> {
-    with_binder(db, |binder| binder.new_filter(db, of, &named(columns), e))
+    with_binder(functions, db, |binder| binder.new_filter(db, of, &named(columns), e))
 }
 
 /// Runs `f` with a binder for definitions.
 pub fn with_binder<T>(
+    functions: SystemFunctions,
     db: &Arc<Db>,
     f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {
-    with_variables(db, &VarScope::new(), f)
+    with_variables(functions, db, &VarScope::new(), f)
 }
 
 /// The same, for the definition of what has variables.
 pub fn with_variables<T>(
+    functions: SystemFunctions,
     db: &Arc<Db>,
     vars: &VarScope,
     f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
@@ -100,7 +83,7 @@ pub fn with_variables<T>(
         predicate_of: None,
         schema: None,
         chain: Chain::Trusted,
-        names: &Functions,
+        names: &functions,
         db,
         catalog: db.catalog(),
         vars,
@@ -149,7 +132,7 @@ pub fn new_computed(
         None => format!("({})", single_quoted(text)),
     };
     let expr = Arc::new(load::parse_expression(&text)?);
-    let Bound { computed, nature } = bind(&defaults.db, table, &named(columns), &expr)?;
+    let Bound { computed, nature } = bind(defaults.functions, &defaults.db, table, &named(columns), &expr)?;
     if computed.nature.methods_of_xml {
         return Err(method_of_xml(statement, table, name));
     }
@@ -227,7 +210,8 @@ pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<
         let used =
             table.indexes.iter().any(|i| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at));
         if used {
-            let bound = bind(&defaults.db, &table.name, &named(&table.columns), &computed.expr)?;
+            let bound =
+                bind(defaults.functions, &defaults.db, &table.name, &named(&table.columns), &computed.expr)?;
             check_indexable(bound.nature, &table.name, &table.columns[at].name)?;
             table.columns[at].computed =
                 Some(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(&computed) }));
@@ -240,9 +224,14 @@ pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<
 ///
 /// # Errors
 /// 2729.
-pub fn as_stored(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<Arc<ComputedDef>, SqlError> {
+pub fn as_stored(
+    functions: SystemFunctions,
+    db: &Arc<Db>,
+    table: &TableDef,
+    at: usize,
+) -> Result<Arc<ComputedDef>, SqlError> {
     let column = &table.columns[at];
-    check_indexable(nature_of(db, table, at)?, &table.name, &column.name)?;
+    check_indexable(nature_of(functions, db, table, at)?, &table.name, &column.name)?;
     let Some(computed) = &column.computed else { return Err(SqlError::internal("a column is not computed")) };
     Ok(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(computed) }))
 }
@@ -251,20 +240,30 @@ pub fn as_stored(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<Arc<Comput
 ///
 /// # Errors
 /// Those of binding it: what it calls may have gone.
-pub fn nature_of(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<FunctionNature, SqlError> {
+pub fn nature_of(
+    functions: SystemFunctions,
+    db: &Arc<Db>,
+    table: &TableDef,
+    at: usize,
+) -> Result<FunctionNature, SqlError> {
     let Some(computed) = &table.columns[at].computed else {
         return Err(SqlError::internal("a column is not computed"));
     };
     let columns = named(&super::table_def::new_columns(table));
-    Ok(bind(db, &table.name, &columns, &computed.expr)?.nature)
+    Ok(bind(functions, db, &table.name, &columns, &computed.expr)?.nature)
 }
 
 /// Whether a table's computed column can be persisted.
 ///
 /// # Errors
 /// 4934, 4936.
-pub fn check_can_persist(db: &Arc<Db>, table: &TableDef, at: usize) -> Result<(), SqlError> {
-    check_persisted(nature_of(db, table, at)?, &table.name, &table.columns[at].name)
+pub fn check_can_persist(
+    functions: SystemFunctions,
+    db: &Arc<Db>,
+    table: &TableDef,
+    at: usize,
+) -> Result<(), SqlError> {
+    check_persisted(nature_of(functions, db, table, at)?, &table.name, &table.columns[at].name)
 }
 
 /// The computed column of a table that is computed from a column.

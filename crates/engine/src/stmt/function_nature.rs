@@ -14,6 +14,7 @@ use syntax::mentions::{Listener, Use, of_expr, of_statement};
 use types::{DataType, SqlError};
 
 use super::computed_def::with_variables;
+use super::system_functions::SystemFunctions;
 use crate::batch::program::{FunctionResult, Op, Program};
 use catalog::{Catalog, Db, ModuleDef, fold_name};
 use expr::functions::Stability;
@@ -49,14 +50,18 @@ impl FunctionNature {
 
     /// Of a function or a view.
     #[must_use]
-    pub fn of(db: &Arc<Db>, module: &Arc<ModuleDef>) -> FunctionNature {
-        Natures { db, known: HashMap::new(), depth: 0 }.of(module)
+    pub fn of(functions: SystemFunctions, db: &Arc<Db>, module: &Arc<ModuleDef>) -> FunctionNature {
+        Natures { functions, db, known: HashMap::new(), depth: 0 }.of(module)
     }
 
     /// Of an expression that calls these functions.
     #[must_use]
-    pub fn of_calls(db: &Arc<Db>, called: &[(Arc<Db>, Arc<ModuleDef>)]) -> FunctionNature {
-        let mut natures = Natures { db, known: HashMap::new(), depth: 0 };
+    pub fn of_calls(
+        functions: SystemFunctions,
+        db: &Arc<Db>,
+        called: &[(Arc<Db>, Arc<ModuleDef>)],
+    ) -> FunctionNature {
+        let mut natures = Natures { functions, db, known: HashMap::new(), depth: 0 };
         called.iter().fold(FunctionNature::PLAIN, |nature, (of, module)| {
             nature.with(if of.id() == db.id() { natures.of(module) } else { FunctionNature::UNKNOWN })
         })
@@ -86,6 +91,7 @@ pub fn is_imprecise(ty: DataType) -> bool {
 
 /// The functions of a database that have been looked at: each is, once.
 struct Natures<'d> {
+    functions: SystemFunctions,
     db: &'d Arc<Db>,
     known: HashMap<i32, FunctionNature>,
     depth: usize,
@@ -108,7 +114,9 @@ impl Natures<'_> {
 
     fn look(&mut self, module: &ModuleDef) -> Result<FunctionNature, SqlError> {
         let catalog = self.db.catalog();
-        let mut found = Found { nature: FunctionNature::PLAIN, called: Vec::new(), catalog: &catalog };
+        let functions = self.functions;
+        let mut found =
+            Found { functions, nature: FunctionNature::PLAIN, called: Vec::new(), catalog: &catalog };
         match module.function().map(|function| (&function.params, &function.body)) {
             Some((params, FunctionBody::Scalar { returns, body })) => {
                 let mut vars = VarScope::new();
@@ -121,7 +129,7 @@ impl Natures<'_> {
                 };
                 let result = FunctionResult::Scalar(data_type(returns, &catalog)?);
                 let program = Program::build_function(body.clone(), vars, &type_of, result, &|| Ok(()))?;
-                with_variables(self.db, &program.vars, |binder| {
+                with_variables(functions, self.db, &program.vars, |binder| {
                     found.program(binder, &program);
                     Ok(())
                 })?;
@@ -135,6 +143,7 @@ impl Natures<'_> {
 
 /// What has been found in a function.
 struct Found<'c> {
+    functions: SystemFunctions,
     nature: FunctionNature,
     called: Vec<Arc<ModuleDef>>,
     catalog: &'c Catalog,
@@ -254,7 +263,7 @@ impl Listener for Found<'_> {
     }
 
     fn built_in(&mut self, name: &str) {
-        let found = crate::functions::find(&fold_name(name));
+        let found = self.functions.find(&fold_name(name));
         self.nature.deterministic &= found.is_none_or(|function| function.stability == Stability::Pure);
     }
 

@@ -7,6 +7,7 @@ use types::SqlError;
 
 use super::computed_def;
 use super::statistics::check_free_index_name;
+use super::system_functions::SystemFunctions;
 use super::table_def::{self, key_columns};
 use super::view_index::{Indexed, resolve_indexed};
 use super::{StmtCtx, index_options, option_rules};
@@ -75,7 +76,8 @@ impl StmtCtx<'_> {
             Some(e) => {
                 self.core.options.check_for_filters("CREATE INDEX")?;
                 let of = Filtered { what: "index", name: &stmt.name.value, table: &shown };
-                Some(computed_def::new_filter(&db, of, &columns, e)?)
+                let functions = SystemFunctions::of(self.core);
+                Some(computed_def::new_filter(functions, &db, of, &columns, e)?)
             }
         };
         let new = NewIndex {
@@ -198,7 +200,7 @@ pub(super) fn with_stored(
     for at in 0..table.columns.len() {
         let used = index.key.iter().any(|(k, _)| *k == at) || index.included.contains(&at);
         if used && table.columns[at].is_virtual() {
-            let computed = computed_def::as_stored(&work.db, &table, at)?;
+            let computed = computed_def::as_stored(SystemFunctions::of(work.core), &work.db, &table, at)?;
             let text = computed.text.to_string();
             let mut next = TableDef::clone(&table);
             next.columns[at].computed = Some(computed);

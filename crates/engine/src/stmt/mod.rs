@@ -41,6 +41,7 @@ mod sequence;
 mod server_role;
 mod set_user;
 pub mod statistics;
+pub(crate) mod system_functions;
 mod table;
 pub mod table_def;
 pub(crate) mod temporal;

@@ -472,8 +472,7 @@ fn check_function(work: &mut Work<'_>, function: &Arc<ModuleDef>) -> Result<(), 
             bind_module(work, |binder| binder.inline_columns(&db, function).map(drop))
         }
         Some(FunctionBody::Table { variable, elements, .. }) => {
-            let options = &work.core.options;
-            let new = table_def::of_variable(variable, elements, &function.text, &db, options)?;
+            let new = table_def::of_variable(work.core, variable, elements, &function.text, &db)?;
             if !new.foreign_keys.is_empty() {
                 return Err(errors::syntax_near("REFERENCES"));
             }

@@ -9,6 +9,7 @@ use syntax::ast::{
 };
 use types::SqlError;
 
+use super::system_functions::SystemFunctions;
 use super::{StmtCtx, computed_def, option_rules, resolve_table, table_def};
 use crate::ddl::names::duplicate_index;
 use crate::ddl::work::Work;
@@ -177,7 +178,7 @@ impl StmtCtx<'_> {
         self.core.options.check_for_filters("CREATE STATISTICS")?;
         let shown = stmt.table.to_string();
         let of = Filtered { what: "statistics", name: &stmt.name.value, table: &shown };
-        computed_def::new_filter(db, of, &table_def::new_columns(table), e)
+        computed_def::new_filter(SystemFunctions::of(self.core), db, of, &table_def::new_columns(table), e)
     }
 
     pub(super) fn update_statistics(&mut self, stmt: &UpdateStatistics) -> Result<(), SqlError> {

@@ -8,6 +8,7 @@ use syntax::ast::{
 };
 use types::SqlError;
 
+use super::system_functions::SystemFunctions;
 use super::table_def::{self, ColumnDefaults};
 use super::{StmtCtx, database_of, option_rules, resolve_table, sequence, temporal};
 use crate::ddl::table_types::{self, NewTableType};
@@ -29,6 +30,7 @@ impl StmtCtx<'_> {
         let nullable = self.core.options.ansi_null_dflt_on;
         let quoted_identifier = self.core.options.quoted_identifier;
         let defaults = ColumnDefaults {
+            functions: SystemFunctions::of(self.core),
             db: db.clone(),
             collation: match stmt.name.name.value.starts_with('#') {
                 true => types::Collation::DEFAULT,
@@ -74,7 +76,7 @@ impl StmtCtx<'_> {
                 Declaration::Cursor { .. } => continue,
             };
             let db = self.core.db().clone();
-            let new = table_def::of_variable(name, elements, self.text, &db, &self.core.options)?;
+            let new = table_def::of_variable(self.core, name, elements, self.text, &db)?;
             if !new.foreign_keys.is_empty() {
                 return Err(errors::syntax_near("REFERENCES"));
             }
@@ -88,7 +90,7 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         let catalog = db.catalog();
         let Some(def) = table_def::table_type(data_type, &catalog) else { return Ok(()) };
-        let new = table_def::from_type(def, name, &db)?;
+        let new = table_def::from_type(SystemFunctions::of(self.core), def, name, &db)?;
         temps::declare(self.core, new, Some(def.type_id))
     }
 
@@ -135,6 +137,7 @@ impl StmtCtx<'_> {
             options: Vec::new(),
         };
         let defaults = ColumnDefaults {
+            functions: SystemFunctions::of(self.core),
             db: db.clone(),
             collation: db.default_collation(),
             nullable: self.core.options.ansi_null_dflt_on,

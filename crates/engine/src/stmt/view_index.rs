@@ -8,6 +8,7 @@ use super::{StmtCtx, database_of, index_options, resolve_table, table_def};
 use crate::ddl::indexed_views;
 use crate::stmt::computed_def::with_binder;
 use crate::stmt::function_nature::FunctionNature;
+use crate::stmt::system_functions::SystemFunctions;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
 use exec::dml::change::view_rows::{Kept, grouped, select_of};
 use exec::state::SessionCore;
@@ -109,7 +110,7 @@ impl StmtCtx<'_> {
                         verify that view definition does not allow duplicates, or do not index view.";
             return Err(error(1990, text.into()));
         }
-        let columns = check(db, view, &stmt.name.value)?;
+        let columns = check(SystemFunctions::of(self.core), db, view, &stmt.name.value)?;
         let key = table_def::key_columns(&columns, &stmt.columns, &view.name)?;
         check_key(view, &stmt.name.value, &columns, &key)?;
         let index = NewIndex {
@@ -159,7 +160,12 @@ fn check_key(
 }
 
 /// Whether a view can keep its rows; gives their columns.
-fn check(db: &Arc<Db>, view: &Arc<ModuleDef>, index: &str) -> Result<Vec<NewColumn>, SqlError> {
+fn check(
+    functions: SystemFunctions,
+    db: &Arc<Db>,
+    view: &Arc<ModuleDef>,
+    index: &str,
+) -> Result<Vec<NewColumn>, SqlError> {
     let create = view.view().ok_or_else(|| SqlError::internal("an index on no view"))?;
     let query = &create.query;
     if let Some(cte) = query.ctes.first() {
@@ -177,8 +183,8 @@ fn check(db: &Arc<Db>, view: &Arc<ModuleDef>, index: &str) -> Result<Vec<NewColu
     };
     check_clauses(view, query, select)?;
     let mut seen = Vec::new();
-    check_sources(db, view, &select.from, &mut seen)?;
-    with_binder(db, |binder| {
+    check_sources(functions, db, view, &select.from, &mut seen)?;
+    with_binder(functions, db, |binder| {
         binder.may_inline = false;
         let (logical, columns) = binder.view_query(db, view)?;
         if !binder.subqueries.is_empty() {
@@ -186,7 +192,7 @@ fn check(db: &Arc<Db>, view: &Arc<ModuleDef>, index: &str) -> Result<Vec<NewColu
                         Alternatively, consider not indexing the view.";
             return Err(because(view, 10127, text));
         }
-        check_nature(view, &logical)?;
+        check_nature(functions, view, &logical)?;
         let outputs: Vec<ColId> = columns.iter().map(|c| c.id).collect();
         check_groups(view, index, select, &logical, &outputs)?;
         if let Some(kept) = grouped(select) {
@@ -249,6 +255,7 @@ fn check_clauses(view: &ModuleDef, query: &ast::Query, select: &ast::Select) -> 
 
 /// 1937, 1947, 10102, 10105, 10107, 10109 to 10115, 10129, 10140, 10142, 10147, 10148: what the view reads.
 fn check_sources(
+    functions: SystemFunctions,
     db: &Arc<Db>,
     view: &ModuleDef,
     from: &[ast::TableRef],
@@ -277,7 +284,7 @@ fn check_sources(
                     );
                     return Err(error(10140, text));
                 }
-                let found = with_binder(db, |binder| binder.resolve(table))?;
+                let found = with_binder(functions, db, |binder| binder.resolve(table))?;
                 let table = match found {
                     Named::Table(_, table) => table,
                     Named::Module(_, other) => {
@@ -316,8 +323,8 @@ fn check_sources(
                     );
                     return Err(error(10112, text));
                 }
-                check_sources(db, view, std::slice::from_ref(left), seen)?;
-                check_sources(db, view, std::slice::from_ref(right), seen)?;
+                check_sources(functions, db, view, std::slice::from_ref(left), seen)?;
+                check_sources(functions, db, view, std::slice::from_ref(right), seen)?;
             }
             other => return Err(refused_source(view, other)),
         }
@@ -365,7 +372,7 @@ fn refused_source(view: &ModuleDef, kind: &TableRefKind) -> SqlError {
 }
 
 /// 1949, 1956, 10143, 10150: what depends on more than the rows.
-fn check_nature(view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
+fn check_nature(functions: SystemFunctions, view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
     let mut found = Nature::default();
     let input = match logical {
         Logical::Project { input, exprs } => {
@@ -394,7 +401,7 @@ fn check_nature(view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
     };
     if let Some((db, function)) = found.called.first() {
         let name = shown(view);
-        return Err(if FunctionNature::of(db, function).deterministic {
+        return Err(if FunctionNature::of(functions, db, function).deterministic {
             let what = "references a scalar UDF that is inlineable.";
             error(10150, format!("Cannot create index on the view '{name}' because it {what}"))
         } else {
@@ -414,7 +421,7 @@ fn check_nature(view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
         );
         return Err(error(1949, text));
     }
-    input.into_iter().try_for_each(|input| check_nature(view, input))
+    input.into_iter().try_for_each(|input| check_nature(functions, view, input))
 }
 
 /// 8660, 8668, 10125, 10126, 10136, 10138: groups, and what the view says of them.

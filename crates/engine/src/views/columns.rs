@@ -8,6 +8,8 @@ use super::{
     NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick,
     system_tables, text,
 };
+use crate::stmt::system_functions::SystemFunctions;
+use crate::stmt::table_def::from_type;
 use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
 use exec::state::SessionCore;
 use plan::view::{PIECE, RowSource, ViewRows};
@@ -275,7 +277,7 @@ fn each_other(
         if wanted.id(id).is_some_and(|id| id != def.type_id) {
             continue;
         }
-        let table = crate::stmt::table_def::from_type(def, &def.name, db)?;
+        let table = from_type(SystemFunctions::of(session), def, &def.name, db)?;
         for (i, c) in table.columns.iter().enumerate() {
             let column = ColumnDef {
                 column_id: i as i32 + 1,

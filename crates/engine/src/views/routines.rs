@@ -12,6 +12,7 @@ use super::parameters::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
 use crate::batch::module::{ParamCode, params_of, result_of};
 use crate::stmt::function_nature::FunctionNature;
+use crate::stmt::system_functions::SystemFunctions;
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 
@@ -108,9 +109,13 @@ const ROUTINE_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.ROUTINES.
-pub static ROUTINES: View =
-    View::information_seeking("ROUTINES", ROUTINE_COLUMNS, &[2, 5], pick::per_module, |_, db, wanted| {
-        let catalog = db.catalog();
+pub static ROUTINES: View = View::information_seeking(
+    "ROUTINES",
+    ROUTINE_COLUMNS,
+    &[2, 5],
+    pick::per_module,
+    |session, db, wanted| {
+        let (catalog, functions) = (db.catalog(), SystemFunctions::of(session));
         let row = |m: &Arc<ModuleDef>| {
             wanted.row(|at| match ROUTINE_COLUMNS[at].0 {
                 "SPECIFIC_CATALOG" | "ROUTINE_CATALOG" => Value::Str(db.name()),
@@ -124,7 +129,7 @@ pub static ROUTINES: View =
                 "DATA_TYPE" if m.kind.is_table_function() => text("TABLE"),
                 "IS_NULL_CALL" if m.kind.is_function() => text(if m.is_strict() { "NO" } else { "YES" }),
                 "IS_DETERMINISTIC" if m.kind.is_function() => {
-                    text(if FunctionNature::of(db, m).deterministic { "YES" } else { "NO" })
+                    text(if FunctionNature::of(functions, db, m).deterministic { "YES" } else { "NO" })
                 }
                 "IS_DETERMINISTIC" | "IS_USER_DEFINED_CAST" | "IS_IMPLICITLY_INVOCABLE" => text("NO"),
                 "SQL_DATA_ACCESS" => text("MODIFIES"),
@@ -140,7 +145,8 @@ pub static ROUTINES: View =
         };
         let list = pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, usize::MAX, Some(2));
         Ok(list.iter().filter(|m| wanted.may_be(5, &m.name)).map(row).collect())
-    });
+    },
+);
 
 const PARAMETER_COLUMNS: &[ViewColumn] = &[
     ("SPECIFIC_CATALOG", SYSNAME, true),

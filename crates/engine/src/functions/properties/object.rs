@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{catalog_seen, flag};
 use crate::stmt::function_nature::FunctionNature;
+use crate::stmt::system_functions::SystemFunctions;
 use crate::views;
 use crate::views::partitions::knows_rows;
 use catalog::{
@@ -61,7 +62,8 @@ pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Valu
         (Thing::Table(table), "cardinality") if !knows_rows(session, &db, table) => Value::Null,
         (Thing::Table(table), _) => table_value(&db, table, property),
         (Thing::Module(module), _) => {
-            nature_value(&db, module, property).unwrap_or_else(|| module_value(module, property))
+            let functions = SystemFunctions::of(session);
+            nature_value(functions, &db, module, property).unwrap_or_else(|| module_value(module, property))
         }
         (Thing::Constraint(constraint), _) => constraint_value(constraint, property),
         (Thing::System(_) | Thing::SystemTable(_), _) => Value::Null,
@@ -176,7 +178,12 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
 }
 
 /// What the value of a function, or of a view, depends on.
-fn nature_value(db: &Arc<Db>, module: &Arc<ModuleDef>, property: &str) -> Option<Value> {
+fn nature_value(
+    functions: SystemFunctions,
+    db: &Arc<Db>,
+    module: &Arc<ModuleDef>,
+    property: &str,
+) -> Option<Value> {
     let asks = ["isdeterministic", "isprecise", "issystemverified", "systemdataaccess", "userdataaccess"];
     if !asks.contains(&property) {
         return None;
@@ -184,7 +191,7 @@ fn nature_value(db: &Arc<Db>, module: &Arc<ModuleDef>, property: &str) -> Option
     if !module.kind.is_function() && module.kind != ModuleKind::View {
         return Some(Value::Null);
     }
-    let nature = FunctionNature::of(db, module);
+    let nature = FunctionNature::of(functions, db, module);
     Some(flag(match property {
         "isdeterministic" => nature.deterministic,
         "isprecise" => nature.precise,

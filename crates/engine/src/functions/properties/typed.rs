@@ -4,6 +4,7 @@ use super::{catalog_seen, flag, table_of};
 use crate::functions::metadata;
 use crate::stmt::computed_def::nature_of;
 use crate::stmt::function_nature::FunctionNature;
+use crate::stmt::system_functions::SystemFunctions;
 use crate::views;
 use catalog::{Catalog, ModuleKind, fold_name};
 use exec::state::SessionCore;
@@ -97,19 +98,20 @@ pub(super) fn column(id: i64, name: &str, property: &str, session: &mut SessionC
     let name = fold_name(name);
     if let Some(table) = catalog.by_id.get(&id) {
         let Some(at) = table.column(&name) else { return Value::Null };
-        let c = &table.columns[at];
+        let (c, functions) = (&table.columns[at], SystemFunctions::of(session));
         return match property {
             "isidentity" => flag(c.identity.is_some()),
             "columnid" => Value::Int(c.column_id),
             "ordinal" => Value::Int(at as i32 + 1),
             "isindexable" => {
-                let can_be = || nature_of(&db, table, at).is_ok_and(FunctionNature::is_of_arguments);
+                let can_be =
+                    || nature_of(functions, &db, table, at).is_ok_and(FunctionNature::is_of_arguments);
                 flag(!c.ty.is_lob() && (!c.is_virtual() || can_be()))
             }
             "iscomputed" => flag(c.computed.is_some()),
             "ismasked" => flag(c.mask.is_some()),
             "isdeterministic" | "isprecise" | "issystemverified" | "userdataaccess" => {
-                match nature_of(&db, table, at) {
+                match nature_of(functions, &db, table, at) {
                     Err(_) => Value::Null,
                     Ok(nature) => flag(match property {
                         "isdeterministic" => nature.deterministic,

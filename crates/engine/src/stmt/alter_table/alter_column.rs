@@ -12,6 +12,7 @@ use super::rewrite::{column_defaults, rewrite, unknown_column};
 use crate::ddl::work::Work;
 use crate::ddl::{constraints, temporal};
 use crate::stmt::statistics::check_no_statistics;
+use crate::stmt::system_functions::SystemFunctions;
 use crate::stmt::{computed_def, table_def};
 use catalog::errors;
 use catalog::load::layout_of;
@@ -52,7 +53,7 @@ pub(super) fn column_property(
         return Ok(());
     }
     if add {
-        computed_def::check_can_persist(&work.db, table, at)?;
+        computed_def::check_can_persist(SystemFunctions::of(work.core), &work.db, table, at)?;
     }
     let indexed = table.all_indexes().any(|index| index.names(at));
     let stored = add || indexed;

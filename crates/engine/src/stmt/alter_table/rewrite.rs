@@ -7,6 +7,7 @@ use types::SqlError;
 use crate::ddl::rebuild::copy_rows;
 use crate::ddl::shape::check_change;
 use crate::ddl::work::Work;
+use crate::stmt::system_functions::SystemFunctions;
 use crate::stmt::table_def;
 use catalog::TableDef;
 use catalog::load::layout_of;
@@ -54,6 +55,7 @@ pub(super) fn column_defaults(work: &Work<'_>) -> table_def::ColumnDefaults {
     let nullable = work.core.options.ansi_null_dflt_on;
     let quoted_identifier = work.core.options.quoted_identifier;
     table_def::ColumnDefaults {
+        functions: SystemFunctions::of(work.core),
         db: work.db.clone(),
         collation: work.db.default_collation(),
         nullable,

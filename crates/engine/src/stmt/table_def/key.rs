@@ -79,7 +79,7 @@ pub(super) fn add_inline_index(
         None => None,
         Some(e) => {
             let of = Filtered { what: "index", name: &index.name.value, table: &table.name };
-            Some(computed_def::new_filter(&defaults.db, of, &table.columns, e)?)
+            Some(computed_def::new_filter(defaults.functions, &defaults.db, of, &table.columns, e)?)
         }
     };
     let key = match (index.columns.is_empty(), column) {

@@ -9,6 +9,7 @@ use types::{Collation, DataType, SqlError};
 
 use super::computed_def::{self, new_computed};
 use super::index_options;
+use super::system_functions::SystemFunctions;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::{Catalog, ComputedDef, Db, KeyConstraint, NewColumn, NewTable, TableDef, TableTypeDef};
@@ -22,6 +23,7 @@ mod traits;
 pub use checks::second_row_version;
 use checks::{check_clustered, check_count, check_primary_key, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
+use exec::state::SessionCore;
 use key::add_inline_index;
 pub use key::{
     check_included, check_once, fill_factor, key_columns, key_constraint, new_foreign_key, nullable_key,
@@ -35,8 +37,13 @@ pub use traits::{altered as altered_traits, check_one_rowguid};
 ///
 /// # Errors
 /// As [`from_create`]: a type that it names may be gone.
-pub fn from_type(def: &TableTypeDef, variable: &str, db: &Arc<Db>) -> Result<NewTable, SqlError> {
-    let defaults = ColumnDefaults::of_variable(db, def.nullable, def.quoted_identifier);
+pub fn from_type(
+    functions: SystemFunctions,
+    def: &TableTypeDef,
+    variable: &str,
+    db: &Arc<Db>,
+) -> Result<NewTable, SqlError> {
+    let defaults = ColumnDefaults::of_variable(functions, db, def.nullable, def.quoted_identifier);
     of_elements(variable, &def.elements, &def.text, &defaults)
 }
 
@@ -45,13 +52,15 @@ pub fn from_type(def: &TableTypeDef, variable: &str, db: &Arc<Db>) -> Result<New
 /// # Errors
 /// As [`from_create`].
 pub fn of_variable(
+    core: &SessionCore,
     variable: &str,
     elements: &[TableElement],
     batch: &str,
     db: &Arc<Db>,
-    options: &plan::bind::set_options::SessionOptions,
 ) -> Result<NewTable, SqlError> {
-    let defaults = ColumnDefaults::of_variable(db, options.ansi_null_dflt_on, options.quoted_identifier);
+    let (functions, options) = (SystemFunctions::of(core), &core.options);
+    let (nullable, quoted) = (options.ansi_null_dflt_on, options.quoted_identifier);
+    let defaults = ColumnDefaults::of_variable(functions, db, nullable, quoted);
     of_elements(variable, elements, batch, &defaults)
 }
 
@@ -103,6 +112,8 @@ pub fn new_columns(table: &TableDef) -> Vec<NewColumn> {
 /// What a column is when it does not say.
 #[derive(Clone, Debug)]
 pub struct ColumnDefaults {
+    /// What computed columns and filters may call.
+    pub functions: SystemFunctions,
     pub db: Arc<Db>,
     /// The database's; of a temporary table tempdb's.
     pub collation: Collation,
@@ -116,9 +127,14 @@ pub struct ColumnDefaults {
 
 impl ColumnDefaults {
     /// Of a table variable: its collation is that of the database it is declared in.
-    fn of_variable(db: &Arc<Db>, nullable: bool, quoted_identifier: bool) -> ColumnDefaults {
+    fn of_variable(
+        functions: SystemFunctions,
+        db: &Arc<Db>,
+        nullable: bool,
+        quoted_identifier: bool,
+    ) -> ColumnDefaults {
         let (collation, catalog) = (db.default_collation(), db.catalog());
-        ColumnDefaults { db: db.clone(), collation, nullable, catalog, quoted_identifier }
+        ColumnDefaults { functions, db: db.clone(), collation, nullable, catalog, quoted_identifier }
     }
 }
 
