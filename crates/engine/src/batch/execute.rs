@@ -16,10 +16,10 @@ use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
+use crate::ddl::option_rules;
 use crate::ddl::{temp_procedures, temps};
 use crate::functions::metadata::name_parts;
 use crate::scripts;
-use crate::stmt::option_rules;
 use crate::sysproc;
 use catalog::other::OtherObject;
 use catalog::security::Permission;

@@ -11,8 +11,8 @@ use types::{DataType, SqlError, Value};
 
 use super::Bound;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::stmt::system_functions::SystemFunctions;
-use crate::stmt::table_def::from_type;
+use crate::ddl::system_functions::SystemFunctions;
+use crate::ddl::table_def::from_type;
 use catalog::{Db, ModuleKind, errors};
 use exec::output::{ColumnInfo, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
 use plan::bind::document::XML_COLUMN;

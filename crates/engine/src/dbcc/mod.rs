@@ -18,10 +18,11 @@ use std::sync::Arc;
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
+use crate::ddl::option_rules;
 use crate::functions::metadata::name_parts;
 use crate::instance::OfInstance;
 use crate::results::send;
-use crate::stmt::{StmtCtx, option_rules};
+use crate::stmt::StmtCtx;
 use catalog::Db;
 use catalog::TableDef;
 

@@ -9,7 +9,7 @@ use types::{Collation, SqlError};
 
 use super::StmtCtx;
 use super::database_state::{Turn, no_such_database};
-use super::option_rules::switch;
+use crate::ddl::option_rules::switch;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::boot_text::save_settings;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use syntax::ast::{AlterIndex, AlterIndexAction, OptionItem};
 use types::SqlError;
 
+use super::StmtCtx;
 use super::index::{constraint_kind, no_table, renew_changed};
 use super::view_index::{Indexed, resolve_indexed};
-use super::{StmtCtx, index_options, option_rules};
 use crate::ddl::work::Work;
+use crate::ddl::{index_options, option_rules};
 use catalog::errors;
 use catalog::{Db, IndexDef, IndexOptions, TableDef, fold_name};
 

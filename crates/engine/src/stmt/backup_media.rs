@@ -1,15 +1,16 @@
 //! What BACKUP and RESTORE share: devices, options, progress, and the messages about pages and time.
 //! Guarantees: the messages have SQL Server's form, which tools read figures from.
 
-use crate::instance::OfInstance;
 use std::time::Duration;
 
 use syntax::ast::{Device, Expr, NameOrVariable, OptionItem, OptionValue};
 use txn::backup::{BackupDevice, NullDevice};
 use types::{SqlError, Value};
 
+use super::StmtCtx;
 use super::backup_errors::{Place, reason, terminated};
-use super::{StmtCtx, option_rules};
+use crate::ddl::option_rules;
+use crate::instance::OfInstance;
 use crate::instance::file_errors::cannot_open_device;
 use crate::instance::permit::{FileUse, Reach};
 use crate::objects::backup_device;

@@ -8,7 +8,8 @@ use types::convert::{Mode, convert_with};
 use types::{DataType, Dialect, Len, SqlError, Value};
 
 use super::insert_bulk::row_order;
-use super::{StmtCtx, option_rules, resolve_table};
+use super::{StmtCtx, resolve_table};
+use crate::ddl::option_rules;
 use crate::encoding::{Decoded, Encoding};
 use crate::instance::bulk_file::{End, Fields, Terminators, open, read_failed, terminator};
 use crate::messages::format::to_text;

@@ -6,7 +6,8 @@ use syntax::ast::{CreateDatabase, FileSpec, Ident};
 use txn::RecoveryModel;
 use types::{Collation, SqlError};
 
-use super::{StmtCtx, option_rules};
+use super::StmtCtx;
+use crate::ddl::option_rules;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::instance::attach::Attach;

@@ -5,7 +5,8 @@ use catalog::{TableDef, errors, fold_name};
 use syntax::ast::{Expr, ExprKind, InsertBulk, OptionItem, OptionValue};
 use types::SqlError;
 
-use super::{StmtCtx, option_rules, resolve_table};
+use super::{StmtCtx, resolve_table};
+use crate::ddl::option_rules;
 use exec::dml::bulk::{BulkLoad, BulkOptions};
 
 impl StmtCtx<'_> {
@@ -21,7 +22,7 @@ impl StmtCtx<'_> {
                 return Err(errors::syntax_near(&column.name.value));
             }
             if let Some(ty) = &column.data_type {
-                super::table_def::data_type(ty, &db.catalog())?;
+                crate::ddl::table_def::data_type(ty, &db.catalog())?;
             }
             columns.push(at);
         }

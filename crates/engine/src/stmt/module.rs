@@ -8,12 +8,12 @@ use syntax::ast::{
 };
 use types::SqlError;
 
-use super::table_def;
 use super::{StmtCtx, database_of, resolve_table};
 use crate::batch::module::{checked_params, compile};
 use crate::ddl::ddl_triggers;
 use crate::ddl::events::{self, Known};
 use crate::ddl::modules::{self, NewModule, Parent};
+use crate::ddl::table_def;
 use crate::ddl::temp_procedures;
 use crate::ddl::temps::tempdb;
 use crate::ddl::work::Work;

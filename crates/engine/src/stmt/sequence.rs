@@ -26,7 +26,7 @@ impl StmtCtx<'_> {
         let db = self.no_database("CREATE/ALTER SEQUENCE", &stmt.name)?;
         let name = stmt.name.name.value.clone();
         let ty = match &stmt.data_type {
-            Some(named) => super::table_def::data_type(named, &db.catalog())?,
+            Some(named) => crate::ddl::table_def::data_type(named, &db.catalog())?,
             None => DataType::BigInt,
         };
         let (low, high) = bounds(ty, &name)?;

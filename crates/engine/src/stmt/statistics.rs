@@ -9,10 +9,11 @@ use syntax::ast::{
 };
 use types::SqlError;
 
-use super::system_functions::SystemFunctions;
-use super::{StmtCtx, computed_def, option_rules, resolve_table, table_def};
+use super::{StmtCtx, resolve_table};
 use crate::ddl::names::duplicate_index;
+use crate::ddl::system_functions::SystemFunctions;
 use crate::ddl::work::Work;
+use crate::ddl::{computed_def, option_rules, table_def};
 use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
 use catalog::{Db, NewFilter, RowFilter, StatisticsFilter, TableDef, errors, fold_name};

@@ -8,12 +8,14 @@ use syntax::ast::{
 };
 use types::SqlError;
 
-use super::system_functions::SystemFunctions;
-use super::table_def::{self, ColumnDefaults};
-use super::{StmtCtx, database_of, option_rules, resolve_table, sequence, temporal};
+use super::{StmtCtx, database_of, resolve_table, sequence};
+use crate::ddl::system_functions::SystemFunctions;
+use crate::ddl::table_def::{self, ColumnDefaults};
 use crate::ddl::table_types::{self, NewTableType};
 use crate::ddl::work::Work;
-use crate::ddl::{alias_types, foreign_keys, policies, schemabinding, shape, tables, temps};
+use crate::ddl::{
+    alias_types, foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps,
+};
 use crate::security::change::forget;
 use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
@@ -41,7 +43,7 @@ impl StmtCtx<'_> {
             quoted_identifier,
         };
         let mut new = table_def::from_create(stmt, self.text, &defaults)?;
-        let versioning = temporal::versioning_of(&stmt.options)?.flatten();
+        let versioning = periods::versioning_of(&stmt.options)?.flatten();
         let (db, table) = if stmt.name.name.value.starts_with('#') {
             let (keys, name) = (std::mem::take(&mut new.foreign_keys), new.name.clone());
             let table = temps::create(self.core, new)?;
@@ -113,7 +115,7 @@ impl StmtCtx<'_> {
                     quoted_identifier: self.core.options.quoted_identifier,
                     nullable: self.core.options.ansi_null_dflt_on,
                 };
-                temporal::check_none(elements)?;
+                periods::check_none(elements)?;
                 table_def::check_type_elements(elements)?;
                 self.try_table_type(stmt, elements, &db)?;
                 table_types::create(self.core, &db, &new)

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::{StmtCtx, database_of, index_options, resolve_table, table_def};
-use crate::ddl::indexed_views;
-use crate::stmt::computed_def::with_binder;
-use crate::stmt::function_nature::FunctionNature;
-use crate::stmt::system_functions::SystemFunctions;
+use super::{StmtCtx, database_of, resolve_table};
+use crate::ddl::computed_def::with_binder;
+use crate::ddl::function_nature::FunctionNature;
+use crate::ddl::system_functions::SystemFunctions;
+use crate::ddl::{index_options, indexed_views, table_def};
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
 use exec::dml::change::view_rows::{Kept, grouped, select_of};
 use exec::state::SessionCore;

@@ -7,9 +7,9 @@ use types::{SqlError, Value};
 
 use super::Call;
 use crate::ddl::work::Work;
-use crate::ddl::{alias_types, constraints, modules, others, schemabinding};
+use crate::ddl::{alias_types, computed_def, constraints, modules, others, schemabinding};
 use crate::functions::metadata::name_parts;
-use crate::stmt::{computed_def, statistics};
+use crate::stmt::statistics;
 use catalog::statistics::Statistics;
 use catalog::{Db, IndexDef, TableDef, errors, fold_name};
 

@@ -8,8 +8,8 @@ use super::{
     NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick,
     system_tables, text,
 };
-use crate::stmt::system_functions::SystemFunctions;
-use crate::stmt::table_def::from_type;
+use crate::ddl::system_functions::SystemFunctions;
+use crate::ddl::table_def::from_type;
 use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
 use exec::state::SessionCore;
 use plan::view::{PIECE, RowSource, ViewRows};

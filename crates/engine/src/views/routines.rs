@@ -11,8 +11,8 @@ use super::information_schema::{TypeParts, constraints};
 use super::parameters::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
 use crate::batch::module::{ParamCode, params_of, result_of};
-use crate::stmt::function_nature::FunctionNature;
-use crate::stmt::system_functions::SystemFunctions;
+use crate::ddl::function_nature::FunctionNature;
+use crate::ddl::system_functions::SystemFunctions;
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{catalog_seen, flag};
-use crate::stmt::function_nature::FunctionNature;
-use crate::stmt::system_functions::SystemFunctions;
+use crate::ddl::function_nature::FunctionNature;
+use crate::ddl::system_functions::SystemFunctions;
 use crate::views;
 use crate::views::partitions::knows_rows;
 use catalog::{

@@ -10,8 +10,8 @@ use super::Added;
 use super::add_column::add_column;
 use super::add_constraint::add_constraint;
 use super::rewrite::rewrite;
-use crate::ddl::temporal;
 use crate::ddl::work::Work;
+use crate::ddl::{periods, temporal};
 use catalog::{Db, TableDef};
 
 /// Adds columns and constraints, those columns to the history too; a period when its columns are there.
@@ -21,7 +21,7 @@ pub(super) fn add_elements(
     elements: &[TableElement],
     added: Added<'_>,
 ) -> Result<(), SqlError> {
-    let period = crate::stmt::temporal::period_of(elements)?;
+    let period = periods::period_of(elements)?;
     let mut hidden = (false, false);
     for element in elements {
         work.core.check_cancel()?;

@@ -13,7 +13,7 @@ use super::rewrite::{column_defaults, rewrite};
 use crate::ddl::own_queries::has_rows;
 use crate::ddl::rebuild::run_dml;
 use crate::ddl::work::Work;
-use crate::stmt::{computed_def, table_def};
+use crate::ddl::{computed_def, table_def};
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::{NewColumn, TableDef};

@@ -10,9 +10,8 @@ use super::Added;
 use super::rewrite::column_defaults;
 use crate::ddl::foreign_keys::{self, Rows};
 use crate::ddl::work::Work;
-use crate::ddl::{constraints, temporal};
+use crate::ddl::{constraints, table_def, temporal};
 use crate::stmt::index::{add_index, with_stored};
-use crate::stmt::table_def;
 use catalog::errors;
 use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
 

@@ -9,11 +9,10 @@ use types::{DataType, Len, SqlError};
 
 use super::drop::{check_not_computed_from, check_unbound};
 use super::rewrite::{column_defaults, rewrite, unknown_column};
+use crate::ddl::system_functions::SystemFunctions;
 use crate::ddl::work::Work;
-use crate::ddl::{constraints, temporal};
+use crate::ddl::{computed_def, constraints, table_def, temporal};
 use crate::stmt::statistics::check_no_statistics;
-use crate::stmt::system_functions::SystemFunctions;
-use crate::stmt::{computed_def, table_def};
 use catalog::errors;
 use catalog::load::layout_of;
 use catalog::names::quote;

@@ -7,12 +7,10 @@ use syntax::ast::DropElement;
 use types::SqlError;
 
 use super::rewrite::rewrite;
-use crate::ddl::foreign_keys;
 use crate::ddl::work::Work;
-use crate::ddl::{constraints, schemabinding, temporal};
+use crate::ddl::{computed_def, constraints, foreign_keys, option_rules, schemabinding, temporal};
 use crate::stmt::index::drop_from;
 use crate::stmt::statistics::check_no_statistics;
-use crate::stmt::{computed_def, option_rules};
 use catalog::fold_name;
 use catalog::{IndexDef, TableDef};
 

@@ -10,10 +10,12 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::alter_index::clustered_disabled;
-use super::{StmtCtx, index_options, masks, option_rules, resolve_table, table_def};
+use super::{StmtCtx, resolve_table};
 use crate::ddl::modules::Parent;
 use crate::ddl::work::Work;
-use crate::ddl::{constraints, foreign_keys, modules, temporal};
+use crate::ddl::{
+    constraints, foreign_keys, index_options, masks, modules, option_rules, periods, table_def, temporal,
+};
 use catalog::errors;
 use catalog::{Db, LockEscalation, TableDef};
 
@@ -130,7 +132,7 @@ impl StmtCtx<'_> {
             AlterTableAction::Set(options) => {
                 option_rules::check("ALTER TABLE", options, option_rules::SET_TABLE)?;
                 let table = set_lock_escalation(&mut work, table, options)?;
-                match super::temporal::versioning_of(options)? {
+                match periods::versioning_of(options)? {
                     None => Ok(()),
                     Some(None) => temporal::switch_off(&mut work, &table),
                     Some(Some(versioning)) => {

@@ -6,9 +6,9 @@ use types::SqlError;
 
 use crate::ddl::rebuild::copy_rows;
 use crate::ddl::shape::check_change;
+use crate::ddl::system_functions::SystemFunctions;
+use crate::ddl::table_def;
 use crate::ddl::work::Work;
-use crate::stmt::system_functions::SystemFunctions;
-use crate::stmt::table_def;
 use catalog::TableDef;
 use catalog::load::layout_of;
 use catalog::names::quote;

@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use expr::mask::{Mask, NoMask};
 use types::{DataType, SqlError};
 
-use crate::ddl::work::Work;
+use super::work::Work;
 use catalog::TableDef;
 
 /// A mask as the catalog keeps it.

@@ -70,7 +70,7 @@ fn of_elements(
     text: &str,
     defaults: &ColumnDefaults,
 ) -> Result<NewTable, SqlError> {
-    super::temporal::check_none(elements)?;
+    super::periods::check_none(elements)?;
     let created = CreateTable {
         name: plan::bind::resolve::variable_name(variable),
         elements: elements.to_vec(),
@@ -180,7 +180,7 @@ pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -
     if table.name.starts_with(['#', '@']) {
         table.forget_types();
     }
-    super::temporal::check_period(&table, &stmt.elements)?;
+    super::periods::check_period(&table, &stmt.elements)?;
     check_clustered(stmt)?;
     check_primary_key(stmt, &table)?;
     check_table(&mut table)?;

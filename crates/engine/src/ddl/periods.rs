@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use syntax::ast::{ExprKind, Ident, Literal, OptionItem, OptionValue, TableElement};
 use types::SqlError;
 
-use crate::ddl::temporal::{Versioning, check_period_column, check_precision};
+use super::temporal::{Versioning, check_period_column, check_precision};
 
 /// The period among the elements of a table or of ALTER TABLE ... ADD.
 ///
