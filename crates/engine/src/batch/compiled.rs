@@ -1,0 +1,451 @@
+//! A batch as it is compiled: parsed and flattened, with what its statements are bound to.
+//! Guarantees: what a statement is bound to has a stamp that tells under what; a binding is used only
+//! where its stamp fits.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use catalog::Catalog;
+use compact_str::CompactString;
+use memory::Reservation;
+use parking_lot::Mutex;
+use syntax::ParseSettings;
+use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
+use types::{DataType, SqlError, Value};
+
+use super::bound_call::BoundCall;
+use super::counts::CountsOfBatch;
+use super::program::{FunctionResult, Op, Program};
+use super::{declared, undeclared_names};
+use exec::asking::{Asking, GoOn};
+use exec::conceal::conceal_while;
+use exec::dml::DmlPlan;
+use exec::operators::scalar::{Condition, Scalar};
+use exec::state::SessionCore;
+use exec::state::activity::BatchView;
+use plan::bind::env::{CompileEnv, VarScope};
+use plan::bind::module::{CHANGED_ROWS, ChangedTable};
+use plan::bind::set_options::CompileOptions;
+use plan::bind::type_names::{data_type, table_type};
+use plan::bind::undeclared::Undeclared;
+use plan::bind::unresolved_names::{UnresolvedNames, is_of_a_name};
+use plan::cursor::CursorPlan;
+use plan::{Needs, QueryPlan};
+
+/// A variable that exists before a batch starts: its name, and its type unless it is a table.
+pub type BatchParam = (CompactString, Option<DataType>);
+
+/// A statement bound to the catalog; cheap to clone.
+#[derive(Clone)]
+pub enum Bound {
+    /// SET @v = x and DECLARE @v = x.
+    Assign { slot: usize, value: Arc<Scalar> },
+    /// IF and WHILE.
+    Condition(Arc<Condition>),
+    /// SELECT.
+    Query(Arc<QueryPlan>),
+    /// INSERT, UPDATE, DELETE, SELECT INTO.
+    Dml(Arc<DmlPlan>),
+    /// DECLARE CURSOR.
+    Cursor(Arc<CursorPlan>),
+    /// The variables of FETCH ... INTO.
+    Into(Arc<[(usize, DataType)]>),
+    /// The arguments of PRINT, RAISERROR, WAITFOR, EXEC and the like.
+    Scalars(Arc<[Arc<Scalar>]>),
+    /// EXEC of a procedure.
+    Call(Arc<BoundCall>),
+}
+
+impl Bound {
+    /// The arguments of a statement.
+    pub(crate) fn scalars(&self) -> Option<&Arc<[Arc<Scalar>]>> {
+        match self {
+            Bound::Scalars(scalars) => Some(scalars),
+            Bound::Call(call) => Some(&call.arguments),
+            _ => None,
+        }
+    }
+
+    /// What its plan, that should be made anew, needs: the tables that it reads have changed much,
+    /// or it was for one run.
+    #[inline]
+    pub(crate) fn outdated(&self) -> Option<&Needs> {
+        let needs = match self {
+            Bound::Query(plan) => plan.needs(),
+            Bound::Dml(plan) => plan.needs(),
+            Bound::Cursor(plan) => plan.needs(),
+            Bound::Assign { value, .. } => value.needs(),
+            Bound::Condition(condition) => condition.needs(),
+            Bound::Scalars(list) => {
+                return list.iter().map(|scalar| scalar.needs()).find(|needs| !needs.is_current());
+            }
+            // Constants and variables.
+            Bound::Call(_) | Bound::Into(_) => return None,
+        };
+        (!needs.is_current()).then_some(needs)
+    }
+
+    /// Whether the tables that it reads have not changed so much that it should be planned anew.
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        self.outdated().is_none()
+    }
+
+    /// Whether it was made for one run.
+    pub(crate) fn is_for_one_run(&self) -> bool {
+        self.outdated().is_some_and(|needs| needs.one_run)
+    }
+
+    /// Binds with the environment of this moment, which the stamp tells.
+    ///
+    /// # Errors
+    /// Those of binding.
+    pub(crate) fn make(
+        core: &SessionCore,
+        vars: &VarScope,
+        values: &[Value],
+        bind: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+    ) -> Result<(Stamp, Bound), SqlError> {
+        let mut stamp = Stamp::now(core);
+        core.temps.used.store(false, Relaxed);
+        let env = CompileEnv {
+            predicate_of: None,
+            schema: core.module_schema(),
+            chain: core.chain,
+            names: &**core.host(),
+            db: core.names_db(),
+            catalog: core.names_db().catalog(),
+            vars,
+            values,
+            options: &core.options,
+            temps: &core.temps,
+            changes: core.changes.as_ref().map(|rows| ChangedTable {
+                table: rows.table.clone(),
+                deleted: true,
+                inserted: true,
+                instead_of: rows.instead_of.then(|| rows.action.word()),
+                rows: CHANGED_ROWS,
+            }),
+            cancel: &core.shared.cancel,
+            counters: core.host().optimizer(),
+            unresolved: None,
+        };
+        let bound = bind(&env).map_err(|error| with_other_names(error, &env, &bind))?;
+        stamp.temps = core.temps.used.load(Relaxed).then_some(core.temps.generation);
+        Ok((stamp, bound))
+    }
+
+    /// Whether no other values in its statement would make another plan better: it adds rows that it has itself, or finds
+    /// rows by whole keys of unique indexes alone.
+    pub(crate) fn reads_points(&self) -> bool {
+        match self {
+            Bound::Query(plan) => plan.reads_points(),
+            Bound::Dml(plan) => plan.reads_points(),
+            Bound::Assign { .. }
+            | Bound::Condition(_)
+            | Bound::Scalars(_)
+            | Bound::Cursor(_)
+            | Bound::Call(_)
+            | Bound::Into(_) => false,
+        }
+    }
+}
+
+/// The error of a statement because of a name, with those of its other names behind it.
+#[cold]
+fn with_other_names(
+    mut error: SqlError,
+    env: &CompileEnv<'_>,
+    bind: impl Fn(&CompileEnv<'_>) -> Result<Bound, SqlError>,
+) -> SqlError {
+    if !is_of_a_name(&error) {
+        return error;
+    }
+    let names = UnresolvedNames::default();
+    let env = CompileEnv { unresolved: Some(&names), ..env.clone() };
+    // What it comes to is nothing that could be run.
+    drop(bind(&env));
+    let mut all = names.take();
+    if all.first() == Some(&error) {
+        error.after = all.split_off(1);
+    }
+    error
+}
+
+/// By operation: what a statement was bound to, and under what.
+pub type Bindings = Vec<Option<(Stamp, Bound)>>;
+
+/// What a bound statement was bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// database_id of the current database, and its schema version.
+    pub db: i32,
+    pub version: u64,
+    /// The options that change its meaning.
+    pub options: CompileOptions,
+    /// It names temporary tables: those that the session had at that moment.
+    pub temps: Option<u64>,
+}
+
+impl Stamp {
+    /// Whether what was bound then means the same in this session now.
+    #[inline]
+    pub(crate) fn is_of(&self, core: &SessionCore) -> bool {
+        // Field by field: the options are put together only where the numbers are the same.
+        let db = core.names_db();
+        self.version == db.schema_version()
+            && self.db == db.id()
+            && self.temps.is_none_or(|generation| generation == core.temps.generation)
+            && self.options == core.options.compile_options()
+    }
+
+    /// Of this moment, without temporary tables.
+    #[inline]
+    pub(crate) fn now(core: &SessionCore) -> Stamp {
+        let db = core.names_db();
+        Stamp {
+            db: db.id(),
+            version: db.schema_version(),
+            options: core.options.compile_options(),
+            temps: None,
+        }
+    }
+}
+
+/// A parsed batch with what its statements were bound to when they last ran.
+pub struct Compiled {
+    /// The text without secrets, which spans point into.
+    pub text: Arc<str>,
+    /// The text as it was sent: for definitions, which are made of parts of it.
+    pub source: Arc<str>,
+    /// The procedure or trigger that it is the body of; else empty.
+    pub procedure: CompactString,
+    /// Its object_id; 0 of a text.
+    pub object_id: i32,
+    /// Its operations; none when the batch is only parsed (PARSEONLY).
+    pub program: Program,
+    /// How many of its variables are parameters; they come first.
+    pub parameters: usize,
+    /// The settings that its SET statements left when it was parsed.
+    pub settings: ParseSettings,
+    /// Bindings by operation, shared by the runs of the batch.
+    pub bound: Mutex<Bindings>,
+    /// What running it has cost.
+    pub counts: CountsOfBatch,
+    /// Charged for it as long as somebody has it.
+    pub(crate) charge: Option<Reservation>,
+}
+
+impl BatchView for Compiled {
+    fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    fn statement(&self, operation: usize) -> Option<(usize, usize)> {
+        let Some(Op::Stmt(index)) = self.program.ops.get(operation) else { return None };
+        let span = self.program.stmts.get(*index as usize)?.span;
+        let (start, end) = (span.start as usize, span.end as usize);
+        self.text.get(start..end).map(|_| (start, end))
+    }
+}
+
+impl Compiled {
+    /// An error or message of an operation with its place, unless it has one.
+    pub(crate) fn placed(&self, at: usize, error: SqlError) -> SqlError {
+        let line = self.program.lines.get(at).copied().unwrap_or(0);
+        let mut error = error.in_procedure(&self.procedure).at_line(line);
+        let after = std::mem::take(&mut error.after);
+        error.after = after.into_iter().map(|e| e.in_procedure(&self.procedure).at_line(line)).collect();
+        error
+    }
+
+    /// Bytes of text and program.
+    pub fn size(&self) -> usize {
+        let program = &self.program;
+        self.source.len()
+            + program.ops.len() * size_of::<Op>()
+            + program.stmts.len() * size_of::<Stmt>()
+            + program.exprs.len() * size_of::<syntax::ast::Expr>()
+    }
+
+    /// Parses a text and flattens it. `params` are the variables that exist before it starts, `settings` what holds where
+    /// it begins.
+    ///
+    /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables,
+    /// labels, types; those of `go_on`, which is asked again and again.
+    pub fn new(
+        text: &str,
+        params: &[BatchParam],
+        settings: ParseSettings,
+        catalog: &Catalog,
+        go_on: GoOn<'_>,
+    ) -> Result<Compiled, SqlError> {
+        let parsed = parsed(text, settings, go_on)?;
+        if parsed.only_parsed {
+            let program = Program { vars: variables(params)?, ..Program::default() };
+            return Compiled::with(text, program, params.len(), parsed.settings, go_on);
+        }
+        declared::check(text, &parsed.stmts, params, settings, go_on)?;
+        let mut compiled = Compiled::of_body(text, parsed.stmts, params, settings, catalog, go_on)?;
+        compiled.settings = parsed.settings;
+        Ok(compiled)
+    }
+
+    /// Flattens the statements of a batch, or of a module in whose text they are.
+    ///
+    /// Errors: as [`Compiled::new`], without syntax.
+    pub fn of_body(
+        text: &str,
+        stmts: Vec<Stmt>,
+        params: &[BatchParam],
+        settings: ParseSettings,
+        catalog: &Catalog,
+        go_on: GoOn<'_>,
+    ) -> Result<Compiled, SqlError> {
+        check_showplan(&stmts)?;
+        let type_of = |name: &TypeName| declared_type(name, catalog);
+        let program = Program::build(stmts, variables(params)?, &type_of, go_on)?;
+        Compiled::with(text, program, params.len(), settings, go_on)
+    }
+
+    /// Flattens the statements of a function.
+    ///
+    /// Errors: as [`Compiled::of_body`].
+    pub fn of_function(
+        text: &str,
+        stmts: Vec<Stmt>,
+        params: &[BatchParam],
+        result: FunctionResult,
+        settings: ParseSettings,
+        catalog: &Catalog,
+        go_on: GoOn<'_>,
+    ) -> Result<Compiled, SqlError> {
+        let type_of = |name: &TypeName| declared_type(name, catalog);
+        let program = Program::build_function(stmts, variables(params)?, &type_of, result, go_on)?;
+        Compiled::with(text, program, params.len(), settings, go_on)
+    }
+
+    /// A batch whose parameters are not all declared: their types are deduced when its statements are bound.
+    ///
+    /// Errors: as [`Compiled::new`]; 11508 a parameter that is used more than once.
+    pub fn with_undeclared(
+        text: &str,
+        params: &[BatchParam],
+        settings: ParseSettings,
+        catalog: &Catalog,
+        go_on: GoOn<'_>,
+    ) -> Result<(Compiled, Arc<Undeclared>), SqlError> {
+        let parsed = parsed(text, settings, go_on)?;
+        let names = undeclared_names::names(text, &parsed.stmts, params, settings, go_on)?;
+        check_showplan(&parsed.stmts)?;
+        let mut vars = variables(params)?;
+        let undeclared = vars.deduce(&names)?;
+        let type_of = |name: &TypeName| declared_type(name, catalog);
+        let program = Program::build(parsed.stmts, vars, &type_of, go_on)?;
+        let mut compiled = Compiled::with(text, program, params.len() + names.len(), settings, go_on)?;
+        compiled.settings = parsed.settings;
+        Ok((compiled, undeclared))
+    }
+
+    fn with(
+        text: &str,
+        program: Program,
+        parameters: usize,
+        settings: ParseSettings,
+        go_on: GoOn<'_>,
+    ) -> Result<Compiled, SqlError> {
+        let bound = Mutex::new(vec![None; program.ops.len()]);
+        let procedure = CompactString::default();
+        let source: Arc<str> = text.into();
+        let asking = Asking::new(go_on);
+        let Some(concealed) = conceal_while(text, &|| asking.wanted()) else {
+            return Err(asking.failed());
+        };
+        let text = if *source == *concealed { source.clone() } else { concealed.into() };
+        let counts = CountsOfBatch::new(program.stmts.len());
+        let object_id = 0;
+        Ok(Compiled {
+            text,
+            source,
+            procedure,
+            object_id,
+            program,
+            parameters,
+            settings,
+            bound,
+            counts,
+            charge: None,
+        })
+    }
+
+    /// The batch around a call: it has no text and no variables.
+    pub(crate) fn empty() -> Compiled {
+        let text: Arc<str> = "".into();
+        Compiled {
+            text: text.clone(),
+            source: text,
+            procedure: CompactString::default(),
+            object_id: 0,
+            program: Program::default(),
+            parameters: 0,
+            settings: ParseSettings::default(),
+            bound: Mutex::new(Bindings::default()),
+            counts: CountsOfBatch::new(0),
+            charge: None,
+        }
+    }
+}
+
+/// The type that a DECLARE names; `None` for a table type.
+fn declared_type(name: &TypeName, catalog: &Catalog) -> Result<Option<DataType>, SqlError> {
+    match table_type(name, catalog) {
+        Some(_) => Ok(None),
+        None => data_type(name, catalog).map(Some),
+    }
+}
+
+fn variables(params: &[BatchParam]) -> Result<VarScope, SqlError> {
+    let mut vars = VarScope::new();
+    for (name, ty) in params {
+        match ty {
+            Some(ty) => drop(vars.declare(name, *ty)?),
+            None => vars.reserve(),
+        }
+    }
+    Ok(vars)
+}
+
+/// 1067: SET SHOWPLAN shares its batch with other statements, of which it would be unclear whether they run.
+fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
+    fn within(stmt: &Stmt) -> bool {
+        match &stmt.kind {
+            StmtKind::SetOption(SetOption::Switch { names, .. }) => {
+                names.iter().any(|name| name.starts_with("SHOWPLAN_"))
+            }
+            StmtKind::Block(body) => body.iter().any(within),
+            StmtKind::If { then, otherwise, .. } => within(then) || otherwise.as_deref().is_some_and(within),
+            StmtKind::While { body, .. } => within(body),
+            StmtKind::TryCatch { body, catch } => body.iter().chain(catch).any(within),
+            _ => false,
+        }
+    }
+    let alone = matches!(stmts, [Stmt { kind: StmtKind::SetOption(SetOption::Switch { names, .. }), .. }] if names.len() == 1);
+    match stmts.iter().find(|stmt| within(stmt)) {
+        Some(stmt) if !alone => {
+            let text = "The SET SHOWPLAN statements must be the only statements in the batch.";
+            Err(SqlError::new(1067, 15, 1, text).at_line(stmt.span.line))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The statements of a text; `go_on` is asked while it is read.
+///
+/// Errors: of syntax, and those of `go_on`.
+fn parsed(text: &str, settings: ParseSettings, go_on: GoOn<'_>) -> Result<syntax::Parsed, SqlError> {
+    let asking = Asking::new(go_on);
+    syntax::parse_while(text, settings, &|| asking.wanted()).map_err(|error| match error {
+        syntax::ParseError::Syntax(error) => catalog::errors::syntax_error(error),
+        syntax::ParseError::Stopped => asking.failed(),
+    })
+}
