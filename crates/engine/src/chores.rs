@@ -10,9 +10,9 @@ use catalog::Db;
 use parking_lot::{Condvar, Mutex};
 use types::SqlError;
 
-use crate::batch::usage;
 use crate::ddl::retention;
 use crate::instance::Instance;
+use crate::programs::usage;
 use crate::session::{CancelHandle, Session};
 
 /// Every so many periods the thread looks for what is old; the first time in the first one.

@@ -4,7 +4,6 @@
 //! acknowledged as committed survives a crash.
 
 mod above;
-mod arguments;
 pub mod batch;
 mod chores;
 pub mod dbcc;
@@ -17,6 +16,7 @@ mod messages;
 mod msdb;
 mod objects;
 mod open;
+pub mod programs;
 mod results;
 mod scoped;
 mod scripts;

@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use super::cache::Found;
-use super::counts::Counts;
-use super::{Bindings, Bound, Compiled, Stamp};
 use crate::instance::OfInstance;
+use crate::programs::cache::Found;
+use crate::programs::compiled::{Bindings, Bound, Compiled, Stamp};
+use crate::programs::counts::Counts;
 use exec::state::SessionCore;
 use exec::state::handles::Declared;
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
 use types::{DataType, Len, SqlError};
 
-use super::bound_call::{BoundCall, Given};
-use super::module::{ModuleCode, ParamCode, position};
 use super::run::{Failure, Flow, Run};
-use super::{Bound, Stamp};
+use crate::programs::bound_call::{BoundCall, Given};
+use crate::programs::compiled::{Bound, Stamp};
+use crate::programs::module::{ModuleCode, ParamCode, position};
 use catalog::{Db, ModuleDef};
 use exec::operators::context::ExecCtx;
 

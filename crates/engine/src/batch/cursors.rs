@@ -14,10 +14,10 @@ use syntax::ast::{
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
-use super::Bound;
-use super::cache::plan_bytes;
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
+use crate::programs::cache::plan_bytes;
+use crate::programs::compiled::Bound;
 use catalog::errors;
 use catalog::usage::Times;
 use exec::cursor::{Body, Status, To};
@@ -362,7 +362,7 @@ impl Run<'_> {
         }
         let vars = &self.batch.program.vars;
         let into: Arc<[_]> = fetch.into.iter().map(|name| vars.find(name)).collect::<Result<_, _>>()?;
-        let bound = (super::Stamp::now(self.core), Bound::Into(into.clone()));
+        let bound = (crate::programs::compiled::Stamp::now(self.core), Bound::Into(into.clone()));
         self.bound[at] = Some(bound.clone());
         self.batch.bound.lock()[at] = Some(bound);
         Ok(into)

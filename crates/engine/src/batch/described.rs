@@ -7,11 +7,11 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{SqlError, Value};
 
-use super::Compiled;
-use super::cache::go_on;
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
 use crate::instance::OfInstance;
+use crate::programs::cache::go_on;
+use crate::programs::compiled::Compiled;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use plan::bind::undeclared::Deduced;

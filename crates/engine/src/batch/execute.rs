@@ -4,12 +4,12 @@
 use super::call::static_type;
 use super::dynamic::Dynamic;
 use super::function;
-use super::module::{Arguments, ModuleCode, bind_arguments};
-use super::table_param::TableParam;
 use super::trigger::{MAX_NESTING, too_deep};
-use super::{BatchParam, Compiled};
-use crate::arguments::{Arg, TableArg};
 use crate::instance::OfInstance;
+use crate::programs::arguments::{Arg, TableArg};
+use crate::programs::compiled::{BatchParam, Compiled};
+use crate::programs::module::{Arguments, ModuleCode, bind_arguments};
+use crate::programs::table_param::TableParam;
 use compact_str::CompactString;
 use syntax::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
 use types::convert::{Mode, convert, convert_with};

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::SqlError;
 
-use super::cache::plan_bytes;
 use super::dynamic::{Dynamic, number_of, text_of};
 use super::execute::{Called, object_name};
 use super::run::{Failure, Flow, Run};
-use crate::arguments::Arg;
+use crate::programs::arguments::Arg;
+use crate::programs::cache::plan_bytes;
 use catalog::errors;
 
 /// A call under a number: what is called. Its arguments come with each run.

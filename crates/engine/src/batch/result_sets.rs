@@ -9,10 +9,10 @@ use types::convert::{Mode, check_conversion, convert_with};
 use types::language::Dialect;
 use types::{DataType, SqlError, Value};
 
-use super::Bound;
 use super::run::{Effect, Failure, Flow, Run};
 use crate::ddl::system_functions::SystemFunctions;
 use crate::ddl::table_def::from_type;
+use crate::programs::compiled::Bound;
 use catalog::{Db, ModuleKind, errors};
 use exec::output::{ColumnInfo, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
 use plan::bind::document::XML_COLUMN;

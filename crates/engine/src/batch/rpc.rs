@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use types::{DataType, SqlError};
 
-use super::Compiled;
 use super::run::{End, Flow, Outputs, Run};
-use crate::arguments::Arg;
+use crate::programs::arguments::Arg;
+use crate::programs::compiled::Compiled;
 use exec::output::Sink;
 use exec::state::SessionCore;
 

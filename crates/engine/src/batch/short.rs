@@ -10,11 +10,11 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::bindings;
-use super::counts::Counts;
 use super::kind::kind_of;
-use super::program::Op;
 use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
-use super::{Bound, Compiled, Stamp};
+use crate::programs::compiled::{Bound, Compiled, Stamp};
+use crate::programs::counts::Counts;
+use crate::programs::program::Op;
 use catalog::errors;
 use exec::dml::{Ahead, DmlPlan};
 use exec::operators::context::ExecCtx;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::run::Run;
-use super::table_param::{TableParam, clash};
 use super::trigger::{MAX_NESTING, too_deep};
-use crate::arguments::{RpcTable, TableArg};
 use crate::ddl::system_functions::SystemFunctions;
 use crate::ddl::table_def;
 use crate::ddl::temps::{self, Variable};
+use crate::programs::arguments::{RpcTable, TableArg};
+use crate::programs::table_param::{TableParam, clash};
 use crate::session::bulk::Typed;
 use catalog::TableDef;
 use catalog::names::quote;

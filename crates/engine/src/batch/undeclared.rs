@@ -1,13 +1,13 @@
 //! Parameters that a batch uses and nobody declares: what the statements of this crate say of their types. Which they are is
-//! found in [`super::undeclared_names`]. The rules are those of [`plan::bind::deduce`].
+//! found in [`crate::programs::undeclared_names`]. The rules are those of [`plan::bind::deduce`].
 
 use syntax::ast::{AssignOp, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind};
 use types::DataType;
 
 use super::execute::Called;
-use super::module::{params_of, position};
 use super::run::{Failure, Run};
-use crate::batch::Bound;
+use crate::programs::compiled::Bound;
+use crate::programs::module::{params_of, position};
 use exec::operators::scalar::compile_scalar;
 use plan::bind::undeclared::Deduced;
 

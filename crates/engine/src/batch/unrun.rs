@@ -6,11 +6,11 @@
 use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use types::Value;
 
-use super::Bound;
 use super::kind::kind_of;
 use super::origins;
-use super::program::Op;
 use super::run::{Failure, Flow, Run};
+use crate::programs::compiled::Bound;
+use crate::programs::program::Op;
 use catalog::errors;
 use exec::explain::{self, Shown};
 use exec::output::StatementKind;
@@ -126,7 +126,7 @@ impl Run<'_> {
 
     /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
     fn show_plan(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
-        let go_on = || super::cache::go_on(self.core);
+        let go_on = || crate::programs::cache::go_on(self.core);
         let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,

@@ -15,7 +15,7 @@ use types::{DataType, SqlError};
 
 use super::computed_def::with_variables;
 use super::system_functions::SystemFunctions;
-use crate::batch::program::{FunctionResult, Op, Program};
+use crate::programs::program::{FunctionResult, Op, Program};
 use catalog::{Catalog, Db, ModuleDef, fold_name};
 use expr::functions::Stability;
 use plan::bind::Binder;

@@ -7,8 +7,8 @@ use types::SqlError;
 
 use super::alias_types::check_name;
 use super::work::Work;
-use crate::batch::module::declared_types;
 use crate::instance::OfInstance;
+use crate::programs::module::declared_types;
 use crate::security::change::forget;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Instance;
-use crate::batch::cache::BatchCache;
+use crate::programs::cache::BatchCache;
 
 impl Instance {
     /// The cache of compiled batches.

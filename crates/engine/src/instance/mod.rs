@@ -62,7 +62,7 @@ pub(crate) use options::machine_memory;
 pub use options::{InstanceError, InstanceOptions, PageMemory};
 pub use start::is_made;
 
-use crate::batch::cache::BatchCache;
+use crate::programs::cache::BatchCache;
 use crate::security::logins::Logins;
 use catalog::errors;
 use exec::host::{Above, Host};

@@ -16,7 +16,7 @@ pub(crate) mod rpc;
 mod suspended;
 mod watch;
 
-pub use crate::arguments::{RpcTable, RpcTableColumn};
+pub use crate::programs::arguments::{RpcTable, RpcTableColumn};
 pub use request::{TransactionRequest, TransactionStart};
 pub use rpc::RpcParam;
 
@@ -29,11 +29,11 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
-use crate::batch::parameters::{self, ToRun};
 use crate::batch::run::End;
 use crate::ddl::temps;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
+use crate::programs::parameters::{self, ToRun};
 use catalog::Db;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};

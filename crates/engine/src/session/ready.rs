@@ -1,8 +1,8 @@
 //! Prepared statements, and those of them that a session keeps ready to run.
 
-use crate::batch::BatchParam;
-use crate::batch::cache::Found;
 use crate::batch::short::Short;
+use crate::programs::cache::Found;
+use crate::programs::compiled::BatchParam;
 use exec::dml::Ahead;
 use exec::state::core::SessionCore;
 use types::Value;

@@ -2,10 +2,10 @@
 
 use super::Outcome;
 use super::watch::{Watch, killed};
-use crate::batch::Compiled;
 use crate::batch::run::{End, run_batch};
 use crate::ddl::temps;
 use crate::instance::OfInstance;
+use crate::programs::compiled::Compiled;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};

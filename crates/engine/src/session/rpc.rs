@@ -6,8 +6,8 @@ use types::{DataType, SqlError, Value};
 use super::{Outcome, Session};
 use std::sync::Arc;
 
-use crate::arguments::{Arg, RpcTable, TableArg};
 use crate::batch::rpc::call;
+use crate::programs::arguments::{Arg, RpcTable, TableArg};
 use exec::output::{OutputParameter, Sink};
 
 /// A parameter of a call.

@@ -9,7 +9,6 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::{StmtCtx, database_of, resolve_table};
-use crate::batch::module::{checked_params, compile};
 use crate::ddl::ddl_triggers;
 use crate::ddl::events::{self, Known};
 use crate::ddl::modules::{self, NewModule, Parent};
@@ -17,6 +16,7 @@ use crate::ddl::table_def;
 use crate::ddl::temp_procedures;
 use crate::ddl::temps::tempdb;
 use crate::ddl::work::Work;
+use crate::programs::module::{checked_params, compile};
 use crate::security::change::forget;
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, Kind, Permission, Securable};

@@ -9,9 +9,9 @@ use syntax::ast::{OptionItem, OptionValue};
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::batch::usage::settle;
 use crate::instance::Instance;
 use crate::instance::boot_text::save_settings;
+use crate::programs::usage::settle;
 
 /// Minutes that an interval may have.
 const INTERVALS: [i64; 7] = [1, 5, 10, 15, 30, 60, 1440];

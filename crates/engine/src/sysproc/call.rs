@@ -3,7 +3,7 @@
 use catalog::security::Permission;
 use types::{SqlError, Value};
 
-use crate::arguments::Arg;
+use crate::programs::arguments::Arg;
 use exec::output::Sink;
 use exec::state::SessionCore;
 

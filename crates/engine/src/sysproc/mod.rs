@@ -36,7 +36,7 @@ mod xml;
 
 use ::types::{SqlError, Value};
 
-use crate::arguments::Arg;
+use crate::programs::arguments::Arg;
 use crate::results::{column, send};
 use crate::scripts;
 pub use call::Call;

@@ -4,7 +4,7 @@ use ::types::{DataType, Len, SqlError, Value};
 
 use super::params::{NAME, Param};
 use super::{Call, column};
-use crate::batch::module::params_of;
+use crate::programs::module::params_of;
 use catalog::{ModuleKind, TEMPDB, fold_name};
 
 use DataType::{Bit, Int, NVarChar, SmallInt};

@@ -5,8 +5,9 @@ use catalog::fold_name;
 use catalog::security::{Class, Permission, Securable};
 use types::{SqlError, Value};
 
+use super::argument;
 use super::call::Runs;
-use super::{Arg, argument};
+use crate::programs::arguments::Arg;
 use crate::stmt::rights::{CREATE_DATABASE, in_database, not_permitted, on_server, owner, server, sysadmin};
 use crate::views::rights::sees;
 use exec::output::ColumnInfo;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, text};
-use crate::batch::module::params_of;
+use crate::programs::module::params_of;
 use catalog::names::quote;
 use catalog::{Db, ModuleKind};
 use exec::output::ColumnInfo;

@@ -4,7 +4,7 @@
 use types::{SqlError, Value};
 
 use super::plans::{plan_of_module, text_handle};
-use crate::batch::statement_text::offsets;
+use crate::programs::statement_text::offsets;
 use exec::state::SessionCore;
 use exec::state::activity::{BatchView, Published, handle};
 use exec::state::core::SessionShared;

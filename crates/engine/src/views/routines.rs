@@ -10,9 +10,9 @@ use types::{Collation, DataType, Len, Value};
 use super::information_schema::{TypeParts, constraints};
 use super::parameters::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
-use crate::batch::module::{ParamCode, params_of, result_of};
 use crate::ddl::function_nature::FunctionNature;
 use crate::ddl::system_functions::SystemFunctions;
+use crate::programs::module::{ParamCode, params_of, result_of};
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
 use syntax::ast::ReferentialAction;
 

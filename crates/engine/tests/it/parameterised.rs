@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::support::text::{self, Bench};
-use engine::batch::shape::{shape, text_of};
+use engine::programs::shape::{shape, text_of};
 use engine::{ColumnInfo, Sink, SqlError, Value};
 
 /// Everything that a batch says, to the last detail.

@@ -6,7 +6,7 @@ use types::SqlError;
 
 use super::{Effect, Failure, Run, Step};
 use crate::batch::kind::is_dml;
-use crate::batch::program::Op;
+use crate::programs::program::Op;
 use catalog::errors;
 use exec::state::room::MAX_RUNS;
 

@@ -8,8 +8,8 @@ use syntax::ast::{Stmt, StmtKind};
 use types::SqlError;
 
 use super::Run;
-use crate::batch::Bound;
-use crate::batch::program::Op;
+use crate::programs::compiled::Bound;
+use crate::programs::program::Op;
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use plan::bind::env::CompileEnv;

@@ -7,9 +7,9 @@ use syntax::ast::{Expr, ExprKind, Query, SetValue, SetVariable, Span, Stmt};
 use types::SqlError;
 
 use super::{Effect, Failure, Run};
-use crate::batch::Bindings;
-use crate::batch::counts::Counts;
-use crate::batch::{Bound, Compiled};
+use crate::programs::compiled::Bindings;
+use crate::programs::compiled::{Bound, Compiled};
+use crate::programs::counts::Counts;
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use exec::state::phases::{self, Phase};

@@ -7,7 +7,7 @@ use types::SqlError;
 
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
-use crate::batch::program::Op;
+use crate::programs::program::Op;
 use catalog::errors;
 use exec::output::{StatementEnd, StatementKind};
 use exec::state::inner::was_reported;

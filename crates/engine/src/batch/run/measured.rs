@@ -6,8 +6,8 @@ use syntax::ast::StmtKind;
 use types::SqlError;
 
 use super::{Failure, Run, Step};
-use crate::batch::counts::worker_time;
-use crate::batch::program::Op;
+use crate::programs::counts::worker_time;
+use crate::programs::program::Op;
 
 impl Run<'_> {
     /// A step that tells what it took.

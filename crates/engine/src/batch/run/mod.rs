@@ -7,11 +7,11 @@ use syntax::ast::StmtKind;
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
-use super::Compiled;
-use super::{Bindings, bindings};
-use super::counts::Counts;
+use super::bindings;
 use super::kind::kind_of;
-use super::program::Op;
+use crate::programs::compiled::{Bindings, Compiled};
+use crate::programs::counts::Counts;
+use crate::programs::program::Op;
 use exec::output::{Sink, StatementEnd, StatementKind};
 use exec::state::SessionCore;
 

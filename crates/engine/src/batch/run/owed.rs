@@ -5,8 +5,8 @@
 use types::SqlError;
 
 use super::{Failure, Run};
-use crate::batch::Bound;
 use crate::batch::origins;
+use crate::programs::compiled::Bound;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use plan::{Browse, Needs};

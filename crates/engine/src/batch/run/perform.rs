@@ -6,9 +6,9 @@ use types::{SqlError, Value};
 
 use super::to_sink::ToSink;
 use super::{Failure, Run};
-use crate::batch::Bound;
 use crate::batch::kind::kind_of;
 use crate::batch::origins;
+use crate::programs::compiled::Bound;
 use catalog::errors;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;

@@ -8,11 +8,11 @@ use plan::cursor::Model;
 use types::{SqlError, Value};
 
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
-use crate::arguments::Arg;
-use crate::batch::BatchParam;
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
+use crate::programs::arguments::Arg;
+use crate::programs::compiled::BatchParam;
 use exec::cursor::{Body, BufferRow, To};
 use exec::state::cursors::{Concurrency, Cursor};
 

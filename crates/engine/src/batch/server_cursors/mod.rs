@@ -14,7 +14,7 @@ use plan::cursor::Model;
 use types::{DataType, SqlError, Value};
 
 use super::run::{Failure, Flow, Run};
-use crate::arguments::Arg;
+use crate::programs::arguments::Arg;
 use catalog::errors;
 use exec::cursor::{Body, Status};
 use exec::output::{ColumnInfo, StatementEnd, StatementKind};

@@ -10,13 +10,13 @@ use types::{SqlError, Value};
 
 use super::fetch::Block;
 use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_columns};
-use crate::arguments::Arg;
-use crate::batch::Compiled;
 use crate::batch::cursors::{NewCursor, compile, open};
 use crate::batch::origins;
-use crate::batch::program::Op;
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
+use crate::programs::arguments::Arg;
+use crate::programs::compiled::Compiled;
+use crate::programs::program::Op;
 use exec::output::{ColumnInfo, Origin, Origins, Sink};
 use exec::state::cursors::{Concurrency, Cursor};
 use exec::state::handles::Declared;

@@ -3,9 +3,10 @@
 use ::types::{DataType, SqlError, Value};
 
 use super::super::params::{NAME, Param};
-use super::super::{Arg, Call, column};
+use super::super::{Call, column};
 use super::relations::alias_name;
 use super::{Level, check_qualifier, odbc_type, relations, small, text, type_name};
+use crate::programs::arguments::Arg;
 use catalog::{IndexDef, TableDef};
 
 use DataType::{Char, Int, SmallInt};

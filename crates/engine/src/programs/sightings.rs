@@ -10,7 +10,7 @@ const PLACES: usize = 256;
 const WAYS: usize = 4;
 
 /// The hashes; 0 where there is none.
-pub(super) struct Sightings(Box<[[AtomicU64; WAYS]]>);
+pub(crate) struct Sightings(Box<[[AtomicU64; WAYS]]>);
 
 impl Default for Sightings {
     fn default() -> Sightings {

@@ -13,18 +13,18 @@ use exec::operators::scalar::Scalar;
 
 /// A call that is bound.
 pub struct BoundCall {
-    pub(super) module: Arc<ModuleDef>,
-    pub(super) code: Weak<ModuleCode>,
+    pub(crate) module: Arc<ModuleDef>,
+    pub(crate) code: Weak<ModuleCode>,
     /// The arguments that are not DEFAULT.
-    pub(super) arguments: Arc<[Arc<Scalar>]>,
+    pub(crate) arguments: Arc<[Arc<Scalar>]>,
     /// By parameter.
-    pub(super) given: Box<[Given]>,
+    pub(crate) given: Box<[Given]>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
-    pub(super) outputs: Box<[(usize, usize)]>,
+    pub(crate) outputs: Box<[(usize, usize)]>,
 }
 
 /// What a parameter gets.
-pub(super) enum Given {
+pub(crate) enum Given {
     /// An argument, of the type of its variable or literal, or of its value.
     Argument(Arc<Scalar>, Option<DataType>),
     /// What it is without one.
@@ -36,7 +36,7 @@ impl BoundCall {
     ///
     /// # Errors
     /// Those of an argument, and of its conversion.
-    pub(super) fn values(
+    pub(crate) fn values(
         &self,
         code: &ModuleCode,
         ctx: &mut ExecCtx<'_>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{SqlError, Value};
 
-use crate::arguments::{Arg, TableArg};
+use crate::programs::arguments::{Arg, TableArg};
 use catalog::TableTypeDef;
 
 /// A parameter of a table type.
@@ -36,6 +36,6 @@ impl TableParam {
 }
 
 /// 206: what is given is not of the type.
-pub(super) fn clash(given: &str, def: &TableTypeDef) -> SqlError {
+pub(crate) fn clash(given: &str, def: &TableTypeDef) -> SqlError {
     SqlError::new(206, 16, 2, format!("Operand type clash: {given} is incompatible with {}", def.name))
 }

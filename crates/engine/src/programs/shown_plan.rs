@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::compiled::{Bound, Compiled};
 use super::program::Op;
-use super::{Bound, Compiled};
 use exec::asking::always;
 use exec::explain::{self, Shown};
 use syntax::ast::Stmt;

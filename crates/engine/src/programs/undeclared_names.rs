@@ -8,7 +8,8 @@ use syntax::ParseSettings;
 use syntax::ast::{ObjectName, QueryBody, Stmt, StmtKind};
 use types::SqlError;
 
-use super::{BatchParam, declared};
+use super::compiled::BatchParam;
+use super::declared;
 use catalog::fold_name;
 use exec::asking::GoOn;
 

@@ -22,11 +22,11 @@ use syntax::ParseSettings;
 use txn::Apart;
 use types::SqlError;
 
+use super::compiled::{BatchParam, Compiled};
 use super::module::{ModuleCode, compile};
 use super::parameters::Shape;
 use super::shape::{Literals, text_of};
 use super::sightings::Sightings;
-use super::{BatchParam, Compiled};
 use catalog::{Db, ModuleDef};
 use exec::state::SessionCore;
 use exec::state::phases::{self, Phase};
@@ -39,7 +39,7 @@ const PARTS: usize = 8;
 /// Longest text that is kept, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
-pub(in crate::batch) use memory_use::plan_bytes;
+pub(crate) use memory_use::plan_bytes;
 
 /// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
 /// database, and the database its definitions.

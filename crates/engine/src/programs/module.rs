@@ -10,10 +10,10 @@ use syntax::ast::{
 use types::convert::{Mode, convert, convert_with};
 use types::{CodePage, DataType, Dialect, SqlError, Value};
 
+use super::compiled::{BatchParam, Compiled};
 use super::program::FunctionResult;
 use super::table_param::TableParam;
-use super::{BatchParam, Compiled};
-use crate::arguments::Arg;
+use crate::programs::arguments::Arg;
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::asking::GoOn;
 use exec::operators::context::ExecCtx;

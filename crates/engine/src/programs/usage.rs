@@ -11,10 +11,11 @@ use catalog::query_store::{Executions, QueryKey, Told};
 use exec::explain::uses::Uses;
 
 use super::cache::BatchCache;
+use super::compiled::{Bound, Compiled};
 use super::counts::Count;
 use super::program::Op;
+use super::shown_plan;
 use super::statement_text::{hash_of, offsets, query_hash};
-use super::{Bound, Compiled, shown_plan};
 
 impl Bound {
     fn uses(&self) -> Option<Uses> {
@@ -42,7 +43,7 @@ impl Bound {
     }
 
     /// It was made: the indexes that it would have liked to have.
-    pub(super) fn compiled(&self) {
+    pub(crate) fn compiled(&self) {
         if let Bound::Query(_) | Bound::Dml(_) | Bound::Cursor(_) = self
             && let Some(uses) = self.uses()
         {
@@ -59,7 +60,7 @@ fn now() -> u64 {
 
 impl Compiled {
     /// The number of the query or change that an operation is.
-    pub(super) fn statement_at(&self, at: usize) -> Option<usize> {
+    pub(crate) fn statement_at(&self, at: usize) -> Option<usize> {
         match self.program.ops.get(at) {
             Some(Op::Stmt(number)) => Some(*number as usize),
             _ => None,
@@ -67,7 +68,7 @@ impl Compiled {
     }
 
     /// What a session has counted was done by the plan that the statement has: it is going to lose it.
-    pub(super) fn settle_count(&self, at: usize, bound: &Bound, count: &Count) {
+    pub(crate) fn settle_count(&self, at: usize, bound: &Bound, count: &Count) {
         self.settle_until(at, bound, count, None);
     }
 

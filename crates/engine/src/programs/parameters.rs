@@ -16,9 +16,9 @@ use syntax::ast::{Stmt, StmtKind};
 use types::{SqlError, Value};
 
 use super::cache::{BatchCache, Kept, Place};
+use super::compiled::{Bound, Compiled, Stamp};
 use super::program::Op;
 use super::shape::shape;
-use super::{Bound, Compiled, Stamp};
 use exec::dml::compile_dml;
 use exec::state::SessionCore;
 use exec::state::phases::{self, Phase};
