@@ -31,7 +31,7 @@ impl Run<'_> {
     }
 
     fn show_profile(&mut self, at: usize, stmt: &Stmt, profile: &Profile) -> Result<(), Failure> {
-        let go_on = || crate::programs::cache::go_on(self.core);
+        let go_on = || crate::programs::compiled::go_on(self.core);
         let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,

@@ -126,7 +126,7 @@ impl Run<'_> {
 
     /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
     fn show_plan(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
-        let go_on = || crate::programs::cache::go_on(self.core);
+        let go_on = || crate::programs::compiled::go_on(self.core);
         let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,

@@ -22,9 +22,10 @@ use syntax::ParseSettings;
 use txn::Apart;
 use types::SqlError;
 
-use super::compiled::{BatchParam, Compiled};
+use super::compiled::{Compiled, go_on};
 use super::module::{ModuleCode, compile};
 use super::parameters::Shape;
+use super::program::BatchParam;
 use super::shape::{Literals, text_of};
 use super::sightings::Sightings;
 use catalog::{Db, ModuleDef};
@@ -201,18 +202,6 @@ pub struct BatchCache {
     compiled: AtomicU64,
     /// What plans are charged to.
     account: Arc<MemoryAccount>,
-}
-
-/// Error 3617 when the session was told to stop. What is compiled between requests, no cancel is
-/// meant for.
-pub(crate) fn go_on(core: &SessionCore) -> Result<(), SqlError> {
-    #[cfg(debug_assertions)]
-    if plan::asks::ask() {
-        return Err(catalog::errors::cancelled());
-    }
-    let shared = &core.shared;
-    let requested = shared.running.load(Relaxed) || shared.expected.load(Relaxed);
-    if requested { core.check_cancel() } else { Ok(()) }
 }
 
 impl BatchCache {

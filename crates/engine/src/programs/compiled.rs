@@ -15,7 +15,7 @@ use types::{DataType, SqlError, Value};
 
 use super::bound_call::BoundCall;
 use super::counts::CountsOfBatch;
-use super::program::{FunctionResult, Op, Program};
+use super::program::{BatchParam, FunctionResult, Op, Program};
 use super::{declared, undeclared_names};
 use exec::asking::{Asking, GoOn};
 use exec::conceal::conceal_while;
@@ -31,9 +31,6 @@ use plan::bind::undeclared::Undeclared;
 use plan::bind::unresolved_names::{UnresolvedNames, is_of_a_name};
 use plan::cursor::CursorPlan;
 use plan::{Needs, QueryPlan};
-
-/// A variable that exists before a batch starts: its name, and its type unless it is a table.
-pub type BatchParam = (CompactString, Option<DataType>);
 
 /// A statement bound to the catalog; cheap to clone.
 #[derive(Clone)]
@@ -394,6 +391,18 @@ impl Compiled {
             charge: None,
         }
     }
+}
+
+/// Error 3617 when the session was told to stop. What is compiled between requests, no cancel is
+/// meant for.
+pub(crate) fn go_on(core: &SessionCore) -> Result<(), SqlError> {
+    #[cfg(debug_assertions)]
+    if plan::asks::ask() {
+        return Err(catalog::errors::cancelled());
+    }
+    let shared = &core.shared;
+    let requested = shared.running.load(Relaxed) || shared.expected.load(Relaxed);
+    if requested { core.check_cancel() } else { Ok(()) }
 }
 
 /// The type that a DECLARE names; `None` for a table type.

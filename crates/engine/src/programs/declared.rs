@@ -11,7 +11,7 @@ use syntax::ast::{Declaration, Execute, ExecuteWhat, InsertSource, Stmt, StmtKin
 use syntax::lexer::{Tok, tokenize_while};
 use types::SqlError;
 
-use super::compiled::BatchParam;
+use super::program::BatchParam;
 use catalog::fold_name;
 use exec::asking::{Asking, GoOn};
 

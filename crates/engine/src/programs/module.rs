@@ -10,10 +10,10 @@ use syntax::ast::{
 use types::convert::{Mode, convert, convert_with};
 use types::{CodePage, DataType, Dialect, SqlError, Value};
 
-use super::compiled::{BatchParam, Compiled};
-use super::program::FunctionResult;
+use super::arguments::Arg;
+use super::compiled::{Compiled, go_on};
+use super::program::{BatchParam, FunctionResult};
 use super::table_param::TableParam;
-use crate::programs::arguments::Arg;
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::asking::GoOn;
 use exec::operators::context::ExecCtx;
@@ -86,7 +86,7 @@ pub struct ModuleCode {
 /// What SQL Server finds when a module is made: undeclared variables, labels, types, defaults that
 /// are no constants; 3617; 701.
 pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlError> {
-    let go_on: GoOn<'_> = &|| super::cache::go_on(core);
+    let go_on: GoOn<'_> = &|| go_on(core);
     let params = checked_params(core, module, catalog)?;
     let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
     let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };

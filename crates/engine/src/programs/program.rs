@@ -13,6 +13,9 @@ use exec::asking::{Asking, GoOn};
 use plan::bind::env::VarScope;
 use plan::bind::type_names::in_list;
 
+/// A variable that exists before a batch starts: its name, and its type unless it is a table.
+pub type BatchParam = (CompactString, Option<DataType>);
+
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {

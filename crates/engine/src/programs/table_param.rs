@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{SqlError, Value};
 
-use crate::programs::arguments::{Arg, TableArg};
+use super::arguments::{Arg, TableArg};
 use catalog::TableTypeDef;
 
 /// A parameter of a table type.

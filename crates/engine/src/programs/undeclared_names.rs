@@ -8,8 +8,8 @@ use syntax::ParseSettings;
 use syntax::ast::{ObjectName, QueryBody, Stmt, StmtKind};
 use types::SqlError;
 
-use super::compiled::BatchParam;
 use super::declared;
+use super::program::BatchParam;
 use catalog::fold_name;
 use exec::asking::GoOn;
 

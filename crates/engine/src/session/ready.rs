@@ -2,7 +2,7 @@
 
 use crate::batch::short::Short;
 use crate::programs::cache::Found;
-use crate::programs::compiled::BatchParam;
+use crate::programs::program::BatchParam;
 use exec::dml::Ahead;
 use exec::state::core::SessionCore;
 use types::Value;

@@ -12,7 +12,7 @@ use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
 use crate::programs::arguments::Arg;
-use crate::programs::compiled::BatchParam;
+use crate::programs::program::BatchParam;
 use exec::cursor::{Body, BufferRow, To};
 use exec::state::cursors::{Concurrency, Cursor};
 
