@@ -11,6 +11,8 @@ pub mod ddl;
 mod deadlocks;
 pub mod encoding;
 pub mod functions;
+#[cfg(test)]
+mod inside_tests;
 pub mod instance;
 mod messages;
 mod msdb;

@@ -1,8 +1,6 @@
 //! DBCC: one file per group of commands.
 
 pub mod check;
-#[cfg(test)]
-mod check_tests;
 mod constraints;
 mod identity;
 mod log;
@@ -11,7 +9,7 @@ mod shrink;
 mod statistics;
 mod trace;
 mod user_options;
-mod vacate;
+pub(crate) mod vacate;
 
 use std::sync::Arc;
 

@@ -275,7 +275,7 @@ impl<'c> Vacate<'c> {
 
 /// The catalog names other roots and IAM pages: the old roots go. A table that was dropped since still has its units:
 /// the background frees them, and is held.
-fn settle(db: &Db, storage: &Database, table: &TableDef, units: &[Unit]) -> Result<(), SqlError> {
+pub(crate) fn settle(db: &Db, storage: &Database, table: &TableDef, units: &[Unit]) -> Result<(), SqlError> {
     let store = storage.store();
     for index in table.all_indexes().filter(|index| index.index_id > 0) {
         let Some(unit) = units.iter().find(|unit| unit.id() == index.unit) else { continue };
@@ -291,22 +291,4 @@ fn settle(db: &Db, storage: &Database, table: &TableDef, units: &[Unit]) -> Resu
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ddl::roots_tests::{opened, page_below, with_root};
-    use catalog::db::DbStatus;
-
-    /// Two pages would pass for the root: nobody goes on with the index.
-    #[test]
-    fn a_root_that_cannot_be_settled_stops_the_database() {
-        let (_instance, db, table) = opened(1);
-        let storage = db.storage().unwrap();
-        let unit = storage.unit(table.storage.unit).unwrap();
-        let wrong = with_root(&table, page_below(&db, &table));
-        settle(&db, &storage, &wrong, std::slice::from_ref(&unit)).unwrap_err();
-        assert_eq!((db.status(), unit.root()), (DbStatus::Suspect, table.storage.root));
-    }
 }

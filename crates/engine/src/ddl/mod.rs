@@ -17,16 +17,12 @@ pub mod moves;
 pub mod names;
 pub mod option_rules;
 pub mod others;
-#[cfg(test)]
-mod overflow_tests;
 pub mod own_queries;
 pub mod periods;
 pub mod policies;
 pub mod properties;
 pub mod rebuild;
 pub mod retention;
-#[cfg(test)]
-pub(crate) mod roots_tests;
 pub mod schemabinding;
 pub mod shape;
 pub mod switch;

@@ -22,7 +22,7 @@ mod mend;
 mod of_session;
 mod open_error;
 mod options;
-mod own_files;
+pub(crate) mod own_files;
 pub(crate) mod permit;
 pub mod repair;
 pub mod restore;

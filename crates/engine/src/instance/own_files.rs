@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use disk::{Disk, FileIdentity};
 
 /// Files that are kept in two copies ([`disk::mirrored`]).
-pub(super) const MIRRORED: [&str; 5] = [
+pub(crate) const MIRRORED: [&str; 5] = [
     catalog::registry::FILE_NAME,
     super::identity::FILE_NAME,
     "credentials.registry",
@@ -42,7 +42,7 @@ const ERROR_LOG: &str = "log";
 const RUN_FILE: &str = ".mdf.sort-";
 
 /// Whether a path below an instance's folder is that of a file or folder which the instance keeps.
-pub(super) fn keeps(below: &Path) -> bool {
+pub(crate) fn keeps(below: &Path) -> bool {
     let mut parts = below.components();
     let Some(Component::Normal(first)) = parts.next() else { return false };
     let first = first.to_string_lossy().to_ascii_lowercase();
@@ -81,7 +81,6 @@ mod tests {
         use super::super::kept::file_name;
         for name in [
             file_name::<crate::instance::credentials::Credential>(),
-            file_name::<crate::objects::backup_device::BackupDevice>(),
             file_name::<crate::instance::configuration::Configured>(),
         ] {
             assert!(keeps(Path::new(&name)) && MIRRORED.contains(&name.as_str()), "{name}");

@@ -21,3 +21,18 @@ static KINDS: &[&Kind] = &[&backup_device::KIND];
 pub(crate) fn views() -> impl Iterator<Item = &'static (&'static dyn SystemView, ViewRight, Rows)> {
     KINDS.iter().flat_map(|kind| kind.views)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::backup_device::BackupDevice;
+    use crate::instance::kept::file_name;
+    use crate::instance::own_files::{MIRRORED, keeps};
+
+    #[test]
+    fn the_files_of_all_kinds_are_the_instances_own() {
+        let name = file_name::<BackupDevice>();
+        assert!(keeps(Path::new(&name)) && MIRRORED.contains(&name.as_str()), "{name}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Units for values that do not fit: tables of an earlier version get theirs when the database is
 //! opened; the power may go while one is made.
 
-use super::work::{Work, units_of};
+use crate::ddl::work::{Work, units_of};
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use catalog::{Db, OverflowUnit, TableDef};
 use pages::{PageId, UnitId};

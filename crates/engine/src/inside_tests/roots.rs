@@ -1,6 +1,8 @@
 //! Definitions of before: handles whose root has moved or was not settled, units that were opened by another name.
 
+use crate::dbcc::vacate::settle;
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
+use catalog::db::DbStatus;
 use catalog::{Db, IndexDef, TableDef, errors};
 use pages::PageId;
 use sim::SimDisk;
@@ -44,7 +46,7 @@ fn clean(instance: &Arc<Instance>) {
 }
 
 /// A table of some pages in two files.
-pub(crate) fn opened(seed: u64) -> (Arc<Instance>, Arc<Db>, Arc<TableDef>) {
+fn opened(seed: u64) -> (Arc<Instance>, Arc<Db>, Arc<TableDef>) {
     let options = InstanceOptions {
         memory_bytes: Some(16 << 20),
         disk: Arc::new(SimDisk::new(seed)),
@@ -67,7 +69,7 @@ pub(crate) fn opened(seed: u64) -> (Arc<Instance>, Arc<Db>, Arc<TableDef>) {
 }
 
 /// A leaf whose header names the table's root.
-pub(crate) fn page_below(db: &Db, table: &TableDef) -> PageId {
+fn page_below(db: &Db, table: &TableDef) -> PageId {
     let storage = db.storage().unwrap();
     let unit = storage.unit(table.storage.unit).unwrap();
     let root = table.storage.root;
@@ -80,7 +82,7 @@ pub(crate) fn page_below(db: &Db, table: &TableDef) -> PageId {
 }
 
 /// The definition with another root.
-pub(crate) fn with_root(table: &TableDef, root: PageId) -> Arc<TableDef> {
+fn with_root(table: &TableDef, root: PageId) -> Arc<TableDef> {
     let mut next = TableDef::clone(table);
     next.storage = Arc::new(IndexDef { root, ..IndexDef::clone(&table.storage) });
     Arc::new(next)
@@ -153,4 +155,15 @@ fn a_unit_is_known_by_the_name_in_the_catalog() {
     TableStore::open(&db, &table).unwrap();
     assert_eq!(unit.first_iam(), chain[1]);
     clean(&instance);
+}
+
+/// Two pages would pass for the root: nobody goes on with the index.
+#[test]
+fn a_root_that_cannot_be_settled_stops_the_database() {
+    let (_instance, db, table) = opened(1);
+    let storage = db.storage().unwrap();
+    let unit = storage.unit(table.storage.unit).unwrap();
+    let wrong = with_root(&table, page_below(&db, &table));
+    settle(&db, &storage, &wrong, std::slice::from_ref(&unit)).unwrap_err();
+    assert_eq!((db.status(), unit.root()), (DbStatus::Suspect, table.storage.root));
 }

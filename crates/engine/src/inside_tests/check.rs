@@ -1,6 +1,6 @@
 //! A check of a database that is cancelled.
 
-use super::check::check_all;
+use crate::dbcc::check::check_all;
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use sim::SimDisk;
 use std::sync::Arc;

@@ -1,0 +1,7 @@
+//! Tests with a whole instance that look at what no statement shows: definitions, units, what a session
+//! keeps.
+
+mod check;
+mod overflow;
+mod roots;
+mod temporary;
