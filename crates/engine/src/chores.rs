@@ -152,5 +152,5 @@ fn clean(stop: &Stop, instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlE
             retention::clean(core, db)
         })
     };
-    stop.within(&mut instance.session()?, work).unwrap_or(Ok(()))
+    stop.within(&mut Session::of(instance)?, work).unwrap_or(Ok(()))
 }

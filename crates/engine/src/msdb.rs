@@ -6,6 +6,7 @@ use std::sync::Arc;
 use types::SqlError;
 
 use crate::instance::Instance;
+use crate::session::Session;
 use exec::output::Sink;
 
 const TABLES: [(&str, &str); 5] = [
@@ -78,7 +79,7 @@ impl Sink for Errors {
 /// # Errors
 /// The first of the text's; why the database cannot be used.
 pub(crate) fn run(instance: &Arc<Instance>, database: &str, text: &str) -> Result<(), SqlError> {
-    let mut session = instance.session()?;
+    let mut session = Session::of(instance)?;
     session.use_database(database)?;
     let mut errors = Errors::default();
     session.execute(text, &mut errors);

@@ -44,7 +44,7 @@ pub(crate) fn launch(instance: &Arc<Instance>) {
 }
 
 fn start(instance: &Arc<Instance>, name: &str) -> Result<(), String> {
-    let mut session = instance.session().map_err(|e| e.into_message())?;
+    let mut session = Session::of(instance).map_err(|e| e.into_message())?;
     let (shared, call) =
         (Arc::downgrade(&session.shared()), format!("EXEC [dbo].[{}]", name.replace(']', "]]")));
     let thread = std::thread::Builder::new().name("startup".into());

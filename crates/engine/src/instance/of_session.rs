@@ -16,7 +16,7 @@ impl OfInstance for SessionCore {
     fn instance(&self) -> &Arc<Instance> {
         match self.instance_of() {
             Some(instance) => instance,
-            // `Instance::session` is the only place that makes sessions.
+            // `Session::of` is the only place that makes sessions.
             None => unreachable!("a session that no instance has made"),
         }
     }

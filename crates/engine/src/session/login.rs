@@ -43,7 +43,7 @@ impl Instance {
         passwords::check_policy(&before.name, password)?;
         let hash = self.authentication.passwords.hash(password)?;
         self.authentication.passwords.remember(password, &hash);
-        let mut session = self.session()?;
+        let mut session = Session::of(self)?;
         session.with_core(|core| {
             core.begin_statement(true)?;
             let change = Change::begin(core, &master).and_then(|mut change| {
@@ -93,7 +93,7 @@ impl Instance {
         database: Option<&str>,
         or_default: bool,
     ) -> Result<(Session, Option<SqlError>), SqlError> {
-        let mut session = self.session()?;
+        let mut session = Session::of(self)?;
         session.set_names(&token.client.app, &token.client.host, &token.name);
         let named = database.filter(|name| !name.is_empty());
         let default = token.default_database.as_deref().unwrap_or("master");

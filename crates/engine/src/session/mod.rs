@@ -34,7 +34,6 @@ use crate::ddl::temps;
 use crate::instance::Instance;
 use crate::instance::OfInstance;
 use crate::programs::parameters::{self, ToRun};
-use catalog::Db;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
@@ -127,11 +126,17 @@ impl CancelHandle {
 }
 
 impl Session {
-    fn new(instance: Arc<Instance>, db: Arc<Db>, spid: i32, shared: Arc<SessionShared>) -> Session {
-        let core = SessionCore::new(instance.host().clone(), Box::new(instance), db, spid, shared.clone());
+    /// A new session of an instance, in master.
+    ///
+    /// # Errors
+    /// 6005 when the instance is shutting down.
+    pub(crate) fn of(instance: &Arc<Instance>) -> Result<Session, SqlError> {
+        let (master, spid, shared) = instance.enter()?;
+        let (host, own) = (instance.host().clone(), Box::new(instance.clone()));
+        let core = SessionCore::new(host, own, master, spid, shared.clone());
         let (login_db, login_options) = (core.db().name(), core.options.clone());
         let (key, vars, ready) = Default::default();
-        Session { core, shared, told: Told::default(), key, vars, ready, login_db, login_options }
+        Ok(Session { core, shared, told: Told::default(), key, vars, ready, login_db, login_options })
     }
 
     /// The session's number.

@@ -15,14 +15,13 @@ impl Instance {
     /// # Errors
     /// 6005 when the instance is shutting down.
     pub fn session(self: &Arc<Self>) -> Result<Session, SqlError> {
-        let (master, spid, shared) = self.enter()?;
-        Ok(Session::new(self.clone(), master, spid, shared))
+        Session::of(self)
     }
 
     /// Checks a database: what DBCC CHECKDB does. Errors: 911 no such database, 945 and its kin, I/O that is not damage.
     pub fn check_database(self: &Arc<Self>, name: &str) -> Result<CheckReport, SqlError> {
         let db = self.database(name)?;
-        let mut session = self.session()?;
+        let mut session = Session::of(self)?;
         session.with_core(|core| {
             core.begin_statement(false)?;
             let report = check_all(core, &db);
