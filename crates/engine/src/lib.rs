@@ -20,6 +20,7 @@ mod objects;
 mod open;
 pub mod programs;
 mod results;
+mod running;
 mod scoped;
 mod scripts;
 pub mod security;

@@ -24,125 +24,100 @@ const DEDICATED_MEMORY: usize = 32 << 20;
 /// What one operator of them holds before it goes to disk.
 const DEDICATED_OPERATOR: usize = 8 << 20;
 
-impl Instance {
-    /// Gives `sa` a password, unless it has this one already: what MSSQL_SA_PASSWORD says.
-    ///
-    /// # Errors
-    /// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the storage says.
-    pub fn set_sa_password(self: &Arc<Self>, password: &str) -> Result<(), SqlError> {
-        self.check_writable()?;
-        let master = self.database("master")?;
-        let before = master.security().server.get(SA).cloned();
-        let Some(before) = before else { return Err(SqlError::internal("there is no sa")) };
-        if let Some(stored) = &before.hash {
-            let turn = self.authentication.passwords.turn();
-            if turn.is_some_and(|turn| self.authentication.passwords.verify(&turn, password, Some(stored))) {
-                return Ok(());
+/// Gives `sa` a password, unless it has this one already: what MSSQL_SA_PASSWORD says.
+///
+/// # Errors
+/// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the storage says.
+pub(crate) fn set_sa_password(instance: &Arc<Instance>, password: &str) -> Result<(), SqlError> {
+    instance.check_writable()?;
+    let master = instance.database("master")?;
+    let before = master.security().server.get(SA).cloned();
+    let Some(before) = before else { return Err(SqlError::internal("there is no sa")) };
+    if let Some(stored) = &before.hash {
+        let turn = instance.authentication.passwords.turn();
+        if turn.is_some_and(|turn| instance.authentication.passwords.verify(&turn, password, Some(stored))) {
+            return Ok(());
+        }
+    }
+    passwords::check_policy(&before.name, password)?;
+    let hash = instance.authentication.passwords.hash(password)?;
+    instance.authentication.passwords.remember(password, &hash);
+    let mut session = Session::of(instance)?;
+    session.with_core(|core| {
+        core.begin_statement(true)?;
+        let change = Change::begin(core, &master).and_then(|mut change| {
+            let sa = change.security().server.get(SA).cloned();
+            let sa = sa.ok_or_else(|| SqlError::internal("there is no sa"))?;
+            let modified = catalog::clock::now();
+            let password_age = sa.password_age.set(catalog::clock::now_parts().0, false);
+            change.put_principal(
+                Scope::Server,
+                &Principal { hash: Some(hash), modified, password_age, ..Principal::clone(&sa) },
+            )?;
+            change.finish()
+        });
+        core.end_statement(change)
+    })
+}
+
+/// A session of a login. With `or_default` it is in the login's default database when the one that is
+/// named cannot be opened, and what its client is to be told is beside it (4063).
+///
+/// # Errors
+/// Those of `Instance::session_for`.
+pub(crate) fn session_in(
+    instance: &Arc<Instance>,
+    token: &LoginToken,
+    database: Option<&str>,
+    or_default: bool,
+) -> Result<(Session, Option<SqlError>), SqlError> {
+    let mut session = Session::of(instance)?;
+    session.set_names(&token.client.app, &token.client.host, &token.name);
+    let named = database.filter(|name| !name.is_empty());
+    let default = token.default_database.as_deref().unwrap_or("master");
+    let (mut named, mut wanted, mut told) = (named, named.unwrap_or(default), None);
+    let mut opened = session
+        .with_core(|core| {
+            log_in(core, token);
+            if let Some(language) = LANGUAGES.get(usize::from(token.language)) {
+                core.options.set_language(language);
             }
-        }
-        passwords::check_policy(&before.name, password)?;
-        let hash = self.authentication.passwords.hash(password)?;
-        self.authentication.passwords.remember(password, &hash);
-        let mut session = Session::of(self)?;
-        session.with_core(|core| {
-            core.begin_statement(true)?;
-            let change = Change::begin(core, &master).and_then(|mut change| {
-                let sa = change.security().server.get(SA).cloned();
-                let sa = sa.ok_or_else(|| SqlError::internal("there is no sa"))?;
-                let modified = catalog::clock::now();
-                let password_age = sa.password_age.set(catalog::clock::now_parts().0, false);
-                change.put_principal(
-                    Scope::Server,
-                    &Principal { hash: Some(hash), modified, password_age, ..Principal::clone(&sa) },
-                )?;
-                change.finish()
-            });
-            core.end_statement(change)
+            check_login(core)
         })
+        .and_then(|()| session.use_database(wanted));
+    if opened.is_err() && or_default && named.is_some() {
+        let text = format!(
+            "Cannot open database \"{wanted}\" that was requested by the login. Using the user default database \
+             \"{default}\" instead."
+        );
+        told = Some(SqlError::new(4063, 11, 1, text));
+        (named, wanted) = (None, default);
+        opened = session.use_database(default);
     }
-
-    /// A session of a login, in a database that it names or in the login's own. After an error the client also gets
-    /// [`LoginToken::refused`], unless it is 17892.
-    ///
-    /// # Errors
-    /// 4060 the named database is not there or the login may not use it, 4064 the same of its default database; 17892 a logon trigger has refused it; 6005.
-    pub fn session_for(
-        self: &Arc<Self>,
-        token: &LoginToken,
-        database: Option<&str>,
-    ) -> Result<Session, SqlError> {
-        self.session_in(token, database, false).map(|(session, _)| session)
+    if let Err(e) = opened {
+        let (state, text) = match named {
+            Some(_) => {
+                (38, format!("Failed to open the explicitly specified database '{wanted}': {}", e.message))
+            }
+            None => (40, format!("Failed to open the default database '{wanted}': {}", e.message)),
+        };
+        instance.audit_failure(&token.name, 18_456, state, &text, &token.client);
+        return Err(match named {
+            Some(_) => {
+                let text =
+                    format!("Cannot open database \"{wanted}\" requested by the login. The login failed.");
+                SqlError::new(4060, 11, 1, text)
+            }
+            None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
+        });
     }
-
-    /// As [`Instance::session_for`]; when `database` cannot be opened the session is in the login's default one, and what its client is
-    /// to be told is beside it (4063).
-    ///
-    /// # Errors
-    /// As [`Instance::session_for`].
-    pub fn session_in_or_default(
-        self: &Arc<Self>,
-        token: &LoginToken,
-        database: Option<&str>,
-    ) -> Result<(Session, Option<SqlError>), SqlError> {
-        self.session_in(token, database, true)
+    if token.dedicated {
+        let memory = QueryMemory::new(DEDICATED_MEMORY, DEDICATED_OPERATOR);
+        session.with_core(|core| core.own_memory = Some(Arc::new(memory)));
+    } else {
+        session.with_core(|core| logon::run(core, &token.client))?;
     }
-
-    fn session_in(
-        self: &Arc<Self>,
-        token: &LoginToken,
-        database: Option<&str>,
-        or_default: bool,
-    ) -> Result<(Session, Option<SqlError>), SqlError> {
-        let mut session = Session::of(self)?;
-        session.set_names(&token.client.app, &token.client.host, &token.name);
-        let named = database.filter(|name| !name.is_empty());
-        let default = token.default_database.as_deref().unwrap_or("master");
-        let (mut named, mut wanted, mut told) = (named, named.unwrap_or(default), None);
-        let mut opened = session
-            .with_core(|core| {
-                log_in(core, token);
-                if let Some(language) = LANGUAGES.get(usize::from(token.language)) {
-                    core.options.set_language(language);
-                }
-                check_login(core)
-            })
-            .and_then(|()| session.use_database(wanted));
-        if opened.is_err() && or_default && named.is_some() {
-            let text = format!(
-                "Cannot open database \"{wanted}\" that was requested by the login. Using the user default database \
-                 \"{default}\" instead."
-            );
-            told = Some(SqlError::new(4063, 11, 1, text));
-            (named, wanted) = (None, default);
-            opened = session.use_database(default);
-        }
-        if let Err(e) = opened {
-            let (state, text) = match named {
-                Some(_) => (
-                    38,
-                    format!("Failed to open the explicitly specified database '{wanted}': {}", e.message),
-                ),
-                None => (40, format!("Failed to open the default database '{wanted}': {}", e.message)),
-            };
-            self.audit_failure(&token.name, 18_456, state, &text, &token.client);
-            return Err(match named {
-                Some(_) => {
-                    let text = format!(
-                        "Cannot open database \"{wanted}\" requested by the login. The login failed."
-                    );
-                    SqlError::new(4060, 11, 1, text)
-                }
-                None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
-            });
-        }
-        if token.dedicated {
-            let memory = QueryMemory::new(DEDICATED_MEMORY, DEDICATED_OPERATOR);
-            session.with_core(|core| core.own_memory = Some(Arc::new(memory)));
-        } else {
-            session.with_core(|core| logon::run(core, &token.client))?;
-        }
-        Ok((session, told))
-    }
+    Ok((session, told))
 }
 
 /// The session belongs to a login from now on.

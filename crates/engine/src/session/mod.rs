@@ -1,11 +1,10 @@
 //! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
 
 pub(crate) mod bulk;
-mod login;
+pub(crate) mod login;
 #[cfg(test)]
 mod login_tests;
 mod logon;
-mod of_instance;
 #[cfg(test)]
 mod outside_values;
 mod ready;

@@ -60,32 +60,30 @@ impl Drop for Watch {
     }
 }
 
-impl Instance {
-    /// Lets other processes of this user look in: [`look`]. To be called once; ends when the instance is closed.
-    ///
-    /// # Errors
-    /// The socket cannot be made; the instance works without it.
-    pub fn open_to_view(self: &Arc<Self>) -> io::Result<()> {
-        if self.is_read_only() {
-            // The folder is left as it is.
-            return Ok(());
-        }
-        let address = Address::of(self.paths.root())?;
-        // The folder's lock is ours, so a socket that is there belongs to a process that is gone.
-        match std::fs::remove_file(&address.0) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
-        let listener = UnixListener::bind(&address.0)?;
-        std::fs::set_permissions(&address.0, Permissions::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
-        let instance = Arc::downgrade(self);
-        let (stop, stopped) = UnixStream::pair()?;
-        let body = move || serve(&listener, &instance, &stopped);
-        let thread = std::thread::Builder::new().name("watch".into()).spawn(body)?;
-        *self.watch.lock() = Some(Box::new(Watch { address, stop: Some(stop), thread: Some(thread) }));
-        Ok(())
+/// Lets other processes of this user look in: [`look`]. To be called once; ends when the instance is closed.
+///
+/// # Errors
+/// The socket cannot be made; the instance works without it.
+pub(crate) fn open(instance: &Arc<Instance>) -> io::Result<()> {
+    if instance.is_read_only() {
+        // The folder is left as it is.
+        return Ok(());
     }
+    let address = Address::of(instance.paths.root())?;
+    // The folder's lock is ours, so a socket that is there belongs to a process that is gone.
+    match std::fs::remove_file(&address.0) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&address.0)?;
+    std::fs::set_permissions(&address.0, Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    let held = Arc::downgrade(instance);
+    let (stop, stopped) = UnixStream::pair()?;
+    let body = move || serve(&listener, &held, &stopped);
+    let thread = std::thread::Builder::new().name("watch".into()).spawn(body)?;
+    *instance.watch.lock() = Some(Box::new(Watch { address, stop: Some(stop), thread: Some(thread) }));
+    Ok(())
 }
 
 fn serve(listener: &UnixListener, instance: &Weak<Instance>, stopped: &UnixStream) {
@@ -109,7 +107,7 @@ fn serve(listener: &UnixListener, instance: &Weak<Instance>, stopped: &UnixStrea
 fn answer(mut client: UnixStream, instance: &Instance) -> io::Result<()> {
     client.set_nonblocking(false)?;
     client.set_write_timeout(Some(PATIENCE))?;
-    let mut line = serde_json::to_vec(&instance.status())?;
+    let mut line = serde_json::to_vec(&status::of(instance))?;
     line.push(b'\n');
     client.write_all(&line)
 }

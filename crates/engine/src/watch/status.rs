@@ -2,7 +2,7 @@
 //! rates are differences of two pictures.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use wal::VlfInfo;
@@ -299,44 +299,36 @@ fn phases(instance: &Instance) -> Vec<PhaseStatus> {
     status.collect()
 }
 
-impl Instance {
-    /// A picture of now.
-    pub fn status(&self) -> InstanceStatus {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let waits = server::waits(self).into_iter().filter(|w| w.1 > 0);
-        let (deadlocks, lock_timeouts) = self.locks().counters();
-        InstanceStatus {
-            version: env!("CARGO_PKG_VERSION").into(),
-            pid: std::process::id(),
-            at_us: now.as_micros() as u64,
-            uptime_ms: self.uptime().as_millis() as u64,
-            sessions: self.sessions().len() as u64,
-            batches: self.batches_run(),
-            databases: self.databases().iter().map(database).collect(),
-            waits: waits
-                .map(|(name, count, us, _)| WaitTotal { wait_type: name.into(), count, us })
-                .collect(),
-            requests: requests(self),
-            pool: counters::of_pool(self).into_iter().map(|(name, value, _)| (name.into(), value)).collect(),
-            logins: self.logins(),
-            blocked: self.locks().waiting_count() as u64,
-            deadlocks,
-            lock_timeouts,
-            kept_batches: self.kept_batches() as u64,
-            compilations: self.compilations(),
-            memory: MemoryStatus {
-                resident: crate::instance::resident() as u64,
-                pool_limit: self.pool_bytes(),
-                query_used: self.query_memory().used() as u64,
-                query_limit: self.query_memory().limit() as u64,
-                query_peak: self.query_memory().peak() as u64,
-            },
-            phases: phases(self),
-        }
-    }
-
-    fn uptime(&self) -> Duration {
-        self.born.elapsed()
+/// A picture of now.
+pub(crate) fn of(instance: &Instance) -> InstanceStatus {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let waits = server::waits(instance).into_iter().filter(|w| w.1 > 0);
+    let (deadlocks, lock_timeouts) = instance.locks().counters();
+    InstanceStatus {
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        at_us: now.as_micros() as u64,
+        uptime_ms: instance.born.elapsed().as_millis() as u64,
+        sessions: instance.sessions().len() as u64,
+        batches: instance.batches_run(),
+        databases: instance.databases().iter().map(database).collect(),
+        waits: waits.map(|(name, count, us, _)| WaitTotal { wait_type: name.into(), count, us }).collect(),
+        requests: requests(instance),
+        pool: counters::of_pool(instance).into_iter().map(|(name, value, _)| (name.into(), value)).collect(),
+        logins: instance.logins(),
+        blocked: instance.locks().waiting_count() as u64,
+        deadlocks,
+        lock_timeouts,
+        kept_batches: instance.kept_batches() as u64,
+        compilations: instance.compilations(),
+        memory: MemoryStatus {
+            resident: crate::instance::resident() as u64,
+            pool_limit: instance.pool_bytes(),
+            query_used: instance.query_memory().used() as u64,
+            query_limit: instance.query_memory().limit() as u64,
+            query_peak: instance.query_memory().peak() as u64,
+        },
+        phases: phases(instance),
     }
 }
 
