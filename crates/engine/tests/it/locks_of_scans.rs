@@ -253,3 +253,35 @@ fn the_largest_key_is_locked_alone() {
         run(&mut other, "if @@trancount > 0 rollback");
     }
 }
+
+/// Two sessions number rows by the largest key under UPDLOCK alone, the second one while the first
+/// is about to: it gets the number behind that of the first.
+#[test]
+fn who_waited_for_the_largest_key_gets_a_newer_one() {
+    let instance = made();
+    let (mut first, mut second) = (session(&instance), session(&instance));
+    run(
+        &mut first,
+        "create table n (id int primary key, v int not null)
+         insert n select value, 0 from generate_series(1, 300)",
+    );
+    for lock in ["updlock", "xlock", "updlock, holdlock"] {
+        run(&mut first, "delete n where id > 300");
+        let read = format!("select max(id) from n with ({lock})");
+        assert_eq!(run(&mut first, &format!("begin tran {read}")), "300", "{lock}");
+        let waiting = std::thread::spawn(move || {
+            let found = run(&mut second, &read);
+            (found, second)
+        });
+        let waits = "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'";
+        let end = Instant::now() + Duration::from_secs(60);
+        while run(&mut first, waits) == "0" {
+            assert!(Instant::now() < end, "{lock}: nobody waits");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(run(&mut first, "insert n values (301, 0) commit"), "(1)", "{lock}");
+        let (found, session) = waiting.join().expect("it reads");
+        assert_eq!(found, "301", "{lock}");
+        second = session;
+    }
+}
