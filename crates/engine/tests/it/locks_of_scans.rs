@@ -76,6 +76,28 @@ fn a_scan_that_locks_all_locks_the_table() {
     run(&mut other, "rollback");
 }
 
+/// A writer waits for the end of a lock on the table; who reads versions does not wait behind it.
+#[test]
+fn readers_of_versions_do_not_wait_behind_a_writer() {
+    let instance = made();
+    let (mut reader, mut writer, mut other) = (session(&instance), session(&instance), session(&instance));
+    assert_eq!(run(&mut reader, "begin tran select count(*) from t with (holdlock) where v = 'v'"), "20000");
+    let waiting = std::thread::spawn(move || run(&mut writer, "update t set v = 'w' where id = 7"));
+    let waits = "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'";
+    let end = Instant::now() + Duration::from_secs(60);
+    while run(&mut reader, waits) == "0" {
+        assert!(Instant::now() < end, "the writer does not wait");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for hint in ["", "with (nolock)"] {
+        let read = format!("set lock_timeout 30 select v from t {hint} where id = 7");
+        assert_eq!(run(&mut other, &read), "v", "{hint}");
+    }
+    run(&mut reader, "commit");
+    assert_eq!(waiting.join().expect("it writes"), "(1)");
+    assert_eq!(run(&mut other, "select v from t where id = 7"), "w");
+}
+
 /// A filtered index that is read from end to end has few of the rows: the others stay free.
 #[test]
 fn a_scan_of_a_filtered_index_locks_what_is_in_it() {
