@@ -71,8 +71,12 @@ fn a_scan_that_locks_all_locks_the_table() {
     run(&mut reader, "commit");
     // Somebody who only means to change rows is not waited for.
     assert_eq!(run(&mut other, "begin tran select id from m with (updlock) where id = 7"), "7");
+    let timeouts = "select sum(cntr_value) from sys.dm_os_performance_counters
+                    where counter_name = 'Lock Timeouts/sec'";
+    let before = run(&mut reader, timeouts);
     let read = "set lock_timeout 30 begin tran select count(*) from m with (holdlock) where v = 'v'";
     assert_eq!(run(&mut reader, &format!("{read} {locked}")), "300\nmany");
+    assert_eq!(run(&mut reader, timeouts), before);
     run(&mut other, "rollback");
 }
 

@@ -387,13 +387,14 @@ fn is_locked(txn: &Txn, plan: &ScanPlan, mode: LockMode) -> bool {
     held.is_some_and(|held| held.covers(needed))
 }
 
-/// Tries to lock the table as a whole in place of further rows.
+/// Tries to lock the table as a whole in place of further rows. Nobody is waited for, so it is no
+/// timeout where others are in the way.
 fn escalate(txn: &mut Txn, plan: &ScanPlan, mode: LockMode) -> bool {
     let mode = if mode == LockMode::S { LockMode::S } else { LockMode::X };
-    let timeout = std::mem::replace(&mut txn.wait.timeout_ms, 0);
-    let locked = txn.lock(What::Table(plan.store.table.object_id as u32), mode).is_ok();
-    txn.wait.timeout_ms = timeout;
-    locked
+    let what = What::Table(plan.store.table.object_id as u32);
+    let table = Resource { db: txn.database().id(), what };
+    let grant = txn.locks.try_until(table, mode, Until::Transaction);
+    grant.is_ok_and(|grant| grant != Grant::Busy)
 }
 
 impl Operator for LockedScan {
