@@ -63,6 +63,13 @@ fn a_scan_that_locks_all_locks_the_table() {
         let said = run(&mut reader, &format!("begin tran select count(*) from {from} {locked}"));
         assert_eq!(said, format!("{rows}\n{keys}"), "{from}");
     }
+    for read in [
+        "declare @n int = 1 select top (@n) id from m with (holdlock) where v = 'v'",
+        "declare @n int = 1 select id from m with (holdlock) order by id offset 0 rows fetch next @n rows only",
+        "set rowcount 1 select id from m with (holdlock) where v = 'v' set rowcount 0",
+    ] {
+        assert_eq!(run(&mut reader, &format!("begin tran {read} {locked}")), "1\nfew", "{read}");
+    }
     // Nobody changes a row, and nobody brings one in, until the reader is done.
     assert_eq!(run(&mut reader, "begin tran select count(*) from m with (holdlock) where v = 'v'"), "300");
     for change in ["update m set v = 'w' where id = 7", "insert m values (1000, 1, 'w')"] {
