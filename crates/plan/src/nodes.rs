@@ -177,7 +177,7 @@ impl Plan {
         stack::with_room(|| match &mut self.node {
             Node::Scan(scan) => scan.goal = Some(scan.goal.map_or(rows, |goal| goal.min(rows))),
             Node::Project { input, .. } | Node::Filter { input, .. } => input.wants_few(rows),
-            Node::Apply { left, .. } => left.wants_few(rows),
+            Node::Apply { left, .. } | Node::LoopJoin { left, .. } => left.wants_few(rows),
             Node::MergeJoin { left, right, .. } => {
                 left.wants_few(rows);
                 right.wants_few(rows);
