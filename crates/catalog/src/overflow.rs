@@ -1,6 +1,5 @@
 //! The units of values that do not fit their rows. A table that may have such values gets a number
-//! for its unit when it is made, or when the database is opened if an earlier version made it; the
-//! unit itself is made when the first value comes.
+//! for its unit when it is made or changed so; the unit itself is made when the first value comes.
 //!
 //! It is made, and its place noted (`index_row.rs`), in a transaction of its own: others write
 //! to it whatever becomes of the transaction that was the first, and that one may have the rows of
@@ -14,49 +13,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use pages::{PageId, UnitId};
-use txn::{Database, Durability, ErrorKind, TxnError};
+use txn::{Database, Durability};
 
 use crate::change::UnitRef;
-use crate::counters::Counters;
 use crate::db::Open;
-use crate::index_row::{Noted, note_place, noted_units, overflow_row};
+use crate::index_row::{Noted, note_place, noted_units};
 use crate::store::{StoreError, SysTrees};
-use crate::systables::SysTable;
 use crate::{Catalog, OverflowUnit, pending};
-
-/// Gives every table of the catalog that may need a unit the number of one; whether there was such
-/// a table. The definitions are to be loaded again then. Where the log has no room a table stays as
-/// it is, and a row of it that does not fit is error 511 as it was.
-///
-/// # Errors
-/// I/O and the log's errors.
-pub fn number_units(
-    storage: &Arc<Database>,
-    trees: &SysTrees,
-    counters: &Counters,
-    catalog: &Catalog,
-) -> Result<bool, StoreError> {
-    let mut added = false;
-    for table in catalog.by_id.values().filter(|t| t.overflow.is_none() && t.may_overflow()) {
-        let number = || -> Result<(), StoreError> {
-            let unit = counters.next_unit(storage, trees)?;
-            let mut txn = storage.begin(0)?;
-            trees.put(&mut txn, SysTable::Indexes, &overflow_row(table, unit, PageId::NONE))?;
-            txn.commit(Durability::Delayed)?;
-            Ok(())
-        };
-        match number() {
-            Ok(()) => added = true,
-            Err(StoreError::Txn(e)) if is_full(&e) => break,
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(added)
-}
-
-fn is_full(e: &TxnError) -> bool {
-    matches!(e.kind(), ErrorKind::FilegroupFull | ErrorKind::LogFull | ErrorKind::DiskFull)
-}
 
 /// Makes a unit, unless it is made. No rollback takes it back, and none needs to.
 ///

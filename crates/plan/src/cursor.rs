@@ -79,12 +79,12 @@ pub struct CursorPlan {
     pub dirty: bool,
     /// What it was made of, to be made again when a table has changed.
     pub source: Source,
-    under: Under,
+    under: NameScope,
 }
 
 /// What decides what the names and words of a cursor's query mean.
 #[derive(Clone, Debug, PartialEq)]
-struct Under {
+struct NameScope {
     /// database_id, and the schema that is looked in first.
     db: i32,
     schema: Option<CompactString>,
@@ -92,10 +92,10 @@ struct Under {
     options: CompileOptions,
 }
 
-impl Under {
-    fn of(env: &CompileEnv<'_>) -> Under {
+impl NameScope {
+    fn of(env: &CompileEnv<'_>) -> NameScope {
         let options = env.options.compile_options();
-        Under { db: env.db.id(), schema: env.schema.clone(), chain: env.chain, options }
+        NameScope { db: env.db.id(), schema: env.schema.clone(), chain: env.chain, options }
     }
 }
 
@@ -239,7 +239,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
         row,
         update_of,
         source: source.clone(),
-        under: Under::of(env),
+        under: NameScope::of(env),
     })
 }
 

@@ -5,7 +5,7 @@
 //! `x NOT IN (SELECT y ...)` holds where no row of the query has `x = y` or leaves that unknown: the
 //! join's condition is `x = y OR x IS NULL OR y IS NULL`, without what cannot be. A query that needs
 //! nothing of the row is joined on `x = y` alone; whether it has a NULL or, for an x that is NULL,
-//! any row is asked once ([`Unless`]).
+//! any row is asked once ([`RejectingQuery`]).
 //! Guarantee: what is joined gives the same rows whenever it runs, and depends on no outer row but
 //! by the join's conditions.
 
@@ -38,18 +38,18 @@ pub struct SemiJoin {
     pub right: Logical,
     pub on: Vec<Pred>,
     /// What rows have to satisfy besides.
-    pub unless: Vec<Unless>,
+    pub unless: Vec<RejectingQuery>,
 }
 
 /// Rows stay unless a query that needs nothing of them has rows.
-pub struct Unless {
+pub struct RejectingQuery {
     /// It is asked only for rows whose value is NULL; none: for all.
     pub null: Option<Expr>,
     pub query: Logical,
 }
 
 /// Where a condition of WHERE stands.
-pub struct Place<'p> {
+pub struct WhereContext<'p> {
     /// The rows that it is asked of.
     pub input: &'p Logical,
     /// Conditions on them beside it that have no subqueries.
@@ -63,7 +63,7 @@ pub struct Place<'p> {
 }
 
 /// The join that a condition of WHERE is, or the condition back.
-pub fn semi_join(pred: Pred, place: &Place<'_>) -> Result<SemiJoin, Box<Pred>> {
+pub fn semi_join(pred: Pred, place: &WhereContext<'_>) -> Result<SemiJoin, Box<Pred>> {
     let joined = |kind: JoinKind, joined: Option<Joined>| {
         joined.map(|(right, on)| SemiJoin { kind, right, on, unless: Vec::new() })
     };
@@ -96,7 +96,7 @@ fn is_not_in(test: &QuantifiedExpr) -> bool {
     test.op == CompareOp::NotEqual && test.all
 }
 
-impl Place<'_> {
+impl WhereContext<'_> {
     fn exists(&self, sub: &SubRef) -> Option<Joined> {
         let query = self.correlated(sub)?;
         self.joined(sub, &Source::of(&query.logical, true)?, None)
@@ -131,7 +131,7 @@ impl Place<'_> {
         Some(SemiJoin { kind: JoinKind::Anti, right, on, unless: Vec::new() })
     }
 
-    /// As [`Place::is_none_of`], of a query that needs nothing of the row: its values are looked up
+    /// As [`WhereContext::is_none_of`], of a query that needs nothing of the row: its values are looked up
     /// among those that are kept, for which it is read once. A join does that as well, with a memory
     /// that may be too small; where an index has few rows of x it does not read all of the query.
     fn is_none_of_all(&self, test: &QuantifiedExpr) -> Option<SemiJoin> {
@@ -160,10 +160,10 @@ impl Place<'_> {
             let Expr::Col(id) = equal.right else { return None };
             seek_cost(estimate::source(source.input, id)?, &[], &[id])?;
             let is_null = Pred::IsNull(Box::new(equal.right.clone()), false);
-            unless.push(Unless { null: None, query: right.clone().filtered(vec![is_null]) });
+            unless.push(RejectingQuery { null: None, query: right.clone().filtered(vec![is_null]) });
         }
         if !is_never_null(&equal.left, self.input, self.beside) {
-            unless.push(Unless { null: Some(equal.left.clone()), query: right.clone() });
+            unless.push(RejectingQuery { null: Some(equal.left.clone()), query: right.clone() });
         }
         let on = vec![Pred::Compare(Box::new(equal))];
         Some(SemiJoin { kind: JoinKind::Anti, right, on, unless })

@@ -175,8 +175,13 @@ impl Plan {
     /// So many of its rows may be all that are asked for.
     pub fn wants_few(&mut self, rows: usize) {
         stack::with_room(|| match &mut self.node {
-            Node::Scan(scan) => scan.goal = Some(rows),
+            Node::Scan(scan) => scan.goal = Some(scan.goal.map_or(rows, |goal| goal.min(rows))),
             Node::Project { input, .. } | Node::Filter { input, .. } => input.wants_few(rows),
+            Node::Apply { left, .. } | Node::LoopJoin { left, .. } => left.wants_few(rows),
+            Node::MergeJoin { left, right, .. } => {
+                left.wants_few(rows);
+                right.wants_few(rows);
+            }
             _ => {}
         })
     }

@@ -71,7 +71,10 @@ pub fn plan_rewritten(
     wanted: &[ColId],
     goal: Option<u64>,
 ) -> Result<Plan, SqlError> {
-    let plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
+    let mut plan = planner::Planner { binder }.plan(logical, wanted, goal)?;
+    if let Some(rows) = goal.and_then(|rows| usize::try_from(rows).ok()) {
+        plan.wants_few(rows);
+    }
     DeepPlan::root(exactly(plan, wanted)?)
 }
 

@@ -49,7 +49,7 @@ pub struct Active {
     /// Bytes of a packet.
     pub packet_size: usize,
     /// Of its last answer, for the next one.
-    pub room: Room,
+    pub room: AnswerRoom,
     /// What it takes of memory.
     #[expect(dead_code, reason = "it is charged as long as the session is open")]
     pub memory: SessionMemory,
@@ -60,16 +60,16 @@ const MOST_ROOM: usize = 1 << 10;
 
 /// Room for short answers: their tokens and their packets.
 #[derive(Default)]
-pub struct Room {
+pub struct AnswerRoom {
     pub payload: Vec<u8>,
     pub packets: Vec<u8>,
 }
 
-impl Room {
+impl AnswerRoom {
     /// What is kept of an answer's room: that of a long one is given back.
-    pub fn left(payload: Vec<u8>, packets: Vec<u8>) -> Room {
+    pub fn left(payload: Vec<u8>, packets: Vec<u8>) -> AnswerRoom {
         let small = |room: Vec<u8>| if room.capacity() <= MOST_ROOM { room } else { Vec::new() };
-        Room { payload: small(payload), packets: small(packets) }
+        AnswerRoom { payload: small(payload), packets: small(packets) }
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn only_small_rooms_are_kept() {
-        let room = Room::left(Vec::with_capacity(MOST_ROOM), Vec::with_capacity(MOST_ROOM + 1));
+        let room = AnswerRoom::left(Vec::with_capacity(MOST_ROOM), Vec::with_capacity(MOST_ROOM + 1));
         assert_eq!((room.payload.capacity(), room.packets.capacity()), (MOST_ROOM, 0));
     }
 

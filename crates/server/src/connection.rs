@@ -22,7 +22,7 @@ use tds::PacketType;
 use crate::admission::{Member, Slot, Ticket};
 use crate::client::Client;
 use crate::wire::{Got, Received, Wire, WireError};
-use sending::Kept;
+use sending::KeptAnswers;
 
 /// A connection.
 pub struct Connection {
@@ -41,7 +41,7 @@ pub struct Connection {
     wire: Mutex<Wire>,
     client: Mutex<Client>,
     /// Answers that leave together with the next one.
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptAnswers>,
     /// There are such.
     keeps: AtomicBool,
     /// When it was accepted.

@@ -16,12 +16,12 @@ const PARTS: usize = 16;
 /// Some of the connections, on cache lines of their own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Part(Mutex<HashMap<usize, Arc<Connection>>>);
+struct ConnectionPart(Mutex<HashMap<usize, Arc<Connection>>>);
 
 /// Connections by their numbers.
 #[derive(Default)]
 pub struct Connections {
-    parts: [Part; PARTS],
+    parts: [ConnectionPart; PARTS],
 }
 
 /// The part of a number; neighbours are in different ones.
@@ -62,7 +62,7 @@ impl Connections {
 
     /// All that there are.
     pub fn all(&self) -> Vec<Arc<Connection>> {
-        let of = |part: &Part| part.0.lock().values().cloned().collect::<Vec<_>>();
+        let of = |part: &ConnectionPart| part.0.lock().values().cloned().collect::<Vec<_>>();
         self.parts.iter().flat_map(of).collect()
     }
 }

@@ -11,7 +11,7 @@ use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
 
-use crate::client::{Active, Authenticated, Client, Room, SessionMemory, Stage};
+use crate::client::{Active, AnswerRoom, Authenticated, Client, SessionMemory, Stage};
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
@@ -393,7 +393,7 @@ fn accept(
         session,
         version: login.version,
         packet_size: size,
-        room: Room::default(),
+        room: AnswerRoom::default(),
         memory,
     }));
     connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;

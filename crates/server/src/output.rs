@@ -17,7 +17,7 @@ use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
 
-use crate::client::{Active, Room};
+use crate::client::{Active, AnswerRoom};
 use crate::command::{command_of, is_untold};
 use crate::connection::Connection;
 use crate::hub::Hub;
@@ -90,7 +90,7 @@ impl<'a> Answer<'a> {
     /// An empty answer to a client.
     pub fn new(hub: &'a Hub, connection: &'a Connection, active: &mut Active) -> Answer<'a> {
         let spid = active.session.spid() as u16;
-        let Room { payload, mut packets } = std::mem::take(&mut active.room);
+        let AnswerRoom { payload, mut packets } = std::mem::take(&mut active.room);
         packets.clear();
         Answer {
             hub,
@@ -204,7 +204,7 @@ impl<'a> Answer<'a> {
             self.buffer.finish(&mut self.packets);
         }
         let sent = self.send();
-        active.room = Room::left(self.buffer.into_room(), self.packets);
+        active.room = AnswerRoom::left(self.buffer.into_room(), self.packets);
         sent
     }
 

@@ -10,17 +10,17 @@ const PARTS: usize = 16;
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Part {
+struct CounterPart {
     begun: AtomicU64,
     committed: AtomicU64,
 }
 
 /// Transactions since the database was opened.
 #[derive(Debug, Default)]
-pub struct TxnCounters([Part; PARTS]);
+pub struct TxnCounters([CounterPart; PARTS]);
 
 impl TxnCounters {
-    fn own(&self) -> &Part {
+    fn own(&self) -> &CounterPart {
         &self.0[thread_number() % PARTS]
     }
 

@@ -22,7 +22,9 @@
 //! A block is never rewritten. What is left from an earlier use of the space fails on the sequence number; what is left
 //! from before a crash fails on the chain or the incarnation; what is torn fails on the CRC. A block that has decayed since it
 //! was written fails on the CRC too: the CRC shows which single bit would explain the damage, and the sum confirms or refutes it.
-//! Only decay can be explained by one bit: where a write was torn, whole sectors differ.
+//! In the block's first sector only decay can be explained by one bit. Further sectors say nothing
+//! of who wrote them, so one that a torn write left as it was may differ from the new content in
+//! just one bit (see `evidence`).
 
 use crate::{LogError, Lsn};
 
@@ -158,13 +160,9 @@ impl BlockHeader {
         (crc == header.crc).then_some(header)
     }
 
-    /// The block that `bytes` began with before one bit of it changed. `bytes` itself is not a valid block. `None` if no single
-    /// bit explains the damage, as when a write was torn.
-    pub fn before_a_flip(bytes: &[u8], room: usize) -> Option<BlockHeader> {
-        Self::flip_of(bytes, room).map(|(header, ..)| header)
-    }
-
-    /// The same, with the byte and the bit that changed.
+    /// The block that `bytes` began with before one bit of it changed, with the byte and the bit.
+    /// `bytes` itself is not a valid block. `None` if no single bit explains the damage. A torn
+    /// write can look the same if the byte lies in another sector than the block's first.
     pub fn flip_of(bytes: &[u8], room: usize) -> Option<(BlockHeader, usize, u32)> {
         let most = room.min(bytes.len()).min(BLOCK_MAX);
         let len = u32_at(bytes, LEN_AT);
@@ -343,9 +341,9 @@ mod tests {
         assert_eq!(BlockHeader::verify(&block, 100), None, "no room");
     }
 
-    /// A flip of any bit of small and large blocks is explained; what a torn write leaves is not.
+    /// A flip of any bit of small and large blocks is explained; sectors that differ in more than that are not.
     #[test]
-    fn a_flipped_bit_is_told_from_a_torn_write() {
+    fn a_flipped_bit_is_told_from_lost_sectors() {
         let mut rng = fastrand::Rng::with_seed(5);
         for len in [10, 300, 1000, 5000, 60_000] {
             let body: Vec<u8> = (0..len).map(|_| rng.u8(..)).collect();
@@ -355,7 +353,9 @@ mod tests {
             for bit in bits.map(|bit| if len < 1000 { bit } else { rng.usize(0..block.len() * 8) }) {
                 let mut bad = [&block[..], &[0xee; 512]].concat();
                 bad[bit / 8] ^= 1 << (bit % 8);
-                assert_eq!(BlockHeader::before_a_flip(&bad, bad.len()), good, "{len} bytes, bit {bit}");
+                let found = BlockHeader::flip_of(&bad, bad.len());
+                let wanted = good.map(|header| (header, bit / 8, (bit % 8) as u32));
+                assert_eq!(found, wanted, "{len} bytes, bit {bit}");
                 assert!(BlockHeader::resembles(&bad, &[7; 16], (43, 16), 99));
             }
             for _ in 0..if len < 10_000 { 500 } else { 100 } {
@@ -370,7 +370,7 @@ mod tests {
                         .iter_mut()
                         .for_each(|byte| *byte = old.wrapping_mul(*byte | 1));
                 }
-                let found = BlockHeader::before_a_flip(&torn, torn.len());
+                let found = BlockHeader::flip_of(&torn, torn.len());
                 assert!(torn == block || found.is_none(), "{len} bytes");
             }
         }

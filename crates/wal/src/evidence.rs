@@ -10,11 +10,20 @@
 //!    searched for in its VLF and in those that follow, past anything damaged, until a stretch longer than a flush can have in
 //!    flight holds no newer block. Blocks of a flush that never ended are no evidence: when they were finished, the log was
 //!    durable up to the start of that flush at most.
-//! 3. A block that is valid but for one bit has decayed: a torn write leaves whole sectors of old content (see `block`).
+//! 3. A block that is valid but for one bit of its first sector has decayed. That sector holds the
+//!    header and is written whole or not at all. What lay there before came from another
+//!    incarnation or another use of the VLF and says so; two blocks that differ in one bit of that
+//!    have different CRCs, so more than one bit would differ.
 //! 4. A block of one sector cannot be torn: if its header is right up to a few bits, it has decayed.
 //!
-//! One case remains: damage of several bits to a block of several sectors that belongs to the last flush, if the power fails
-//! within [`SEAL_AFTER`] of that flush. It cannot be distinguished from a torn write.
+//! One bit in a further sector is no evidence. A write that the power loss has torn leaves old
+//! content there, and that may differ from the new in a single bit: zeros where the new content
+//! ends with one bit that is set (the upper half of the last slot), or what an earlier incarnation,
+//! or an earlier use of the VLF, wrote at the same place for nearly the same records.
+//!
+//! What remains are blocks of several sectors that belong to the last flush, if the power fails
+//! within [`SEAL_AFTER`] of that flush: damage of several bits, or of any bit after the first
+//! sector, cannot be distinguished from a torn write.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -92,11 +101,14 @@ impl Recovery {
             let place = header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
             place && header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation
         };
-        if let Some(header) = BlockHeader::before_a_flip(bytes, bytes.len()).filter(mine) {
+        let sector = self.step * UNIT as u32;
+        if let Some((header, byte, _)) = BlockHeader::flip_of(bytes, bytes.len())
+            && byte < sector as usize
+            && mine(&header)
+        {
             let (vlf, block) = following(&header);
             return Ok(Some(block_key(vlf, block)));
         }
-        let sector = self.step * UNIT as u32;
         let single = BlockHeader::is_at_most(bytes, sector)
             && BlockHeader::resembles(bytes, &self.log_id, (self.seq, self.block), self.prev_crc);
         Ok(single.then_some(block_key(self.seq, self.block + self.step)))

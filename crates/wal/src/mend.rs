@@ -2,7 +2,8 @@
 //! put right.
 //!
 //! Guarantee: a block is changed only if with that one bit its CRC and its sum are right, it says
-//! that it is the block of its place, and it continues the chain. No torn write is taken for that.
+//! that it is the block of its place, and it continues the chain; and only where opening found that
+//! the log was durable beyond it (see `evidence`), which no torn write was.
 
 use std::sync::Arc;
 

@@ -2,8 +2,7 @@
 //! that did not fit (row overflow).
 //!
 //! Guarantee: a table whose rows may need room outside has a unit for that, which takes no space
-//! before the first value comes; unless an earlier version made the table and the database has not
-//! been opened for changes since ([`crate::overflow`]).
+//! before the first value comes ([`crate::overflow`]).
 
 use super::TableDef;
 use access::{MAX_ENTRY_LEN, MAX_KEY_LEN};

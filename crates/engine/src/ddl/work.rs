@@ -355,7 +355,7 @@ impl Work<'_> {
         mut after_a: TableDef,
         mut after_b: TableDef,
     ) -> Result<(), SqlError> {
-        // One of an earlier version may have had none to give.
+        // Each has a unit for whatever its new rows may need.
         self.complete_outside(&mut after_a)?;
         self.complete_outside(&mut after_b)?;
         let (after_a, after_b) = (Arc::new(after_a), Arc::new(after_b));

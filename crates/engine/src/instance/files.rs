@@ -201,7 +201,7 @@ impl Instance {
         apply_log_settings(&storage, &settings);
         let mut spared = Vec::new();
         let system = i32::from(storage.id()) < catalog::db::FIRST_USER_DB;
-        let mut catalog = catalog::load::load(&trees, system.then_some(&mut spared))?;
+        let catalog = catalog::load::load(&trees, system.then_some(&mut spared))?;
         spared.into_iter().for_each(|what| self.note_spared(i32::from(storage.id()), &what));
         let counters = Counters::load(&trees)?;
         for unit in pending::listed(&trees)? {
@@ -213,9 +213,6 @@ impl Instance {
         let writable = !self.is_read_only() && !settings.read_only;
         if writable {
             catalog::overflow::free_lost(&storage, &trees, &catalog)?;
-            if catalog::overflow::number_units(&storage, &trees, &counters, &catalog)? {
-                catalog = catalog::load::load(&trees, system.then_some(&mut Vec::new()))?;
-            }
         }
         let open = Open { storage, trees, counters, errors: self.error_log().clone() };
         Ok((open, catalog, settings))

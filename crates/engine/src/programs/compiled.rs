@@ -63,7 +63,7 @@ impl Bound {
         }
     }
 
-    /// What its plan, that should be made anew, needs: the tables that it reads have changed much,
+    /// What its plan, which should be made again, needs: the tables that it reads have changed much,
     /// or it was for one run.
     #[inline]
     pub(crate) fn outdated(&self) -> Option<&Needs> {
@@ -82,7 +82,7 @@ impl Bound {
         (!needs.is_current()).then_some(needs)
     }
 
-    /// Whether the tables that it reads have not changed so much that it should be planned anew.
+    /// Whether the tables that it reads have not changed so much that it should be planned again.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         self.outdated().is_none()

@@ -69,7 +69,7 @@ fn a_message_is_of_a_row_that_asked() {
     }
 }
 
-/// A variable that the statement gives values is read anew.
+/// A variable that the statement gives values is read again for each row.
 #[test]
 fn what_the_statement_sets_is_not_computed_once() {
     let mut b = bench();

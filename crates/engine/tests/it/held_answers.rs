@@ -329,7 +329,7 @@ fn a_failed_database_that_is_reopened_has_what_is_told() {
     }
 }
 
-/// A session that stays in a database while that fails and is opened anew goes on in the new one:
+/// A session that stays in a database while that fails and is opened again goes on in the new one:
 /// neither what it keeps for its next transaction nor for its next wait is of the old one.
 #[test]
 fn who_stays_in_a_database_that_is_reopened_goes_on_in_it() {

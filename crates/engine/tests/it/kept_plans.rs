@@ -1,5 +1,5 @@
 //! Plans that are kept while their tables grow: whatever has one (queries, expressions of SET, IF,
-//! WHILE and RETURN, triggers, functions, cursors) is planned anew when much has changed.
+//! WHILE and RETURN, triggers, functions, cursors) is planned again when much has changed.
 
 use crate::support::text::{Bench, Text};
 
@@ -40,7 +40,7 @@ fn scans(b: &mut Bench) -> String {
 }
 
 #[test]
-fn all_kinds_of_plans_are_made_anew_when_a_table_has_grown() {
+fn all_kinds_of_plans_are_made_again_when_a_table_has_grown() {
     let bodies = [
         "DECLARE @v char(100) SELECT @v = MAX(pad) FROM log WHERE k = @k",
         "DECLARE @v char(100) = (SELECT MAX(pad) FROM log WHERE k = @k)",

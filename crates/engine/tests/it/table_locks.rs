@@ -63,7 +63,7 @@ fn a_table_that_somebody_uses_is_not_to_be_had_alone() {
         [("SELECT v FROM r WITH (REPEATABLEREAD) WHERE id = 1", "IS"), ("INSERT r VALUES (3, 0)", "IX")];
     for (used, mode) in uses {
         for alone in ALONE {
-            // Each finds it kept anew.
+            // Each finds that it is kept again.
             let said = run(&mut session, &format!("BEGIN TRAN {used}"));
             assert!(!said.contains("Msg"), "{said}");
             b.check(&locks, &format!("{mode}|GRANT"));

@@ -204,7 +204,7 @@ impl LockedScan {
     /// row, and nobody may change one, or bring one in, until the transaction ends. Entries of an
     /// index leave the other columns of their rows to others, unless they are so many that the
     /// table would be locked for them anyway. A filtered index has some of the rows alone.
-    fn locks_all(&self, plan: &ScanPlan, rt: &Rt<'_, '_>) -> bool {
+    fn locks_all(&self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> bool {
         let least = match &plan.path {
             Path::Base => WHOLE_AT,
             Path::Index { index, seek, .. }
@@ -215,7 +215,7 @@ impl LockedScan {
             _ => return false,
         };
         // Where few rows may be enough the others are not locked.
-        let all = plan.goal.is_none() && !rt.is_suspendable();
+        let all = plan.goal.is_none() && !rt.is_suspendable() && rt.session().options.rowcount == 0;
         let reads = self.locks.range && self.locks.mode == LockMode::S;
         let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
         let rows = || catalog::row_counts::estimate(&plan.store.table);
@@ -387,13 +387,14 @@ fn is_locked(txn: &Txn, plan: &ScanPlan, mode: LockMode) -> bool {
     held.is_some_and(|held| held.covers(needed))
 }
 
-/// Tries to lock the table as a whole in place of further rows.
+/// Tries to lock the table as a whole in place of further rows. Nobody is waited for, so it is no
+/// timeout where others are in the way.
 fn escalate(txn: &mut Txn, plan: &ScanPlan, mode: LockMode) -> bool {
     let mode = if mode == LockMode::S { LockMode::S } else { LockMode::X };
-    let timeout = std::mem::replace(&mut txn.wait.timeout_ms, 0);
-    let locked = txn.lock(What::Table(plan.store.table.object_id as u32), mode).is_ok();
-    txn.wait.timeout_ms = timeout;
-    locked
+    let what = What::Table(plan.store.table.object_id as u32);
+    let table = Resource { db: txn.database().id(), what };
+    let grant = txn.locks.try_until(table, mode, Until::Transaction);
+    grant.is_ok_and(|grant| grant != Grant::Busy)
 }
 
 impl Operator for LockedScan {

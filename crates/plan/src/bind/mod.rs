@@ -329,7 +329,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The statement is planned anew with a part of it that was planned by itself.
+    /// The statement is planned again together with a part of it that was planned by itself.
     pub fn watch_all(&mut self, watched: &[Watched]) {
         for of_part in watched {
             if !self.watched.iter().any(|own| Arc::ptr_eq(&own.state, &of_part.state)) {

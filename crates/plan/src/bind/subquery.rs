@@ -2,7 +2,7 @@
 
 use super::Binder;
 use super::scope::{Clause, Scope};
-use crate::decorrelate::Unless;
+use crate::decorrelate::RejectingQuery;
 use crate::nodes::Subquery;
 use expr::{Expr, Pred, SubRef, Typed};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Binder<'_> {
     }
 
     /// That a query has no rows: of rows whose value is NULL, or of all.
-    pub(crate) fn without_rows(&mut self, unless: Unless) -> Pred {
+    pub(crate) fn without_rows(&mut self, unless: RejectingQuery) -> Pred {
         let logical = Arc::new(unless.query);
         self.subqueries.push(Subquery { logical, wanted: Vec::new(), goal: Some(1) });
         let id = self.subqueries.len() - 1;

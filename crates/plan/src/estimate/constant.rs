@@ -162,7 +162,7 @@ mod tests {
     /// Text of documents in variables is not read again and again while a plan is made.
     #[test]
     fn large_values_are_not_computed_with() {
-        let values = [Value::str("short"), Value::str(&"long".repeat(LONGEST)), Value::Null];
+        let values = [Value::str("short"), Value::str("long".repeat(LONGEST)), Value::Null];
         for (slot, known) in [(0, true), (1, false), (2, false), (3, false)] {
             let (unknown, constant) = (Cell::new(false), Constant::default());
             let now = Now { values: &values, unknown, constant };

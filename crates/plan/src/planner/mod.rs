@@ -4,7 +4,7 @@
 
 use crate::bind::Binder;
 use crate::columns::ColumnSet;
-use crate::decorrelate::{self, Place, SemiJoin};
+use crate::decorrelate::{self, SemiJoin, WhereContext};
 use crate::input::Input;
 use crate::joins::{Join, apply_plan, sorted_down};
 use crate::logical::{JoinKind, Logical, SortKey};
@@ -220,7 +220,7 @@ impl Planner<'_, '_> {
                 return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
             }
             let subqueries = &self.binder.subqueries;
-            let place = Place { input: &input, beside: &beside, subqueries, once, wishes };
+            let place = WhereContext { input: &input, beside: &beside, subqueries, once, wishes };
             match decorrelate::semi_join(pred, &place) {
                 Ok(SemiJoin { kind, right, on, unless }) => {
                     rest.extend(unless.into_iter().map(|unless| self.binder.without_rows(unless)));

@@ -12,6 +12,9 @@ use stack::Nested;
 use std::collections::HashMap;
 use types::{Collation, SqlError};
 
+/// So many rows a TOP is taken to give whose number is a variable.
+const SOME_ROWS: usize = 100;
+
 impl Planner<'_, '_> {
     pub(super) fn window(
         &mut self,
@@ -108,7 +111,10 @@ impl Planner<'_, '_> {
         if let Some(ties) = &top.ties {
             ties.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         }
-        let plan = self.node(input, Vec::new(), &inner)?;
+        let mut plan = self.node(input, Vec::new(), &inner)?;
+        if top.count.is_some() && !top.percent {
+            plan.wants_few(goal.and_then(|n| usize::try_from(n).ok()).unwrap_or(SOME_ROWS));
+        }
         let ties = top.ties.map(|keys| sort_slots(&keys, &plan.cols)).transpose()?;
         let own = TopPlan { count: top.count, percent: top.percent, ties, offset: top.offset };
         let (cols, ordered) = (plan.cols.clone(), false);

@@ -4,13 +4,16 @@
 //!
 //! Left alone: several aggregates (each would want its own order), conditions that keep so few rows that they are found otherwise,
 //! and tables whose rows are locked one by one while they are read, as a row may change once it has been passed. Locks that stay
-//! say as much of the rows beyond the first entry as of all: none that would be it can change or come.
+//! say as much of the rows beyond the first entry as of all: none that would be it can change or come. U and X without range locks
+//! do not, and are left alone where they wait: who has waited for the last row has passed by what came behind it meanwhile, and
+//! two who number rows by it would take one number. Locked from one end to the other, they come one after another.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::access_path::{fixed_before, read_cost, with_conditions};
 use crate::cost::LOOKUP;
 use crate::estimate;
+use crate::hints::RowLocks;
 use crate::input::Input;
 use crate::logical::{Logical, SortKey, TopSpec};
 use crate::statistics::table_rows;
@@ -18,6 +21,7 @@ use catalog::IndexDef;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr, Pred};
 use std::sync::Arc;
+use txn::locks::LockMode;
 use types::Value;
 
 /// The rewrite.
@@ -49,7 +53,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let Some(Expr::Col(id)) = aggregate.arg else { return input };
     let Some(get) = estimate::base(&input) else { return input };
     let Some(at) = get.position(id) else { return input };
-    if get.locks.is_some_and(|locks| !locks.hold) || !is_worth_it(&input, id) {
+    if get.locks.is_some_and(|locks| !says_of_all(locks)) || !is_worth_it(&input, id) {
         return input;
     }
     pass.changed();
@@ -59,6 +63,11 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let sorted = Logical::Sort { input: Input::new(input.filtered(preds)), keys: vec![key] };
     let top = TopSpec { count: Some(Expr::Const(Value::BigInt(1))), ..TopSpec::default() };
     Logical::Top { input: Input::new(sorted), top }
+}
+
+/// Whether locks on the first entry, and on what lies beyond it, serve as those on all rows do.
+fn says_of_all(locks: RowLocks) -> bool {
+    locks.hold && (locks.range || locks.read_past || locks.mode == LockMode::S)
 }
 
 /// A scan in one direction that ends early against one of all rows: how much less it has to be. The

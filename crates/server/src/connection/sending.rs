@@ -24,7 +24,7 @@ const AGAIN: Duration = Duration::from_millis(5);
 
 /// Answers that are kept back.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct KeptAnswers {
     /// Their packets, as far as they were not sent.
     bytes: Vec<u8>,
     /// Part of them was.
@@ -41,10 +41,10 @@ pub(super) struct Kept {
     charged: Option<Reservation>,
 }
 
-impl Kept {
+impl KeptAnswers {
     /// Lets go of them: the packets that were not sent, and whether part of one was.
     fn take(&mut self) -> (Vec<u8>, bool) {
-        let Kept { bytes, begun, watched, .. } = std::mem::take(self);
+        let KeptAnswers { bytes, begun, watched, .. } = std::mem::take(self);
         self.watched = watched;
         (bytes, begun)
     }

@@ -13,7 +13,7 @@ use tds::MessageBuffer;
 
 use super::{Answer, BATCH};
 use crate::admission::Slot;
-use crate::client::{Active, Room};
+use crate::client::{Active, AnswerRoom};
 use crate::clock::Due;
 use crate::wire::Received;
 
@@ -51,7 +51,7 @@ impl Answer<'_> {
         if let Some(at) = self.connection.keep(&self.packets, self.before.owed()) {
             self.hub.timers.add(at, Due::Kept(self.connection.id));
         }
-        active.room = Room::left(self.buffer.into_room(), self.packets);
+        active.room = AnswerRoom::left(self.buffer.into_room(), self.packets);
     }
 
     /// The request has run: waits for the log, as long as an attention and views still find it

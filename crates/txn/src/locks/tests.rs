@@ -154,6 +154,34 @@ fn queue_is_fair_and_timeouts_let_the_next_pass() {
 }
 
 #[test]
+fn readers_of_versions_pass_all_but_changes_of_the_definition() {
+    let (m, mut o) = owners(4);
+    let mut d = o.pop().unwrap();
+    let mut c = o.pop().unwrap();
+    let mut b = o.pop().unwrap();
+    let mut a = o.pop().unwrap();
+    a.lock(table(1), S, now()).unwrap();
+    let tb = thread::spawn(move || {
+        b.lock(table(1), IX, WaitArgs::default()).unwrap();
+        b
+    });
+    until_waiting(&m, 1);
+    c.lock(table(1), SchS, now()).unwrap();
+    c.release_all();
+    // Those that would come between stay in line.
+    assert!(c.lock(table(1), IS, now()).is_err());
+    let td = thread::spawn(move || {
+        d.lock(table(1), SchM, WaitArgs::default()).unwrap();
+    });
+    until_waiting(&m, 2);
+    assert!(c.lock(table(1), SchS, now()).is_err(), "readers who keep coming would keep SCH-M waiting");
+    a.release_all();
+    tb.join().unwrap().release_all();
+    td.join().unwrap();
+    c.lock(table(1), SchS, now()).unwrap();
+}
+
+#[test]
 fn conversions_go_first() {
     let (m, mut o) = owners(3);
     let mut c = o.pop().unwrap();

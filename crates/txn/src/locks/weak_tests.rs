@@ -152,8 +152,8 @@ fn what_is_moved_is_listed_once() {
     assert!(m.list(None).is_empty() && m.keepers.is_quiet());
 }
 
-/// Owners that lock tables weakly and exclusively, convert, begin again and end: nobody excludes
-/// whom he is beside.
+/// Owners that lock tables weakly and exclusively, convert, begin again and end: an exclusive
+/// lock and another one on the same table are never held at once by two of them.
 #[test]
 fn nobody_is_beside_who_excludes() {
     const TABLES: usize = 3;

@@ -103,7 +103,9 @@ fn saved(case: &Path, folder: &Path) -> [Saved; 2] {
     let instance = open(case);
     run(&instance, "CREATE LOGIN cid WITH PASSWORD = 'Qp5!vvzk40'; INSERT Sales.dbo.t VALUES (5000, 'x')");
     run(&instance, "EXEC('USE msdb; CREATE TABLE jobs (n int); INSERT jobs VALUES (7)')");
-    // What a process that is killed leaves is what the files have now.
+    // What a process that is killed leaves is what the files have now. The logs have had the time to
+    // record how far they are durable: a bit of their last flush is found only then.
+    std::thread::sleep(std::time::Duration::from_secs(1));
     let killed = state("killed");
     drop(instance);
     [("closed", closed), ("killed", killed)].map(|(name, folder)| {

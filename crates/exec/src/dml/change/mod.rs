@@ -100,7 +100,7 @@ pub struct ChangePlan {
 }
 
 /// Compiles the steps; the right to the change goes to the statement's, and so do the tables whose
-/// rows have decided how the steps are planned: they are planned anew with the statement.
+/// rows have decided how the steps are planned: they are planned again with the statement.
 ///
 /// # Errors
 /// Those of binding a constraint.

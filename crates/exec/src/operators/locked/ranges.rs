@@ -39,14 +39,14 @@ impl LockedScan {
             Some(behind) => self.skip = Skip::of(spec, behind, parts, rt)?,
             None => {
                 let ranges = seek::ranges(spec, parts, rt)?;
-                self.to_read(plan, ranges);
+                self.set_ranges(plan, ranges);
             }
         }
         self.next_range(plan, rt, tree.clone())
     }
 
     /// These ranges, in the order of their keys, are to be read next.
-    pub(super) fn to_read(&mut self, plan: &ScanPlan, mut ranges: Vec<seek::Range>) {
+    pub(super) fn set_ranges(&mut self, plan: &ScanPlan, mut ranges: Vec<seek::Range>) {
         if !plan.backward {
             ranges.reverse();
         }

@@ -49,7 +49,7 @@ impl LockedScan {
         }
         match skip.take(plan.backward) {
             Some(found) => {
-                self.to_read(plan, found);
+                self.set_ranges(plan, found);
                 self.skip = Some(skip);
             }
             None => self.rest.extend(skip.left().cloned()),

@@ -39,7 +39,7 @@ fn each_moment_is_of_one_phase_and_only_requests_count() {
     phases.switch(false);
     assert_eq!(phases.times(), times);
     phases.switch(true);
-    assert!(phases.times().iter().all(|times| times.count == 0), "it begins anew");
+    assert!(phases.times().iter().all(|times| times.count == 0), "it begins from zero");
 }
 
 /// Works for so long as the thread's own clock tells.

@@ -39,7 +39,7 @@ impl SessionCore {
 
     /// The session's transactions have ended. One of the current database stays for the next to
     /// begin in its place. With it stays what the database is in memory, which the session's plans
-    /// keep anyway: also when it has failed and been opened anew, until the session begins another
+    /// keep anyway: also when it has failed and been opened again, until the session begins another
     /// transaction there. Its files are given up all the same (`Database::abandon`).
     #[inline]
     pub(super) fn keep_ended(&mut self) {

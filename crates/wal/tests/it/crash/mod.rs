@@ -3,6 +3,7 @@
 //! A failure prints seed and crash point; `run_one(seed, n)` replays it.
 
 mod growth;
+mod torn;
 
 use std::path::Path;
 use std::sync::Arc;
