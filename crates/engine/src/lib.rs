@@ -19,6 +19,7 @@ mod msdb;
 mod objects;
 mod open;
 pub mod programs;
+pub mod repair;
 mod results;
 mod running;
 mod scoped;

@@ -286,7 +286,7 @@ impl Search<'_> {
 }
 
 /// A system database as it is made.
-pub(super) fn system_entry(paths: &Paths, name: &str, id: i32) -> DbEntry {
+pub(crate) fn system_entry(paths: &Paths, name: &str, id: i32) -> DbEntry {
     let log = if id == MASTER { "mastlog".to_string() } else { format!("{name}_log") };
     let file = |file_id: u16, name: &str, ending: &str| {
         let shown = CompactString::from(format!("{name}.{ending}"));

@@ -141,14 +141,14 @@ impl Instance {
 }
 
 /// What the error log says of a page that was put right.
-pub(super) fn mended_text(path: &Path, page: &MendedPage) -> String {
+pub(crate) fn mended_text(path: &Path, page: &MendedPage) -> String {
     let MendedPage { id, byte, bit } = page;
     let (file, number, path) = (id.file, id.page, path.display());
     format!("Page {file}:{number} of '{path}': bit {bit} of byte {byte} had changed and was put right.")
 }
 
 /// The same of a log.
-pub(super) fn mended_bit_text(path: &Path, MendedBit { offset, bit }: &MendedBit) -> String {
+pub(crate) fn mended_bit_text(path: &Path, MendedBit { offset, bit }: &MendedBit) -> String {
     format!("Log '{}': bit {bit} of byte {offset} had changed and was put right.", path.display())
 }
 

@@ -17,19 +17,18 @@ pub mod file_specs;
 pub mod files;
 mod identity;
 pub(crate) mod kept;
-mod lost_list;
-mod mend;
+pub(crate) mod lost_list;
+pub(crate) mod mend;
 mod of_session;
 mod open_error;
 mod options;
 pub(crate) mod own_files;
 pub(crate) mod permit;
-pub mod repair;
 pub mod restore;
 pub(crate) mod session_waits;
 pub(crate) mod sessions;
 mod shutdown;
-mod start;
+pub(crate) mod start;
 pub mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +70,8 @@ use exec::state::activity;
 use exec::state::core::SessionShared;
 
 /// System databases that are made at first start, with their ids.
-const SYSTEM: [(&str, i32); 4] = [("master", MASTER), ("tempdb", TEMPDB), ("model", MODEL), ("msdb", 4)];
+pub(crate) const SYSTEM: [(&str, i32); 4] =
+    [("master", MASTER), ("tempdb", TEMPDB), ("model", MODEL), ("msdb", 4)];
 /// Names that no user database may have.
 const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
 /// Trace flag: no checkpoint begins by itself.

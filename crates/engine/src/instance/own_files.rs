@@ -17,7 +17,7 @@ pub(crate) const MIRRORED: [&str; 5] = [
     "configuration-options.registry",
 ];
 /// The folder of damaged system databases that `ringwood repair` has put aside.
-pub(super) const REPAIR: &str = "repair";
+pub(crate) const REPAIR: &str = "repair";
 
 /// Beginnings of the names of files: of a file, its copies, and what is written before it takes the
 /// name. A database may be called so, too: its files have an ending of their own.

@@ -29,7 +29,7 @@ pub fn is_made(disk: &dyn Disk, folder: &Path) -> Result<bool, DiskError> {
 }
 
 /// What a folder says of itself.
-pub(super) struct Known {
+pub(crate) struct Known {
     pub registry: Registry,
     pub identity: Identity,
     /// What an administrator should know.
@@ -40,7 +40,7 @@ pub(super) struct Known {
 ///
 /// # Errors
 /// The disk; a list, or a master, of another version: nothing has been changed then.
-pub(super) fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, InstanceError> {
+pub(crate) fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, InstanceError> {
     let root = paths.root();
     // Whatever else is the matter with master comes out when it is opened.
     if let Err(e @ PageError::OtherFormat { .. }) = pages::check_format(disk, &root.join(MASTER_FILE)) {
@@ -164,7 +164,7 @@ impl Instance {
 }
 
 /// Makes sure of the folder and locks it.
-pub(super) fn lock_folder(
+pub(crate) fn lock_folder(
     disk: &dyn Disk,
     folder: &Path,
     read_only: bool,

@@ -4,7 +4,7 @@
 use crate::support::text::{self, fails, power_loss, run, say};
 use disk::{AlignedBuf, Disk, OpenMode};
 use engine::Instance;
-use engine::instance::repair;
+use engine::repair;
 use pages::{HEADER_SIZE, PAGE_SIZE, Page, PageId};
 use sim::SimDisk;
 use std::path::Path;

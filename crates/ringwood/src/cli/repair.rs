@@ -5,7 +5,7 @@ use super::parse_volume;
 use super::say::{print, printed, say};
 use clap::{Args, ValueEnum};
 use engine::InstanceOptions;
-use engine::instance::repair::{Repair, examine, repair};
+use engine::repair::{Repair, examine, repair};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use contents::{MAKE, contents, spread};
 use disk::Disk;
 use disk::mirrored::second_copy;
 use engine::Instance;
-use engine::instance::repair::{Act, Repair, examine, repair};
+use engine::repair::{Act, Repair, examine, repair};
 use sim::SimDisk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::instance::repair::repair;
+use engine::repair::repair;
 use engine::{Instance, InstanceOptions};
 
 use super::contents::{MAKE, contents, flips};

@@ -23,9 +23,10 @@ use pages::{Home, PageId, UnitId};
 use txn::TxnError;
 use types::SqlError;
 
-use super::mend::{mended_bit_text, mended_text};
-use super::permit::Paths;
-use super::{Instance, InstanceError, InstanceOptions, SYSTEM, lost_list, own_files, start};
+use crate::instance::mend::{mended_bit_text, mended_text};
+use crate::instance::permit::Paths;
+use crate::instance::{InstanceError, SYSTEM, lost_list, own_files, start};
+use crate::{Instance, InstanceOptions};
 use catalog::TEMPDB;
 use catalog::systables::{ALL, DISCARDED_UNIT};
 use salvage::Salvaged;
