@@ -27,6 +27,7 @@ mod scripts;
 pub mod security;
 pub mod session;
 mod startup;
+pub mod status;
 pub mod stmt;
 pub mod sysproc;
 pub mod views;

@@ -12,8 +12,8 @@ use crate::instance::{Instance, InstanceError, InstanceOptions, PageMemory};
 use crate::open::open;
 use crate::security::LoginToken;
 use crate::session::{Session, login};
+use crate::status::{self, InstanceStatus};
 use crate::watch;
-use crate::watch::status::{self, InstanceStatus};
 
 impl Instance {
     /// Opens the instance of a folder and all its databases; makes it when the folder is empty.

@@ -16,10 +16,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-pub mod status;
-
 use crate::instance::Instance;
-use status::InstanceStatus;
+use crate::status::{self, InstanceStatus};
 
 /// Name of the socket in the instance's folder.
 const SOCKET: &str = "instance.sock";

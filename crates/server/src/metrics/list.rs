@@ -3,7 +3,7 @@
 use std::fmt;
 
 use engine::phases::class_bound;
-use engine::watch::status::{DatabaseStatus, FileStatus, InstanceStatus, WaitTotal};
+use engine::status::{DatabaseStatus, FileStatus, InstanceStatus, WaitTotal};
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;

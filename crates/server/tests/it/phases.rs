@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use crate::support::TestServer;
-use engine::watch::status::PhaseStatus;
+use engine::status::PhaseStatus;
 use engine::{DataType, Value};
 use tds::encode::type_of;
 use tds::request::rpc::procedure_id;

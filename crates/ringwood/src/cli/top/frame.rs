@@ -3,7 +3,7 @@
 use super::phases::phases;
 use super::rates::{Between, bytes, clock, count, counted, each};
 use super::ring::{look, ring};
-use engine::watch::status::{DatabaseStatus, InstanceStatus, VlfState};
+use engine::status::{DatabaseStatus, InstanceStatus, VlfState};
 
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,7 +355,7 @@ fn requests(now: &InstanceStatus, width: usize) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::watch::status::{FileStatus, LogStatus, RequestStatus, VlfRun, WaitTotal};
+    use engine::status::{FileStatus, LogStatus, RequestStatus, VlfRun, WaitTotal};
 
     /// An instance with one database; everything counted `n` times.
     fn picture(n: u64) -> InstanceStatus {

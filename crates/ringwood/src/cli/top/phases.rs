@@ -3,7 +3,7 @@
 use super::frame::{Line, Style, columns};
 use super::rates::{Between, count, each};
 use engine::phases::percentile;
-use engine::watch::status::PhaseStatus;
+use engine::status::PhaseStatus;
 
 /// What was counted since an earlier picture; all of it where it was begun anew meanwhile.
 fn since(now: &PhaseStatus, before: Option<&PhaseStatus>) -> PhaseStatus {
@@ -63,7 +63,7 @@ pub fn phases(b: &Between<'_>) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::watch::status::InstanceStatus;
+    use engine::status::InstanceStatus;
 
     fn picture(at_us: u64, requests: u64) -> InstanceStatus {
         let mut classes = vec![0; 160];

@@ -1,6 +1,6 @@
 //! What happened between two pictures, per second, and numbers as people read them.
 
-use engine::watch::status::{DatabaseStatus, FileStatus, InstanceStatus};
+use engine::status::{DatabaseStatus, FileStatus, InstanceStatus};
 
 /// Two pictures of one instance.
 pub struct Between<'a> {

@@ -2,7 +2,7 @@
 //! the file; it shows the state that matters most of the VLFs in it.
 
 use super::frame::{Line, Style};
-use engine::watch::status::{VlfRun, VlfState};
+use engine::status::{VlfRun, VlfState};
 
 /// Rows of the ring, its text included.
 pub const ROWS: usize = 7;

@@ -8,7 +8,7 @@ use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{cursor, queue};
-use engine::watch::status::InstanceStatus;
+use engine::status::InstanceStatus;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -124,7 +124,7 @@ pub fn watch(args: &TopArgs, source: &Source<'_>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::watch::status::DatabaseStatus;
+    use engine::status::DatabaseStatus;
 
     #[test]
     fn keys_go_round_the_databases_and_end_the_view() {
