@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use types::SqlError;
 
 use crate::ddl::retention;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::programs::usage;
 use crate::session::{CancelHandle, Session};
 
@@ -87,7 +87,7 @@ impl Drop for Chores {
 }
 
 /// Begins the thread; `period`: how often it looks what there is to do, at full multiples of it, so that intervals begin there.
-pub(crate) fn begin(instance: &Arc<Instance>, period: Duration) {
+pub(crate) fn begin(instance: &Arc<InstanceCore>, period: Duration) {
     let stop = Arc::new(Stop::default());
     let (own, whose) = (stop.clone(), Arc::downgrade(instance));
     let period = period.max(SHORTEST);
@@ -98,7 +98,7 @@ pub(crate) fn begin(instance: &Arc<Instance>, period: Duration) {
     }
 }
 
-fn run(stop: &Stop, whose: &Weak<Instance>, period: Duration) {
+fn run(stop: &Stop, whose: &Weak<InstanceCore>, period: Duration) {
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     for count in 0u64.. {
         let now = micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
@@ -123,7 +123,7 @@ fn run(stop: &Stop, whose: &Weak<Instance>, period: Duration) {
 }
 
 /// Lets go of what is old at a moment, in microseconds since 1970.
-fn forget_old(stop: &Stop, instance: &Arc<Instance>, databases: &[Arc<Db>], moment: u64) {
+fn forget_old(stop: &Stop, instance: &Arc<InstanceCore>, databases: &[Arc<Db>], moment: u64) {
     for db in databases {
         db.query_store().forget_stale(&db.settings().query_store, moment);
         if let Err(e) = clean(stop, instance, db)
@@ -136,7 +136,7 @@ fn forget_old(stop: &Stop, instance: &Arc<Instance>, databases: &[Arc<Db>], mome
 }
 
 /// What histories keep longer than they are to.
-fn clean(stop: &Stop, instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlError> {
+fn clean(stop: &Stop, instance: &Arc<InstanceCore>, db: &Arc<Db>) -> Result<(), SqlError> {
     if db.storage_if_open().is_none() || db.check_writable().is_err() || retention::tables(db).is_empty() {
         return Ok(());
     }

@@ -40,7 +40,8 @@ pub use exec::output::{
     ColumnInfo, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
 };
 pub use exec::state::phases;
-pub use instance::{Instance, InstanceOptions, PageMemory};
+pub use instance::{InstanceOptions, PageMemory};
+pub use running::Instance;
 pub use security::{ClientInfo, LoginAudit, LoginToken};
 pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;

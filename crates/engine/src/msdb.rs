@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::session::Session;
 use exec::output::Sink;
 
@@ -78,7 +78,7 @@ impl Sink for Errors {
 ///
 /// # Errors
 /// The first of the text's; why the database cannot be used.
-pub(crate) fn run(instance: &Arc<Instance>, database: &str, text: &str) -> Result<(), SqlError> {
+pub(crate) fn run(instance: &Arc<InstanceCore>, database: &str, text: &str) -> Result<(), SqlError> {
     let mut session = Session::of(instance)?;
     session.use_database(database)?;
     let mut errors = Errors::default();
@@ -87,7 +87,7 @@ pub(crate) fn run(instance: &Arc<Instance>, database: &str, text: &str) -> Resul
 }
 
 /// Makes the tables that are missing.
-pub(crate) fn ensure(instance: &Arc<Instance>) {
+pub(crate) fn ensure(instance: &Arc<InstanceCore>) {
     let Some(msdb) = instance.find_db("msdb").filter(|db| db.check_usable().is_ok()) else { return };
     let catalog = msdb.catalog();
     let mut text = String::new();

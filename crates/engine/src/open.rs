@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::above::Engine;
 use crate::chores;
 use crate::deadlocks;
-use crate::instance::{Instance, InstanceError, InstanceOptions, PageMemory};
+use crate::instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 use crate::msdb;
 use crate::startup;
 
@@ -16,9 +16,9 @@ use crate::startup;
 pub(crate) fn open(
     options: InstanceOptions,
     memory: Option<PageMemory>,
-) -> Result<Arc<Instance>, InstanceError> {
+) -> Result<Arc<InstanceCore>, InstanceError> {
     let period = options.chore_period;
-    let instance = Instance::open_databases(options, memory, &Engine)?;
+    let instance = InstanceCore::open_databases(options, memory, &Engine)?;
     deadlocks::listen(&instance);
     if !instance.is_read_only() {
         msdb::ensure(&instance);

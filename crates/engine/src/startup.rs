@@ -12,7 +12,7 @@ use exec::output::Sink;
 use types::{Raised, SqlError};
 
 use crate::ddl::modules::may_run_at_start;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::sessions::Launched;
 use crate::messages;
 use crate::session::Session;
@@ -21,7 +21,7 @@ use crate::session::Session;
 const TRACE_NOTHING_AT_START: i32 = 4022;
 
 /// Starts them, in the order in which they were made.
-pub(crate) fn launch(instance: &Arc<Instance>) {
+pub(crate) fn launch(instance: &Arc<InstanceCore>) {
     let Some(master) = instance.db_by_id(MASTER) else { return };
     if instance.has_trace_flag(TRACE_NOTHING_AT_START) {
         return;
@@ -43,7 +43,7 @@ pub(crate) fn launch(instance: &Arc<Instance>) {
     }
 }
 
-fn start(instance: &Arc<Instance>, name: &str) -> Result<(), String> {
+fn start(instance: &Arc<InstanceCore>, name: &str) -> Result<(), String> {
     let mut session = Session::of(instance).map_err(|e| e.into_message())?;
     let (shared, call) =
         (Arc::downgrade(&session.shared()), format!("EXEC [dbo].[{}]", name.replace(']', "]]")));

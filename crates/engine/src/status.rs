@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use wal::VlfInfo;
 
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::views::{counters, devices, server, sessions, waiting};
 use catalog::Db;
 
@@ -264,7 +264,7 @@ fn database(db: &Arc<Db>) -> DatabaseStatus {
     status
 }
 
-fn requests(instance: &Instance) -> Vec<RequestStatus> {
+fn requests(instance: &InstanceCore) -> Vec<RequestStatus> {
     let waits = waiting::waits(instance);
     let name = |id: i64| instance.db_by_id(id as i32).map_or_else(String::new, |db| db.name().to_string());
     let running = sessions::running(instance).into_iter().map(|r| {
@@ -283,7 +283,7 @@ fn requests(instance: &Instance) -> Vec<RequestStatus> {
     running.collect()
 }
 
-fn phases(instance: &Instance) -> Vec<PhaseStatus> {
+fn phases(instance: &InstanceCore) -> Vec<PhaseStatus> {
     let times = instance.request_phases().times();
     if times.iter().all(|phase| phase.count == 0) {
         return Vec::new();
@@ -300,7 +300,7 @@ fn phases(instance: &Instance) -> Vec<PhaseStatus> {
 }
 
 /// A picture of now.
-pub(crate) fn of(instance: &Instance) -> InstanceStatus {
+pub(crate) fn of(instance: &InstanceCore) -> InstanceStatus {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let waits = server::waits(instance).into_iter().filter(|w| w.1 > 0);
     let (deadlocks, lock_timeouts) = instance.locks().counters();

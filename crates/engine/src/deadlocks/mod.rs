@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 
 use txn::locks::Deadlock;
 
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::deadlocks::DeadlockReport;
 use report::Report;
 
@@ -21,8 +21,8 @@ const TRACE_LIST: i32 = 1222;
 const TRACE_NODES: i32 = 1204;
 
 /// Has deadlocks of an instance reported.
-pub(crate) fn listen(instance: &Arc<Instance>) {
-    let of: Weak<Instance> = Arc::downgrade(instance);
+pub(crate) fn listen(instance: &Arc<InstanceCore>) {
+    let of: Weak<InstanceCore> = Arc::downgrade(instance);
     instance.locks().set_deadlock_listener(move |deadlock| {
         if let Some(instance) = of.upgrade() {
             report(&instance, deadlock);
@@ -30,7 +30,7 @@ pub(crate) fn listen(instance: &Arc<Instance>) {
     });
 }
 
-fn report(instance: &Instance, deadlock: &Deadlock) {
+fn report(instance: &InstanceCore, deadlock: &Deadlock) {
     let report = Report::new(instance, deadlock);
     let graph = report.graph();
     instance.deadlocks.keep(DeadlockReport { at: deadlock.at, xml: graph.xml() });

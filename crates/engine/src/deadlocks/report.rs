@@ -11,7 +11,7 @@ use txn::locks::{Block, Deadlock, DeadlockParty};
 use txn::{LockMode, Resource, What};
 
 use super::tree::Element;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::views::waiting::wait_resource;
 
 /// Processes of a report: a longer cycle is cut after so many.
@@ -82,7 +82,7 @@ const ISOLATION: [&str; 6] = [
 ];
 
 impl Report {
-    pub fn new(instance: &Instance, deadlock: &Deadlock) -> Report {
+    pub fn new(instance: &InstanceCore, deadlock: &Deadlock) -> Report {
         // The victim first, then who it waits for, and so on.
         let victim = deadlock.victim.min(deadlock.parties.len().saturating_sub(1));
         let (before, from) = deadlock.parties.split_at(victim);
@@ -133,7 +133,7 @@ impl Report {
 }
 
 impl Process {
-    fn new(instance: &Instance, party: &DeadlockParty) -> Process {
+    fn new(instance: &InstanceCore, party: &DeadlockParty) -> Process {
         let session = instance.session_of(party.who.session);
         let mut process = Process {
             id: id(party),
@@ -162,7 +162,7 @@ impl Process {
         process
     }
 
-    fn add_session(&mut self, instance: &Instance, session: &Arc<SessionShared>) {
+    fn add_session(&mut self, instance: &InstanceCore, session: &Arc<SessionShared>) {
         let published = session.activity.look();
         let names = session.names.lock().clone();
         let trancount = session.open_transactions.load(Relaxed);
@@ -205,7 +205,7 @@ impl Process {
 }
 
 impl Contested {
-    fn new(instance: &Instance, resource: Resource) -> Contested {
+    fn new(instance: &InstanceCore, resource: Resource) -> Contested {
         let db = instance.db_by_id(i32::from(resource.db));
         let of_unit = |unit: u32| {
             let catalog = db.as_ref()?.catalog();

@@ -11,7 +11,7 @@ use pages::Home;
 use txn::{Database, FileIdentity, TxnError};
 use types::SqlError;
 
-use super::Instance;
+use super::InstanceCore;
 use super::boot_text::save_settings;
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary, of_other_version};
 use super::open_error::OpenError;
@@ -81,7 +81,7 @@ fn log_lost(shown: &str) -> SqlError {
     SqlError::new(5105, 16, 1, text)
 }
 
-impl Instance {
+impl InstanceCore {
     /// CREATE DATABASE FOR ATTACH. The caller holds `changing` and has checked the name. `Ok(Some)`: the log file that was made.
     ///
     /// Errors, the last one and the reason: 1813 with 946, 948, 5120, 5171, 5173, 5105, 1834.

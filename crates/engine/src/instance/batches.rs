@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Instance;
+use super::InstanceCore;
 use crate::programs::cache::BatchCache;
 
-impl Instance {
+impl InstanceCore {
     /// The cache of compiled batches.
     #[inline]
     pub(crate) fn batches(&self) -> &BatchCache {

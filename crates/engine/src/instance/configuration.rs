@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use types::SqlError;
 
-use super::Instance;
+use super::InstanceCore;
 use super::kept::Keep;
 use catalog::errors;
 
@@ -28,7 +28,7 @@ enum Means {
     /// The usual value is how it is here, another one is refused.
     Usual,
     /// As [`Means::Usual`], where the program has set it when it started.
-    Start(fn(&Instance) -> i32),
+    Start(fn(&InstanceCore) -> i32),
 }
 
 /// An option that there is.
@@ -52,11 +52,11 @@ const fn advanced(id: i32, name: &'static str, range: (i32, i32), usual: i32, me
 const SWITCH: (i32, i32) = (0, 1);
 const MOST: i32 = i32::MAX;
 
-fn memory(instance: &Instance) -> i32 {
+fn memory(instance: &InstanceCore) -> i32 {
     i32::try_from(instance.memory().target() >> 20).unwrap_or(MOST)
 }
 
-fn remote_admin(instance: &Instance) -> i32 {
+fn remote_admin(instance: &InstanceCore) -> i32 {
     instance.remote_admin.load(Ordering::Relaxed).into()
 }
 
@@ -189,7 +189,7 @@ impl Keep for Configured {
 
 impl Known {
     /// Its value unless it is set.
-    fn unset(&self, instance: &Instance) -> i32 {
+    fn unset(&self, instance: &InstanceCore) -> i32 {
         match self.means {
             Means::Start(of) => of(instance),
             Means::Effect | Means::Nothing | Means::Usual => self.usual,
@@ -200,7 +200,7 @@ impl Known {
     ///
     /// # Errors
     /// 15129 it is out of range; 40510 it would change what statements do.
-    fn check(&self, instance: &Instance, value: i32) -> Result<(), SqlError> {
+    fn check(&self, instance: &InstanceCore, value: i32) -> Result<(), SqlError> {
         let usual = value == self.unset(instance);
         if !usual && !(self.range.0..=self.range.1).contains(&value) {
             let text = format!("'{value}' is not a valid value for configuration option '{}'.", self.name);
@@ -216,7 +216,7 @@ impl Known {
     }
 }
 
-impl Instance {
+impl InstanceCore {
     /// The options in the order of their names.
     ///
     /// # Errors
@@ -243,7 +243,7 @@ impl Instance {
     /// The value of an option that is in use.
     ///
     /// # Errors
-    /// As for [`Instance::configuration`].
+    /// As for [`InstanceCore::configuration`].
     pub(crate) fn configured(&self, name: &str) -> Result<i32, SqlError> {
         debug_assert!(KNOWN.iter().any(|known| known.name == name));
         let usual = KNOWN.iter().find(|known| known.name == name).map_or(0, |known| known.unset(self));

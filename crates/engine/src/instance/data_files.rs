@@ -8,7 +8,7 @@ use disk::DiskError;
 use pages::FileSpec;
 use types::SqlError;
 
-use super::Instance;
+use super::InstanceCore;
 use super::file_errors::{cannot_create, cannot_create_file, registry_failed};
 use super::files::data_growth;
 use super::permit::Reach;
@@ -20,7 +20,7 @@ use catalog::errors::db_error;
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
 use exec::run_files::remove_left_over;
 
-impl Instance {
+impl InstanceCore {
     pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {
         if self.is_read_only() {
             // Only tempdb comes and goes, which is rebuilt at each start.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Instance;
+use super::InstanceCore;
 
 /// What a server that clients connect to has counted.
 pub trait Packets: Send + Sync {
@@ -33,7 +33,7 @@ pub struct Figures {
     pub connections: u64,
 }
 
-impl Instance {
+impl InstanceCore {
     /// Tells of a server that clients connect to. Once only.
     pub fn set_packets(&self, packets: Arc<dyn Packets>) {
         // A second server of one instance counts for itself.

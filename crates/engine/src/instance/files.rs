@@ -17,7 +17,7 @@ use txn::{Database, Env, TxnError};
 use types::SqlError;
 use wal::{Alignment, LogOptions};
 
-use super::Instance;
+use super::InstanceCore;
 use super::boot_text::{
     DISCARDED, added_tree, apply_log_settings, open_trees, replace_settings, save_settings, settings_text,
 };
@@ -44,7 +44,7 @@ struct NotOpened {
     error: OpenError,
 }
 
-impl Instance {
+impl InstanceCore {
     pub(super) fn env(&self, entry: &DbEntry) -> Env {
         let id = entry.id;
         Env {
@@ -265,7 +265,7 @@ impl Instance {
         self.close_storage(db)
     }
 
-    /// As [`Instance::close_database`], without a note of the names that the registry has.
+    /// As [`InstanceCore::close_database`], without a note of the names that the registry has.
     pub(super) fn close_storage(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let (storage, settings) = (db.storage()?, db.settings());
         let end = Instant::now() + CLOSE_WAIT;

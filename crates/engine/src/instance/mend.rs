@@ -15,10 +15,10 @@ use wal::MendedBit;
 use super::file_errors::disk_error;
 use super::files::Opened;
 use super::open_error::OpenError;
-use super::{Instance, own_files};
+use super::{InstanceCore, own_files};
 use catalog::db::{DbStatus, FIRST_USER_DB};
 
-impl Instance {
+impl InstanceCore {
     /// Opens a system database that could not be opened, if its damage can be undone.
     pub(super) fn open_mended(&self, entry: &DbEntry, failed: OpenError) -> Result<Opened, OpenError> {
         if entry.id >= FIRST_USER_DB || entry.id == TEMPDB {

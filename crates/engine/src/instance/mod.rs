@@ -80,8 +80,8 @@ const TRACE_HOLD_CHECKPOINTS: i32 = 3505;
 /// Trace flag: requests are timed by phase.
 const TRACE_REQUEST_PHASES: i32 = 15_001;
 
-/// A running instance.
-pub struct Instance {
+/// A running instance, without its sessions: what statements and views work on.
+pub struct InstanceCore {
     /// What statements see of it: databases, memory for queries, error log.
     host: Arc<Host>,
     pub(crate) disk: Arc<dyn Disk>,
@@ -158,7 +158,7 @@ fn lock_manager(memory: &Arc<MemoryAccount>) -> Arc<LockManager> {
     locks
 }
 
-impl Instance {
+impl InstanceCore {
     /// Opens the instance of a folder and all its databases, in memory that was had before if there is some; makes it when
     /// the folder is empty. No session has run in it yet.
     ///
@@ -168,7 +168,7 @@ impl Instance {
         options: InstanceOptions,
         memory: Option<PageMemory>,
         above: &'static dyn Above,
-    ) -> Result<Arc<Instance>, InstanceError> {
+    ) -> Result<Arc<InstanceCore>, InstanceError> {
         let budget = Budget::new(&options, memory.as_ref().map(|memory| memory.bytes));
         let account = budget.account(options.own_process);
         let InstanceOptions {
@@ -215,7 +215,7 @@ impl Instance {
         budget::count_databases(&host);
         let locks = lock_manager(host.memory());
         let batches = BatchCache::new(host.memory());
-        let instance = Arc::new(Instance {
+        let instance = Arc::new(InstanceCore {
             host,
             disk,
             paths,
@@ -439,7 +439,7 @@ impl Instance {
 }
 
 /// An instance is what statements see of it, and what it takes to open, change and close that.
-impl Deref for Instance {
+impl Deref for InstanceCore {
     type Target = Host;
 
     #[inline]
@@ -448,13 +448,13 @@ impl Deref for Instance {
     }
 }
 
-impl std::fmt::Debug for Instance {
+impl std::fmt::Debug for InstanceCore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Instance").field("root", &self.paths.root()).finish_non_exhaustive()
     }
 }
 
-impl Drop for Instance {
+impl Drop for InstanceCore {
     fn drop(&mut self) {
         // What could not be closed is in the error log and is recovered at the next start.
         let _ = self.close();

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::Instance;
+use super::InstanceCore;
 use exec::state::SessionCore;
 
 /// What has an instance.
 pub(crate) trait OfInstance {
     /// It.
-    fn instance(&self) -> &Arc<Instance>;
+    fn instance(&self) -> &Arc<InstanceCore>;
 }
 
 impl OfInstance for SessionCore {
     #[inline]
-    fn instance(&self) -> &Arc<Instance> {
+    fn instance(&self) -> &Arc<InstanceCore> {
         match self.instance_of() {
             Some(instance) => instance,
             // `Session::of` is the only place that makes sessions.

@@ -1,8 +1,8 @@
 //! Which files a statement may open: the one place that decides it, for every statement that takes
 //! a path.
 //!
-//! Guarantees: a path in a statement becomes a file only through [`Instance::permit`] (to open it)
-//! and [`Instance::permit_database_file`] (for a file of a database); nobody reaches what the
+//! Guarantees: a path in a statement becomes a file only through [`InstanceCore::permit`] (to open it)
+//! and [`InstanceCore::permit_database_file`] (for a file of a database); nobody reaches what the
 //! instance keeps for itself, a device or a file that the kernel makes up; a file of a database is
 //! reached only by the statements that such files are for; who is no sysadmin stays within the
 //! allowed folders. Links are followed before it is decided, and not any more when the file is
@@ -21,7 +21,7 @@ use txn::backup::FileDevice;
 use types::SqlError;
 
 use super::file_errors::disk_error;
-use super::{Instance, own_files};
+use super::{InstanceCore, own_files};
 use catalog::registry;
 
 /// What a statement wants to do with a file.
@@ -86,7 +86,7 @@ pub(super) struct FilePolicy {
     pub protected: Vec<PathBuf>,
 }
 
-/// A file that a statement may open. Only [`Instance::permit`] makes one.
+/// A file that a statement may open. Only [`InstanceCore::permit`] makes one.
 #[derive(Clone, Debug)]
 pub(crate) struct PermittedPath {
     path: PathBuf,
@@ -96,7 +96,7 @@ pub(crate) struct PermittedPath {
 /// What holds for the file when it is opened: it is the one that was decided about.
 #[derive(Debug)]
 struct PermittedFile {
-    instance: Arc<Instance>,
+    instance: Arc<InstanceCore>,
     real: PathBuf,
 }
 
@@ -134,7 +134,7 @@ impl PermittedPath {
     }
 }
 
-impl Instance {
+impl InstanceCore {
     /// The file that a statement's path names, if the statement may open it. `purpose` is not that
     /// of a database's file.
     pub(crate) fn permit(
@@ -151,7 +151,7 @@ impl Instance {
     }
 
     /// The path that a statement gives a file of a database, if it may. Whether the file is another
-    /// database's is asked where it is known which one it is for ([`Instance::user_of`]).
+    /// database's is asked where it is known which one it is for ([`InstanceCore::user_of`]).
     pub(crate) fn permit_database_file(&self, reach: Reach, written: &str) -> Result<PathBuf, NotPermitted> {
         let path = self.paths.resolve(written).map_err(NotPermitted::BadPath)?;
         self.permit_database_place(reach, path)

@@ -15,7 +15,7 @@ use txn::backup::{
 use types::SqlError;
 use wal::LogOptions;
 
-use super::Instance;
+use super::InstanceCore;
 use super::boot_text::save_settings;
 use super::data_files::adopt_files;
 use super::file_errors::cannot_create_file;
@@ -83,7 +83,7 @@ impl Described {
 /// Says where a file goes: from its number, whether it is the log, its logical name and its name in the backup.
 pub(crate) type Place<'p> = dyn FnMut(u16, bool, &str, &str) -> CompactString + 'p;
 
-impl Instance {
+impl InstanceCore {
     /// The registry's entry of a database that a backup makes for somebody of a reach. `place`
     /// gives each file's path as it is shown. Errors, with the logical name of the file and its
     /// place: 5105, 3634.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use types::SqlError;
 
-use super::Instance;
+use super::InstanceCore;
 use catalog::{Db, MASTER, errors};
 use exec::state::core::SessionShared;
 
@@ -21,7 +21,7 @@ pub(crate) struct Launched {
     pub thread: JoinHandle<()>,
 }
 
-impl Instance {
+impl InstanceCore {
     /// A procedure was started that ends with the instance at the latest.
     pub(crate) fn add_launched(&self, launched: Launched) {
         self.launched.lock().push(launched);

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Instance;
+use super::InstanceCore;
 
-impl Instance {
+impl InstanceCore {
     /// SHUTDOWN was asked for: the program that runs the instance closes it.
     pub fn shutdown_requested(&self) -> bool {
         self.shutdown.load(Ordering::Acquire)

@@ -15,7 +15,7 @@ use pages::{Home, InstanceId, PageError};
 use super::identity::{self, Identity};
 use super::lost_list;
 use super::permit::Paths;
-use super::{Instance, InstanceError, SYSTEM};
+use super::{InstanceCore, InstanceError, SYSTEM};
 
 /// A folder with this file has an instance, whatever else is lost.
 const MASTER_FILE: &str = "master.mdf";
@@ -82,7 +82,7 @@ fn named_instance(disk: &dyn Disk, root: &Path) -> Option<InstanceId> {
     Some(found.owner).filter(|owner| *owner != InstanceId::default())
 }
 
-impl Instance {
+impl InstanceCore {
     pub(super) fn start(&self, registry: registry::Registry) -> Result<(), InstanceError> {
         let version = env!("CARGO_PKG_VERSION");
         self.error_log().write("Server", &format!("Ringwood {version} is starting."));

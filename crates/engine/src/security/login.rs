@@ -11,7 +11,7 @@ use types::SqlError;
 
 use super::logins::LoginAudit;
 use super::passwords::PASSWORD_MAX;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 
 /// What a client says of itself when it logs in, and where it comes from.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ const REPEATED: Reason =
     Reason { state: 12, text: "Too many attempts have failed: the next ones are refused for a while." };
 const BUSY: Reason = Reason { state: 10, text: "Too many passwords are being checked at this moment." };
 
-impl Instance {
+impl InstanceCore {
     /// Which logins the error log tells of; the failed ones unless this was called.
     pub fn set_login_audit(&self, audit: LoginAudit) {
         self.authentication.audit.store(audit as u8, Ordering::Relaxed);
@@ -123,12 +123,12 @@ impl Instance {
         self.authenticate_with(login, password, client, false)
     }
 
-    /// As [`Instance::authenticate`], for a client that changes the password as it logs in: the old
+    /// As [`InstanceCore::authenticate`], for a client that changes the password as it logs in: the old
     /// one may have expired. The caller must not let it run anything before it has changed the
     /// password in the token's session.
     ///
     /// # Errors
-    /// As for [`Instance::authenticate`], without 18487 and 18488.
+    /// As for [`InstanceCore::authenticate`], without 18487 and 18488.
     pub fn authenticate_to_change(
         &self,
         login: &str,

@@ -10,7 +10,7 @@ use catalog::security::{Permission, Principal, SA, Scope};
 use types::{LANGUAGES, SqlError};
 
 use super::{Session, logon};
-use crate::instance::{Instance, OfInstance};
+use crate::instance::{InstanceCore, OfInstance};
 use crate::security::LoginToken;
 use crate::security::change::Change;
 use crate::security::login::login_failed;
@@ -28,7 +28,7 @@ const DEDICATED_OPERATOR: usize = 8 << 20;
 ///
 /// # Errors
 /// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the storage says.
-pub(crate) fn set_sa_password(instance: &Arc<Instance>, password: &str) -> Result<(), SqlError> {
+pub(crate) fn set_sa_password(instance: &Arc<InstanceCore>, password: &str) -> Result<(), SqlError> {
     instance.check_writable()?;
     let master = instance.database("master")?;
     let before = master.security().server.get(SA).cloned();
@@ -66,7 +66,7 @@ pub(crate) fn set_sa_password(instance: &Arc<Instance>, password: &str) -> Resul
 /// # Errors
 /// Those of `Instance::session_for`.
 pub(crate) fn session_in(
-    instance: &Arc<Instance>,
+    instance: &Arc<InstanceCore>,
     token: &LoginToken,
     database: Option<&str>,
     or_default: bool,

@@ -30,7 +30,7 @@ use types::{DataType, SqlError, Value};
 
 use crate::batch::run::End;
 use crate::ddl::temps;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::programs::parameters::{self, ToRun};
 use exec::output::Sink;
@@ -82,7 +82,7 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct CancelHandle {
     shared: Arc<SessionShared>,
-    instance: Arc<Instance>,
+    instance: Arc<InstanceCore>,
 }
 
 impl CancelHandle {
@@ -129,7 +129,7 @@ impl Session {
     ///
     /// # Errors
     /// 6005 when the instance is shutting down.
-    pub(crate) fn of(instance: &Arc<Instance>) -> Result<Session, SqlError> {
+    pub(crate) fn of(instance: &Arc<InstanceCore>) -> Result<Session, SqlError> {
         let (master, spid, shared) = instance.enter()?;
         let (host, own) = (instance.host().clone(), Box::new(instance.clone()));
         let core = SessionCore::new(host, own, master, spid, shared.clone());

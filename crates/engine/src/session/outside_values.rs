@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use types::{SqlError, Value};
 
 use super::Session;
-use crate::instance::{Instance, InstanceOptions};
+use crate::Instance;
+use crate::instance::InstanceOptions;
 use exec::output::Sink;
 
 /// The rows of a batch; fails at any error.

@@ -9,7 +9,8 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::Session;
-use crate::instance::{Instance, InstanceOptions};
+use crate::Instance;
+use crate::instance::InstanceOptions;
 use exec::operators::RowSet;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::{RunningQuery, lock_tables};

@@ -10,7 +10,7 @@ use types::{Collation, SqlError};
 use super::StmtCtx;
 use super::database_state::{Turn, no_such_database};
 use crate::ddl::option_rules::switch;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::boot_text::save_settings;
 use crate::scoped;
@@ -82,7 +82,7 @@ impl StmtCtx<'_> {
 
     fn alter<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         action: &AlterDatabaseAction,
         turn: &mut Turn<'i>,
@@ -133,7 +133,7 @@ impl StmtCtx<'_> {
 
     fn set_options<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         options: &[OptionItem],
         termination: Option<Termination>,
@@ -326,7 +326,7 @@ impl StmtCtx<'_> {
         }
     }
 
-    fn set_online(&self, instance: &Arc<Instance>, db: &Arc<Db>) -> Result<(), SqlError> {
+    fn set_online(&self, instance: &Arc<InstanceCore>, db: &Arc<Db>) -> Result<(), SqlError> {
         if db.status() == DbStatus::Online {
             return Ok(());
         }
@@ -346,13 +346,18 @@ impl StmtCtx<'_> {
         save_settings(db, &settings)
     }
 
-    fn rename_database(&mut self, instance: &Arc<Instance>, db: &Arc<Db>, new: &str) -> Result<(), SqlError> {
-        if Instance::is_reserved_name(&db.name()) {
+    fn rename_database(
+        &mut self,
+        instance: &Arc<InstanceCore>,
+        db: &Arc<Db>,
+        new: &str,
+    ) -> Result<(), SqlError> {
+        if InstanceCore::is_reserved_name(&db.name()) {
             let text = format!("Cannot change the name of the system database {}.", db.name());
             return Err(SqlError::new(5032, 16, 1, text));
         }
         let other = instance.find_db(new).is_some_and(|other| other.id() != db.id());
-        if other || Instance::is_reserved_name(new) {
+        if other || InstanceCore::is_reserved_name(new) {
             let text = format!("The database '{new}' already exists. Specify a unique database name.");
             return Err(SqlError::new(1801, 16, 1, text));
         }

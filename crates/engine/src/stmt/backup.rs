@@ -10,7 +10,7 @@ use types::SqlError;
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
 use super::backup_history;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::configuration::{BACKUP_CHECKSUM, BACKUP_COMPRESSION};
 use catalog::db::DbStatus;
@@ -152,7 +152,7 @@ impl StmtCtx<'_> {
     /// BACKUP LOG WITH NORECOVERY: the database is closed, its log backed up to the very end, and it is RESTORING then.
     fn tail_backup(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         devices: &[Box<dyn BackupDevice>],
         options: &Options,
@@ -197,7 +197,7 @@ impl StmtCtx<'_> {
     /// A log backup from the log file alone.
     fn closed_backup(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         devices: &[Box<dyn BackupDevice>],
         options: &Options,
@@ -218,7 +218,7 @@ impl StmtCtx<'_> {
     /// Messages, error log and msdb.
     fn report(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         stmt: &Backup,
         devices: &[Box<dyn BackupDevice>],

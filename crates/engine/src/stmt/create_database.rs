@@ -8,7 +8,7 @@ use types::{Collation, SqlError};
 
 use super::StmtCtx;
 use crate::ddl::option_rules;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::attach::Attach;
 use crate::instance::file_specs;
@@ -139,7 +139,7 @@ impl StmtCtx<'_> {
         let instance = self.core.instance().clone();
         instance.check_writable()?;
         let _turn = instance.changing.lock();
-        if Instance::is_reserved_name(name) {
+        if InstanceCore::is_reserved_name(name) {
             let text = format!("Cannot drop the database '{name}' because it is a system database.");
             return Err(SqlError::new(3708, 16, 1, text));
         }
@@ -172,8 +172,8 @@ fn delay_as(db: &Db, model: &Db) -> Result<(), SqlError> {
 }
 
 /// 1801: the name is taken.
-fn check_free_name(instance: &Instance, name: &str) -> Result<(), SqlError> {
-    if instance.find_db(name).is_some() || Instance::is_reserved_name(name) {
+fn check_free_name(instance: &InstanceCore, name: &str) -> Result<(), SqlError> {
+    if instance.find_db(name).is_some() || InstanceCore::is_reserved_name(name) {
         let text = format!("Database '{name}' already exists. Choose a different database name.");
         return Err(SqlError::new(1801, 16, 3, text));
     }
@@ -183,7 +183,7 @@ fn check_free_name(instance: &Instance, name: &str) -> Result<(), SqlError> {
 /// Attaches a database. Returns the log that was rebuilt; the error, and the reason that goes
 /// before it.
 pub(crate) fn attach(
-    instance: &Arc<Instance>,
+    instance: &Arc<InstanceCore>,
     what: &Attach<'_>,
 ) -> Result<Option<String>, (SqlError, Option<SqlError>)> {
     let _turn = instance.changing.lock();

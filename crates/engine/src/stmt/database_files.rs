@@ -9,7 +9,7 @@ use types::SqlError;
 use super::StmtCtx;
 use super::database_state::cannot_lock;
 use crate::ddl::properties;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::boot_text::{note_log_size, save_settings};
 use crate::instance::file_errors::bad_directory;
 use crate::instance::file_specs;
@@ -27,7 +27,7 @@ use catalog::{Db, MASTER};
 impl StmtCtx<'_> {
     pub(super) fn modify_file(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         spec: &FileSpec,
     ) -> Result<(), SqlError> {
@@ -62,7 +62,7 @@ impl StmtCtx<'_> {
     /// another file's.
     fn move_file(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         file: &FileEntry,
         shown: &str,
@@ -164,7 +164,7 @@ impl StmtCtx<'_> {
     /// there, 5061.
     pub(super) fn add_files(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         specs: &[FileSpec],
         filegroup: Option<&Ident>,
@@ -195,7 +195,7 @@ impl StmtCtx<'_> {
     /// REMOVE FILE. Errors: 5009 no such file, 5020 the primary file or the log, 5042 it is not empty.
     pub(super) fn remove_file(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         name: &str,
     ) -> Result<(), SqlError> {
@@ -216,7 +216,7 @@ impl StmtCtx<'_> {
     /// ADD FILEGROUP: a name that files can be added to. Errors: 1826 there is one already, 5061.
     pub(super) fn add_filegroup(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         name: &str,
     ) -> Result<(), SqlError> {
@@ -242,7 +242,7 @@ impl StmtCtx<'_> {
     /// REMOVE FILEGROUP: the one that was added last, when it has no files. Error: 5042 it has some.
     pub(super) fn remove_filegroup(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         name: &str,
     ) -> Result<(), SqlError> {
@@ -262,7 +262,7 @@ impl StmtCtx<'_> {
 
     pub(super) fn modify_filegroup(
         &self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         name: &str,
         change: &FilegroupChange,

@@ -16,7 +16,7 @@ use syntax::ast::Termination;
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::boot_text::save_settings;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::settings::DbSettings;
@@ -51,7 +51,7 @@ enum Way {
 impl Way {
     /// Makes the change hold for all who come from now on, if nobody is in its way; else gives who
     /// is.
-    fn claim(self, instance: &Instance, db: &Arc<Db>, own: i32) -> Result<Vec<i32>, SqlError> {
+    fn claim(self, instance: &InstanceCore, db: &Arc<Db>, own: i32) -> Result<Vec<i32>, SqlError> {
         match self {
             Way::Access(UserAccess::Restricted) => {
                 let master = instance.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
@@ -95,7 +95,7 @@ impl Way {
     }
 }
 
-fn session(instance: &Instance, spid: i32) -> Option<Arc<SessionShared>> {
+fn session(instance: &InstanceCore, spid: i32) -> Option<Arc<SessionShared>> {
     instance.session_of(u32::try_from(spid).ok()?)
 }
 
@@ -127,7 +127,7 @@ impl Waiting {
     /// Ends the sessions that are in the way. One that was ended and that runs nothing, and has no
     /// transaction, has left: whoever has it finds that out when it is used next. True: none of the
     /// others will go unless the program lets go of it.
-    fn end(&mut self, instance: &Instance, db: &Db, in_the_way: &[i32]) -> bool {
+    fn end(&mut self, instance: &InstanceCore, db: &Db, in_the_way: &[i32]) -> bool {
         let writers: Vec<u32> = match db.storage_if_open() {
             Some(storage) => storage.txns().active().iter().map(|txn| txn.session).collect(),
             None => Vec::new(),
@@ -166,14 +166,14 @@ impl StmtCtx<'_> {
     /// SET SINGLE_USER, RESTRICTED_USER, MULTI_USER.
     pub(super) fn set_user_access<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         access: UserAccess,
         termination: Option<Termination>,
         turn: &mut Turn<'i>,
     ) -> Result<(), SqlError> {
         db.check_usable()?;
-        if access != UserAccess::Multi && Instance::is_reserved_name(&db.name()) {
+        if access != UserAccess::Multi && InstanceCore::is_reserved_name(&db.name()) {
             let option = if access == UserAccess::Single { "SINGLE_USER" } else { "RESTRICTED_USER" };
             return Err(cannot_be_set(option, db));
         }
@@ -193,7 +193,7 @@ impl StmtCtx<'_> {
     /// 5064 another session is in it.
     pub(super) fn check_held<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         termination: Option<Termination>,
         turn: &mut Turn<'i>,
@@ -219,12 +219,12 @@ impl StmtCtx<'_> {
     /// SET OFFLINE.
     pub(super) fn set_offline<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         termination: Option<Termination>,
         turn: &mut Turn<'i>,
     ) -> Result<(), SqlError> {
-        if Instance::is_reserved_name(&db.name()) {
+        if InstanceCore::is_reserved_name(&db.name()) {
             return Err(cannot_be_set("OFFLINE", db));
         }
         if db.status() == DbStatus::Offline {
@@ -248,12 +248,12 @@ impl StmtCtx<'_> {
     /// SET READ_ONLY. Nobody may be changing rows when the database becomes read-only.
     pub(super) fn set_read_only<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         termination: Option<Termination>,
         turn: &mut Turn<'i>,
     ) -> Result<(), SqlError> {
-        if Instance::is_reserved_name(&db.name()) {
+        if InstanceCore::is_reserved_name(&db.name()) {
             return Err(cannot_be_set("READ_ONLY", db));
         }
         if db.settings().read_only {
@@ -273,7 +273,7 @@ impl StmtCtx<'_> {
     /// ended do not go.
     fn clear_way<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         way: Way,
         termination: Option<Termination>,
@@ -293,7 +293,7 @@ impl StmtCtx<'_> {
 
     fn wait_for_way<'i>(
         &mut self,
-        instance: &'i Arc<Instance>,
+        instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         way: Way,
         termination: Option<Termination>,
@@ -353,7 +353,7 @@ impl StmtCtx<'_> {
 }
 
 /// The sessions whose requests for locks are blocked, each with the one that blocks it.
-fn blocked_sessions(instance: &Instance) -> HashMap<i32, i32> {
+fn blocked_sessions(instance: &InstanceCore) -> HashMap<i32, i32> {
     let waits = instance.locks().waiting();
     waits.iter().filter_map(|w| Some((w.who.session as i32, w.blocker?.session as i32))).collect()
 }

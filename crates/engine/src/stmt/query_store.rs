@@ -9,7 +9,7 @@ use syntax::ast::{OptionItem, OptionValue};
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::boot_text::save_settings;
 use crate::programs::usage::settle;
 
@@ -34,7 +34,7 @@ impl StmtCtx<'_> {
     /// 12438 a system database; 153, 12401, 12445, 12452, 12453 a wrong value; 102 what is no option.
     pub(super) fn set_query_store(
         &self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         option: &OptionItem,
     ) -> Result<(), SqlError> {

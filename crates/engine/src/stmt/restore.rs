@@ -22,7 +22,7 @@ use super::backup_errors::{Place, in_transaction};
 use super::backup_history;
 use super::backup_media::success;
 use super::restore_places::added_place;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::permit::Reach;
 use crate::instance::restore::Described;
@@ -151,7 +151,7 @@ impl StmtCtx<'_> {
         self.core.instance().check_writable()?;
         let Some(name) = &stmt.database else { return Err(errors::syntax_near("RESTORE")) };
         let name = self.name_of_database(name)?;
-        if Instance::is_reserved_name(&name) {
+        if InstanceCore::is_reserved_name(&name) {
             return Err(errors::not_supported("RESTORE of system databases"));
         }
         let options = self.restore_options(stmt)?;
@@ -207,7 +207,7 @@ impl StmtCtx<'_> {
     /// RESTORE DATABASE name WITH RECOVERY: nothing more is applied.
     fn only_recover(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: Option<&Arc<Db>>,
         name: &str,
         options: &RestoreOptions,
@@ -228,7 +228,7 @@ impl StmtCtx<'_> {
     #[allow(clippy::too_many_arguments)] // the parts of one statement, named by their caller's locals
     fn restore_full(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: Option<Arc<Db>>,
         name: &str,
         set: &SetEntry,
@@ -284,7 +284,7 @@ impl StmtCtx<'_> {
     /// Whether a database may be overwritten. Errors: 3154, 3159.
     fn may_replace(
         &self,
-        instance: &Instance,
+        instance: &InstanceCore,
         db: &Arc<Db>,
         name: &str,
         header: &SetHeader,
@@ -331,7 +331,7 @@ impl StmtCtx<'_> {
     #[allow(clippy::too_many_arguments)] // the parts of one statement, named by their caller's locals
     fn restore_more(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: Option<Arc<Db>>,
         name: &str,
         set: &SetEntry,
@@ -375,7 +375,7 @@ impl StmtCtx<'_> {
     /// Applies the set, and recovers unless NORECOVERY was said or the stop time lies further on.
     fn step(
         &mut self,
-        instance: &Arc<Instance>,
+        instance: &Arc<InstanceCore>,
         db: &Arc<Db>,
         media: &mut MediaSet,
         options: &RestoreOptions,
@@ -465,7 +465,7 @@ fn missing(name: &str) -> SqlError {
     )
 }
 
-fn remove_files(instance: &Instance, entry: &DbEntry) {
+fn remove_files(instance: &InstanceCore, entry: &DbEntry) {
     for file in &entry.files {
         // What is not there is not in the way; what stays is met when its place is to be taken.
         let _ = instance.disk.remove(&file.path);

@@ -11,7 +11,7 @@ use types::SqlError;
 use super::StmtCtx;
 use super::backup_errors::Place;
 use super::restore::{RestoreOptions, error};
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::file_errors::cannot_create_file;
 use crate::instance::restore::in_use;
 use catalog::Db;
@@ -27,7 +27,7 @@ impl StmtCtx<'_> {
     /// unless REPLACE; no two files go to one place. Errors: 3176; 1834, 3142, 3634, 3156, 3119.
     pub(super) fn check_places(
         &mut self,
-        instance: &Instance,
+        instance: &InstanceCore,
         db: Option<&Arc<Db>>,
         entry: &DbEntry,
         options: &RestoreOptions,

@@ -3,7 +3,7 @@
 use types::{SqlError, Value};
 
 use super::Call;
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::attach::Attach;
 use crate::instance::permit::Reach;
@@ -64,7 +64,7 @@ pub fn detach(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let instance = call.core.instance().clone();
     instance.check_writable()?;
     let _turn = instance.changing.lock();
-    if Instance::is_reserved_name(&name) {
+    if InstanceCore::is_reserved_name(&name) {
         let text = "System databases master, model, msdb, and tempdb cannot be detached.";
         return Err(SqlError::new(7940, 16, 1, text));
     }

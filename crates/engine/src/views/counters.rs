@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Value};
 
 use super::{View, ViewColumn, big};
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use catalog::Db;
 
@@ -119,7 +119,7 @@ impl OfDatabase {
 
 const DATABASES: &str = "SQLServer:Databases";
 
-fn of_databases(instance: &Instance, out: &mut Vec<Counter>) {
+fn of_databases(instance: &InstanceCore, out: &mut Vec<Counter>) {
     let mut total = OfDatabase::default();
     let mut push = |name: &str, of: &OfDatabase| {
         out.extend(of.counters().into_iter().map(|(counter, value, kind)| Counter {
@@ -140,7 +140,7 @@ fn of_databases(instance: &Instance, out: &mut Vec<Counter>) {
 }
 
 /// Counters of the buffer pool: name, value, cntr_type.
-pub fn of_pool(instance: &Instance) -> Vec<(&'static str, u64, i32)> {
+pub fn of_pool(instance: &InstanceCore) -> Vec<(&'static str, u64, i32)> {
     let (pool, c) = (instance.pool(), instance.pool().counters());
     let (lookups, read) = (c.lookups.load(Relaxed), c.pages_read.load(Relaxed));
     let ahead = c.read_ahead_pages.load(Relaxed);
@@ -160,7 +160,7 @@ pub fn of_pool(instance: &Instance) -> Vec<(&'static str, u64, i32)> {
     ]
 }
 
-fn of_locks(instance: &Instance) -> Vec<(&'static str, u64, i32)> {
+fn of_locks(instance: &InstanceCore) -> Vec<(&'static str, u64, i32)> {
     let stats = instance.locks().wait_stats();
     let waits: u64 = stats.iter().map(|s| s.count).sum();
     let ms: u64 = stats.iter().map(|s| s.total_us).sum::<u64>() / 1000;
@@ -176,7 +176,7 @@ fn of_locks(instance: &Instance) -> Vec<(&'static str, u64, i32)> {
 }
 
 /// All counters.
-fn counters(instance: &Instance) -> Vec<Counter> {
+fn counters(instance: &InstanceCore) -> Vec<Counter> {
     let mut out = Vec::new();
     of_databases(instance, &mut out);
     let sessions = instance.sessions().len() as u64;

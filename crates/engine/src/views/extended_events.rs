@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use types::{DataType, Len, Value};
 
 use super::{SystemView, View, ViewColumn, big, text};
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 
 use DataType::{BigInt, DateTime, Int, NVarChar, UniqueIdentifier, VarBinary};
@@ -104,7 +104,7 @@ fn timestamp(at: SystemTime) -> String {
 }
 
 /// What the ring buffer's target_data is in SQL Server.
-fn ring_buffer(instance: &Instance) -> String {
+fn ring_buffer(instance: &InstanceCore) -> String {
     let (kept, total) = instance.deadlocks.kept();
     let size: usize = kept.iter().map(|report| report.xml.len()).sum();
     let mut out = format!(

@@ -7,7 +7,7 @@ use pages::PageWait;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::configuration::ConfigurationOption;
 use catalog::{Db, clock};
@@ -24,7 +24,7 @@ const WAIT_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// Waits since the start or the last CLEAR: type, number, microseconds in all, longest.
-pub fn waits(instance: &Instance) -> Vec<(&'static str, u64, u64, u64)> {
+pub fn waits(instance: &InstanceCore) -> Vec<(&'static str, u64, u64, u64)> {
     let mut out: Vec<_> = instance.log_waits.list().to_vec();
     let cleared = instance.cleared_page_waits();
     for (wait, (count, total)) in PageWait::ALL.into_iter().zip(cleared) {

@@ -11,7 +11,7 @@ use super::place::{Place, command};
 use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::waits::wait_type;
 use catalog::Db;
@@ -97,7 +97,7 @@ struct Seen {
 
 impl Seen {
     /// All sessions, as published.
-    fn published(instance: &Instance) -> Vec<Seen> {
+    fn published(instance: &InstanceCore) -> Vec<Seen> {
         let see = |(spid, shared): (i32, Arc<SessionShared>)| {
             let (published, running) = (shared.activity.look(), shared.running.load(Relaxed));
             Seen { spid, shared, published, running }
@@ -308,7 +308,7 @@ pub struct RunningBatch {
 }
 
 /// Batches that run, the longest first.
-pub fn running(instance: &Instance) -> Vec<RunningBatch> {
+pub fn running(instance: &InstanceCore) -> Vec<RunningBatch> {
     let describe = |seen: Seen| {
         let batch = seen.published.batch.as_ref();
         // The shape of a text has one statement: what was sent says it with its literals.

@@ -10,7 +10,7 @@ use txn::{LockMode, Resource, What};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeric, text};
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use exec::state::SessionCore;
 use plan::bind::set_options::Isolation;
@@ -38,7 +38,7 @@ const LOCK_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// What a running transaction holds without an entry in the lock table: the rows that it has written.
-fn row_locks(instance: &Instance) -> Vec<LockInfo> {
+fn row_locks(instance: &InstanceCore) -> Vec<LockInfo> {
     let mut held = Vec::new();
     for db in instance.databases() {
         let Some(storage) = db.storage_if_open() else { continue };

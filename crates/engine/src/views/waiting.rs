@@ -6,7 +6,7 @@ use txn::{Resource, What};
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, text};
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
 use crate::instance::waits::wait_type;
 
@@ -65,7 +65,7 @@ fn description(resource: &Resource, mode: &str) -> String {
 }
 
 /// All sessions that wait for a lock or for the log, longest first.
-pub fn waits(instance: &Instance) -> Vec<Wait> {
+pub fn waits(instance: &InstanceCore) -> Vec<Wait> {
     let log = instance.sessions().into_iter().filter_map(|(session, shared)| {
         let (kind, waited) = shared.activity.log_wait()?;
         let (resource, description) = (String::new(), String::new());

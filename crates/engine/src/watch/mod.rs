@@ -16,7 +16,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::status::{self, InstanceStatus};
 
 /// Name of the socket in the instance's folder.
@@ -62,7 +62,7 @@ impl Drop for Watch {
 ///
 /// # Errors
 /// The socket cannot be made; the instance works without it.
-pub(crate) fn open(instance: &Arc<Instance>) -> io::Result<()> {
+pub(crate) fn open(instance: &Arc<InstanceCore>) -> io::Result<()> {
     if instance.is_read_only() {
         // The folder is left as it is.
         return Ok(());
@@ -84,7 +84,7 @@ pub(crate) fn open(instance: &Arc<Instance>) -> io::Result<()> {
     Ok(())
 }
 
-fn serve(listener: &UnixListener, instance: &Weak<Instance>, stopped: &UnixStream) {
+fn serve(listener: &UnixListener, instance: &Weak<InstanceCore>, stopped: &UnixStream) {
     loop {
         let (someone, end) = (PollFlags::IN, PollFlags::IN | PollFlags::HUP);
         let mut fds = [PollFd::new(listener, someone), PollFd::new(stopped, end)];
@@ -102,7 +102,7 @@ fn serve(listener: &UnixListener, instance: &Weak<Instance>, stopped: &UnixStrea
     }
 }
 
-fn answer(mut client: UnixStream, instance: &Instance) -> io::Result<()> {
+fn answer(mut client: UnixStream, instance: &InstanceCore) -> io::Result<()> {
     client.set_nonblocking(false)?;
     client.set_write_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(&status::of(instance))?;
@@ -129,7 +129,7 @@ pub fn look(folder: &Path) -> io::Result<InstanceStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instance::InstanceOptions;
+    use crate::{Instance, InstanceOptions};
 
     #[test]
     fn another_process_would_see_the_instance_until_it_closes() {

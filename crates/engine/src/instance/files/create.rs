@@ -1,7 +1,7 @@
 //! Making databases: their files, their first catalog, their place in the registry; those of users and those of the system.
 //! Guarantee: a database that could not be made leaves no files.
 
-use crate::instance::Instance;
+use crate::instance::InstanceCore;
 use crate::instance::boot_text::{DISCARDED, META, log_growth, make_tree};
 use crate::instance::file_errors::{cannot_create, cannot_create_file};
 use crate::instance::file_specs::{NewFile, NewFiles};
@@ -27,7 +27,7 @@ const SYSTEM_LOG: u64 = 1 << 20;
 
 const SYSTEM_GROWTH: u64 = 8 << 20;
 
-impl Instance {
+impl InstanceCore {
     /// Makes a new database for somebody of a reach. The caller holds `changing` and has checked
     /// the name.
     #[allow(clippy::too_many_arguments)] // what a database consists of, and for whom
