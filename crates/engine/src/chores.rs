@@ -12,8 +12,8 @@ use types::SqlError;
 
 use crate::ddl::retention;
 use crate::instance::InstanceCore;
-use crate::programs::usage;
 use crate::session::{CancelHandle, Session};
+use programs::usage;
 
 /// Every so many periods the thread looks for what is old; the first time in the first one.
 const OLD: u64 = 60;

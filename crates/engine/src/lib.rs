@@ -18,7 +18,6 @@ mod messages;
 mod msdb;
 mod objects;
 mod open;
-pub mod programs;
 pub mod repair;
 mod results;
 mod running;
@@ -41,6 +40,7 @@ pub use exec::output::{
 };
 pub use exec::state::phases;
 pub use instance::{InstanceOptions, PageMemory};
+pub use programs;
 pub use running::Instance;
 pub use security::{ClientInfo, LoginAudit, LoginToken};
 pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use crate::instance::OfInstance;
-use crate::programs::cache::Found;
-use crate::programs::compiled::{Bindings, Bound, Compiled, Stamp};
-use crate::programs::counts::Counts;
 use exec::state::SessionCore;
 use exec::state::handles::Declared;
+use programs::cache::Found;
+use programs::compiled::{Bindings, Bound, Compiled, Stamp};
+use programs::counts::Counts;
 
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
 pub(super) type Own = (Bindings, Arc<Counts>);

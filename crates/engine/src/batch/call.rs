@@ -9,11 +9,11 @@ use syntax::ast::{ExecuteArg, Expr, ExprKind, Literal};
 use types::{DataType, Len, SqlError};
 
 use super::run::{Failure, Flow, Run};
-use crate::programs::bound_call::{BoundCall, Given};
-use crate::programs::compiled::{Bound, Stamp};
-use crate::programs::module::{ModuleCode, ParamCode, position};
 use catalog::{Db, ModuleDef};
 use exec::operators::context::ExecCtx;
+use programs::bound_call::{BoundCall, Given};
+use programs::compiled::{Bound, Stamp};
+use programs::module::{ModuleCode, ParamCode, position};
 
 /// A call, and the code that it runs.
 type Ready = (Arc<BoundCall>, Arc<ModuleCode>);

@@ -16,8 +16,6 @@ use types::{DataType, SqlError, Value};
 
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
-use crate::programs::cache::plan_bytes;
-use crate::programs::compiled::Bound;
 use catalog::errors;
 use catalog::usage::Times;
 use exec::cursor::{Body, Status, To};
@@ -27,6 +25,8 @@ use exec::operators::memory::out_of_memory;
 use exec::output::StatementKind;
 use exec::state::SessionCore;
 use exec::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last};
+use programs::cache::plan_bytes;
+use programs::compiled::Bound;
 
 /// How often a cursor is compiled again while tables change under its OPEN.
 const MAX_RECOMPILES: u32 = 100;
@@ -362,7 +362,7 @@ impl Run<'_> {
         }
         let vars = &self.batch.program.vars;
         let into: Arc<[_]> = fetch.into.iter().map(|name| vars.find(name)).collect::<Result<_, _>>()?;
-        let bound = (crate::programs::compiled::Stamp::now(self.core), Bound::Into(into.clone()));
+        let bound = (programs::compiled::Stamp::now(self.core), Bound::Into(into.clone()));
         self.bound[at] = Some(bound.clone());
         self.batch.bound.lock()[at] = Some(bound);
         Ok(into)

@@ -10,10 +10,10 @@ use types::{SqlError, Value};
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
 use crate::instance::OfInstance;
-use crate::programs::compiled::{Compiled, go_on};
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use plan::bind::undeclared::Deduced;
+use programs::compiled::{Compiled, go_on};
 
 /// Takes the first columns and the first error.
 #[derive(Default)]

@@ -14,18 +14,18 @@ use super::bindings;
 use super::prepared_call::PreparedCall;
 use super::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
-use crate::programs::arguments::Arg;
-use crate::programs::cache::{Found, LastFound, plan_bytes};
-use crate::programs::compiled::Compiled;
-use crate::programs::module::{check_readonly, convert_argument};
-use crate::programs::program::BatchParam;
-use crate::programs::table_param::TableParam;
 use catalog::{Catalog, errors, fold_name};
 use exec::state::SessionCore;
 use exec::state::handles::{Declared, Parameter};
 use exec::state::holdings::Holding;
 use exec::state::phases::{self, Phase};
 use plan::bind::type_names::{self, in_list, table_type};
+use programs::arguments::Arg;
+use programs::cache::{Found, LastFound, plan_bytes};
+use programs::compiled::Compiled;
+use programs::module::{check_readonly, convert_argument};
+use programs::program::BatchParam;
+use programs::table_param::TableParam;
 
 /// sp_prepare's option: tell the columns of the result.
 const RETURN_METADATA: i64 = 1;

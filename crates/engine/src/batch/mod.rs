@@ -1,4 +1,4 @@
-//! The interpreter: runs what [`crate::programs`] has compiled, and binds statements when they first run.
+//! The interpreter: runs what [`programs`] has compiled, and binds statements when they first run.
 
 mod bindings;
 mod call;

@@ -10,9 +10,9 @@ use types::SqlError;
 use super::dynamic::{Dynamic, number_of, text_of};
 use super::execute::{Called, object_name};
 use super::run::{Failure, Flow, Run};
-use crate::programs::arguments::Arg;
-use crate::programs::cache::plan_bytes;
 use catalog::errors;
+use programs::arguments::Arg;
+use programs::cache::plan_bytes;
 
 /// A call under a number: what is called. Its arguments come with each run.
 pub(super) struct PreparedCall {

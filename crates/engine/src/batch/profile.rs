@@ -5,10 +5,10 @@ use syntax::ast::Stmt;
 use types::Value;
 
 use super::run::{Failure, Run};
-use crate::programs::compiled::Bound;
 use exec::explain::{self, Measured, Shown};
 use exec::output::StatementKind;
 use exec::state::profile::Profile;
+use programs::compiled::Bound;
 
 impl Run<'_> {
     /// Runs a statement, and shows its profile when the session wants it.
@@ -31,7 +31,7 @@ impl Run<'_> {
     }
 
     fn show_profile(&mut self, at: usize, stmt: &Stmt, profile: &Profile) -> Result<(), Failure> {
-        let go_on = || crate::programs::compiled::go_on(self.core);
+        let go_on = || programs::compiled::go_on(self.core);
         let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,

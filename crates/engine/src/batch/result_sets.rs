@@ -12,11 +12,11 @@ use types::{DataType, SqlError, Value};
 use super::run::{Effect, Failure, Flow, Run};
 use crate::ddl::system_functions::SystemFunctions;
 use crate::ddl::table_def::from_type;
-use crate::programs::compiled::Bound;
 use catalog::{Db, ModuleKind, errors};
 use exec::output::{ColumnInfo, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
 use plan::bind::document::XML_COLUMN;
 use plan::bind::type_names::type_of;
+use programs::compiled::Bound;
 
 /// What one result set is to be.
 enum Shape {

@@ -12,9 +12,6 @@ use types::{SqlError, Value};
 use super::bindings;
 use super::kind::kind_of;
 use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
-use crate::programs::compiled::{Bound, Compiled, Stamp};
-use crate::programs::counts::Counts;
-use crate::programs::program::Op;
 use catalog::errors;
 use exec::dml::{Ahead, DmlPlan};
 use exec::operators::context::ExecCtx;
@@ -22,6 +19,9 @@ use exec::operators::query::run_query;
 use exec::output::{Sink, StatementEnd, StatementKind};
 use exec::state::SessionCore;
 use plan::QueryPlan;
+use programs::compiled::{Bound, Compiled, Stamp};
+use programs::counts::Counts;
+use programs::program::Op;
 
 /// A statement that may run this way.
 enum Plan {

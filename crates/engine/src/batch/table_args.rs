@@ -12,8 +12,6 @@ use super::trigger::{MAX_NESTING, too_deep};
 use crate::ddl::system_functions::SystemFunctions;
 use crate::ddl::table_def;
 use crate::ddl::temps::{self, Variable};
-use crate::programs::arguments::{RpcTable, TableArg};
-use crate::programs::table_param::{TableParam, clash};
 use crate::session::bulk::Typed;
 use catalog::TableDef;
 use catalog::names::quote;
@@ -21,6 +19,8 @@ use catalog::security::Permission;
 use exec::dml::bulk::load_rows_of;
 use plan::bind::env::VarScope;
 use plan::rights::Rights;
+use programs::arguments::{RpcTable, TableArg};
+use programs::table_param::{TableParam, clash};
 use syntax::ast::Stmt;
 
 impl Run<'_> {

@@ -1,15 +1,15 @@
 //! Parameters that a batch uses and nobody declares: what the statements of this crate say of their types. Which they are is
-//! found in [`crate::programs::undeclared_names`]. The rules are those of [`plan::bind::deduce`].
+//! found in `programs/src/undeclared_names.rs`. The rules are those of [`plan::bind::deduce`].
 
 use syntax::ast::{AssignOp, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind};
 use types::DataType;
 
 use super::execute::Called;
 use super::run::{Failure, Run};
-use crate::programs::compiled::Bound;
-use crate::programs::module::{params_of, position};
 use exec::operators::scalar::compile_scalar;
 use plan::bind::undeclared::Deduced;
+use programs::compiled::Bound;
+use programs::module::{params_of, position};
 
 impl Run<'_> {
     /// `SET @p = x`: the parameter has the type of the value.

@@ -9,12 +9,12 @@ use types::Value;
 use super::kind::kind_of;
 use super::origins;
 use super::run::{Failure, Flow, Run};
-use crate::programs::compiled::Bound;
-use crate::programs::program::Op;
 use catalog::errors;
 use exec::explain::{self, Shown};
 use exec::output::StatementKind;
 use plan::bind::set_options::Showplan;
+use programs::compiled::Bound;
+use programs::program::Op;
 
 impl Run<'_> {
     /// What an operation comes to while statements do not run.
@@ -126,7 +126,7 @@ impl Run<'_> {
 
     /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
     fn show_plan(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
-        let go_on = || crate::programs::compiled::go_on(self.core);
+        let go_on = || programs::compiled::go_on(self.core);
         let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,

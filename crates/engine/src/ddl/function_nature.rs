@@ -15,7 +15,6 @@ use types::{DataType, SqlError};
 
 use super::computed_def::with_variables;
 use super::system_functions::SystemFunctions;
-use crate::programs::program::{FunctionResult, Op, Program};
 use catalog::{Catalog, Db, ModuleDef, fold_name};
 use expr::functions::Stability;
 use plan::bind::Binder;
@@ -23,6 +22,7 @@ use plan::bind::computed::Nature;
 use plan::bind::env::VarScope;
 use plan::bind::select_list::compound;
 use plan::bind::type_names::{data_type, table_type};
+use programs::program::{FunctionResult, Op, Program};
 
 /// Functions that call each other so deep cannot run.
 const MOST_NESTED: usize = 32;

@@ -8,7 +8,6 @@ use types::SqlError;
 use super::alias_types::check_name;
 use super::work::Work;
 use crate::instance::OfInstance;
-use crate::programs::module::declared_types;
 use crate::security::change::forget;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
@@ -17,6 +16,7 @@ use catalog::table_type::{elements_of, rows_of};
 use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::state::SessionCore;
 use plan::bind::type_names::table_type;
+use programs::module::declared_types;
 
 /// A table type to make.
 pub struct NewTableType<'a> {

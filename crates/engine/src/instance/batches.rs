@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::InstanceCore;
-use crate::programs::cache::BatchCache;
+use programs::cache::BatchCache;
 
 impl InstanceCore {
     /// The cache of compiled batches.

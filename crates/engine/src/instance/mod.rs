@@ -61,13 +61,13 @@ pub(crate) use options::machine_memory;
 pub use options::{InstanceError, InstanceOptions, PageMemory};
 pub use start::is_made;
 
-use crate::programs::cache::BatchCache;
 use crate::security::logins::Logins;
 use catalog::errors;
 use exec::host::{Above, Host};
 use exec::operators::memory::QueryMemory;
 use exec::state::activity;
 use exec::state::core::SessionShared;
+use programs::cache::BatchCache;
 
 /// System databases that are made at first start, with their ids.
 pub(crate) const SYSTEM: [(&str, i32); 4] =

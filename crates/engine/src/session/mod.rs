@@ -15,7 +15,7 @@ pub(crate) mod rpc;
 mod suspended;
 mod watch;
 
-pub use crate::programs::arguments::{RpcTable, RpcTableColumn};
+pub use programs::arguments::{RpcTable, RpcTableColumn};
 pub use request::{TransactionRequest, TransactionStart};
 pub use rpc::RpcParam;
 
@@ -32,11 +32,11 @@ use crate::batch::run::End;
 use crate::ddl::temps;
 use crate::instance::InstanceCore;
 use crate::instance::OfInstance;
-use crate::programs::parameters::{self, ToRun};
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
 use memory::meter::Metered;
+use programs::parameters::{self, ToRun};
 use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
 

@@ -1,10 +1,10 @@
 //! Prepared statements, and those of them that a session keeps ready to run.
 
 use crate::batch::short::Short;
-use crate::programs::cache::Found;
-use crate::programs::program::BatchParam;
 use exec::dml::Ahead;
 use exec::state::core::SessionCore;
+use programs::cache::Found;
+use programs::program::BatchParam;
 use types::Value;
 
 /// A batch with parameters, compiled once.

@@ -7,8 +7,8 @@ use super::{Outcome, Session};
 use std::sync::Arc;
 
 use crate::batch::rpc::call;
-use crate::programs::arguments::{Arg, RpcTable, TableArg};
 use exec::output::{OutputParameter, Sink};
+use programs::arguments::{Arg, RpcTable, TableArg};
 
 /// A parameter of a call.
 #[derive(Clone, Debug)]

@@ -16,7 +16,6 @@ use crate::ddl::table_def;
 use crate::ddl::temp_procedures;
 use crate::ddl::temps::tempdb;
 use crate::ddl::work::Work;
-use crate::programs::module::{checked_params, compile};
 use crate::security::change::forget;
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, Kind, Permission, Securable};
@@ -25,6 +24,7 @@ use catalog::{Catalog, Db, ModuleDef, ModuleKind, ModuleSettings, errors, fold_n
 use exec::state::SessionCore;
 use plan::bind::Binder;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
+use programs::module::{checked_params, compile};
 
 impl StmtCtx<'_> {
     pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {

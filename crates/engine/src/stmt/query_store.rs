@@ -11,7 +11,7 @@ use types::SqlError;
 use super::StmtCtx;
 use crate::instance::InstanceCore;
 use crate::instance::boot_text::save_settings;
-use crate::programs::usage::settle;
+use programs::usage::settle;
 
 /// Minutes that an interval may have.
 const INTERVALS: [i64; 7] = [1, 5, 10, 15, 30, 60, 1440];

@@ -71,7 +71,7 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let cookie = (given.number(3, 0) != 0).then(passwords::cookie);
     call.core.take_role(&db, role, cookie.clone())?;
     if let Some(cookie) = cookie {
-        let is_cookie = |(i, arg): &(usize, &crate::programs::arguments::Arg)| match &arg.name {
+        let is_cookie = |(i, arg): &(usize, &programs::arguments::Arg)| match &arg.name {
             Some(name) => fold_name(name) == fold_name(SET[COOKIE].0),
             None => *i == COOKIE,
         };

@@ -3,9 +3,9 @@
 use catalog::security::Permission;
 use types::{SqlError, Value};
 
-use crate::programs::arguments::Arg;
 use exec::output::Sink;
 use exec::state::SessionCore;
+use programs::arguments::Arg;
 
 /// A call of a system procedure.
 pub struct Call<'a> {

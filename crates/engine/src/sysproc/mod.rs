@@ -36,12 +36,12 @@ mod xml;
 
 use ::types::{SqlError, Value};
 
-use crate::programs::arguments::Arg;
 use crate::results::{column, send};
 use crate::scripts;
 pub use call::Call;
 use call::{Body, Runs};
 use exec::output::ColumnInfo;
+use programs::arguments::Arg;
 
 /// A procedure.
 #[derive(Clone, Copy)]

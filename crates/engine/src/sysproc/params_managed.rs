@@ -4,8 +4,8 @@ use ::types::{DataType, Len, SqlError, Value};
 
 use super::params::{NAME, Param};
 use super::{Call, column};
-use crate::programs::module::params_of;
 use catalog::{ModuleKind, TEMPDB, fold_name};
+use programs::module::params_of;
 
 use DataType::{Bit, Int, NVarChar, SmallInt};
 

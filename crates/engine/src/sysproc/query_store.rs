@@ -10,7 +10,7 @@ use catalog::{Db, errors};
 use super::Call;
 use super::params::Param;
 use crate::instance::OfInstance;
-use crate::programs::usage::settle;
+use programs::usage::settle;
 
 const QUERY: &[Param] = &[("@query_id", DataType::BigInt)];
 const PLAN: &[Param] = &[("@plan_id", DataType::BigInt)];

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, text};
-use crate::programs::module::params_of;
 use catalog::names::quote;
 use catalog::{Db, ModuleKind};
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
+use programs::module::params_of;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

@@ -1,7 +1,7 @@
 //! How indexes are used, and which ones are missing: sys.dm_db_index_usage_stats, sys.dm_db_missing_index_details, dm_db_missing_index_groups,
 //! dm_db_missing_index_group_stats, dm_db_missing_index_columns.
 //! Guarantee: executions are counted exactly, each operator of a plan once in each of them. The last time of a short statement is that of
-//! its last execution that was measured (see [`crate::programs::counts`]). What the system does for itself is not counted.
+//! its last execution that was measured (see [`programs::counts`]). What the system does for itself is not counted.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use types::{DataType, Len, Value};
 use super::plans::moment;
 use super::{Rows, SYSNAME, SystemView, View, ViewColumn, big, text};
 use crate::instance::OfInstance;
-use crate::programs::usage::settle;
+use programs::usage::settle;
 
 use DataType::{BigInt, DateTime, Float, Int, NVarChar, SmallInt, VarChar};
 

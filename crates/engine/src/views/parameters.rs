@@ -5,10 +5,10 @@ use std::sync::Arc;
 use types::{Len, Value};
 
 use super::{Rows, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
-use crate::programs::module::{declared_types, params_of, result_of};
 use crate::scripts;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind};
 use plan::bind::type_names::alias_id;
+use programs::module::{declared_types, params_of, result_of};
 use syntax::ast::TypeName;
 
 use types::DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};

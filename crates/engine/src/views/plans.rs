@@ -1,6 +1,6 @@
 //! Plans that are kept and what they have cost: sys.dm_exec_query_stats, dm_exec_procedure_stats and its kin, dm_exec_cached_plans,
 //! dm_exec_query_plan, dm_exec_text_query_plan, dm_exec_plan_attributes.
-//! Guarantee: executions and rows are what they are; times are measured as [`crate::programs::counts`] says. What is not counted (reads, grants
+//! Guarantee: executions and rows are what they are; times are measured as [`programs::counts`] says. What is not counted (reads, grants
 //! of memory, spills) is NULL, what there cannot be is 0.
 
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use types::{DataType, Len, SqlError, Value};
 use super::transactions::datetime;
 use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, Wanted, bit, int, text};
 use crate::instance::OfInstance;
-use crate::programs::cache::KeptPlan;
-use crate::programs::counts::{Sums, Total};
-use crate::programs::program::Op;
-use crate::programs::shown_plan;
-use crate::programs::statement_text::{self, hash_of, query_hash};
 use catalog::{Db, ModuleKind};
 use exec::state::SessionCore;
 use exec::state::activity::handle;
+use programs::cache::KeptPlan;
+use programs::counts::{Sums, Total};
+use programs::program::Op;
+use programs::shown_plan;
+use programs::statement_text::{self, hash_of, query_hash};
 
 use DataType::{
     BigInt, Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, VarBinary, VarChar, Xml,

@@ -194,7 +194,7 @@ fn in_schema(
                 }
             }
             (Some(_), kind) if part.is("PARAMETER") && kind != ModuleKind::View => {
-                let params = crate::programs::module::params_of(module, &catalog).unwrap_or_default();
+                let params = programs::module::params_of(module, &catalog).unwrap_or_default();
                 for (at, param) in params.iter().enumerate().filter(|(_, p)| part.means(&p.name)) {
                     found.push(target(PropertyClass::Parameter, id, at as i32 + 1, "PARAMETER", &param.name));
                 }

@@ -13,7 +13,7 @@ use types::{DataType, Len, Value};
 use super::plans::moment;
 use super::{NVARCHAR60, SystemView, View, ViewColumn, big, bit, text};
 use crate::instance::OfInstance;
-use crate::programs::usage::settle;
+use programs::usage::settle;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, DateTimeOffset, Float, Int, NVarChar, SmallInt, TinyInt, VarBinary,

@@ -12,8 +12,8 @@ use super::parameters::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
 use crate::ddl::function_nature::FunctionNature;
 use crate::ddl::system_functions::SystemFunctions;
-use crate::programs::module::{ParamCode, params_of, result_of};
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
+use programs::module::{ParamCode, params_of, result_of};
 use syntax::ast::ReferentialAction;
 
 use DataType::{BigInt, DateTime, Int, NVarChar, SmallInt, TinyInt, VarChar};

@@ -6,9 +6,9 @@ use types::SqlError;
 
 use super::{Effect, Failure, Run, Step};
 use crate::batch::kind::is_dml;
-use crate::programs::program::Op;
 use catalog::errors;
 use exec::state::room::MAX_RUNS;
+use programs::program::Op;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an error.
 const MAX_RECOMPILES: u32 = 100;

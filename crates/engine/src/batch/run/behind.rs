@@ -8,13 +8,13 @@ use syntax::ast::{Stmt, StmtKind};
 use types::SqlError;
 
 use super::Run;
-use crate::programs::compiled::Bound;
-use crate::programs::program::Op;
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use plan::bind::env::CompileEnv;
 use plan::bind::unresolved_names::{MOST_TOLD, is_of_a_name};
 use plan::compile_query;
+use programs::compiled::Bound;
+use programs::program::Op;
 
 /// So many statements behind the failed one are looked at.
 const MOST_STATEMENTS: usize = 1_000;

@@ -7,15 +7,15 @@ use syntax::ast::{Expr, ExprKind, Query, SetValue, SetVariable, Span, Stmt};
 use types::SqlError;
 
 use super::{Effect, Failure, Run};
-use crate::programs::compiled::Bindings;
-use crate::programs::compiled::{Bound, Compiled};
-use crate::programs::counts::Counts;
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use exec::state::phases::{self, Phase};
 use plan::bind::env::CompileEnv;
 use plan::bind::select_list::compound;
 use plan::compile_query;
+use programs::compiled::Bindings;
+use programs::compiled::{Bound, Compiled};
+use programs::counts::Counts;
 
 impl Run<'_> {
     #[inline]

@@ -7,10 +7,10 @@ use types::SqlError;
 
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
-use crate::programs::program::Op;
 use catalog::errors;
 use exec::output::{StatementEnd, StatementKind};
 use exec::state::inner::was_reported;
+use programs::program::Op;
 
 impl Run<'_> {
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.

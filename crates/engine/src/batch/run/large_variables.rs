@@ -21,8 +21,8 @@ use syntax::lexer::{Tok, tokenize};
 use types::{SqlError, Value};
 
 use super::{After, End, Run};
-use crate::programs::compiled::Compiled;
-use crate::programs::program::Op;
+use programs::compiled::Compiled;
+use programs::program::Op;
 
 /// Values below this stay in memory: the file would cost more than it saves.
 const PARKED_LEAST: usize = 1 << 20;

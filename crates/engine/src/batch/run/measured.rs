@@ -6,8 +6,8 @@ use syntax::ast::StmtKind;
 use types::SqlError;
 
 use super::{Failure, Run, Step};
-use crate::programs::counts::worker_time;
-use crate::programs::program::Op;
+use programs::counts::worker_time;
+use programs::program::Op;
 
 impl Run<'_> {
     /// A step that tells what it took.

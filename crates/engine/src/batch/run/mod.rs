@@ -9,11 +9,11 @@ use types::{DataType, SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use crate::programs::compiled::{Bindings, Compiled};
-use crate::programs::counts::Counts;
-use crate::programs::program::Op;
 use exec::output::{Sink, StatementEnd, StatementKind};
 use exec::state::SessionCore;
+use programs::compiled::{Bindings, Compiled};
+use programs::counts::Counts;
+use programs::program::Op;
 
 mod again;
 mod behind;

@@ -6,10 +6,10 @@ use types::SqlError;
 
 use super::{Failure, Run};
 use crate::batch::origins;
-use crate::programs::compiled::Bound;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use plan::{Browse, Needs};
+use programs::compiled::Bound;
 
 /// Tells the columns of a statement that has failed in its run; whether it did.
 ///

@@ -8,11 +8,11 @@ use super::to_sink::ToSink;
 use super::{Failure, Run};
 use crate::batch::kind::kind_of;
 use crate::batch::origins;
-use crate::programs::compiled::Bound;
 use catalog::errors;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
 use exec::output::StatementKind;
+use programs::compiled::Bound;
 
 impl Run<'_> {
     pub(super) fn assign(&mut self, at: usize) -> Result<(), Failure> {

@@ -11,10 +11,10 @@ use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns}
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
-use crate::programs::arguments::Arg;
-use crate::programs::program::BatchParam;
 use exec::cursor::{Body, BufferRow, To};
 use exec::state::cursors::{Concurrency, Cursor};
+use programs::arguments::Arg;
+use programs::program::BatchParam;
 
 impl Run<'_> {
     /// sp_cursor @cursor, @optype, @rownum, @table [, values...]: changes, locks or shows rows of the buffer.

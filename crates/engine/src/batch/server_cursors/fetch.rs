@@ -11,9 +11,9 @@ use super::open::Header;
 use super::{ROWS, invalid, number, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, check_fetch, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
-use crate::programs::arguments::Arg;
 use exec::cursor::{Body, BufferRow, Status, To};
 use exec::state::cursors::{Current, Cursor};
+use programs::arguments::Arg;
 
 /// Which rows a fetch asks for.
 #[derive(Clone, Copy, Debug)]

@@ -14,11 +14,11 @@ use plan::cursor::Model;
 use types::{DataType, SqlError, Value};
 
 use super::run::{Failure, Flow, Run};
-use crate::programs::arguments::Arg;
 use catalog::errors;
 use exec::cursor::{Body, Status};
 use exec::output::{ColumnInfo, StatementEnd, StatementKind};
 use exec::state::cursors::{Concurrency, Cursor};
+use programs::arguments::Arg;
 
 /// Scroll options.
 mod scroll {

@@ -14,12 +14,12 @@ use crate::batch::cursors::{NewCursor, compile, open};
 use crate::batch::origins;
 use crate::batch::run::{Failure, Flow, Run};
 use crate::instance::OfInstance;
-use crate::programs::arguments::Arg;
-use crate::programs::compiled::Compiled;
-use crate::programs::program::Op;
 use exec::output::{ColumnInfo, Origin, Origins, Sink};
 use exec::state::cursors::{Concurrency, Cursor};
 use exec::state::handles::Declared;
+use programs::arguments::Arg;
+use programs::compiled::Compiled;
+use programs::program::Op;
 
 /// Status of an open that has fetched all rows and closed the cursor.
 const CLOSED: i32 = 16;

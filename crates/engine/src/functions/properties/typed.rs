@@ -144,7 +144,7 @@ pub(super) fn column(id: i64, name: &str, property: &str, session: &mut SessionC
             }
         }
         Some(module) => {
-            let params = crate::programs::module::params_of(module, &catalog).unwrap_or_default();
+            let params = programs::module::params_of(module, &catalog).unwrap_or_default();
             let Some(at) = params.iter().position(|p| fold_name(&p.name) == name) else { return Value::Null };
             match property {
                 "columnid" | "ordinal" => Value::Int(at as i32 + 1),

@@ -7,8 +7,8 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::super::params::{NAME, PATTERN, Param};
 use super::super::{Call, column};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, small, text};
-use crate::programs::module::{params_of, result_of};
 use catalog::{Catalog, ModuleDef, ModuleKind, TableTypeDef};
+use programs::module::{params_of, result_of};
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt, VarChar};
 

@@ -6,8 +6,8 @@ use super::super::params::{NAME, Param};
 use super::super::{Call, column};
 use super::relations::alias_name;
 use super::{Level, check_qualifier, odbc_type, relations, small, text, type_name};
-use crate::programs::arguments::Arg;
 use catalog::{IndexDef, TableDef};
+use programs::arguments::Arg;
 
 use DataType::{Char, Int, SmallInt};
 

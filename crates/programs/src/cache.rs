@@ -40,7 +40,7 @@ const PARTS: usize = 8;
 /// Longest text that is kept, in bytes.
 const MAX_TEXT: usize = 64 << 10;
 
-pub(crate) use memory_use::plan_bytes;
+pub use memory_use::plan_bytes;
 
 /// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
 /// database, and the database its definitions.

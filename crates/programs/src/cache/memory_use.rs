@@ -9,8 +9,8 @@ use memory::{Cache, Clerk, Reservation};
 use types::SqlError;
 
 use super::{BatchCache, PARTS};
-use crate::programs::compiled::Compiled;
-use crate::programs::module::ModuleCode;
+use crate::compiled::Compiled;
+use crate::module::ModuleCode;
 
 /// Least bytes that plans of texts may take, and what a compiled batch is charged: for itself, and
 /// for each byte of its text. An estimate: a plan is made when its statement runs first.
@@ -19,7 +19,7 @@ const BATCH_BYTES: usize = 4 << 10;
 const BYTES_PER_BYTE: usize = 32;
 
 /// Memory of the compiled batch of a text of so many bytes, about.
-pub(crate) fn plan_bytes(text: usize) -> usize {
+pub fn plan_bytes(text: usize) -> usize {
     BATCH_BYTES + BYTES_PER_BYTE * text
 }
 
@@ -30,7 +30,7 @@ impl BatchCache {
     }
 
     /// Compiles what its text's memory can be had for; it is charged as long as somebody has it.
-    pub(super) fn charged(
+    pub fn charged(
         &self,
         clerk: Clerk,
         text: &str,

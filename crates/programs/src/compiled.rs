@@ -55,7 +55,7 @@ pub enum Bound {
 
 impl Bound {
     /// The arguments of a statement.
-    pub(crate) fn scalars(&self) -> Option<&Arc<[Arc<Scalar>]>> {
+    pub fn scalars(&self) -> Option<&Arc<[Arc<Scalar>]>> {
         match self {
             Bound::Scalars(scalars) => Some(scalars),
             Bound::Call(call) => Some(&call.arguments),
@@ -66,7 +66,7 @@ impl Bound {
     /// What its plan, which should be made again, needs: the tables that it reads have changed much,
     /// or it was for one run.
     #[inline]
-    pub(crate) fn outdated(&self) -> Option<&Needs> {
+    pub fn outdated(&self) -> Option<&Needs> {
         let needs = match self {
             Bound::Query(plan) => plan.needs(),
             Bound::Dml(plan) => plan.needs(),
@@ -84,12 +84,12 @@ impl Bound {
 
     /// Whether the tables that it reads have not changed so much that it should be planned again.
     #[inline]
-    pub(crate) fn is_current(&self) -> bool {
+    pub fn is_current(&self) -> bool {
         self.outdated().is_none()
     }
 
     /// Whether it was made for one run.
-    pub(crate) fn is_for_one_run(&self) -> bool {
+    pub fn is_for_one_run(&self) -> bool {
         self.outdated().is_some_and(|needs| needs.one_run)
     }
 
@@ -97,7 +97,7 @@ impl Bound {
     ///
     /// # Errors
     /// Those of binding.
-    pub(crate) fn make(
+    pub fn make(
         core: &SessionCore,
         vars: &VarScope,
         values: &[Value],
@@ -187,7 +187,7 @@ pub struct Stamp {
 impl Stamp {
     /// Whether what was bound then means the same in this session now.
     #[inline]
-    pub(crate) fn is_of(&self, core: &SessionCore) -> bool {
+    pub fn is_of(&self, core: &SessionCore) -> bool {
         // Field by field: the options are put together only where the numbers are the same.
         let db = core.names_db();
         self.version == db.schema_version()
@@ -198,7 +198,7 @@ impl Stamp {
 
     /// Of this moment, without temporary tables.
     #[inline]
-    pub(crate) fn now(core: &SessionCore) -> Stamp {
+    pub fn now(core: &SessionCore) -> Stamp {
         let db = core.names_db();
         Stamp {
             db: db.id(),
@@ -230,7 +230,7 @@ pub struct Compiled {
     /// What running it has cost.
     pub counts: CountsOfBatch,
     /// Charged for it as long as somebody has it.
-    pub(crate) charge: Option<Reservation>,
+    pub charge: Option<Reservation>,
 }
 
 impl BatchView for Compiled {
@@ -248,7 +248,7 @@ impl BatchView for Compiled {
 
 impl Compiled {
     /// An error or message of an operation with its place, unless it has one.
-    pub(crate) fn placed(&self, at: usize, error: SqlError) -> SqlError {
+    pub fn placed(&self, at: usize, error: SqlError) -> SqlError {
         let line = self.program.lines.get(at).copied().unwrap_or(0);
         let mut error = error.in_procedure(&self.procedure).at_line(line);
         let after = std::mem::take(&mut error.after);
@@ -376,7 +376,7 @@ impl Compiled {
     }
 
     /// The batch around a call: it has no text and no variables.
-    pub(crate) fn empty() -> Compiled {
+    pub fn empty() -> Compiled {
         let text: Arc<str> = "".into();
         Compiled {
             text: text.clone(),
@@ -395,7 +395,7 @@ impl Compiled {
 
 /// Error 3617 when the session was told to stop. What is compiled between requests, no cancel is
 /// meant for.
-pub(crate) fn go_on(core: &SessionCore) -> Result<(), SqlError> {
+pub fn go_on(core: &SessionCore) -> Result<(), SqlError> {
     #[cfg(debug_assertions)]
     if plan::asks::ask() {
         return Err(catalog::errors::cancelled());

@@ -13,18 +13,18 @@ use exec::operators::scalar::Scalar;
 
 /// A call that is bound.
 pub struct BoundCall {
-    pub(crate) module: Arc<ModuleDef>,
-    pub(crate) code: Weak<ModuleCode>,
+    pub module: Arc<ModuleDef>,
+    pub code: Weak<ModuleCode>,
     /// The arguments that are not DEFAULT.
-    pub(crate) arguments: Arc<[Arc<Scalar>]>,
+    pub arguments: Arc<[Arc<Scalar>]>,
     /// By parameter.
-    pub(crate) given: Box<[Given]>,
+    pub given: Box<[Given]>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
-    pub(crate) outputs: Box<[(usize, usize)]>,
+    pub outputs: Box<[(usize, usize)]>,
 }
 
 /// What a parameter gets.
-pub(crate) enum Given {
+pub enum Given {
     /// An argument, of the type of its variable or literal, or of its value.
     Argument(Arc<Scalar>, Option<DataType>),
     /// What it is without one.
@@ -36,7 +36,7 @@ impl BoundCall {
     ///
     /// # Errors
     /// Those of an argument, and of its conversion.
-    pub(crate) fn values(
+    pub fn values(
         &self,
         code: &ModuleCode,
         ctx: &mut ExecCtx<'_>,

@@ -271,7 +271,7 @@ impl Count {
 }
 
 /// Time of this thread's processor.
-pub(crate) fn worker_time() -> Duration {
+pub fn worker_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
 }

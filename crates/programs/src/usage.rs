@@ -43,7 +43,7 @@ impl Bound {
     }
 
     /// It was made: the indexes that it would have liked to have.
-    pub(crate) fn compiled(&self) {
+    pub fn compiled(&self) {
         if let Bound::Query(_) | Bound::Dml(_) | Bound::Cursor(_) = self
             && let Some(uses) = self.uses()
         {
@@ -60,7 +60,7 @@ fn now() -> u64 {
 
 impl Compiled {
     /// The number of the query or change that an operation is.
-    pub(crate) fn statement_at(&self, at: usize) -> Option<usize> {
+    pub fn statement_at(&self, at: usize) -> Option<usize> {
         match self.program.ops.get(at) {
             Some(Op::Stmt(number)) => Some(*number as usize),
             _ => None,
@@ -68,7 +68,7 @@ impl Compiled {
     }
 
     /// What a session has counted was done by the plan that the statement has: it is going to lose it.
-    pub(crate) fn settle_count(&self, at: usize, bound: &Bound, count: &Count) {
+    pub fn settle_count(&self, at: usize, bound: &Bound, count: &Count) {
         self.settle_until(at, bound, count, None);
     }
 

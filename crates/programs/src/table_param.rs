@@ -36,6 +36,6 @@ impl TableParam {
 }
 
 /// 206: what is given is not of the type.
-pub(crate) fn clash(given: &str, def: &TableTypeDef) -> SqlError {
+pub fn clash(given: &str, def: &TableTypeDef) -> SqlError {
     SqlError::new(206, 16, 2, format!("Operand type clash: {given} is incompatible with {}", def.name))
 }

@@ -1,0 +1,23 @@
+//! Batches and modules of Ringwood as they are compiled: the flat program, what its statements are bound
+//! to, what running them has cost, the cache that keeps them. Entry points: [`cache::BatchCache`],
+//! [`compiled::Compiled`], [`module::ModuleCode`].
+//! Guarantees: nothing here runs a statement; what is kept for a text was made of it, in this database,
+//! under these options.
+
+pub mod arguments;
+pub mod bound_call;
+pub mod cache;
+pub mod compiled;
+pub mod counts;
+pub mod declared;
+mod function_body;
+pub mod module;
+pub mod parameters;
+pub mod program;
+pub mod shape;
+pub mod shown_plan;
+mod sightings;
+pub mod statement_text;
+pub mod table_param;
+mod undeclared_names;
+pub mod usage;
