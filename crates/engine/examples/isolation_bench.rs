@@ -10,7 +10,7 @@ mod instance;
 
 use std::time::Instant;
 
-use instance::with_instance;
+use self::instance::with_instance;
 use ringwood_engine::{ColumnInfo, DataType, Session, Sink, SqlError, Value};
 
 /// Takes everything; an error ends the program.

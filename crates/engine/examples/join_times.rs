@@ -11,7 +11,7 @@ mod join_queries;
 
 use std::time::Instant;
 
-use instance::with_instance;
+use self::instance::with_instance;
 use join_queries::{FORCED, Joins, tables};
 use ringwood_engine::{ColumnInfo, Session, Sink, SqlError, Value};
 

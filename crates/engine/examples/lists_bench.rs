@@ -9,7 +9,7 @@ mod instance;
 
 use std::time::Instant;
 
-use instance::with_instance;
+use self::instance::with_instance;
 use ringwood_engine::{ColumnInfo, DataType, Session, Sink, SqlError, Value};
 use types::Len;
 

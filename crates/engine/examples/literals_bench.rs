@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use instance::with_instance;
+use self::instance::with_instance;
 use ringwood_engine::{ColumnInfo, DataType, Instance, Session, Sink, SqlError, Value};
 
 /// Rows of the table, and statements of one round.

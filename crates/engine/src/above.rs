@@ -9,13 +9,13 @@ use types::{SqlError, Value};
 
 use crate::batch::{described, function, trigger};
 use crate::ddl::{tables, temps};
-use crate::instance::OfInstance;
 use crate::{functions, msdb, sysproc, views};
 use catalog::{Db, NewTable, TableDef};
 use exec::host::Above;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use exec::state::changes::FiredTriggers;
+use instance::OfInstance;
 use plan::bind::function::CalledFunction;
 use plan::bind::undeclared::Deduced;
 use plan::view::ViewDef;

@@ -11,8 +11,8 @@ use parking_lot::{Condvar, Mutex};
 use types::SqlError;
 
 use crate::ddl::retention;
-use crate::instance::InstanceCore;
 use crate::session::{CancelHandle, Session};
+use instance::InstanceCore;
 use programs::usage;
 
 /// Every so many periods the thread looks for what is old; the first time in the first one.

@@ -9,21 +9,16 @@ mod chores;
 pub mod dbcc;
 pub mod ddl;
 mod deadlocks;
-pub mod encoding;
 pub mod functions;
 #[cfg(test)]
 mod inside_tests;
-pub mod instance;
-mod messages;
 mod msdb;
 mod objects;
 mod open;
 pub mod repair;
 mod results;
 mod running;
-mod scoped;
 mod scripts;
-pub mod security;
 pub mod session;
 mod startup;
 pub mod status;
@@ -39,10 +34,12 @@ pub use exec::output::{
     ColumnInfo, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
 };
 pub use exec::state::phases;
+pub use instance;
+pub use instance::encoding;
+pub use instance::security::{ClientInfo, LoginAudit, LoginToken};
 pub use instance::{InstanceOptions, PageMemory};
 pub use programs;
 pub use running::Instance;
-pub use security::{ClientInfo, LoginAudit, LoginToken};
 pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;
 pub use types::{DataType, SqlError, Value};

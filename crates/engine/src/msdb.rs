@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use crate::instance::InstanceCore;
 use crate::session::Session;
 use exec::output::Sink;
+use instance::InstanceCore;
 
 const TABLES: [(&str, &str); 5] = [
     (

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::above::Engine;
 use crate::chores;
 use crate::deadlocks;
-use crate::instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 use crate::msdb;
 use crate::startup;
+use instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 
 /// Opens the instance of a folder; `memory`: for pages, had before.
 ///

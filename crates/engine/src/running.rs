@@ -10,12 +10,12 @@ use std::sync::Arc;
 use types::SqlError;
 
 use crate::dbcc::check::{CheckReport, check_all};
-use crate::instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 use crate::open::open;
-use crate::security::LoginToken;
 use crate::session::{Session, login};
 use crate::status::{self, InstanceStatus};
 use crate::watch;
+use instance::security::LoginToken;
+use instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 
 /// A running instance. It is closed when all who hold it have let go of it, and all of its sessions.
 pub struct Instance {

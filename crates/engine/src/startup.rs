@@ -12,10 +12,10 @@ use exec::output::Sink;
 use types::{Raised, SqlError};
 
 use crate::ddl::modules::may_run_at_start;
-use crate::instance::InstanceCore;
-use crate::instance::sessions::Launched;
-use crate::messages;
 use crate::session::Session;
+use instance::InstanceCore;
+use instance::messages;
+use instance::sessions::Launched;
 
 /// Trace flag: nothing runs at the start.
 const TRACE_NOTHING_AT_START: i32 = 4022;

@@ -7,9 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use wal::VlfInfo;
 
-use crate::instance::InstanceCore;
 use crate::views::{counters, devices, server, sessions, waiting};
 use catalog::Db;
+use instance::InstanceCore;
 
 /// The instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -322,7 +322,7 @@ pub(crate) fn of(instance: &InstanceCore) -> InstanceStatus {
         kept_batches: instance.kept_batches() as u64,
         compilations: instance.compilations(),
         memory: MemoryStatus {
-            resident: crate::instance::resident() as u64,
+            resident: instance::resident() as u64,
             pool_limit: instance.pool_bytes(),
             query_used: instance.query_memory().used() as u64,
             query_limit: instance.query_memory().limit() as u64,

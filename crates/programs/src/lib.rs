@@ -9,7 +9,7 @@ pub mod bound_call;
 pub mod cache;
 pub mod compiled;
 pub mod counts;
-pub mod declared;
+mod declared;
 mod function_body;
 pub mod module;
 pub mod parameters;

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use crate::instance::OfInstance;
 use exec::state::SessionCore;
 use exec::state::handles::Declared;
+use instance::OfInstance;
 use programs::cache::Found;
 use programs::compiled::{Bindings, Bound, Compiled, Stamp};
 use programs::counts::Counts;

@@ -9,9 +9,9 @@ use types::{SqlError, Value};
 
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
-use crate::instance::OfInstance;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
+use instance::OfInstance;
 use plan::bind::undeclared::Deduced;
 use programs::compiled::{Compiled, go_on};
 

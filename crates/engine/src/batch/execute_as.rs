@@ -8,9 +8,9 @@ use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
 use super::run::{Failure, Run};
-use crate::security::passwords;
 use catalog::errors;
 use exec::state::caller::Until;
+use instance::security::passwords;
 
 impl Run<'_> {
     /// EXECUTE AS USER, EXECUTE AS LOGIN.

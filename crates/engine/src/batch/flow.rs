@@ -12,12 +12,12 @@ use types::{DataType, DateOrder, Language, Len, SqlError, Value};
 
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::instance::OfInstance;
-use crate::messages::format::{format_message, to_text};
 use catalog::errors;
 use catalog::messages::Message;
 use exec::output::{SessionChange, StatementKind};
 use exec::state::SessionCore;
+use instance::OfInstance;
+use instance::messages::format::{format_message, to_text};
 use plan::bind::set_options::Isolation;
 
 /// Longest PRINT, in characters.
@@ -458,7 +458,7 @@ fn user_message(
         );
         return Err(SqlError::new(2732, 16, 1, text));
     }
-    crate::messages::find(core, number)?.ok_or_else(|| {
+    instance::messages::find(core, number)?.ok_or_else(|| {
         let text = format!(
             "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was \
              found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using \

@@ -9,12 +9,12 @@ use types::SqlError;
 
 use super::run::{End, run_batch};
 use crate::ddl::temps;
-use crate::instance::OfInstance;
 use catalog::{Db, ModuleDef, errors};
 use exec::output::Sink;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
 use exec::state::inner::check_after_trigger;
+use instance::OfInstance;
 
 /// Deepest nesting of scopes.
 pub const MAX_NESTING: u32 = 32;

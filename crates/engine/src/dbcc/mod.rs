@@ -18,11 +18,11 @@ use types::{SqlError, Value};
 
 use crate::ddl::option_rules;
 use crate::functions::metadata::name_parts;
-use crate::instance::OfInstance;
 use crate::results::send;
 use crate::stmt::StmtCtx;
 use catalog::Db;
 use catalog::TableDef;
+use instance::OfInstance;
 
 /// What a finished DBCC says.
 const DONE: &str =

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Command, check};
-use crate::instance::OfInstance;
 use crate::results::column;
 use crate::views::files::groups;
+use instance::OfInstance;
 
 /// DBCC CHECKFILEGROUP [(name or id [, NOINDEX])]: all of the database is checked.
 pub(super) fn check_filegroup(command: &mut Command<'_, '_>) -> Result<(), SqlError> {

@@ -7,14 +7,14 @@ use syntax::ast::{TableElement, TypeName};
 use types::{DataType, SqlError};
 
 use super::work::Work;
-use crate::instance::OfInstance;
-use crate::security::change::forget;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::{AliasDef, Catalog, ColumnDef, Db, errors};
 use exec::state::SessionCore;
+use instance::OfInstance;
+use instance::security::change::forget;
 use plan::bind::type_names::alias_id;
 use txn::locks::LockMode;
 

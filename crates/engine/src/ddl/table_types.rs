@@ -7,14 +7,14 @@ use types::SqlError;
 
 use super::alias_types::check_name;
 use super::work::Work;
-use crate::instance::OfInstance;
-use crate::security::change::forget;
 use catalog::change::DdlChange;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
 use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::state::SessionCore;
+use instance::OfInstance;
+use instance::security::change::forget;
 use plan::bind::type_names::table_type;
 use programs::module::declared_types;
 

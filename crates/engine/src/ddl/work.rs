@@ -12,7 +12,6 @@ use types::{SqlError, Value};
 
 use super::names::{default_name, key_name};
 use super::shape;
-use crate::security::change::check_not_model;
 use catalog::change::{Created, DdlChange, UnitRef};
 use catalog::db::Open;
 use catalog::errors;
@@ -25,6 +24,7 @@ use catalog::{
     RowFilter, TableDef, pending,
 };
 use exec::state::SessionCore;
+use instance::security::change::check_not_model;
 use plan::bind::type_names::SYSNAME;
 use plan::hints::TableLock;
 

@@ -12,8 +12,8 @@ use std::sync::{Arc, Weak};
 
 use txn::locks::Deadlock;
 
-use crate::instance::InstanceCore;
-use crate::instance::deadlocks::DeadlockReport;
+use instance::InstanceCore;
+use instance::deadlocks::DeadlockReport;
 use report::Report;
 
 /// Trace flags: the graph in the error log, as SQL Server's two forms of it.

@@ -11,8 +11,8 @@ use txn::locks::{Block, Deadlock, DeadlockParty};
 use txn::{LockMode, Resource, What};
 
 use super::tree::Element;
-use crate::instance::InstanceCore;
 use crate::views::waiting::wait_resource;
+use instance::InstanceCore;
 
 /// Processes of a report: a longer cycle is cut after so many.
 const MOST_PROCESSES: usize = 100;

@@ -12,10 +12,10 @@ use txn::{LockMode, Resource, What};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{of_statement as f, session};
-use crate::instance::OfInstance;
-use crate::instance::figures::Figures;
 use crate::views::devices::files_of;
 use exec::state::SessionCore;
+use instance::OfInstance;
+use instance::figures::Figures;
 
 /// Microseconds of a tick.
 const TICK_US: u64 = 31_250;

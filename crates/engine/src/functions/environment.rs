@@ -5,7 +5,7 @@ use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, s
 use types::{DataType, Len, SqlError, Value, variant};
 
 use super::{of_statement as f, session};
-use crate::security::passwords;
+use instance::security::passwords;
 
 fn name_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::VarChar(Len::N(128)))

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256, Sha512};
 use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
-use crate::security::passwords;
+use instance::security::passwords;
 
 /// Begins each message.
 const MAGIC: [u8; 4] = [0x0D, 0xF0, 0xAD, 0xBA];

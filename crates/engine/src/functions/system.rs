@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
-use crate::messages::{self, format::format_message};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname};
+use instance::messages;
+use instance::messages::format::format_message;
 use types::convert::{Mode, convert};
 use types::{DataType, Decimal, Len, SqlError, Value};
 

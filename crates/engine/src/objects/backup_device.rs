@@ -6,11 +6,11 @@ use plan::rights::ViewRight;
 use types::{DataType, Len, SqlError, Value};
 
 use super::Kind;
-use crate::instance::OfInstance;
-use crate::instance::kept::Keep;
 use crate::views::shown::Rows;
 use crate::views::{NVARCHAR60, SYSNAME, View, text};
 use exec::state::SessionCore;
+use instance::OfInstance;
+use instance::kept::Keep;
 
 /// What a backup device adds to the system.
 pub(super) static KIND: Kind = Kind { views: &[(&VIEW, ViewRight::Public, Rows::All)] };

@@ -27,8 +27,8 @@ mod tests {
     use std::path::Path;
 
     use super::backup_device::BackupDevice;
-    use crate::instance::kept::file_name;
-    use crate::instance::own_files::{MIRRORED, keeps};
+    use instance::kept::file_name;
+    use instance::own_files::{MIRRORED, keeps};
 
     #[test]
     fn the_files_of_all_kinds_are_the_instances_own() {

@@ -23,12 +23,12 @@ use pages::{Home, PageId, UnitId};
 use txn::TxnError;
 use types::SqlError;
 
-use crate::instance::mend::{mended_bit_text, mended_text};
-use crate::instance::permit::Paths;
-use crate::instance::{InstanceError, SYSTEM, lost_list, own_files, start};
 use crate::{Instance, InstanceOptions};
 use catalog::TEMPDB;
 use catalog::systables::{ALL, DISCARDED_UNIT};
+use instance::mend::{mended_bit_text, mended_text};
+use instance::permit::Paths;
+use instance::{InstanceError, SYSTEM, lost_list, own_files, start};
 use salvage::Salvaged;
 
 /// Trace flag: no procedure runs at the start.

@@ -17,8 +17,8 @@ use types::{SqlError, Value};
 
 use super::RepairError;
 use super::salvage::Salvaged;
-use crate::instance::own_files;
 use crate::{Instance, InstanceOptions};
+use instance::own_files;
 
 /// The list of renames, in the folder of what is put aside. It is there while they are to be made.
 const RENAMES: &str = "renames";

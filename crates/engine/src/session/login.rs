@@ -10,14 +10,14 @@ use catalog::security::{Permission, Principal, SA, Scope};
 use types::{LANGUAGES, SqlError};
 
 use super::{Session, logon};
-use crate::instance::{InstanceCore, OfInstance};
-use crate::security::LoginToken;
-use crate::security::change::Change;
-use crate::security::login::login_failed;
-use crate::security::passwords;
 use exec::operators::memory::QueryMemory;
 use exec::state::SessionCore;
 use exec::state::caller::Caller;
+use instance::security::LoginToken;
+use instance::security::change::Change;
+use instance::security::login::login_failed;
+use instance::security::passwords;
+use instance::{InstanceCore, OfInstance};
 
 /// Memory for queries of the dedicated administrator connection, whatever others hold.
 const DEDICATED_MEMORY: usize = 32 << 20;

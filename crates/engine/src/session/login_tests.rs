@@ -9,9 +9,9 @@ use catalog::security::{PasswordAge, Principal, Scope};
 use sim::SimDisk;
 use types::{SqlError, Value};
 
-use crate::security::change::Change;
-use crate::security::{ClientInfo, LoginToken};
 use crate::{Instance, InstanceOptions, Session, Sink};
+use instance::security::change::Change;
+use instance::security::{ClientInfo, LoginToken};
 
 /// The rows of a batch, which has no errors.
 #[derive(Default)]

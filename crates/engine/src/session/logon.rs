@@ -13,8 +13,8 @@ use exec::state::changes::{Cause, FiredTriggers};
 use types::{Raised, SqlError};
 
 use crate::ddl::events::LOGON;
-use crate::security::ClientInfo;
 use crate::stmt::ddl_events::{escaped, head_of_event};
+use instance::security::ClientInfo;
 
 /// Takes what triggers say.
 struct ToLog(Vec<String>);

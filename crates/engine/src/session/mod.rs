@@ -30,11 +30,11 @@ use types::{DataType, SqlError, Value};
 
 use crate::batch::run::End;
 use crate::ddl::temps;
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};
+use instance::InstanceCore;
+use instance::OfInstance;
 use memory::meter::Metered;
 use programs::parameters::{self, ToRun};
 use ready::{Known, Ready, look_ahead, put_ready};

@@ -8,8 +8,8 @@ use types::{SqlError, Value};
 
 use super::Session;
 use crate::Instance;
-use crate::instance::InstanceOptions;
 use exec::output::Sink;
+use instance::InstanceOptions;
 
 /// The rows of a batch; fails at any error.
 #[derive(Default)]

@@ -10,11 +10,11 @@ use types::{SqlError, Value};
 
 use super::Session;
 use crate::Instance;
-use crate::instance::InstanceOptions;
 use exec::operators::RowSet;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::{RunningQuery, lock_tables};
 use exec::output::Sink;
+use instance::InstanceOptions;
 
 /// Fails at any error.
 struct NoErrors;

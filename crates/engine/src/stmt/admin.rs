@@ -1,9 +1,9 @@
 //! CHECKPOINT, KILL and RECONFIGURE.
 
-use crate::instance::OfInstance;
 use catalog::security::Permission;
 use exec::output::StatementKind;
 use exec::state::SessionCore;
+use instance::OfInstance;
 use syntax::commands::{Checkpoint, Kill, Reconfigure};
 use types::SqlError;
 

@@ -10,15 +10,15 @@ use types::{Collation, SqlError};
 use super::StmtCtx;
 use super::database_state::{Turn, no_such_database};
 use crate::ddl::option_rules::switch;
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::boot_text::save_settings;
-use crate::scoped;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::errors::{self, db_error};
 use catalog::registry::ALIGN_TO_DEVICE;
 use catalog::settings::DbSettings;
 use catalog::{Db, MODEL};
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::boot_text::save_settings;
+use instance::scoped;
 
 /// Compatibility levels that exist.
 const LEVELS: [i64; 8] = [90, 100, 110, 120, 130, 140, 150, 160];

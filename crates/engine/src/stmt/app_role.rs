@@ -15,9 +15,9 @@ use super::login::check_password;
 use super::principal::{cannot, check_owns_nothing, new_role, taken, valid_name};
 use super::rights::not_permitted;
 use super::user::check_granted_nothing;
-use crate::instance::OfInstance;
-use crate::security::change::Change;
 use exec::state::SessionCore;
+use instance::OfInstance;
+use instance::security::change::Change;
 
 impl StmtCtx<'_> {
     pub(super) fn create_application_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {

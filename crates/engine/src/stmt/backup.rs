@@ -10,14 +10,14 @@ use types::SqlError;
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
 use super::backup_history;
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::configuration::{BACKUP_CHECKSUM, BACKUP_COMPRESSION};
 use catalog::db::DbStatus;
 use catalog::errors;
 use catalog::registry::DbEntry;
 use catalog::{Db, MASTER};
 use exec::conceal::conceal;
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::configuration::{BACKUP_CHECKSUM, BACKUP_COMPRESSION};
 
 /// database_id of tempdb.
 const TEMPDB: i32 = 2;
@@ -105,7 +105,7 @@ impl StmtCtx<'_> {
             server: SERVER.into(),
             user: self.core.login.to_string(),
             files: entry.files.iter().map(set_file).collect(),
-            engine: crate::instance::restore::describe(db, &entry),
+            engine: instance::restore::describe(db, &entry),
             ..BackupSpec::default()
         };
         let mut options = Options { spec, stats: None, no_truncate: false };

@@ -6,9 +6,9 @@ use txn::backup::BackupError;
 use types::SqlError;
 use wal::Lsn;
 
-use crate::instance::file_errors::cannot_open_device;
 use catalog::Db;
 use catalog::errors;
+use instance::file_errors::cannot_open_device;
 
 /// What failed, as 3013 names it, and the database.
 pub(super) struct Place<'a> {

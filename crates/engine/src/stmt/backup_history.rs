@@ -8,9 +8,9 @@ use txn::backup::{BackupDevice, BackupDone, Restored, SetHeader, SetKind};
 use types::SqlError;
 use wal::Lsn;
 
-use crate::instance::restore::Described;
 use catalog::clock;
 use exec::state::SessionCore;
+use instance::restore::Described;
 
 /// device_type of files and of URLs.
 const DISK: u8 = 2;

@@ -10,11 +10,11 @@ use types::{SqlError, Value};
 use super::StmtCtx;
 use super::backup_errors::{Place, reason, terminated};
 use crate::ddl::option_rules;
-use crate::instance::OfInstance;
-use crate::instance::file_errors::cannot_open_device;
-use crate::instance::permit::{FileUse, Reach};
 use crate::objects::backup_device;
 use catalog::errors;
+use instance::OfInstance;
+use instance::file_errors::cannot_open_device;
+use instance::permit::{FileUse, Reach};
 
 /// Most devices of a statement.
 const MOST_DEVICES: usize = 64;

@@ -1,8 +1,8 @@
 //! Devices that are URLs: `s3://host[:port]/bucket/path`, with what WITH and the credentials say of them.
 //! Guarantees: nothing goes over a connection without TLS unless the statement asks for it.
 
-use crate::instance::OfInstance;
 use disk::{DiskError, Op};
+use instance::OfInstance;
 use serde_json::Value as Json;
 use syntax::ast::OptionItem;
 use txn::backup::{BackupDevice, BackupError, URL_MAX, UrlRequest};

@@ -10,13 +10,13 @@ use types::{DataType, Dialect, Len, SqlError, Value};
 use super::insert_bulk::row_order;
 use super::{StmtCtx, resolve_table};
 use crate::ddl::option_rules;
-use crate::encoding::{Decoded, Encoding};
-use crate::instance::bulk_file::{End, Fields, Terminators, open, read_failed, terminator};
-use crate::messages::format::to_text;
 use catalog::errors;
 use catalog::{ColumnDef, TableDef};
 use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
 use exec::output::Sink;
+use instance::bulk_file::{End, Fields, Terminators, open, read_failed, terminator};
+use instance::encoding::{Decoded, Encoding};
+use instance::messages::format::to_text;
 
 /// Options of the statement.
 struct Options {

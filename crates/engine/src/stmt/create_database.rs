@@ -8,15 +8,15 @@ use types::{Collation, SqlError};
 
 use super::StmtCtx;
 use crate::ddl::option_rules;
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::attach::Attach;
-use crate::instance::file_specs;
-use crate::instance::permit::Reach;
 use catalog::clock;
 use catalog::errors;
 use catalog::settings::DbSettings;
 use catalog::{Db, MODEL};
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::attach::Attach;
+use instance::file_specs;
+use instance::permit::Reach;
 
 /// Longest name of a database whose log file is named after it.
 const MAX_NAME: usize = 123;

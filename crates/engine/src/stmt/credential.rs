@@ -4,9 +4,9 @@ use syntax::ast::{Credential, DropObjects};
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::instance::OfInstance;
-use crate::instance::credentials::ChangeError;
 use catalog::errors;
+use instance::OfInstance;
+use instance::credentials::ChangeError;
 
 /// Longest name.
 const NAME_MAX: usize = 128;

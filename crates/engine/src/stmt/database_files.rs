@@ -9,20 +9,20 @@ use types::SqlError;
 use super::StmtCtx;
 use super::database_state::cannot_lock;
 use crate::ddl::properties;
-use crate::instance::InstanceCore;
-use crate::instance::boot_text::{note_log_size, save_settings};
-use crate::instance::file_errors::bad_directory;
-use crate::instance::file_specs;
-use crate::instance::file_specs::NewFile;
-use crate::instance::files::data_growth;
-use crate::instance::permit::Reach;
-use crate::instance::restore::in_use;
 use catalog::Growth;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
 use catalog::properties::PropertyClass;
 use catalog::registry::{DbEntry, FileEntry};
 use catalog::{Db, MASTER};
+use instance::InstanceCore;
+use instance::boot_text::{note_log_size, save_settings};
+use instance::file_errors::bad_directory;
+use instance::file_specs;
+use instance::file_specs::NewFile;
+use instance::files::data_growth;
+use instance::permit::Reach;
+use instance::restore::in_use;
 
 impl StmtCtx<'_> {
     pub(super) fn modify_file(

@@ -16,13 +16,13 @@ use syntax::ast::Termination;
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::instance::InstanceCore;
-use crate::instance::boot_text::save_settings;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::settings::DbSettings;
 use catalog::{Db, MASTER, errors};
 use exec::state::core::SessionShared;
 use exec::state::uses::qualifies;
+use instance::InstanceCore;
+use instance::boot_text::save_settings;
 
 /// How often a statement that waits looks who is still there.
 const LOOK: Duration = Duration::from_millis(10);

@@ -15,10 +15,10 @@ use types::{Language, SqlError};
 
 use super::StmtCtx;
 use super::principal::{cannot, new_sid, special, taken, text_of, unknown_option, valid_name};
-use crate::instance::OfInstance;
-use crate::security::change::Change;
-use crate::security::passwords::{self, PASSWORD_MAX};
 use exec::state::SessionCore;
+use instance::OfInstance;
+use instance::security::change::Change;
+use instance::security::passwords::{self, PASSWORD_MAX};
 
 /// There are no accounts of Windows and no certificates: SQL Server's errors for those that cannot be found. `name`: DOMAIN\\user.
 pub(super) fn not_from(provider: &str, name: &str, statement: &str) -> SqlError {

@@ -51,10 +51,10 @@ use syntax::ast::{
 use syntax::commands::{Checkpoint, Kill, Reconfigure, SetUser};
 use types::{SqlError, Value};
 
-use crate::instance::OfInstance;
 use catalog::errors;
 use exec::output::Sink;
 use exec::state::SessionCore;
+use instance::OfInstance;
 use plan::bind::env::VarScope;
 use plan::bind::set_options::Isolation;
 

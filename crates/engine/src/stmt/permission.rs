@@ -15,7 +15,7 @@ use types::SqlError;
 
 use super::principal::cannot;
 use super::{StmtCtx, database_of};
-use crate::security::change::Change;
+use instance::security::change::Change;
 
 /// What a statement is about: the securable, its schema, and the table whose columns may be named.
 struct Target {

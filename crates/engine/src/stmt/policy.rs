@@ -19,8 +19,8 @@ use crate::ddl::indexed_views;
 use crate::ddl::own_queries;
 use crate::ddl::policies::{self, full_name};
 use crate::ddl::work::Work;
-use crate::security::change::forget;
 use exec::state::SessionCore;
+use instance::security::change::forget;
 
 impl StmtCtx<'_> {
     pub(super) fn security_policy(&mut self, stmt: &SecurityPolicy) -> Result<(), SqlError> {

@@ -11,8 +11,8 @@ use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::security::change::Change;
-use crate::security::passwords;
+use instance::security::change::Change;
+use instance::security::passwords;
 
 /// Longest name of a principal.
 pub(super) const NAME_MAX: usize = 128;

@@ -9,8 +9,8 @@ use syntax::ast::{OptionItem, OptionValue};
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::instance::InstanceCore;
-use crate::instance::boot_text::save_settings;
+use instance::InstanceCore;
+use instance::boot_text::save_settings;
 use programs::usage::settle;
 
 /// Minutes that an interval may have.

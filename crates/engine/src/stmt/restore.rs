@@ -22,15 +22,15 @@ use super::backup_errors::{Place, in_transaction};
 use super::backup_history;
 use super::backup_media::success;
 use super::restore_places::added_place;
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::permit::Reach;
-use crate::instance::restore::Described;
 use catalog::Db;
 use catalog::db::DbStatus;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::registry::DbEntry;
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::permit::Reach;
+use instance::restore::Described;
 
 /// Days from 0001-01-01 to 1970-01-01.
 const EPOCH_DAYS: i64 = 719_162;

@@ -11,12 +11,12 @@ use types::SqlError;
 use super::StmtCtx;
 use super::backup_errors::Place;
 use super::restore::{RestoreOptions, error};
-use crate::instance::InstanceCore;
-use crate::instance::file_errors::cannot_create_file;
-use crate::instance::restore::in_use;
 use catalog::Db;
 use catalog::fold_name;
 use catalog::registry::{DbEntry, FileEntry};
+use instance::InstanceCore;
+use instance::file_errors::cannot_create_file;
+use instance::restore::in_use;
 
 /// Behind 3156.
 const PLANNING: &str =

@@ -10,7 +10,6 @@ use types::{SqlError, Value};
 use super::StmtCtx;
 use super::rights::in_database;
 use crate::ddl::work::lock_catalog;
-use crate::security::change::{Change, forget};
 use catalog::change::DdlChange;
 use catalog::errors;
 use catalog::fold_name;
@@ -18,6 +17,7 @@ use catalog::load::{FIRST_USER_SCHEMA, is_user_schema};
 use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
+use instance::security::change::{Change, forget};
 
 impl StmtCtx<'_> {
     pub(super) fn create_schema(&mut self, stmt: &CreateSchema) -> Result<(), SqlError> {

@@ -8,10 +8,10 @@ use types::{DataType, SqlError, Value};
 use super::{StmtCtx, database_of};
 use crate::ddl::others;
 use crate::ddl::work::Work;
-use crate::security::change::forget;
 use catalog::other::{OtherObject, SequenceDef, SequenceOptions, SequenceState, SynonymDef};
 use catalog::security::Class;
 use catalog::{clock, errors};
+use instance::security::change::forget;
 
 /// What DROP calls a kind, and whether an object is of it.
 type Kind = (&'static str, fn(&OtherObject) -> bool);

@@ -16,9 +16,9 @@ use crate::ddl::work::Work;
 use crate::ddl::{
     alias_types, foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps,
 };
-use crate::security::change::forget;
 use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
+use instance::security::change::forget;
 
 impl StmtCtx<'_> {
     pub(super) fn create_table(&mut self, stmt: &CreateTable) -> Result<(), SqlError> {

@@ -13,7 +13,7 @@ use super::principal::cannot;
 use super::rights::not_permitted;
 use crate::ddl::work::Work;
 use crate::ddl::{alias_types, moves, others, schemabinding};
-use crate::security::change::{Change, forget};
+use instance::security::change::{Change, forget};
 
 fn schema_of(name: &ObjectName) -> &str {
     name.schema.as_ref().map_or("", |s| s.value.as_str())

@@ -7,10 +7,10 @@ use ::types::{DataType, Len, SqlError, Value};
 
 use super::Call;
 use super::params::{NAME, Param};
-use crate::instance::OfInstance;
-use crate::security::passwords;
 use catalog::fold_name;
 use catalog::security::Kind;
+use instance::OfInstance;
+use instance::security::passwords;
 
 const SET: &[Param] = &[
     ("@rolename", NAME),

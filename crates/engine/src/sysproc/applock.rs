@@ -9,9 +9,9 @@ use txn::{LockOwner, Resource};
 use super::params::Param;
 use super::{Call, params::Given};
 use crate::functions::activity::{lock_of, mode_of};
-use crate::instance::OfInstance;
 use catalog::errors;
 use exec::state::holdings::Holding;
+use instance::OfInstance;
 
 const PARAMS: &[Param] = &[
     ("@Resource", DataType::NVarChar(Len::N(255))),

@@ -3,12 +3,12 @@
 use types::{SqlError, Value};
 
 use super::Call;
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::attach::Attach;
-use crate::instance::permit::Reach;
 use catalog::db::DbStatus;
 use catalog::errors;
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::attach::Attach;
+use instance::permit::Reach;
 
 /// Most files that sp_attach_db takes.
 const MOST_FILES: usize = 16;

@@ -7,11 +7,11 @@ use txn::backup::{BackupDevice as Device, MediaSet};
 
 use super::call::{Body, Call, Runs};
 use super::params::{NAME, Param};
-use crate::instance::OfInstance;
-use crate::instance::file_errors::cannot_open_device;
-use crate::instance::kept::{KeptError, position};
-use crate::instance::permit::{FileUse, PermittedPath, Reach};
 use crate::objects::backup_device::BackupDevice;
+use instance::OfInstance;
+use instance::file_errors::cannot_open_device;
+use instance::kept::{KeptError, position};
+use instance::permit::{FileUse, PermittedPath, Reach};
 
 /// The procedures, and who may run each.
 pub(super) const PROCEDURES: &[(&str, Body, Runs)] = &[

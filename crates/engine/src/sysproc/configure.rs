@@ -4,8 +4,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::params::Param;
 use super::{Call, column};
-use crate::instance::OfInstance;
-use crate::instance::configuration::{ConfigurationOption, SHOW_ADVANCED};
+use instance::OfInstance;
+use instance::configuration::{ConfigurationOption, SHOW_ADVANCED};
 
 const PARAMS: &[Param] = &[("@configname", DataType::NVarChar(Len::N(35))), ("@configvalue", DataType::Int)];
 

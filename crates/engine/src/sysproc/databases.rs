@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
-use crate::instance::OfInstance;
 use crate::views::files::database_size;
 use crate::views::visible::sees_database;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::security::Permission;
+use instance::OfInstance;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 

@@ -3,7 +3,7 @@
 use ::types::{SqlError, Value};
 
 use super::Call;
-use crate::messages::error;
+use instance::messages::error;
 
 fn texts(call: &Call<'_>) -> Vec<String> {
     call.args.iter().map(|arg| arg.value.as_str().unwrap_or_default().to_owned()).collect()

@@ -5,7 +5,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
 use crate::functions::activity;
-use crate::instance::OfInstance;
+use instance::OfInstance;
 
 const FIGURE: DataType = DataType::VarChar(Len::N(25));
 

@@ -9,7 +9,7 @@ use catalog::{Db, errors};
 
 use super::Call;
 use super::params::Param;
-use crate::instance::OfInstance;
+use instance::OfInstance;
 use programs::usage::settle;
 
 const QUERY: &[Param] = &[("@query_id", DataType::BigInt)];

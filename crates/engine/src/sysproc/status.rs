@@ -3,8 +3,8 @@
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Call, column};
-use crate::instance::OfInstance;
 use crate::status::of;
+use instance::OfInstance;
 
 /// EXEC sp_ringwood_status.
 pub fn status(call: &mut Call<'_>) -> Result<i32, SqlError> {

@@ -6,7 +6,7 @@ use catalog::messages::{ENGLISH, LAST_SYSTEM, Message};
 
 use super::Call;
 use super::params::{NAME, Param};
-use crate::messages::{delete, locked, put};
+use instance::messages::{delete, locked, put};
 
 const FLAG: DataType = DataType::VarChar(Len::N(5));
 

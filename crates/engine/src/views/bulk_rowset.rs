@@ -5,8 +5,8 @@ use std::io::Read;
 use types::{DataType, Len, SqlError, Value, codepage, units};
 
 use super::View;
-use crate::instance::bulk_file::{open, read_failed};
 use exec::state::SessionCore;
+use instance::bulk_file::{open, read_failed};
 
 /// Largest file.
 const MAX_BYTES: u64 = i32::MAX as u64;

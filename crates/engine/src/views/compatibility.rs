@@ -3,8 +3,8 @@
 use types::{DataType, Len, Value};
 
 use super::{SYSNAME, View, ViewColumn, system_tables, text};
-use crate::instance::OfInstance;
 use catalog::{Catalog, ModuleKind};
+use instance::OfInstance;
 
 use DataType::{Char, DateTime, Int, NVarChar, SmallInt, TinyInt, VarBinary};
 

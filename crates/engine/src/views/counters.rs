@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Value};
 
 use super::{View, ViewColumn, big};
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
 use catalog::Db;
+use instance::InstanceCore;
+use instance::OfInstance;
 
 use DataType::{BigInt, Int, NChar};
 

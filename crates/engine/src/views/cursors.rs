@@ -6,8 +6,8 @@ use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{View, ViewColumn, bit, text};
-use crate::instance::OfInstance;
 use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
+use instance::OfInstance;
 
 use DataType::{BigInt, Bit, DateTime, Int};
 

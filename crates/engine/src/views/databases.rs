@@ -5,11 +5,11 @@ use std::sync::Arc;
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
-use crate::scoped;
 use catalog::Db;
 use catalog::db::USER_ACCESS;
 use catalog::query_store::StoreState;
 use exec::state::SessionCore;
+use instance::scoped;
 
 use DataType::{Bit, DateTime, Int, TinyInt, UniqueIdentifier, VarBinary};
 

@@ -7,10 +7,10 @@ use disk::{LATENCY_BUCKETS, SIZE_BUCKETS, Sectors, StatsSnapshot};
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, big, bit, int, text};
-use crate::instance::OfInstance;
 use catalog::Db;
 use catalog::registry::FileEntry;
 use exec::state::SessionCore;
+use instance::OfInstance;
 
 use DataType::{BigInt, Bit, Int, NVarChar, SmallInt, TinyInt};
 

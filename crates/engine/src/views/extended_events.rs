@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use types::{DataType, Len, Value};
 
 use super::{SystemView, View, ViewColumn, big, text};
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
+use instance::InstanceCore;
+use instance::OfInstance;
 
 use DataType::{BigInt, DateTime, Int, NVarChar, UniqueIdentifier, VarBinary};
 

@@ -8,13 +8,13 @@ use pages::{FileGrowth, PAGE_SIZE};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text};
-use crate::instance::OfInstance;
 use catalog::Db;
 use catalog::Growth;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::registry::FileEntry;
 use exec::state::SessionCore;
+use instance::OfInstance;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt, UniqueIdentifier, VarBinary};
 

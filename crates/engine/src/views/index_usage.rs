@@ -13,7 +13,7 @@ use types::{DataType, Len, Value};
 
 use super::plans::moment;
 use super::{Rows, SYSNAME, SystemView, View, ViewColumn, big, text};
-use crate::instance::OfInstance;
+use instance::OfInstance;
 use programs::usage::settle;
 
 use DataType::{BigInt, DateTime, Float, Int, NVarChar, SmallInt, VarChar};

@@ -7,10 +7,10 @@ use types::{DataType, Len, Value};
 
 use super::transactions::datetime;
 use super::{NVARCHAR60, View, ViewColumn, big, bit, int, text};
-use crate::instance::OfInstance;
 use exec::operators::memory::Granted;
 use exec::state::activity::handle;
 use exec::state::core::SessionShared;
+use instance::OfInstance;
 
 use DataType::{BigInt, Bit, DateTime, Float, Int, SmallInt, VarBinary};
 

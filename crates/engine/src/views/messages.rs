@@ -3,9 +3,9 @@
 use types::{DataType, Len, SqlError, Value};
 
 use super::{View, ViewColumn, text};
-use crate::messages::{added, own};
 use catalog::messages::Message;
 use exec::state::SessionCore;
+use instance::messages::{added, own};
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

@@ -7,10 +7,10 @@ use types::{DataType, Len, Value};
 
 use super::objects::{Kind, object, object_columns};
 use super::{NVARCHAR60, View, ViewColumn, Wanted, bit, pick, text};
-use crate::instance::OfInstance;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, fold_name};
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
+use instance::OfInstance;
 use plan::bind::function::table_columns;
 use plan::bind::scope::ScopeColumn;
 use plan::logical::OutColumn;

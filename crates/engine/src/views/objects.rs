@@ -7,11 +7,11 @@ use types::{DataType, Value};
 use super::{
     SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick, system_tables, text,
 };
-use crate::instance::OfInstance;
 use catalog::security::Class;
 use catalog::{Catalog, IndexDef, TableDef};
 use catalog::{Db, MASTER};
 use exec::state::SessionCore;
+use instance::OfInstance;
 
 use DataType::Int;
 

@@ -13,8 +13,8 @@ use types::{DataType, Len, Value};
 use super::physical::kind_of;
 use super::transactions::datetime;
 use super::{NVARCHAR60, SystemView, View, ViewColumn, big, bit, int, text};
-use crate::instance::OfInstance;
 use catalog::Db;
+use instance::OfInstance;
 
 use DataType::{BigInt, Bit, DateTime, Int, SmallInt, VarBinary};
 

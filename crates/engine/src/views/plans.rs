@@ -11,10 +11,10 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::transactions::datetime;
 use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, Wanted, bit, int, text};
-use crate::instance::OfInstance;
 use catalog::{Db, ModuleKind};
 use exec::state::SessionCore;
 use exec::state::activity::handle;
+use instance::OfInstance;
 use programs::cache::KeptPlan;
 use programs::counts::{Sums, Total};
 use programs::program::Op;

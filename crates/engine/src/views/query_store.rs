@@ -12,7 +12,7 @@ use types::{DataType, Len, Value};
 
 use super::plans::moment;
 use super::{NVARCHAR60, SystemView, View, ViewColumn, big, bit, text};
-use crate::instance::OfInstance;
+use instance::OfInstance;
 use programs::usage::settle;
 
 use DataType::{

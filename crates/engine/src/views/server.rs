@@ -7,11 +7,11 @@ use pages::PageWait;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::configuration::ConfigurationOption;
 use catalog::{Db, clock};
 use exec::state::SessionCore;
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::configuration::ConfigurationOption;
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};
 
@@ -106,7 +106,7 @@ fn sys_info(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(vec![vec![
         int(cpus as u64),
-        big(crate::instance::machine_memory() >> 10),
+        big(instance::machine_memory() >> 10),
         big((committed >> 10) as u64),
         instance.started().clone(),
     ]])

@@ -11,13 +11,13 @@ use super::place::{Place, command};
 use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::waits::wait_type;
 use catalog::Db;
 use exec::state::SessionCore;
 use exec::state::activity::{Published, handle};
 use exec::state::core::SessionShared;
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::waits::wait_type;
 use pages::PAGE_SIZE;
 use plan::bind::set_options::SessionOptions;
 

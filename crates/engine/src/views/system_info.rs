@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, big, bit, int, text};
-use crate::instance::OfInstance;
 use catalog::Db;
 use exec::state::SessionCore;
+use instance::OfInstance;
 use plan::bind::set_options::Isolation;
 
 use DataType::{BigInt, Bit, DateTime, DateTimeOffset, Int, NVarChar, SmallInt, SqlVariant, VarBinary};

@@ -10,9 +10,9 @@ use txn::{LockMode, Resource, What};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeric, text};
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
 use exec::state::SessionCore;
+use instance::InstanceCore;
+use instance::OfInstance;
 use plan::bind::set_options::Isolation;
 
 use DataType::{BigInt, Binary, Bit, DateTime, Float, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary};

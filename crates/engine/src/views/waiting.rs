@@ -6,9 +6,9 @@ use txn::{Resource, What};
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, text};
-use crate::instance::InstanceCore;
-use crate::instance::OfInstance;
-use crate::instance::waits::wait_type;
+use instance::InstanceCore;
+use instance::OfInstance;
+use instance::waits::wait_type;
 
 use DataType::{BigInt, Int, NVarChar, SmallInt, VarBinary};
 

@@ -113,7 +113,7 @@ fn every_error_of_the_table_has_a_message() {
         page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse::<i32>().ok());
     let missing: Vec<i32> =
         numbers.filter(|number| *number < 50_000 && own.binary_search(number).is_err()).collect();
-    assert!(missing.is_empty(), "no line in engine/src/messages/list.txt for {missing:?}");
+    assert!(missing.is_empty(), "no line in instance/src/messages/list.txt for {missing:?}");
 }
 
 /// What must be there after a power loss: all of a change or nothing of it, both at some of the

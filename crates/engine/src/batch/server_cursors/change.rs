@@ -10,9 +10,9 @@ use types::{SqlError, Value};
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
-use crate::instance::OfInstance;
 use exec::cursor::{Body, BufferRow, To};
 use exec::state::cursors::{Concurrency, Cursor};
+use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::program::BatchParam;
 

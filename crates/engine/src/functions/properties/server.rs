@@ -1,9 +1,9 @@
 //! What SERVERPROPERTY and CONNECTIONPROPERTY know: of the instance, and of the session's connection.
 
 use super::{PRODUCT_VERSION, SERVER_NAME, collation_value, flag};
-use crate::instance::OfInstance;
 use crate::views::{self, SystemView};
 use exec::state::SessionCore;
+use instance::OfInstance;
 use plan::view::ViewDef;
 use types::{Collation, SqlError, Value};
 

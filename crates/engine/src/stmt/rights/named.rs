@@ -9,8 +9,8 @@ use syntax::ast::{Backup, Dbcc, NameOrVariable, Restore, RestoreKind, StmtKind};
 use types::{SqlError, Value};
 
 use super::{in_database, server, sysadmin};
-use crate::security::change::Change;
 use crate::stmt::StmtCtx;
+use instance::security::change::Change;
 
 impl StmtCtx<'_> {
     /// A database belongs to the login that makes it.

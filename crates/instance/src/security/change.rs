@@ -1,0 +1,154 @@
+//! A change of principals, permissions or owners: the rows of the system tables, then all of them read anew.
+//! Guarantees: one transaction at a time changes those of a database, until it ends; nobody else sees the change before it has
+//! committed, and nobody at all after a rollback.
+
+use std::sync::Arc;
+
+use catalog::change::DdlChange;
+use catalog::db::Open;
+use catalog::security::store::{self, grant_row, member_row, owner_row, principal_row};
+use catalog::security::{Class, Grant, Principal, Scope, Security};
+use catalog::systables::SysTable;
+use catalog::{Db, MODEL, errors};
+use txn::LockMode;
+use txn::locks::What;
+use types::{SqlError, Value};
+
+use exec::state::SessionCore;
+
+/// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
+const LOCK: What = What::Schema(u32::MAX);
+
+/// model has no objects and users of its own: new databases would not get them.
+///
+/// # Errors
+/// 40510.
+pub fn check_not_model(db: &Db) -> Result<(), SqlError> {
+    match db.id() {
+        MODEL => Err(errors::not_supported("a change of objects, users or permissions in model")),
+        _ => Ok(()),
+    }
+}
+
+/// A change in progress, within a statement.
+pub struct Change<'a> {
+    pub core: &'a mut SessionCore,
+    db: Arc<Db>,
+    open: Arc<Open>,
+    security: Arc<Security>,
+}
+
+impl<'a> Change<'a> {
+    /// Waits until nobody else changes them.
+    ///
+    /// # Errors
+    /// 3906, 1205, 1222; why the database cannot be used.
+    pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<Change<'a>, SqlError> {
+        db.check_writable()?;
+        check_not_model(db)?;
+        let open = db.open()?;
+        core.txn(db)?.lock(LOCK, LockMode::X).map_err(|e| errors::db_error(db, &e))?;
+        let security = Arc::new(store::load(&open.trees).map_err(|e| errors::store_error(db, e))?);
+        Ok(Change { core, db: db.clone(), open, security })
+    }
+
+    /// They as they were when the change began.
+    pub fn security(&self) -> Arc<Security> {
+        self.security.clone()
+    }
+
+    fn put(&mut self, table: SysTable, row: &[Value]) -> Result<(), SqlError> {
+        let txn = self.core.txn(&self.db)?;
+        self.open.trees.put(txn, table, row).map_err(|e| errors::store_error(&self.db, e))
+    }
+
+    fn delete(&mut self, table: SysTable, key: &[Value]) -> Result<(), SqlError> {
+        let txn = self.core.txn(&self.db)?;
+        let deleted = self.open.trees.delete(txn, table, key);
+        deleted.map(drop).map_err(|e| errors::store_error(&self.db, e))
+    }
+
+    /// Adds a principal, or changes it.
+    pub fn put_principal(&mut self, scope: Scope, principal: &Principal) -> Result<(), SqlError> {
+        self.put(SysTable::Principals, &principal_row(scope, principal))
+    }
+
+    /// Takes a principal away, with its memberships, its members and what was granted to it.
+    pub fn delete_principal(&mut self, scope: Scope, id: i32) -> Result<(), SqlError> {
+        let security = self.security();
+        let principals = security.of(scope);
+        for (role, member) in principals.members().filter(|(role, member)| *role == id || *member == id) {
+            self.delete(SysTable::Members, &member_row(scope, role, member))?;
+        }
+        let on = |grant: &&Grant| {
+            let own = if scope == Scope::Server { Class::Login } else { Class::User };
+            grant.grantee == id || (grant.on.class == own && grant.on.major == id)
+        };
+        for grant in principals.grants().filter(on) {
+            self.delete_grant(scope, grant)?;
+        }
+        self.delete(SysTable::Principals, &[Value::TinyInt(scope as u8), Value::Int(id)])
+    }
+
+    /// Adds a member to a role, or takes it out.
+    pub fn set_member(
+        &mut self,
+        scope: Scope,
+        role: i32,
+        member: i32,
+        present: bool,
+    ) -> Result<(), SqlError> {
+        let row = member_row(scope, role, member);
+        match present {
+            true => self.put(SysTable::Members, &row),
+            false => self.delete(SysTable::Members, &row),
+        }
+    }
+
+    /// Adds or replaces a permission.
+    pub fn put_grant(&mut self, scope: Scope, grant: &Grant) -> Result<(), SqlError> {
+        self.put(SysTable::Permissions, &grant_row(scope, grant))
+    }
+
+    /// Takes a permission away.
+    pub fn delete_grant(&mut self, scope: Scope, grant: &Grant) -> Result<(), SqlError> {
+        self.delete(SysTable::Permissions, &grant_row(scope, grant))
+    }
+
+    /// Sets an owner, or that there is none of its own.
+    pub fn set_owner(&mut self, class: Class, major: i32, owner: Option<i32>) -> Result<(), SqlError> {
+        match owner {
+            Some(owner) => self.put(SysTable::Owners, &owner_row(class, major, owner)),
+            None => self.delete(SysTable::Owners, &owner_row(class, major, 0)),
+        }
+    }
+
+    /// The transaction sees the change from now on, others when it has committed.
+    pub fn finish(self) -> Result<(), SqlError> {
+        let security = store::load(&self.open.trees).map_err(|e| errors::store_error(&self.db, e))?;
+        self.core.remember_ddl(DdlChange::security(&self.db, Arc::new(security)));
+        Ok(())
+    }
+}
+
+/// What was dropped takes its permissions and its owner with it.
+///
+/// # Errors
+/// As [`Change::begin`].
+pub fn forget(core: &mut SessionCore, db: &Arc<Db>, class: Class, major: i32) -> Result<(), SqlError> {
+    let security = core.security(db);
+    let on_it = |grant: &&Grant| grant.on.class == class && grant.on.major == major;
+    let owned = security.own_owner(class, major).is_some();
+    if !owned && !security.database.grants().any(|grant| on_it(&grant)) {
+        return Ok(());
+    }
+    let mut change = Change::begin(core, db)?;
+    let security = change.security();
+    for grant in security.database.grants().filter(on_it) {
+        change.delete_grant(Scope::Database, grant)?;
+    }
+    if owned {
+        change.set_owner(class, major, None)?;
+    }
+    change.finish()
+}
