@@ -8,9 +8,9 @@ use expr::functions::Function;
 use types::{SqlError, Value};
 
 use crate::batch::{described, function, trigger};
-use crate::ddl::{tables, temps};
 use crate::{functions, msdb, sysproc, views};
 use catalog::{Db, NewTable, TableDef};
+use ddl::{tables, temps};
 use exec::host::Above;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;

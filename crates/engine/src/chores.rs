@@ -10,8 +10,8 @@ use catalog::Db;
 use parking_lot::{Condvar, Mutex};
 use types::SqlError;
 
-use crate::ddl::retention;
 use crate::session::{CancelHandle, Session};
+use ddl::retention;
 use instance::InstanceCore;
 use programs::usage;
 

@@ -7,7 +7,6 @@ mod above;
 pub mod batch;
 mod chores;
 pub mod dbcc;
-pub mod ddl;
 mod deadlocks;
 pub mod functions;
 #[cfg(test)]

@@ -11,8 +11,8 @@ use catalog::{MASTER, ModuleDef, ModuleKind};
 use exec::output::Sink;
 use types::{Raised, SqlError};
 
-use crate::ddl::modules::may_run_at_start;
 use crate::session::Session;
+use ddl::modules::may_run_at_start;
 use instance::InstanceCore;
 use instance::messages;
 use instance::sessions::Launched;

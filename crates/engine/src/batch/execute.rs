@@ -17,14 +17,14 @@ use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
-use crate::ddl::option_rules;
-use crate::ddl::{temp_procedures, temps};
 use crate::functions::metadata::name_parts;
 use crate::scripts;
 use crate::sysproc;
 use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
+use ddl::option_rules;
+use ddl::{temp_procedures, temps};
 use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;

@@ -7,8 +7,8 @@ use types::{SqlError, Value};
 
 use super::run::{End, run_batch};
 use super::trigger::{MAX_NESTING, too_deep};
-use crate::ddl::temps;
 use catalog::errors;
+use ddl::temps;
 use exec::output::Sink;
 use exec::state::SessionCore;
 use instance::OfInstance;

@@ -10,9 +10,9 @@ use types::language::Dialect;
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, Failure, Flow, Run};
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::table_def::from_type;
 use catalog::{Db, ModuleKind, errors};
+use ddl::system_functions::SystemFunctions;
+use ddl::table_def::from_type;
 use exec::output::{ColumnInfo, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
 use plan::bind::document::XML_COLUMN;
 use plan::bind::type_names::type_of;

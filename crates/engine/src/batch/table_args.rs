@@ -9,13 +9,13 @@ use types::{SqlError, Value};
 
 use super::run::Run;
 use super::trigger::{MAX_NESTING, too_deep};
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::table_def;
-use crate::ddl::temps::{self, Variable};
 use crate::session::bulk::Typed;
 use catalog::TableDef;
 use catalog::names::quote;
 use catalog::security::Permission;
+use ddl::system_functions::SystemFunctions;
+use ddl::table_def;
+use ddl::temps::{self, Variable};
 use exec::dml::bulk::load_rows_of;
 use plan::bind::env::VarScope;
 use plan::rights::Rights;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use types::SqlError;
 
 use super::run::{End, run_batch};
-use crate::ddl::temps;
 use catalog::{Db, ModuleDef, errors};
+use ddl::temps;
 use exec::output::Sink;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};

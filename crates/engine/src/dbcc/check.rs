@@ -15,13 +15,13 @@ use txn::check::{CheckResult, CheckUnit};
 use types::{Corrupt, SqlError, Value};
 
 use super::Command;
-use crate::ddl::build::for_each_row;
-use crate::ddl::work::lock_catalog;
 use catalog::Db;
 use catalog::db::Open;
 use catalog::errors::{self, db_error};
 use catalog::systables;
 use catalog::{Catalog, OverflowUnit, TableDef, overflow, pending};
+use ddl::build::for_each_row;
+use ddl::work::lock_catalog;
 use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
 use storage::write::entry_key;

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
-use crate::ddl::option_rules;
 use crate::functions::metadata::name_parts;
 use crate::results::send;
 use crate::stmt::StmtCtx;
 use catalog::Db;
 use catalog::TableDef;
+use ddl::option_rules;
 use instance::OfInstance;
 
 /// What a finished DBCC says.

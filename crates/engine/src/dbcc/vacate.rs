@@ -14,13 +14,13 @@ use pages::{ExtentId, PageId, Unit, UnitId};
 use txn::{Database, TxnError};
 use types::SqlError;
 
-use crate::ddl::work::Work;
 use crate::stmt::index::renew;
 use catalog::Db;
 use catalog::db::Open;
 use catalog::errors::{self, db_error, store_error};
 use catalog::store::StoreError;
 use catalog::{IndexDef, TableDef, pending, systables};
+use ddl::work::Work;
 use exec::state::SessionCore;
 use storage::{Base, TableStore};
 

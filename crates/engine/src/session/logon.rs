@@ -12,8 +12,8 @@ use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
 use types::{Raised, SqlError};
 
-use crate::ddl::events::LOGON;
 use crate::stmt::ddl_events::{escaped, head_of_event};
+use ddl::events::LOGON;
 use instance::security::ClientInfo;
 
 /// Takes what triggers say.

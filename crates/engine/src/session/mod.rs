@@ -29,7 +29,7 @@ use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
 use crate::batch::run::End;
-use crate::ddl::temps;
+use ddl::temps;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};

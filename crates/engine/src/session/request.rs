@@ -6,7 +6,7 @@ use types::SqlError;
 
 use super::{Isolation, Outcome, Session};
 use crate::batch::run::End;
-use crate::ddl::temps;
+use ddl::temps;
 use exec::output::{SessionChange, Sink, StatementEnd, StatementKind};
 use exec::state::SessionCore;
 use exec::state::handles::Handles;

@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::watch::{Watch, killed};
 use crate::batch::run::{End, run_batch};
-use crate::ddl::temps;
+use ddl::temps;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
 use exec::state::core::{SessionCore, SessionShared};

@@ -9,12 +9,12 @@ use types::{Collation, SqlError};
 
 use super::StmtCtx;
 use super::database_state::{Turn, no_such_database};
-use crate::ddl::option_rules::switch;
 use catalog::db::{DbStatus, UserAccess};
 use catalog::errors::{self, db_error};
 use catalog::registry::ALIGN_TO_DEVICE;
 use catalog::settings::DbSettings;
 use catalog::{Db, MODEL};
+use ddl::option_rules::switch;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::boot_text::save_settings;

@@ -9,10 +9,10 @@ use types::SqlError;
 use super::StmtCtx;
 use super::index::{constraint_kind, no_table, renew_changed};
 use super::view_index::{Indexed, resolve_indexed};
-use crate::ddl::work::Work;
-use crate::ddl::{index_options, option_rules};
 use catalog::errors;
 use catalog::{Db, IndexDef, IndexOptions, TableDef, fold_name};
+use ddl::work::Work;
+use ddl::{index_options, option_rules};
 
 /// The table of the statement, and which of its indexes is meant; `None` is ALL.
 struct Meant<'t> {

@@ -92,7 +92,7 @@ impl StmtCtx<'_> {
             check_granted_nothing(&security, &role)?;
             change.delete_principal(Scope::Database, role.id)?;
             change.finish()?;
-            crate::ddl::properties::forget(self.core, &db, PropertyClass::Principal, role.id)?;
+            ddl::properties::forget(self.core, &db, PropertyClass::Principal, role.id)?;
         }
         Ok(())
     }

@@ -9,9 +9,9 @@ use types::{DataType, Dialect, Len, SqlError, Value};
 
 use super::insert_bulk::row_order;
 use super::{StmtCtx, resolve_table};
-use crate::ddl::option_rules;
 use catalog::errors;
 use catalog::{ColumnDef, TableDef};
+use ddl::option_rules;
 use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
 use exec::output::Sink;
 use instance::bulk_file::{End, Fields, Terminators, open, read_failed, terminator};

@@ -7,11 +7,11 @@ use txn::RecoveryModel;
 use types::{Collation, SqlError};
 
 use super::StmtCtx;
-use crate::ddl::option_rules;
 use catalog::clock;
 use catalog::errors;
 use catalog::settings::DbSettings;
 use catalog::{Db, MODEL};
+use ddl::option_rules;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::attach::Attach;

@@ -8,13 +8,13 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::database_state::cannot_lock;
-use crate::ddl::properties;
 use catalog::Growth;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
 use catalog::properties::PropertyClass;
 use catalog::registry::{DbEntry, FileEntry};
 use catalog::{Db, MASTER};
+use ddl::properties;
 use instance::InstanceCore;
 use instance::boot_text::{note_log_size, save_settings};
 use instance::file_errors::bad_directory;

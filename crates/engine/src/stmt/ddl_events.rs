@@ -12,9 +12,9 @@ use syntax::ast::{
 use types::{DataType, SqlError};
 
 use super::{StmtCtx, database_of};
-use crate::ddl::events::covers;
 use crate::functions::properties::SERVER_NAME;
 use catalog::{Db, MASTER, ModuleDef, clock};
+use ddl::events::covers;
 use exec::conceal::conceal;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};

@@ -6,7 +6,7 @@ use syntax::ast::{Expr, ExprKind, InsertBulk, OptionItem, OptionValue};
 use types::SqlError;
 
 use super::{StmtCtx, resolve_table};
-use crate::ddl::option_rules;
+use ddl::option_rules;
 use exec::dml::bulk::{BulkLoad, BulkOptions};
 
 impl StmtCtx<'_> {
@@ -22,7 +22,7 @@ impl StmtCtx<'_> {
                 return Err(errors::syntax_near(&column.name.value));
             }
             if let Some(ty) = &column.data_type {
-                crate::ddl::table_def::data_type(ty, &db.catalog())?;
+                ddl::table_def::data_type(ty, &db.catalog())?;
             }
             columns.push(at);
         }

@@ -9,17 +9,17 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::{StmtCtx, database_of, resolve_table};
-use crate::ddl::ddl_triggers;
-use crate::ddl::events::{self, Known};
-use crate::ddl::modules::{self, NewModule, Parent};
-use crate::ddl::table_def;
-use crate::ddl::temp_procedures;
-use crate::ddl::temps::tempdb;
-use crate::ddl::work::Work;
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, Kind, Permission, Securable};
 use catalog::temporal::Temporal;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, ModuleSettings, errors, fold_name};
+use ddl::ddl_triggers;
+use ddl::events::{self, Known};
+use ddl::modules::{self, NewModule, Parent};
+use ddl::table_def;
+use ddl::temp_procedures;
+use ddl::temps::tempdb;
+use ddl::work::Work;
 use exec::state::SessionCore;
 use instance::security::change::forget;
 use plan::bind::Binder;
@@ -384,7 +384,7 @@ fn check_versioning(db: &Db, module: &ModuleDef, parent: &Parent) -> Result<(), 
         Temporal::Current { .. } if stands => 2,
         _ => return Ok(()),
     };
-    let name = crate::ddl::temporal::full_name(db, table);
+    let name = ddl::temporal::full_name(db, table);
     let text = format!("Cannot create a trigger on a system-versioned temporal table '{name}'.");
     Err(SqlError::new(13569, 16, state, text))
 }

@@ -15,10 +15,10 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::StmtCtx;
-use crate::ddl::indexed_views;
-use crate::ddl::own_queries;
-use crate::ddl::policies::{self, full_name};
-use crate::ddl::work::Work;
+use ddl::indexed_views;
+use ddl::own_queries;
+use ddl::policies::{self, full_name};
+use ddl::work::Work;
 use exec::state::SessionCore;
 use instance::security::change::forget;
 

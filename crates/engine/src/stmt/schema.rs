@@ -9,7 +9,6 @@ use types::{SqlError, Value};
 
 use super::StmtCtx;
 use super::rights::in_database;
-use crate::ddl::work::lock_catalog;
 use catalog::change::DdlChange;
 use catalog::errors;
 use catalog::fold_name;
@@ -17,6 +16,7 @@ use catalog::load::{FIRST_USER_SCHEMA, is_user_schema};
 use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
+use ddl::work::lock_catalog;
 use instance::security::change::{Change, forget};
 
 impl StmtCtx<'_> {
@@ -118,7 +118,7 @@ impl StmtCtx<'_> {
             deleted.map_err(|e| errors::store_error(&db, e))?;
             self.core.remember_ddl(DdlChange::schema(&db, name, id, false));
             forget(self.core, &db, Class::Schema, id)?;
-            crate::ddl::properties::forget(self.core, &db, PropertyClass::Schema, id)?;
+            ddl::properties::forget(self.core, &db, PropertyClass::Schema, id)?;
         }
         Ok(())
     }

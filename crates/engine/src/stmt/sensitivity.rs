@@ -9,7 +9,7 @@ use syntax::ast::{ExprKind, Literal, ObjectName, OptionItem, OptionValue, Sensit
 use types::{SqlError, Value};
 
 use super::StmtCtx;
-use crate::ddl::properties::{self, RANKS};
+use ddl::properties::{self, RANKS};
 
 /// What may be said of a column; their places are the numbers that they are kept under, from 1.
 const PARTS: [&str; 5] = ["LABEL", "LABEL_ID", "INFORMATION_TYPE", "INFORMATION_TYPE_ID", "RANK"];

@@ -6,11 +6,11 @@ use syntax::ast::{DropObjects, Expr, Literal, ObjectName, SequenceCache, Sequenc
 use types::{DataType, SqlError, Value};
 
 use super::{StmtCtx, database_of};
-use crate::ddl::others;
-use crate::ddl::work::Work;
 use catalog::other::{OtherObject, SequenceDef, SequenceOptions, SequenceState, SynonymDef};
 use catalog::security::Class;
 use catalog::{clock, errors};
+use ddl::others;
+use ddl::work::Work;
 use instance::security::change::forget;
 
 /// What DROP calls a kind, and whether an object is of it.
@@ -26,7 +26,7 @@ impl StmtCtx<'_> {
         let db = self.no_database("CREATE/ALTER SEQUENCE", &stmt.name)?;
         let name = stmt.name.name.value.clone();
         let ty = match &stmt.data_type {
-            Some(named) => crate::ddl::table_def::data_type(named, &db.catalog())?,
+            Some(named) => ddl::table_def::data_type(named, &db.catalog())?,
             None => DataType::BigInt,
         };
         let (low, high) = bounds(ty, &name)?;

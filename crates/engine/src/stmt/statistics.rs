@@ -10,13 +10,13 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::{StmtCtx, resolve_table};
-use crate::ddl::names::duplicate_index;
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::work::Work;
-use crate::ddl::{computed_def, option_rules, table_def};
 use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
 use catalog::{Db, NewFilter, RowFilter, StatisticsFilter, TableDef, errors, fold_name};
+use ddl::names::duplicate_index;
+use ddl::system_functions::SystemFunctions;
+use ddl::work::Work;
+use ddl::{computed_def, option_rules, table_def};
 use exec::state::SessionCore;
 use plan::bind::filter::Filtered;
 use plan::hints::TableLock;
@@ -267,7 +267,7 @@ fn renew(
         return Ok(());
     }
     let measured = sample::measure(db, table, statistics, amount)?;
-    crate::ddl::temp_memory::grow(table, measured.memory())?;
+    ddl::temp_memory::grow(table, measured.memory())?;
     let measured = Some(Arc::new(measured));
     let renewed = Statistics { measured, no_recompute: options.no_recompute, ..statistics.clone() };
     table.state.statistics.put(renewed);

@@ -9,15 +9,13 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::{StmtCtx, database_of, resolve_table, sequence};
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::table_def::{self, ColumnDefaults};
-use crate::ddl::table_types::{self, NewTableType};
-use crate::ddl::work::Work;
-use crate::ddl::{
-    alias_types, foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps,
-};
 use catalog::security::Class;
 use catalog::{Db, ModuleKind, errors};
+use ddl::system_functions::SystemFunctions;
+use ddl::table_def::{self, ColumnDefaults};
+use ddl::table_types::{self, NewTableType};
+use ddl::work::Work;
+use ddl::{alias_types, foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps};
 use instance::security::change::forget;
 
 impl StmtCtx<'_> {
@@ -62,7 +60,7 @@ impl StmtCtx<'_> {
         }
         match versioning {
             None => Ok(()),
-            Some(versioning) => crate::ddl::temporal::switch_on(self.core, &db, &table, &versioning),
+            Some(versioning) => ddl::temporal::switch_on(self.core, &db, &table, &versioning),
         }
     }
 

@@ -11,8 +11,8 @@ use types::SqlError;
 use super::StmtCtx;
 use super::principal::cannot;
 use super::rights::not_permitted;
-use crate::ddl::work::Work;
-use crate::ddl::{alias_types, moves, others, schemabinding};
+use ddl::work::Work;
+use ddl::{alias_types, moves, others, schemabinding};
 use instance::security::change::{Change, forget};
 
 fn schema_of(name: &ObjectName) -> &str {
@@ -57,7 +57,7 @@ impl StmtCtx<'_> {
             }
             unbound(&db, &table.schema, &table.name)?;
             free(&work, &table.name)?;
-            crate::ddl::names::constraint_names(&table).try_for_each(|name| free(&work, name))?;
+            ddl::names::constraint_names(&table).try_for_each(|name| free(&work, name))?;
             moves::table(&mut work, &table, &to)?;
             table.object_id
         } else if let Some(module) = catalog.find_module(from, name).cloned() {

@@ -140,7 +140,7 @@ impl StmtCtx<'_> {
             }
             change.delete_principal(Scope::Database, user.id)?;
             change.finish()?;
-            crate::ddl::properties::forget(self.core, &db, PropertyClass::Principal, user.id)?;
+            ddl::properties::forget(self.core, &db, PropertyClass::Principal, user.id)?;
         }
         Ok(())
     }
@@ -205,7 +205,7 @@ impl StmtCtx<'_> {
             check_granted_nothing(&security, &role)?;
             change.delete_principal(Scope::Database, role.id)?;
             change.finish()?;
-            crate::ddl::properties::forget(self.core, &db, PropertyClass::Principal, role.id)?;
+            ddl::properties::forget(self.core, &db, PropertyClass::Principal, role.id)?;
         }
         Ok(())
     }

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use super::{StmtCtx, database_of, resolve_table};
-use crate::ddl::computed_def::with_binder;
-use crate::ddl::function_nature::FunctionNature;
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::{index_options, indexed_views, table_def};
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
+use ddl::computed_def::with_binder;
+use ddl::function_nature::FunctionNature;
+use ddl::system_functions::SystemFunctions;
+use ddl::{index_options, indexed_views, table_def};
 use exec::dml::change::view_rows::{Kept, grouped, select_of};
 use exec::state::SessionCore;
 use expr::ColId;

@@ -7,13 +7,13 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::Param;
-use crate::ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
-use crate::ddl::work::Work;
 use crate::functions::metadata::name_parts;
 use crate::stmt::refresh_module;
 use crate::stmt::rights::not_permitted;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{MASTER, ModuleDef, ModuleKind, errors, fold_name};
+use ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
+use ddl::work::Work;
 use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::messages::error;

@@ -5,8 +5,8 @@ use catalog::properties::{MAX_BYTES, Property};
 
 use super::Call;
 use super::params::{Given, NAME, Param};
-use crate::ddl::properties::{self, delete, lock, put};
 use crate::views::property_targets::{Level, Target, find};
+use ddl::properties::{self, delete, lock, put};
 
 const KIND: DataType = DataType::VarChar(Len::N(128));
 

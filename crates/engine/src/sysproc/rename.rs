@@ -6,12 +6,12 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::Call;
-use crate::ddl::work::Work;
-use crate::ddl::{alias_types, computed_def, constraints, modules, others, schemabinding};
 use crate::functions::metadata::name_parts;
 use crate::stmt::statistics;
 use catalog::statistics::Statistics;
 use catalog::{Db, IndexDef, TableDef, errors, fold_name};
+use ddl::work::Work;
+use ddl::{alias_types, computed_def, constraints, modules, others, schemabinding};
 
 /// What is renamed, and how.
 struct Rename {
@@ -144,7 +144,7 @@ impl Rename {
         if bound || tested || computed_def::computed_from(&table, at).is_some() {
             return Err(self.enforced());
         }
-        let history = crate::ddl::temporal::history_of(&self.db, &table);
+        let history = ddl::temporal::history_of(&self.db, &table);
         for table in [Some(table), history].into_iter().flatten() {
             work.lock_current(&table)?;
             let mut next = TableDef::clone(&table);
@@ -243,7 +243,7 @@ impl Rename {
         let (schema, folded) = (fold_name(schema), fold_name(self.part(0)));
         let is = |name: &str| fold_name(name) == folded;
         let mut tables = catalog.by_id.values().filter(|table| fold_name(&table.schema) == schema);
-        let has = |table: &&Arc<TableDef>| crate::ddl::names::constraint_names(table).any(is);
+        let has = |table: &&Arc<TableDef>| ddl::names::constraint_names(table).any(is);
         let table = tables.find(has).cloned().ok_or_else(|| self.missing())?;
         work.lock_current(&table)?;
         free(work, &table.schema)?;

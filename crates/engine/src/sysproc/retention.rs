@@ -4,8 +4,8 @@ use ::types::{DataType, SqlError, Value};
 
 use super::Call;
 use super::params::Param;
-use crate::ddl::{retention, temporal};
 use catalog::{errors, fold_name};
+use ddl::{retention, temporal};
 
 const SYSNAME: DataType = DataType::NVarChar(::types::Len::N(128));
 const PARAMS: &[Param] = &[("@schema_name", SYSNAME), ("@table_name", SYSNAME), ("@rowcount", DataType::Int)];

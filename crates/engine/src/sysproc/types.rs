@@ -3,8 +3,8 @@
 use ::types::SqlError;
 
 use super::Call;
-use crate::ddl::alias_types;
 use catalog::errors;
+use ddl::alias_types;
 
 /// sp_addtype name, 'type' [, 'NULL' | 'NOT NULL'].
 pub fn add_type(call: &mut Call<'_>) -> Result<i32, SqlError> {

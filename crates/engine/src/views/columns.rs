@@ -8,9 +8,9 @@ use super::{
     NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick,
     system_tables, text,
 };
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::table_def::from_type;
 use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
+use ddl::system_functions::SystemFunctions;
+use ddl::table_def::from_type;
 use exec::state::SessionCore;
 use plan::view::{PIECE, RowSource, ViewRows};
 

@@ -5,9 +5,9 @@ use types::{Collation, DataType, Len, Value};
 
 use super::information_schema::TypeParts;
 use super::{SYSNAME, SystemView, View, ViewColumn, pick, text};
-use crate::ddl::events;
 use catalog::ModuleKind;
 use catalog::security::Class;
+use ddl::events;
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, big, pick, text};
-use crate::ddl::own_queries::query_rows;
 use catalog::names::quote;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, IndexDef, TableDef, UnitKind, fold_name};
+use ddl::own_queries::query_rows;
 use exec::state::SessionCore;
 use pages::UnitId;
 

@@ -9,7 +9,7 @@ use types::{DataType, Len, SqlError, Value};
 use super::property_targets::{Level, find};
 use super::rights::sees;
 use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
-use crate::ddl::properties::{RANKS, is_there};
+use ddl::properties::{RANKS, is_there};
 use exec::state::SessionCore;
 
 use DataType::{Int, SqlVariant, TinyInt};

@@ -10,9 +10,9 @@ use types::{Collation, DataType, Len, Value};
 use super::information_schema::{TypeParts, constraints};
 use super::parameters::WITH_PARAMETERS;
 use super::{SYSNAME, View, ViewColumn, pick, text};
-use crate::ddl::function_nature::FunctionNature;
-use crate::ddl::system_functions::SystemFunctions;
 use catalog::{ConstraintAt, ConstraintKind, ModuleDef, ModuleKind, TableDef, fold_name};
+use ddl::function_nature::FunctionNature;
+use ddl::system_functions::SystemFunctions;
 use programs::module::{ParamCode, params_of, result_of};
 use syntax::ast::ReferentialAction;
 

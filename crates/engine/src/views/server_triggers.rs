@@ -6,8 +6,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::triggers::{EVENT_COLUMNS, TRIGGER_COLUMNS, trigger_row};
 use super::{Rows, SystemView, View, bit, text};
-use crate::ddl::events;
 use catalog::ModuleDef;
+use ddl::events;
 use exec::state::SessionCore;
 use syntax::ast::ExecuteAs;
 

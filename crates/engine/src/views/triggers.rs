@@ -6,8 +6,8 @@ use syntax::ast::CreateTrigger;
 use types::Value;
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, pick, text};
-use crate::ddl::events;
 use catalog::{ModuleDef, ModuleKind, TriggerOrder};
+use ddl::events;
 
 use types::DataType::{Bit, Char, DateTime, Int, TinyInt};
 

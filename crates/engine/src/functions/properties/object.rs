@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{catalog_seen, flag};
-use crate::ddl::function_nature::FunctionNature;
-use crate::ddl::system_functions::SystemFunctions;
 use crate::views;
 use crate::views::partitions::knows_rows;
 use catalog::{
     Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder, fold_name,
 };
+use ddl::function_nature::FunctionNature;
+use ddl::system_functions::SystemFunctions;
 use exec::state::SessionCore;
 use syntax::ast::ReferentialAction;
 use types::Value;

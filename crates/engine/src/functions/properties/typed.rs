@@ -1,12 +1,12 @@
 //! The properties of what has a type or a place in a table: columns, parameters, indexes, types, collations.
 
 use super::{catalog_seen, flag, table_of};
-use crate::ddl::computed_def::nature_of;
-use crate::ddl::function_nature::FunctionNature;
-use crate::ddl::system_functions::SystemFunctions;
 use crate::functions::metadata;
 use crate::views;
 use catalog::{Catalog, ModuleKind, fold_name};
+use ddl::computed_def::nature_of;
+use ddl::function_nature::FunctionNature;
+use ddl::system_functions::SystemFunctions;
 use exec::state::SessionCore;
 use types::{Collation, DataType, Value};
 

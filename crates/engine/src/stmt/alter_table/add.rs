@@ -10,9 +10,9 @@ use super::Added;
 use super::add_column::add_column;
 use super::add_constraint::add_constraint;
 use super::rewrite::rewrite;
-use crate::ddl::work::Work;
-use crate::ddl::{periods, temporal};
 use catalog::{Db, TableDef};
+use ddl::work::Work;
+use ddl::{periods, temporal};
 
 /// Adds columns and constraints, those columns to the history too; a period when its columns are there.
 pub(super) fn add_elements(

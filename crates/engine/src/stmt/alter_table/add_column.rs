@@ -10,13 +10,13 @@ use types::{DataType, SqlError};
 use super::Added;
 use super::add_constraint::add_constraint;
 use super::rewrite::{column_defaults, rewrite};
-use crate::ddl::own_queries::has_rows;
-use crate::ddl::rebuild::run_dml;
-use crate::ddl::work::Work;
-use crate::ddl::{computed_def, table_def};
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::{NewColumn, TableDef};
+use ddl::own_queries::has_rows;
+use ddl::rebuild::run_dml;
+use ddl::work::Work;
+use ddl::{computed_def, table_def};
 
 /// A nullable column is added to the definition only: older rows read as NULL. A NOT NULL one is given its default
 /// in every row.

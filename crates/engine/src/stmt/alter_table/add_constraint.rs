@@ -8,12 +8,12 @@ use types::SqlError;
 
 use super::Added;
 use super::rewrite::column_defaults;
-use crate::ddl::foreign_keys::{self, Rows};
-use crate::ddl::work::Work;
-use crate::ddl::{constraints, table_def, temporal};
 use crate::stmt::index::{add_index, with_stored};
 use catalog::errors;
 use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
+use ddl::foreign_keys::{self, Rows};
+use ddl::work::Work;
+use ddl::{constraints, table_def, temporal};
 
 pub(super) fn add_constraint(
     work: &mut Work<'_>,

@@ -9,15 +9,15 @@ use types::{DataType, Len, SqlError};
 
 use super::drop::{check_not_computed_from, check_unbound};
 use super::rewrite::{column_defaults, rewrite, unknown_column};
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::work::Work;
-use crate::ddl::{computed_def, constraints, table_def, temporal};
 use crate::stmt::statistics::check_no_statistics;
 use catalog::errors;
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::temporal::Generated;
 use catalog::{ColumnTraits, ComputedDef, Db, IndexDef, NewColumn, TableDef};
+use ddl::system_functions::SystemFunctions;
+use ddl::work::Work;
+use ddl::{computed_def, constraints, table_def, temporal};
 
 /// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column.
 /// HIDDEN, ROWGUIDCOL, SPARSE, NOT FOR REPLICATION: what is said of it.

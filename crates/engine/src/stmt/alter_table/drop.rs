@@ -7,12 +7,12 @@ use syntax::ast::DropElement;
 use types::SqlError;
 
 use super::rewrite::rewrite;
-use crate::ddl::work::Work;
-use crate::ddl::{computed_def, constraints, foreign_keys, option_rules, schemabinding, temporal};
 use crate::stmt::index::drop_from;
 use crate::stmt::statistics::check_no_statistics;
 use catalog::fold_name;
 use catalog::{IndexDef, TableDef};
+use ddl::work::Work;
+use ddl::{computed_def, constraints, foreign_keys, option_rules, schemabinding, temporal};
 
 pub(super) fn drop_element(
     work: &mut Work<'_>,

@@ -11,13 +11,13 @@ use types::SqlError;
 
 use super::alter_index::clustered_disabled;
 use super::{StmtCtx, resolve_table};
-use crate::ddl::modules::Parent;
-use crate::ddl::work::Work;
-use crate::ddl::{
-    constraints, foreign_keys, index_options, masks, modules, option_rules, periods, table_def, temporal,
-};
 use catalog::errors;
 use catalog::{Db, LockEscalation, TableDef};
+use ddl::modules::Parent;
+use ddl::work::Work;
+use ddl::{
+    constraints, foreign_keys, index_options, masks, modules, option_rules, periods, table_def, temporal,
+};
 
 mod add;
 mod add_column;
@@ -198,7 +198,7 @@ impl StmtCtx<'_> {
         let mut work = Work::begin(self.core, db)?;
         work.lock_current(table)?;
         work.lock_current(&target)?;
-        crate::ddl::switch::switch(&mut work, table, &target)
+        ddl::switch::switch(&mut work, table, &target)
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use crate::ddl::rebuild::copy_rows;
-use crate::ddl::shape::check_change;
-use crate::ddl::system_functions::SystemFunctions;
-use crate::ddl::table_def;
-use crate::ddl::work::Work;
 use catalog::TableDef;
 use catalog::load::layout_of;
 use catalog::names::quote;
+use ddl::rebuild::copy_rows;
+use ddl::shape::check_change;
+use ddl::system_functions::SystemFunctions;
+use ddl::table_def;
+use ddl::work::Work;
 
 /// New storage for all rows in the layout of `next`; `computed` is the column that is not the one of its name, with its value.
 pub(in crate::stmt) fn rewrite(

@@ -9,8 +9,8 @@ use types::SqlError;
 
 use super::object::{alter_schema, alter_table, control_object, is_temporary, object};
 use super::{server, sysadmin};
-use crate::ddl::temp_procedures;
 use crate::stmt::database_of;
+use ddl::temp_procedures;
 use exec::state::SessionCore;
 
 pub(super) fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result<(), SqlError> {

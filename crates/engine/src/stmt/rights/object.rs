@@ -10,8 +10,8 @@ use syntax::ast::{CreateTable, Declaration, ModuleVerb, ObjectName, TableElement
 use types::SqlError;
 
 use super::{in_database, not_permitted};
-use crate::ddl::temp_procedures;
 use crate::stmt::database_of;
+use ddl::temp_procedures;
 use exec::state::SessionCore;
 
 /// 1088.
@@ -152,7 +152,7 @@ pub(super) fn declare(core: &mut SessionCore, list: &[Declaration]) -> Result<()
     let mut rights = Rights::new(core.chain);
     for item in list {
         let Declaration::Scalar { data_type, .. } = item else { continue };
-        if let Some(def) = crate::ddl::table_def::table_type(data_type, &db.catalog()) {
+        if let Some(def) = ddl::table_def::table_type(data_type, &db.catalog()) {
             rights.need_type(&db, (&def.schema, def.type_id), Permission::Execute);
         }
     }

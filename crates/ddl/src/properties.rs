@@ -21,32 +21,32 @@ use exec::state::SessionCore;
 const LOCK: What = What::Schema(u32::MAX - 1);
 
 /// RANK of a sensitivity classification, as a number.
-pub(crate) const RANKS: [(&str, i32); 5] =
+pub const RANKS: [(&str, i32); 5] =
     [("NONE", 0), ("LOW", 10), ("MEDIUM", 20), ("HIGH", 30), ("CRITICAL", 40)];
 
 /// Waits until nobody else changes properties.
 ///
 /// # Errors
 /// 3906, 1205, 1222; why the database cannot be used.
-pub(crate) fn lock(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
+pub fn lock(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
     db.check_writable()?;
     core.txn(db)?.lock(LOCK, LockMode::X).map_err(|e| errors::db_error(db, &e))
 }
 
 /// The properties of a holder as the lock's owner finds them.
-pub(crate) fn of(db: &Arc<Db>, holder: Holder) -> Result<Vec<Property>, SqlError> {
+pub fn of(db: &Arc<Db>, holder: Holder) -> Result<Vec<Property>, SqlError> {
     let found = read(&db.open()?.trees, &key_of(holder), ReadMode::Dirty);
     let found = found.map_err(|e| errors::store_error(db, e))?;
     Ok(found.into_iter().map(|(_, property)| property).collect())
 }
 
 /// The property of a name.
-pub(crate) fn find<'p>(list: &'p [Property], name: &str) -> Option<&'p Property> {
+pub fn find<'p>(list: &'p [Property], name: &str) -> Option<&'p Property> {
     list.iter().find(|property| fold_name(&property.name) == fold_name(name))
 }
 
 /// Adds a property, or replaces the one with its number.
-pub(crate) fn put(
+pub fn put(
     core: &mut SessionCore,
     db: &Arc<Db>,
     holder: Holder,
@@ -59,12 +59,7 @@ pub(crate) fn put(
 }
 
 /// Deletes a property.
-pub(crate) fn delete(
-    core: &mut SessionCore,
-    db: &Arc<Db>,
-    holder: Holder,
-    number: i32,
-) -> Result<(), SqlError> {
+pub fn delete(core: &mut SessionCore, db: &Arc<Db>, holder: Holder, number: i32) -> Result<(), SqlError> {
     let mut key = key_of(holder);
     key.push(Value::Int(number));
     let open = db.open()?;
@@ -91,7 +86,7 @@ fn forget_if(
 }
 
 /// What was dropped takes its properties with it.
-pub(crate) fn forget(
+pub fn forget(
     core: &mut SessionCore,
     db: &Arc<Db>,
     class: PropertyClass,
@@ -106,12 +101,7 @@ pub(crate) fn forget(
 ///
 /// # Errors
 /// 1222 another transaction is changing properties of the database; 3906; what the storage says.
-pub(crate) fn clear_id(
-    core: &mut SessionCore,
-    db: &Arc<Db>,
-    class: PropertyClass,
-    id: i32,
-) -> Result<(), SqlError> {
+pub fn clear_id(core: &mut SessionCore, db: &Arc<Db>, class: PropertyClass, id: i32) -> Result<(), SqlError> {
     if of(db, Holder { class, major: id, minor: 0 })?.is_empty() {
         return Ok(());
     }
@@ -125,7 +115,7 @@ pub(crate) fn clear_id(
 }
 
 /// Whether what has these properties is there: no filegroup or file that was removed.
-pub(crate) fn is_there(db: &Db, holder: Holder) -> bool {
+pub fn is_there(db: &Db, holder: Holder) -> bool {
     match holder.class {
         PropertyClass::Dataspace => {
             usize::try_from(holder.major).is_ok_and(|id| id <= db.entry().filegroups.len())

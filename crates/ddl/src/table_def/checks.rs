@@ -5,7 +5,7 @@ use types::{DataType, SqlError};
 
 use super::key::nullable_key;
 use super::traits::check_one_rowguid;
-use crate::ddl::shape::{MAX_COLUMNS, too_many_columns};
+use crate::shape::{MAX_COLUMNS, too_many_columns};
 use catalog::{KeyConstraint, NewIndex, NewTable, fold_name};
 
 /// 8112: two constraints that say CLUSTERED.

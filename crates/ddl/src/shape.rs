@@ -24,7 +24,7 @@ pub(super) fn check(table: &str, columns: &[ColumnDef], layout: &RowLayout) -> R
 }
 
 /// Checks what a table becomes. Errors: those of [`check`].
-pub(crate) fn check_change(before: &TableDef, after: &TableDef) -> Result<(), SqlError> {
+pub fn check_change(before: &TableDef, after: &TableDef) -> Result<(), SqlError> {
     let grows = after.columns.len() > before.columns.len()
         || after.layout.min_row_size() > before.layout.min_row_size();
     if grows { check(&after.name, &after.columns, &after.layout) } else { Ok(()) }
@@ -32,7 +32,7 @@ pub(crate) fn check_change(before: &TableDef, after: &TableDef) -> Result<(), Sq
 
 /// 1708, a warning: rows of a new table may be too long with all their values outside that may be
 /// there.
-pub(crate) fn warning(table: &TableDef, shown: &str) -> Option<SqlError> {
+pub fn warning(table: &TableDef, shown: &str) -> Option<SqlError> {
     let text = format!(
         "Warning: The table \"{shown}\" has been created, but its maximum row size exceeds the allowed maximum of {MAX_FIXED_ROW} \
          bytes. INSERT or UPDATE to this table will fail if the resulting row exceeds the size limit."

@@ -7,7 +7,7 @@ use super::ColumnDefaults;
 use super::key::nullable_key;
 use super::text::new_default;
 use super::traits::traits_of;
-use crate::ddl::masks;
+use crate::masks;
 use catalog::{NewColumn, fold_name};
 use plan::bind::type_names::alias_id;
 

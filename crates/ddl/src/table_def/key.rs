@@ -8,7 +8,7 @@ use syntax::ast::{
 use types::SqlError;
 
 use super::{ColumnDefaults, find, no_column};
-use crate::ddl::{computed_def, index_options, option_rules};
+use crate::{computed_def, index_options, option_rules};
 use catalog::{KeyConstraint, NewColumn, NewForeignKey, NewIndex, NewTable};
 use plan::bind::filter::Filtered;
 

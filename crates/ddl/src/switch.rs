@@ -8,7 +8,7 @@ use types::SqlError;
 use super::foreign_keys::reference_from_outside;
 use super::indexed_views;
 use super::work::Work;
-use crate::ddl::own_queries::has_rows;
+use crate::own_queries::has_rows;
 use catalog::{IndexDef, TableDef, fold_name};
 use catalog::{definition, errors};
 

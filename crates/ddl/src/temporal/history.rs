@@ -1,8 +1,8 @@
 //! The history table of a versioned table: made anew, or one that is there and is looked over before it is taken.
 
 use super::{error, full_name};
-use crate::ddl::own_queries::finds_row;
-use crate::ddl::work::Work;
+use crate::own_queries::finds_row;
+use crate::work::Work;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
 use catalog::{ColumnDef, Compression, Db, IndexOptions, NewColumn, NewIndex, NewTable, TableDef, fold_name};
