@@ -8,7 +8,7 @@ use expr::functions::Function;
 use types::{SqlError, Value};
 
 use crate::batch::{described, function, trigger};
-use crate::{functions, msdb, sysproc, views};
+use crate::{msdb, sysproc};
 use catalog::{Db, NewTable, TableDef};
 use ddl::{tables, temps};
 use exec::host::Above;
@@ -16,6 +16,7 @@ use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use exec::state::changes::FiredTriggers;
 use instance::OfInstance;
+use metadata::{functions, views};
 use plan::bind::function::CalledFunction;
 use plan::bind::undeclared::Deduced;
 use plan::view::ViewDef;

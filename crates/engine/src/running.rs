@@ -12,10 +12,10 @@ use types::SqlError;
 use crate::dbcc::check::{CheckReport, check_all};
 use crate::open::open;
 use crate::session::{Session, login};
-use crate::status::{self, InstanceStatus};
 use crate::watch;
 use instance::security::LoginToken;
 use instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
+use metadata::status::{self, InstanceStatus};
 
 /// A running instance. It is closed when all who hold it have let go of it, and all of its sessions.
 pub struct Instance {

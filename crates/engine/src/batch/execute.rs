@@ -17,8 +17,6 @@ use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
-use crate::functions::metadata::name_parts;
-use crate::scripts;
 use crate::sysproc;
 use catalog::other::OtherObject;
 use catalog::security::Permission;
@@ -29,6 +27,8 @@ use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;
 use exec::state::phases::{self, Phase};
+use metadata::functions::metadata::name_parts;
+use metadata::scripts;
 use plan::bind::function::CalledFunction;
 use plan::bind::module_schema::schema_of;
 use plan::bind::set_options::CurrentOptions;

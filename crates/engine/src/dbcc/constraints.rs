@@ -7,10 +7,10 @@ use catalog::{CheckDef, Db, ForeignKeyDef, TableDef, fold_name, names::quote};
 use types::{DataType, Len, SqlError, Value};
 
 use super::Command;
-use crate::functions::metadata::name_parts;
-use crate::results::column;
 use ddl::constraints::check_of_column;
 use ddl::own_queries::query_rows;
+use metadata::functions::metadata::name_parts;
+use metadata::results::column;
 
 /// Rows of a constraint that are shown without ALL_ERRORMSGS.
 const SHOWN: usize = 200;

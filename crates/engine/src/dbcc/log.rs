@@ -3,8 +3,8 @@
 use types::{DataType, SqlError, Value};
 
 use super::Command;
-use crate::results::column;
-use crate::views::{LSN_NUMERIC, SYSNAME, big, lsn_numeric, megabytes, server, text};
+use metadata::results::column;
+use metadata::views::{LSN_NUMERIC, SYSNAME, big, lsn_numeric, megabytes, server, text};
 
 /// DBCC LOGINFO [(database)].
 pub(super) fn log_info(command: &mut Command<'_, '_>) -> Result<(), SqlError> {

@@ -16,13 +16,13 @@ use std::sync::Arc;
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
-use crate::functions::metadata::name_parts;
-use crate::results::send;
 use crate::stmt::StmtCtx;
 use catalog::Db;
 use catalog::TableDef;
 use ddl::option_rules;
 use instance::OfInstance;
+use metadata::functions::metadata::name_parts;
+use metadata::results::send;
 
 /// What a finished DBCC says.
 const DONE: &str =

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use types::{DataType, Len, SqlError, Value};
 
 use super::{Command, check};
-use crate::results::column;
-use crate::views::files::groups;
 use instance::OfInstance;
+use metadata::results::column;
+use metadata::views::files::groups;
 
 /// DBCC CHECKFILEGROUP [(name or id [, NOINDEX])]: all of the database is checked.
 pub(super) fn check_filegroup(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
@@ -38,7 +38,7 @@ pub(super) fn clean_table(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let db = command.database(0)?;
     db.check_usable()?;
     let name = command.text(1).unwrap_or_default().to_owned();
-    let parts = crate::functions::metadata::name_parts(&name).unwrap_or_default();
+    let parts = metadata::functions::metadata::name_parts(&name).unwrap_or_default();
     let part = |at: usize| parts.get(at).map_or("", String::as_str);
     if db.catalog().find(part(1), part(0)).is_none() {
         let text =

@@ -9,13 +9,13 @@ use types::{DataType, SqlError, Value};
 
 use super::Command;
 use super::vacate::Vacate;
-use crate::results::column;
-use crate::views::int;
 use catalog::Db;
 use catalog::errors::{self, db_error};
 use catalog::fold_name;
 use catalog::registry::FileEntry;
 use exec::state::room::open_tables;
+use metadata::results::column;
+use metadata::views::int;
 
 /// The size that is asked of a data file.
 #[derive(Clone, Copy)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use types::{DataType, Len, SqlError, Value};
 
 use super::Command;
-use crate::results::column;
-use crate::views::{SYSNAME, text};
 use catalog::TableDef;
 use catalog::statistics::{self, Measured, Statistics};
+use metadata::results::column;
+use metadata::views::{SYSNAME, text};
 
 const PARTS: [&str; 3] = ["STAT_HEADER", "DENSITY_VECTOR", "HISTOGRAM"];
 

@@ -3,8 +3,8 @@
 use types::{DataType, SqlError, Value};
 
 use super::Command;
-use crate::results::column;
 use instance::OfInstance;
+use metadata::results::column;
 
 /// DBCC TRACEON (flag, ...) and TRACEOFF; -1 (all sessions) is what they always mean here.
 pub(super) fn switch(command: &mut Command<'_, '_>, on: bool) -> Result<(), SqlError> {

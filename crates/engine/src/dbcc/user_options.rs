@@ -3,7 +3,7 @@
 use types::{DataType, Len, SqlError, Value};
 
 use super::Command;
-use crate::results::column;
+use metadata::results::column;
 use plan::bind::set_options::Isolation;
 
 /// DBCC USEROPTIONS.

@@ -11,8 +11,8 @@ use txn::locks::{Block, Deadlock, DeadlockParty};
 use txn::{LockMode, Resource, What};
 
 use super::tree::Element;
-use crate::views::waiting::wait_resource;
 use instance::InstanceCore;
+use metadata::views::waiting::wait_resource;
 
 /// Processes of a report: a longer cycle is cut after so many.
 const MOST_PROCESSES: usize = 100;

@@ -2,7 +2,7 @@
 
 use super::report::{Contested, Part, Process, Report};
 use super::tree::Element;
-use crate::views::waiting::wait_resource;
+use metadata::views::waiting::wait_resource;
 
 /// Trace flag 1222: the graph, an element a line.
 pub(super) fn as_list(graph: &Element, report: &Report, mut line: impl FnMut(&str)) {

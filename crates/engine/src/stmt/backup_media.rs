@@ -9,12 +9,12 @@ use types::{SqlError, Value};
 
 use super::StmtCtx;
 use super::backup_errors::{Place, reason, terminated};
-use crate::objects::backup_device;
 use catalog::errors;
 use ddl::option_rules;
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
 use instance::permit::{FileUse, Reach};
+use metadata::objects::backup_device;
 
 /// Most devices of a statement.
 const MOST_DEVICES: usize = 64;

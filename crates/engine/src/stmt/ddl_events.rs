@@ -12,12 +12,12 @@ use syntax::ast::{
 use types::{DataType, SqlError};
 
 use super::{StmtCtx, database_of};
-use crate::functions::properties::SERVER_NAME;
 use catalog::{Db, MASTER, ModuleDef, clock};
 use ddl::events::covers;
 use exec::conceal::conceal;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
+use metadata::functions::properties::SERVER_NAME;
 
 /// An event of a database, or of the server.
 pub(super) struct Raised {

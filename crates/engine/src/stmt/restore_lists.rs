@@ -10,10 +10,10 @@ use wal::Lsn;
 use super::StmtCtx;
 use super::backup_errors::Place;
 use super::backup_history;
-use crate::results::{column, send};
-use crate::views::{LSN_NUMERIC, SYSNAME};
 use catalog::clock;
 use instance::restore::Described;
+use metadata::results::{column, send};
+use metadata::views::{LSN_NUMERIC, SYSNAME};
 
 const GUID: DataType = DataType::UniqueIdentifier;
 const SIZE: DataType = DataType::numeric(20, 0);

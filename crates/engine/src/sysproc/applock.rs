@@ -8,10 +8,10 @@ use txn::{LockOwner, Resource};
 
 use super::params::Param;
 use super::{Call, params::Given};
-use crate::functions::activity::{lock_of, mode_of};
 use catalog::errors;
 use exec::state::holdings::Holding;
 use instance::OfInstance;
+use metadata::functions::activity::{lock_of, mode_of};
 
 const PARAMS: &[Param] = &[
     ("@Resource", DataType::NVarChar(Len::N(255))),

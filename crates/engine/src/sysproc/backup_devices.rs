@@ -7,11 +7,11 @@ use txn::backup::{BackupDevice as Device, MediaSet};
 
 use super::call::{Body, Call, Runs};
 use super::params::{NAME, Param};
-use crate::objects::backup_device::BackupDevice;
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
 use instance::kept::{KeptError, position};
 use instance::permit::{FileUse, PermittedPath, Reach};
+use metadata::objects::backup_device::BackupDevice;
 
 /// The procedures, and who may run each.
 pub(super) const PROCEDURES: &[(&str, Body, Runs)] = &[

@@ -2,9 +2,10 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
+use super::Call;
 use super::params::{NAME, Param};
-use super::{Call, column};
-use crate::functions::metadata::name_parts;
+use metadata::functions::metadata::name_parts;
+use metadata::results::column;
 
 /// EXEC sp_tablecollations_100 'schema.table'. A table that is not there has no columns. Temporary tables have theirs in tempdb.
 pub fn table_collations(call: &mut Call<'_>) -> Result<i32, SqlError> {

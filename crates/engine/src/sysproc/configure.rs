@@ -2,10 +2,11 @@
 
 use types::{DataType, Len, SqlError, Value};
 
+use super::Call;
 use super::params::Param;
-use super::{Call, column};
 use instance::OfInstance;
 use instance::configuration::{ConfigurationOption, SHOW_ADVANCED};
+use metadata::results::column;
 
 const PARAMS: &[Param] = &[("@configname", DataType::NVarChar(Len::N(35))), ("@configvalue", DataType::Int)];
 

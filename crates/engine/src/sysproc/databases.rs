@@ -4,13 +4,14 @@ use std::sync::atomic::Ordering;
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::{Call, column};
-use crate::views::files::database_size;
-use crate::views::visible::sees_database;
+use super::Call;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::security::Permission;
 use instance::OfInstance;
+use metadata::results::column;
+use metadata::views::files::database_size;
+use metadata::views::visible::sees_database;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 

@@ -2,10 +2,11 @@
 
 use ::types::{DataType, Len, SqlError};
 
+use super::Call;
 use super::params::{NAME, Param};
-use super::{Call, column};
-use crate::views::described::row;
 use exec::output::ColumnInfo;
+use metadata::results::column;
+use metadata::views::described::row;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

@@ -4,9 +4,10 @@ use ::types::convert::{Mode, convert};
 use ::types::ops::compare;
 use ::types::{Collation, DataType, Len, SqlError, Value};
 
+use super::Call;
 use super::params::Param;
-use super::{Call, column};
 use catalog::errors;
+use metadata::results::column;
 
 const SOUGHT: DataType = DataType::NVarChar(Len::N(4000));
 

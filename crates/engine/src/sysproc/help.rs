@@ -2,11 +2,12 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
+use super::Call;
 use super::params::{NAME, Param};
-use super::{Call, column};
-use crate::functions::metadata::name_parts;
-use crate::views::rights::{object_named, sees, sees_definition};
 use catalog::{ConstraintKind, ModuleKind, TEMPDB};
+use metadata::functions::metadata::name_parts;
+use metadata::results::column;
+use metadata::views::rights::{object_named, sees, sees_definition};
 
 /// Characters of a line of sp_helptext.
 const LINE: usize = 255;
@@ -182,7 +183,7 @@ pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if indexes.is_empty() {
         return none(call);
     }
-    let groups = crate::views::files::groups(&db);
+    let groups = metadata::views::files::groups(&db);
     let row = |index: &&std::sync::Arc<catalog::IndexDef>| {
         let mut words = vec![if index.index_id == 1 { "clustered" } else { "nonclustered" }];
         words.extend(index.unique.then_some("unique"));

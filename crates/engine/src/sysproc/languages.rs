@@ -2,9 +2,10 @@
 
 use ::types::{LANGUAGES, Language, SqlError};
 
+use super::Call;
 use super::params::{NAME, Param};
-use super::{Call, column};
-use crate::views::languages::{COLUMNS, row};
+use metadata::results::column;
+use metadata::views::languages::{COLUMNS, row};
 
 /// EXEC sp_helplanguage [language].
 pub fn help(call: &mut Call<'_>) -> Result<i32, SqlError> {

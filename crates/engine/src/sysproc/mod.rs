@@ -36,11 +36,11 @@ mod xml;
 
 use ::types::{SqlError, Value};
 
-use crate::results::{column, send};
-use crate::scripts;
 pub use call::Call;
 use call::{Body, Runs};
 use exec::output::ColumnInfo;
+use metadata::results::{column, send};
+use metadata::scripts;
 use programs::arguments::Arg;
 
 /// A procedure.
@@ -144,7 +144,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("xp_sscanf", formatting::sscanf),
 ];
 
-/// Those that make and remove the kinds of objects of [`crate::objects`], with who may run each.
+/// Those that make and remove the kinds of objects of [`metadata::objects`], with who may run each.
 const OF_KINDS: &[&[(&str, Body, Runs)]] = &[backup_devices::PROCEDURES];
 
 fn of_kinds() -> impl Iterator<Item = &'static (&'static str, Body, Runs)> {

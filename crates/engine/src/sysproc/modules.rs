@@ -7,7 +7,6 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::Param;
-use crate::functions::metadata::name_parts;
 use crate::stmt::refresh_module;
 use crate::stmt::rights::not_permitted;
 use catalog::security::{Class, Permission, Securable};
@@ -17,6 +16,7 @@ use ddl::work::Work;
 use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::messages::error;
+use metadata::functions::metadata::name_parts;
 
 const OBJECT: DataType = DataType::NVarChar(Len::N(776));
 

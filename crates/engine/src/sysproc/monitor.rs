@@ -3,9 +3,10 @@
 use types::datetime::{DatePart, dateadd};
 use types::{DataType, Len, SqlError, Value};
 
-use super::{Call, column};
-use crate::functions::activity;
+use super::Call;
 use instance::OfInstance;
+use metadata::functions::activity;
+use metadata::results::column;
 
 const FIGURE: DataType = DataType::VarChar(Len::N(25));
 
@@ -26,7 +27,7 @@ pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
             column("current_run", DataType::DateTime, false),
             column("seconds", DataType::Int, true),
         ],
-        &[vec![at(last.seconds)?, at(now.seconds)?, crate::views::int(seconds)]],
+        &[vec![at(last.seconds)?, at(now.seconds)?, metadata::views::int(seconds)]],
     )?;
     // Seconds in all, since the last time, and how much of the time between that was of one processor.
     let busy = |all: u64, before: u64| {

@@ -2,9 +2,10 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
+use super::Call;
 use super::params::{NAME, Param};
-use super::{Call, column};
 use catalog::{ModuleKind, TEMPDB, fold_name};
+use metadata::results::column;
 use programs::module::params_of;
 
 use DataType::{Bit, Int, NVarChar, SmallInt};

@@ -5,8 +5,8 @@ use catalog::properties::{MAX_BYTES, Property};
 
 use super::Call;
 use super::params::{Given, NAME, Param};
-use crate::views::property_targets::{Level, Target, find};
 use ddl::properties::{self, delete, lock, put};
+use metadata::views::property_targets::{Level, Target, find};
 
 const KIND: DataType = DataType::VarChar(Len::N(128));
 

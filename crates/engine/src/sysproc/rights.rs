@@ -8,9 +8,9 @@ use types::{SqlError, Value};
 use super::argument;
 use super::call::Runs;
 use crate::stmt::rights::{CREATE_DATABASE, in_database, not_permitted, on_server, owner, server, sysadmin};
-use crate::views::rights::sees;
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
+use metadata::views::rights::sees;
 use programs::arguments::Arg;
 
 const TABLE: &[(&str, Runs)] = &[
@@ -177,7 +177,7 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
         Runs::SeesObject => {
             let named =
                 args.first().and_then(|arg| arg.value.as_str().map(str::to_owned)).unwrap_or_default();
-            let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
+            let parts = metadata::functions::metadata::name_parts(&named).unwrap_or_default();
             let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());
             let catalog = db.catalog();
             let found = match catalog.find(part(1), part(0)) {
@@ -198,7 +198,7 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
             match kind.as_deref() {
                 Some("DATABASE") => server(core, Permission::AlterAnyDatabase),
                 None | Some("OBJECT" | "COLUMN" | "INDEX") => {
-                    let parts = crate::functions::metadata::name_parts(&named).unwrap_or_default();
+                    let parts = metadata::functions::metadata::name_parts(&named).unwrap_or_default();
                     // The name of a column or index stands before its table's.
                     let skip = usize::from(matches!(kind.as_deref(), Some("COLUMN" | "INDEX")));
                     let part = |at: usize| parts.get(at + skip).map_or("", |part| part.as_str());

@@ -5,10 +5,10 @@ use ::types::{DataType, Len, SqlError, Value};
 
 use super::Call;
 use super::params::Param;
-use crate::functions::metadata::name_parts;
 use catalog::other::OtherObject;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{errors, fold_name, sequence};
+use metadata::functions::metadata::name_parts;
 
 const PARAMS: &[Param] = &[
     ("@sequence_name", DataType::NVarChar(Len::N(776))),

@@ -2,12 +2,13 @@
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::{Call, column};
-use crate::functions::metadata::name_parts;
-use crate::views::files::{Space, database_size, table_space};
-use crate::views::partitions::shown_rows;
-use crate::views::rights::sees;
+use super::Call;
 use catalog::fold_name;
+use metadata::functions::metadata::name_parts;
+use metadata::results::column;
+use metadata::views::files::{Space, database_size, table_space};
+use metadata::views::partitions::shown_rows;
+use metadata::views::rights::sees;
 
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 const TEXT: DataType = DataType::VarChar(Len::N(18));

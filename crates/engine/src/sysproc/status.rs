@@ -2,9 +2,10 @@
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::{Call, column};
-use crate::status::of;
+use super::Call;
 use instance::OfInstance;
+use metadata::results::column;
+use metadata::status::of;
 
 /// EXEC sp_ringwood_status.
 pub fn status(call: &mut Call<'_>) -> Result<i32, SqlError> {

@@ -4,10 +4,11 @@ use ::types::{DataType, Len, SqlError, Value};
 
 use compact_str::CompactString;
 
+use super::Call;
 use super::params::{NAME, Param};
-use super::{Call, column};
-use crate::views::described::wire;
 use exec::output::ColumnInfo;
+use metadata::results::column;
+use metadata::views::described::wire;
 use plan::bind::undeclared::Deduced;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};

@@ -16,8 +16,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use crate::status::{self, InstanceStatus};
 use instance::InstanceCore;
+use metadata::status::{self, InstanceStatus};
 
 /// Name of the socket in the instance's folder.
 const SOCKET: &str = "instance.sock";

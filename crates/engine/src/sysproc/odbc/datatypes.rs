@@ -2,9 +2,10 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
+use super::super::Call;
 use super::super::params::{NAME, Param};
-use super::super::{Call, column};
 use super::{Level, text};
+use metadata::results::column;
 
 use DataType::{Int, SmallInt, VarChar};
 

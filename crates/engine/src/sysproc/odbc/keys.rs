@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use ::types::{DataType, SqlError, Value};
 
+use super::super::Call;
 use super::super::params::{NAME, Param};
-use super::super::{Call, column};
 use super::{check_qualifier, relations, text};
-use crate::views::rights::sees;
 use catalog::{Catalog, ForeignKeyDef, TableDef, fold_name};
+use metadata::results::column;
+use metadata::views::rights::sees;
 use syntax::ast::ReferentialAction;
 
 use DataType::SmallInt;

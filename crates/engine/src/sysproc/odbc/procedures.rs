@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ::types::{DataType, Len, SqlError, Value};
 
+use super::super::Call;
 use super::super::params::{NAME, PATTERN, Param};
-use super::super::{Call, column};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, small, text};
 use catalog::{Catalog, ModuleDef, ModuleKind, TableTypeDef};
+use metadata::results::column;
 use programs::module::{params_of, result_of};
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt, VarChar};

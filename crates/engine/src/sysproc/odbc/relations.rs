@@ -6,10 +6,10 @@ use ::types::{DataType, SqlError};
 use compact_str::CompactString;
 
 use super::Names;
-use crate::views::rights::sees;
-use crate::views::{self, SystemView};
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use exec::state::SessionCore;
+use metadata::views::rights::sees;
+use metadata::views::{self, SystemView};
 use plan::bind::type_names::SYSNAME;
 
 /// What has columns.

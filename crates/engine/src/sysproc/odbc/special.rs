@@ -2,11 +2,12 @@
 
 use ::types::{DataType, SqlError, Value};
 
+use super::super::Call;
 use super::super::params::{NAME, Param};
-use super::super::{Call, column};
 use super::relations::alias_name;
 use super::{Level, check_qualifier, odbc_type, relations, small, text, type_name};
 use catalog::{IndexDef, TableDef};
+use metadata::results::column;
 use programs::arguments::Arg;
 
 use DataType::{Char, Int, SmallInt};

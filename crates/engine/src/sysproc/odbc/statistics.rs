@@ -2,10 +2,12 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
+use super::super::Call;
 use super::super::params::{NAME, Param};
-use super::super::{Call, column};
 use super::{Names, check_qualifier, relations, text};
-use crate::views::{files::unit_pages, partitions::shown_rows};
+use metadata::results::column;
+use metadata::views::files::unit_pages;
+use metadata::views::partitions::shown_rows;
 
 use DataType::{Char, Int, SmallInt, VarChar};
 

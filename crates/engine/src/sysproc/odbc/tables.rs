@@ -2,10 +2,11 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
+use super::super::Call;
 use super::super::params::{NAME, PATTERN, Param};
-use super::super::{Call, column};
 use super::{Names, REMARKS, check_qualifier, relations, text};
 use catalog::fold_name;
+use metadata::results::column;
 
 const PARAMS: &[Param] = &[
     ("@table_name", PATTERN),

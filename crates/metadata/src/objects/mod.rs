@@ -2,7 +2,7 @@
 //! them. The lists of views and of rights ask here. The procedures that make and remove them, and who
 //! may, are in a file of `sysproc`.
 
-pub(crate) mod backup_device;
+pub mod backup_device;
 
 use plan::rights::ViewRight;
 
@@ -10,7 +10,7 @@ use crate::views::shown::Rows;
 use crate::views::view::SystemView;
 
 /// What a kind of object adds to the system.
-pub(crate) struct Kind {
+pub struct Kind {
     /// Its views, what each needs, and which of its rows are shown.
     pub views: &'static [(&'static dyn SystemView, ViewRight, Rows)],
 }
@@ -18,7 +18,7 @@ pub(crate) struct Kind {
 static KINDS: &[&Kind] = &[&backup_device::KIND];
 
 /// The views of all kinds.
-pub(crate) fn views() -> impl Iterator<Item = &'static (&'static dyn SystemView, ViewRight, Rows)> {
+pub fn views() -> impl Iterator<Item = &'static (&'static dyn SystemView, ViewRight, Rows)> {
     KINDS.iter().flat_map(|kind| kind.views)
 }
 

@@ -4,8 +4,9 @@ use pages::{Link, PageId, PageOp, PageType, RecordKind, RecordOp, RecordView};
 use types::Value;
 
 use super::columns;
+use super::cut;
 use super::units::{Header, Place};
-use super::{cut, text};
+use crate::views::values::text;
 
 /// Longest description.
 const MAX_DESCRIPTION: usize = 256;

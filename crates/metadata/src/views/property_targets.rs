@@ -14,7 +14,7 @@ use exec::state::SessionCore;
 
 /// A level as it is given: what kind of thing, and its name; `None` stands for NULL.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Level<'a> {
+pub struct Level<'a> {
     pub kind: Option<&'a str>,
     pub name: Option<&'a str>,
 }
@@ -32,7 +32,7 @@ impl Level<'_> {
 
 /// Something that can have properties.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub struct Target {
     pub holder: Holder,
     /// Kind and name as fn_listextendedproperty shows them; a database has neither.
     pub shown: Option<(&'static str, CompactString)>,
@@ -69,7 +69,7 @@ fn target(class: PropertyClass, major: i32, minor: i32, kind: &'static str, name
 ///
 /// # Errors
 /// 15600 levels that make no sense.
-pub(crate) fn find(
+pub fn find(
     core: &mut SessionCore,
     db: &Arc<Db>,
     procedure: &str,

@@ -54,7 +54,7 @@ fn cpu_time() -> Duration {
 }
 
 /// What the server has done since its start.
-pub(crate) fn figures(core: &SessionCore) -> Figures {
+pub fn figures(core: &SessionCore) -> Figures {
     let instance = core.instance();
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
@@ -84,14 +84,14 @@ fn figure(cx: &mut CallCx<'_>, of: fn(&Figures) -> u64) -> Result<Value, SqlErro
 }
 
 /// The application lock of a name for a principal in a database.
-pub(crate) fn lock_of(resource: &str, principal: &str) -> What {
+pub fn lock_of(resource: &str, principal: &str) -> What {
     let mut hasher = DefaultHasher::new();
     (resource, catalog::fold_name(principal).as_str()).hash(&mut hasher);
     What::Application(hasher.finish())
 }
 
 /// The mode of an application lock by its name.
-pub(crate) fn mode_of(name: &str) -> Option<LockMode> {
+pub fn mode_of(name: &str) -> Option<LockMode> {
     Some(match name.to_ascii_lowercase().as_str() {
         "shared" => LockMode::S,
         "update" => LockMode::U,

@@ -28,14 +28,14 @@ const ON_PRINCIPALS: [Permission; 4] =
     [Permission::ViewDefinition, Permission::Alter, Permission::Impersonate, Permission::Control];
 
 /// Principals of the server as the session sees them.
-pub(crate) fn of_server(core: &SessionCore) -> Arc<Security> {
+pub fn of_server(core: &SessionCore) -> Arc<Security> {
     core.host().db_by_id(MASTER).map(|db| core.security(&db)).unwrap_or_default()
 }
 
 /// Whether the caller may know of a database: master, tempdb, the current one and its own ones;
 /// all with VIEW ANY DATABASE, which everybody has unless it is revoked or denied, ALTER ANY
 /// DATABASE or CREATE ANY DATABASE.
-pub(crate) fn sees_database(core: &mut SessionCore, db: &Arc<Db>) -> bool {
+pub fn sees_database(core: &mut SessionCore, db: &Arc<Db>) -> bool {
     let any = [Permission::ViewAnyDatabase, Permission::AlterAnyDatabase, Permission::CreateAnyDatabase];
     db.id() <= TEMPDB
         || db.id() == core.db().id()

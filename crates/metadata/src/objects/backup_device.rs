@@ -17,7 +17,7 @@ pub(super) static KIND: Kind = Kind { views: &[(&VIEW, ViewRight::Public, Rows::
 
 /// One.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BackupDevice {
+pub struct BackupDevice {
     pub name: String,
     /// As it was given: paths are looked for as those of BACKUP are.
     pub physical_name: String,
@@ -45,7 +45,7 @@ impl Keep for BackupDevice {
 ///
 /// # Errors
 /// 3206 where there is none.
-pub(crate) fn find(session: &SessionCore, name: &str) -> Result<BackupDevice, SqlError> {
+pub fn find(session: &SessionCore, name: &str) -> Result<BackupDevice, SqlError> {
     session.instance().kept::<BackupDevice>()?.find(name).ok_or_else(|| {
         let text = format!(
             "No entry in sysdevices for backup device '{name}'. Update sysdevices and rerun statement."

@@ -222,7 +222,7 @@ fn with_table(db: &Option<Arc<Db>>, id: i64, f: impl Fn(&TableDef) -> Value) -> 
 }
 
 /// The parts of `[a].b.c`, the last first. `None` when it is no name.
-pub(crate) fn name_parts(text: &str) -> Option<Vec<String>> {
+pub fn name_parts(text: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
     let mut chars = text.trim().chars().peekable();
     loop {

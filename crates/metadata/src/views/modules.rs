@@ -189,7 +189,7 @@ pub static ALL_SQL_MODULES: View =
 pub static SYSTEM_SQL_MODULES: View = View::empty("system_sql_modules", MODULE_COLUMNS);
 
 /// Columns of a view or table function; `None` for one whose tables have gone.
-pub(crate) fn columns_of_view(
+pub fn columns_of_view(
     session: &SessionCore,
     db: &Arc<Db>,
     view: &Arc<ModuleDef>,

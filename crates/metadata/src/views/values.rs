@@ -18,7 +18,7 @@ pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The position of a column, for constants: a name that is not there does not compile.
-pub(crate) const fn position(columns: &[ViewColumn], name: &str) -> usize {
+pub const fn position(columns: &[ViewColumn], name: &str) -> usize {
     let mut i = 0;
     while !same(columns[i].0.as_bytes(), name.as_bytes()) {
         i += 1;
@@ -26,30 +26,30 @@ pub(crate) const fn position(columns: &[ViewColumn], name: &str) -> usize {
     i
 }
 
-pub(crate) const SYSNAME: DataType = DataType::NVarChar(Len::N(128));
+pub const SYSNAME: DataType = DataType::NVarChar(Len::N(128));
 
 pub(crate) const NVARCHAR60: DataType = DataType::NVarChar(Len::N(60));
 
-pub(crate) const LSN_NUMERIC: DataType = DataType::numeric(25, 0);
+pub const LSN_NUMERIC: DataType = DataType::numeric(25, 0);
 
-pub(crate) fn text(value: impl AsRef<str>) -> Value {
+pub fn text(value: impl AsRef<str>) -> Value {
     Value::str(value)
 }
 
-pub(crate) fn bit(value: bool) -> Value {
+pub fn bit(value: bool) -> Value {
     Value::Bit(value)
 }
 
-pub(crate) fn big(value: u64) -> Value {
+pub fn big(value: u64) -> Value {
     Value::BigInt(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-pub(crate) fn int(value: u64) -> Value {
+pub fn int(value: u64) -> Value {
     Value::Int(i32::try_from(value).unwrap_or(i32::MAX))
 }
 
 /// An LSN as numeric(25,0); NULL for none.
-pub(crate) fn lsn_numeric(lsn: wal::Lsn) -> Value {
+pub fn lsn_numeric(lsn: wal::Lsn) -> Value {
     if lsn.is_zero() {
         return Value::Null;
     }
@@ -62,7 +62,7 @@ pub(crate) fn lsn_text(lsn: wal::Lsn) -> Value {
     if lsn.is_zero() { Value::Null } else { text(lsn.to_string()) }
 }
 
-pub(crate) fn megabytes(bytes: u64) -> f64 {
+pub fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 

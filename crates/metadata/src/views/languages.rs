@@ -7,7 +7,7 @@ use super::{SYSNAME, View, ViewColumn, text};
 use DataType::{Int, NChar, NVarChar, SmallInt, TinyInt};
 
 /// The columns, of sp_helplanguage too.
-pub(crate) const COLUMNS: &[ViewColumn] = &[
+pub const COLUMNS: &[ViewColumn] = &[
     ("langid", SmallInt, false),
     ("dateformat", NChar(3), false),
     ("datefirst", TinyInt, false),
@@ -22,7 +22,7 @@ pub(crate) const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// A language as a row.
-pub(crate) fn row(language: &Language) -> Vec<Value> {
+pub fn row(language: &Language) -> Vec<Value> {
     vec![
         Value::SmallInt(language.id.into()),
         text(language.order.name()),

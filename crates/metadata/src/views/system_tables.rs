@@ -49,7 +49,7 @@ impl SystemTable {
 }
 
 /// All of them, in the order of their ids within each type.
-pub(crate) fn all() -> &'static [SystemTable] {
+pub fn all() -> &'static [SystemTable] {
     static ALL: OnceLock<Vec<SystemTable>> = OnceLock::new();
     ALL.get_or_init(|| LIST.lines().filter_map(line).collect())
 }
@@ -74,12 +74,12 @@ fn column(text: &'static str) -> Option<(&'static str, DataType, bool)> {
 }
 
 /// The one with this object_id.
-pub(crate) fn by_id(id: i32) -> Option<&'static SystemTable> {
+pub fn by_id(id: i32) -> Option<&'static SystemTable> {
     all().iter().find(|table| table.id == id)
 }
 
 /// The one with this name; an empty schema is `dbo`.
-pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemTable> {
+pub fn find(schema: &str, name: &str) -> Option<&'static SystemTable> {
     let schema = if schema.is_empty() { "dbo" } else { schema };
     all().iter().find(|t| t.schema().eq_ignore_ascii_case(schema) && t.name.eq_ignore_ascii_case(name))
 }

@@ -320,7 +320,7 @@ pub fn keep_visible(
 }
 
 /// The object_id of the name of a table, module or other object.
-pub(crate) fn object_named(db: &Db, schema: &str, name: &str) -> Option<i32> {
+pub fn object_named(db: &Db, schema: &str, name: &str) -> Option<i32> {
     let catalog = db.catalog();
     let table = catalog.find(schema, name).map(|table| table.object_id);
     let module = || catalog.find_module(schema, name).map(|module| module.object_id);
@@ -384,7 +384,7 @@ fn sees_users(core: &mut SessionCore, db: &Arc<Db>) -> bool {
 }
 
 /// Whether the caller may know of a table, module or trigger; what is no object of the database is everyone's.
-pub(crate) fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
+pub fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     if core.may_all() || is_own_temporary(core, db, id) {
         return true;
     }
@@ -410,7 +410,7 @@ fn is_own_temporary(core: &SessionCore, db: &Db, id: i32) -> bool {
 }
 
 /// Whether the caller may see the text of a module, of a constraint, or of what a table computes.
-pub(crate) fn sees_definition(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
+pub fn sees_definition(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     if core.may_all() || is_own_temporary(core, db, id) {
         return true;
     }
@@ -436,14 +436,14 @@ mod tests {
 
     #[test]
     fn every_view_says_who_may_see_it() {
-        for view in super::super::every() {
+        for view in crate::views::every() {
             let known = find(view.schema(), view.name()).is_some();
             let usual = view.name().starts_with("dm_") && needs(view.schema(), view.name()) == STATE;
             assert!(known || usual, "{}.{} is not in the table of rights", view.schema(), view.name());
         }
         for (name, _, shown) in TABLE {
             let (schema, name) = name.split_once('.').unwrap();
-            let view = super::super::find(schema, name);
+            let view = crate::views::find(schema, name);
             let Some(view) = view else { panic!("there is no view {schema}.{name}") };
             let has = |column: &str| view.columns().iter().any(|(known, _, _)| *known == column);
             match shown {

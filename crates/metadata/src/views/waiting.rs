@@ -28,7 +28,7 @@ pub struct Wait {
 }
 
 /// A resource as dm_exec_requests.wait_resource names it.
-pub(crate) fn wait_resource(resource: &Resource) -> String {
+pub fn wait_resource(resource: &Resource) -> String {
     let db = resource.db;
     match resource.what {
         What::Database => format!("DATABASE: {db}:0 "),

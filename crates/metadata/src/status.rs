@@ -300,7 +300,7 @@ fn phases(instance: &InstanceCore) -> Vec<PhaseStatus> {
 }
 
 /// A picture of now.
-pub(crate) fn of(instance: &InstanceCore) -> InstanceStatus {
+pub fn of(instance: &InstanceCore) -> InstanceStatus {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let waits = server::waits(instance).into_iter().filter(|w| w.1 > 0);
     let (deadlocks, lock_timeouts) = instance.locks().counters();
