@@ -6,7 +6,6 @@
 mod above;
 pub mod batch;
 mod chores;
-pub mod dbcc;
 mod deadlocks;
 #[cfg(test)]
 mod inside_tests;
@@ -16,7 +15,6 @@ pub mod repair;
 mod running;
 pub mod session;
 mod startup;
-pub mod stmt;
 pub mod sysproc;
 pub mod watch;
 

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use crate::dbcc::check::{CheckReport, check_all};
 use crate::open::open;
 use crate::session::{Session, login};
 use crate::watch;
 use instance::security::LoginToken;
 use instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 use metadata::status::{self, InstanceStatus};
+use statements::dbcc::check::{CheckReport, check_all};
 
 /// A running instance. It is closed when all who hold it have let go of it, and all of its sessions.
 pub struct Instance {

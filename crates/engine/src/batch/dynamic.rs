@@ -428,7 +428,7 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
         let default = match value {
             None => None,
             Some(expr) => {
-                let value = crate::stmt::literal(expr)?;
+                let value = statements::literal(expr)?;
                 Some(convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?)
             }
         };

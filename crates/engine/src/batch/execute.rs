@@ -181,7 +181,7 @@ impl Run<'_> {
         // A synonym does not stand before a procedure of the system, as no procedure of users does.
         let based = if of_system.is_some() { None } else { self.through_synonym(name)? };
         let name = based.as_ref().unwrap_or(name);
-        let db = crate::stmt::database_of(self.core, name)?;
+        let db = statements::database_of(self.core, name)?;
         db.check_usable()?;
         self.core.check_access(&db)?;
         let called = match of_system {
@@ -258,7 +258,7 @@ impl Run<'_> {
 
     /// What a name stands for that is a synonym.
     fn through_synonym(&self, name: &ObjectName) -> Result<Option<ObjectName>, SqlError> {
-        let db = crate::stmt::database_of(self.core, name)?;
+        let db = statements::database_of(self.core, name)?;
         let catalog = db.catalog();
         let own = self.core.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
@@ -266,7 +266,7 @@ impl Run<'_> {
             return Ok(None);
         };
         let base = plan::bind::synonym::base_of(&db, synonym);
-        let found = crate::stmt::database_of(self.core, &base)?.catalog();
+        let found = statements::database_of(self.core, &base)?.catalog();
         let schema = base.schema.as_ref().map_or("", |s| s.value.as_str());
         match found.find_module(schema, &base.name.value) {
             Some(module) if module.kind == ModuleKind::Procedure => Ok(Some(base)),

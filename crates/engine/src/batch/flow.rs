@@ -103,9 +103,9 @@ impl Run<'_> {
     fn utility(&mut self, stmt: &Stmt) -> Result<Flow, Failure> {
         let batch = self.batch;
         let catching = self.catches();
-        let variables = crate::stmt::Variables { scope: &batch.program.vars, values: self.vars };
+        let variables = statements::Variables { scope: &batch.program.vars, values: self.vars };
         let line = stmt.span.line;
-        let mut ctx = crate::stmt::StmtCtx {
+        let mut ctx = statements::StmtCtx {
             core: self.core,
             sink: self.sink,
             text: &batch.source,

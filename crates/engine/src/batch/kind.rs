@@ -3,8 +3,8 @@
 
 use syntax::ast::{DropKind, SetOption, StmtKind};
 
-use crate::stmt::command::{self, CommandRun};
 use exec::output::StatementKind;
+use statements::command::{self, CommandRun};
 
 /// What clients take a statement for.
 pub fn kind_of(stmt: &StmtKind) -> StatementKind {

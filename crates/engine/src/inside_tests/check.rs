@@ -1,8 +1,8 @@
 //! A check of a database that is cancelled.
 
-use crate::dbcc::check::check_all;
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use sim::SimDisk;
+use statements::dbcc::check::check_all;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::{SqlError, Value};

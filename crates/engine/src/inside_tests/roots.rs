@@ -1,11 +1,11 @@
 //! Definitions of before: handles whose root has moved or was not settled, units that were opened by another name.
 
-use crate::dbcc::vacate::settle;
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use catalog::db::DbStatus;
 use catalog::{Db, IndexDef, TableDef, errors};
 use pages::PageId;
 use sim::SimDisk;
+use statements::dbcc::vacate::settle;
 use std::sync::Arc;
 use storage::{Base, TableStore};
 use txn::Durability;

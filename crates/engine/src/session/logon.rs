@@ -12,9 +12,9 @@ use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
 use types::{Raised, SqlError};
 
-use crate::stmt::ddl_events::{escaped, head_of_event};
 use ddl::events::LOGON;
 use instance::security::ClientInfo;
+use statements::ddl_events::{escaped, head_of_event};
 
 /// Takes what triggers say.
 struct ToLog(Vec<String>);

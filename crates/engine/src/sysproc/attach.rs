@@ -44,7 +44,7 @@ fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Res
         reach: Reach::of(call.core),
     };
     let instance = call.core.instance().clone();
-    let made = crate::stmt::attach(&instance, &what).map_err(|(last, reason)| {
+    let made = statements::attach(&instance, &what).map_err(|(last, reason)| {
         // A client that cannot be told the reason cannot be told the error either.
         if let Some(reason) = reason {
             let _ = call.sink.error(&reason);
@@ -52,7 +52,7 @@ fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Res
         last
     })?;
     if let Some(log) = made {
-        call.sink.message(&crate::stmt::new_log(&log))?;
+        call.sink.message(&statements::new_log(&log))?;
     }
     Ok(0)
 }

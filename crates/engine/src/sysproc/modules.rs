@@ -7,8 +7,6 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::Param;
-use crate::stmt::refresh_module;
-use crate::stmt::rights::not_permitted;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{MASTER, ModuleDef, ModuleKind, errors, fold_name};
 use ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
@@ -17,6 +15,8 @@ use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::messages::error;
 use metadata::functions::metadata::name_parts;
+use statements::refresh_module;
+use statements::rights::not_permitted;
 
 const OBJECT: DataType = DataType::NVarChar(Len::N(776));
 

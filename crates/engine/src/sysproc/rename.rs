@@ -6,12 +6,12 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::Call;
-use crate::stmt::statistics;
 use catalog::statistics::Statistics;
 use catalog::{Db, IndexDef, TableDef, errors, fold_name};
 use ddl::work::Work;
 use ddl::{alias_types, computed_def, constraints, modules, others, schemabinding};
 use metadata::functions::metadata::name_parts;
+use statements::statistics;
 
 /// What is renamed, and how.
 struct Rename {

@@ -7,11 +7,11 @@ use types::{SqlError, Value};
 
 use super::argument;
 use super::call::Runs;
-use crate::stmt::rights::{CREATE_DATABASE, in_database, not_permitted, on_server, owner, server, sysadmin};
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
 use metadata::views::rights::sees;
 use programs::arguments::Arg;
+use statements::rights::{CREATE_DATABASE, in_database, not_permitted, on_server, owner, server, sysadmin};
 
 const TABLE: &[(&str, Runs)] = &[
     // They show what the caller may know of.

@@ -3,7 +3,7 @@
 use types::SqlError;
 
 use super::Call;
-use crate::stmt::user::set_member;
+use statements::user::set_member;
 
 /// sp_addrolemember role, member.
 pub fn add_member(call: &mut Call<'_>) -> Result<i32, SqlError> {

@@ -3,7 +3,7 @@
 use types::SqlError;
 
 use super::Call;
-use crate::stmt::update_changed_statistics;
+use statements::update_changed_statistics;
 
 /// sp_updatestats [@resample].
 pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {

@@ -344,7 +344,7 @@ impl<'a> Run<'a> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
         if !self.core.may_all() {
-            crate::stmt::rights::check(self.core, stmt)?;
+            statements::rights::check(self.core, stmt)?;
         }
         match &stmt.kind {
             StmtKind::Insert(insert) if insert.source.is_execute() => {

@@ -17,11 +17,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::statements::STATEMENTS;
 use crate::support::text::{self, Text};
 use engine::{ClientInfo, Instance, LoginToken};
 use places::Folders;
 use refused::REFUSED;
-use statements::STATEMENTS;
 use table::Table;
 
 const PASSWORD: &str = "Long-And-5trange";
@@ -122,9 +122,9 @@ fn each_place_of_the_code_that_takes_a_path_is_known() {
         ("instance/src/permit.rs", 1),
         ("instance/src/restore.rs", 2),
         ("engine/src/sysproc/backup_devices.rs", 1),
-        ("engine/src/stmt/backup_media.rs", 1),
+        ("statements/src/backup_media.rs", 1),
         ("instance/src/bulk_file.rs", 1),
-        ("engine/src/stmt/database_files.rs", 1),
+        ("statements/src/database_files.rs", 1),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let crates = std::fs::read_dir(&root).expect("the crates");

@@ -9,11 +9,11 @@ mod expressions;
 mod queries;
 mod statements;
 
+pub use self::statements::RULES as STATEMENTS;
 pub use definitions::RULES as DEFINITIONS;
 pub use documents::RULES as DOCUMENTS;
 pub use expressions::RULES as EXPRESSIONS;
 pub use queries::RULES as QUERIES;
-pub use statements::RULES as STATEMENTS;
 use std::fmt::Write as _;
 
 /// What the statements name.

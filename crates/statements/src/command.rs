@@ -8,7 +8,7 @@ use types::SqlError;
 use super::{COMMANDS, StmtCtx};
 
 /// A command as it is carried out; implemented for what the grammar gives, in the file of the command.
-pub(crate) trait CommandRun {
+pub trait CommandRun {
     /// The kind of statement in the token that ends it.
     fn kind(&self) -> StatementKind {
         StatementKind::Other
@@ -39,7 +39,7 @@ pub(super) fn known<T: CommandRun + 'static>(command: &Command) -> Option<&dyn C
 ///
 /// # Errors
 /// Internal, where it is in no list.
-pub(crate) fn of(command: &Command) -> Result<&dyn CommandRun, SqlError> {
+pub fn of(command: &Command) -> Result<&dyn CommandRun, SqlError> {
     let found = COMMANDS.iter().find_map(|known| known(command));
     found.ok_or_else(|| SqlError::internal(format!("nothing carries out {}", command.words)))
 }

@@ -19,14 +19,14 @@ mod several;
 
 use dropping::drop_objects;
 use object::{alter_schema, alter_table, create_table, declare, insert_into, module, object};
-pub(crate) use several::{CREATE_DATABASE, Refusal, on_server};
+pub use several::{CREATE_DATABASE, Refusal, on_server};
 use several::{
     SHUTDOWN, WITH_LOG, alter_database, alter_table_by, create_schema, create_sequence, drop_database,
     set_option, transfer,
 };
 
 /// 15247.
-pub(crate) fn not_permitted() -> SqlError {
+pub fn not_permitted() -> SqlError {
     SqlError::new(15_247, 16, 1, "User does not have permission to perform this action.")
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn not_permitted() -> SqlError {
 ///
 /// # Errors
 /// What SQL Server says to whom it is missing: 262, 300, 1088, 2760, 3701, 15247 and others.
-pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError> {
+pub fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError> {
     match &stmt.kind {
         // In the plan.
         StmtKind::Select(_)
@@ -145,21 +145,17 @@ pub(crate) fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError>
 }
 
 /// 15247 to whom is no sysadmin.
-pub(crate) fn sysadmin(core: &mut SessionCore) -> Result<(), SqlError> {
+pub fn sysadmin(core: &mut SessionCore) -> Result<(), SqlError> {
     if core.is_sysadmin() { Ok(()) } else { Err(not_permitted()) }
 }
 
 /// 300 without a permission of the server.
-pub(crate) fn server(core: &mut SessionCore, permission: Permission) -> Result<(), SqlError> {
+pub fn server(core: &mut SessionCore, permission: Permission) -> Result<(), SqlError> {
     if core.has_server(permission) { Ok(()) } else { Err(denied_on_server(permission)) }
 }
 
 /// 262 without a permission on a database.
-pub(crate) fn in_database(
-    core: &mut SessionCore,
-    db: &Arc<Db>,
-    permission: Permission,
-) -> Result<(), SqlError> {
+pub fn in_database(core: &mut SessionCore, db: &Arc<Db>, permission: Permission) -> Result<(), SqlError> {
     match core.has(db, Securable::DATABASE, 0, permission) {
         true => Ok(()),
         false => Err(denied_in(permission, &db.name())),
@@ -167,6 +163,6 @@ pub(crate) fn in_database(
 }
 
 /// 15247 to whom is neither sysadmin, dbo nor db_owner.
-pub(crate) fn owner(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
+pub fn owner(core: &mut SessionCore, db: &Arc<Db>) -> Result<(), SqlError> {
     if core.owns_database(db) { Ok(()) } else { Err(not_permitted()) }
 }

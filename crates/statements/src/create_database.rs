@@ -182,7 +182,7 @@ fn check_free_name(instance: &InstanceCore, name: &str) -> Result<(), SqlError> 
 
 /// Attaches a database. Returns the log that was rebuilt; the error, and the reason that goes
 /// before it.
-pub(crate) fn attach(
+pub fn attach(
     instance: &Arc<InstanceCore>,
     what: &Attach<'_>,
 ) -> Result<Option<String>, (SqlError, Option<SqlError>)> {
@@ -193,7 +193,7 @@ pub(crate) fn attach(
 }
 
 /// The message for a log that was rebuilt.
-pub(crate) fn new_log(shown: &str) -> SqlError {
+pub fn new_log(shown: &str) -> SqlError {
     let text = format!("File activation failure. New log file '{shown}' was created.");
     SqlError::new(5105, 10, 1, text)
 }

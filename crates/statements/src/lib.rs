@@ -1,5 +1,7 @@
-//! Statements other than queries, DML and control of flow: one file each. Each works in the session's transaction and
-//! is undone as a whole when it fails.
+//! Statements of Ringwood other than queries, changes of rows and control of flow: one file each, who may run
+//! it ([`rights`]) and what it does; BACKUP and RESTORE, and DBCC ([`dbcc`]). Entry point: [`StmtCtx::run`].
+//! Guarantee: each works in the session's transaction and is undone as a whole when it fails, but for those
+//! that manage databases and sessions as a whole, which take no part in one.
 
 mod admin;
 mod alter_database;
@@ -12,24 +14,25 @@ mod backup_history;
 mod backup_media;
 mod backup_url;
 mod bulk_insert;
-pub(crate) mod command;
+pub mod command;
 mod create_database;
 mod credential;
 mod database_files;
 mod database_state;
-pub(crate) mod ddl_events;
-pub mod index;
+pub mod dbcc;
+pub mod ddl_events;
+mod index;
 mod insert_bulk;
-pub(crate) mod login;
+mod login;
 mod module;
 mod permission;
 mod policy;
-pub(crate) mod principal;
+mod principal;
 mod query_store;
 mod restore;
 mod restore_lists;
 mod restore_places;
-pub(crate) mod rights;
+pub mod rights;
 mod schema;
 mod sensitivity;
 mod sequence;
@@ -38,12 +41,12 @@ mod set_user;
 pub mod statistics;
 mod table;
 mod transfer;
-pub(crate) mod user;
+pub mod user;
 mod view_index;
 
-pub(crate) use create_database::{attach, new_log};
-pub(crate) use module::refresh as refresh_module;
-pub(crate) use statistics::update_changed as update_changed_statistics;
+pub use create_database::{attach, new_log};
+pub use module::refresh as refresh_module;
+pub use statistics::update_changed as update_changed_statistics;
 
 use syntax::ast::{
     AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind,

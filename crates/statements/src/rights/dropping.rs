@@ -9,7 +9,7 @@ use types::SqlError;
 
 use super::object::{alter_schema, alter_table, control_object, is_temporary, object};
 use super::{server, sysadmin};
-use crate::stmt::database_of;
+use crate::database_of;
 use ddl::temp_procedures;
 use exec::state::SessionCore;
 
@@ -53,7 +53,7 @@ pub(super) fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result
                         || core.has(&db, Securable::DATABASE, 0, Permission::AlterAnySchema)
                 };
                 if id.is_some_and(|id| !control(core, id)) {
-                    return Err(crate::stmt::principal::cannot("drop", "schema", &name.name.value));
+                    return Err(crate::principal::cannot("drop", "schema", &name.name.value));
                 }
                 continue;
             }

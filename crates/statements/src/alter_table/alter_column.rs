@@ -9,7 +9,7 @@ use types::{DataType, Len, SqlError};
 
 use super::drop::{check_not_computed_from, check_unbound};
 use super::rewrite::{column_defaults, rewrite, unknown_column};
-use crate::stmt::statistics::check_no_statistics;
+use crate::statistics::check_no_statistics;
 use catalog::errors;
 use catalog::load::layout_of;
 use catalog::names::quote;

@@ -13,24 +13,19 @@ use super::object::{
     alter_masks, alter_schema, alter_table, cannot_find, columns, control_object, is_masked, schema_of,
 };
 use super::{in_database, not_permitted};
-use crate::stmt::database_of;
+use crate::database_of;
 use exec::state::SessionCore;
 
 /// What is said to whom a permission of the server is missing: number, severity and text.
-pub(crate) type Refusal = (i32, u8, &'static str);
+pub type Refusal = (i32, u8, &'static str);
 
 pub(super) const WITH_LOG: Refusal =
     (2778, 16, "Only System Administrator can specify WITH LOG option for RAISERROR command.");
-pub(crate) const CREATE_DATABASE: Refusal =
-    (262, 14, "CREATE DATABASE permission denied in database 'master'.");
+pub const CREATE_DATABASE: Refusal = (262, 14, "CREATE DATABASE permission denied in database 'master'.");
 pub(super) const SHUTDOWN: Refusal = (6004, 14, "User does not have permission to perform this action.");
 
 /// The refusal without a permission of the server.
-pub(crate) fn on_server(
-    core: &mut SessionCore,
-    permission: Permission,
-    refusal: &Refusal,
-) -> Result<(), SqlError> {
+pub fn on_server(core: &mut SessionCore, permission: Permission, refusal: &Refusal) -> Result<(), SqlError> {
     let (number, severity, text) = *refusal;
     if core.has_server(permission) { Ok(()) } else { Err(SqlError::new(number, severity, 1, text)) }
 }

@@ -438,7 +438,7 @@ fn check_instead_of(
 ///
 /// # Errors
 /// What is wrong with it by now.
-pub(crate) fn refresh(core: &mut SessionCore, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+pub fn refresh(core: &mut SessionCore, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     modules::refresh(&mut work, module, |work, after| match after.kind {
         ModuleKind::View => check_view(work, after),

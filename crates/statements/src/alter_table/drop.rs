@@ -7,8 +7,8 @@ use syntax::ast::DropElement;
 use types::SqlError;
 
 use super::rewrite::rewrite;
-use crate::stmt::index::drop_from;
-use crate::stmt::statistics::check_no_statistics;
+use crate::index::drop_from;
+use crate::statistics::check_no_statistics;
 use catalog::fold_name;
 use catalog::{IndexDef, TableDef};
 use ddl::work::Work;

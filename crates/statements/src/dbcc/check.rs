@@ -46,7 +46,7 @@ impl CheckReport {
 }
 
 /// Checks all of a database.
-pub(crate) fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckReport, SqlError> {
+pub fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckReport, SqlError> {
     let open = db.open()?;
     lock_catalog(core, db, LockMode::S)?;
     let catalog = db.catalog();

@@ -9,14 +9,14 @@ mod shrink;
 mod statistics;
 mod trace;
 mod user_options;
-pub(crate) mod vacate;
+pub mod vacate;
 
 use std::sync::Arc;
 
 use syntax::ast::Dbcc;
 use types::{SqlError, Value};
 
-use crate::stmt::StmtCtx;
+use crate::StmtCtx;
 use catalog::Db;
 use catalog::TableDef;
 use ddl::option_rules;
@@ -29,7 +29,7 @@ const DONE: &str =
     "DBCC execution completed. If DBCC printed error messages, contact your system administrator.";
 
 /// A command at work.
-pub(crate) struct Command<'c, 's> {
+pub struct Command<'c, 's> {
     pub ctx: &'c mut StmtCtx<'s>,
     /// Evaluated arguments; a bare word is text.
     pub args: Vec<Value>,

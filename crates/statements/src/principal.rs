@@ -207,7 +207,7 @@ pub(super) fn taken(scope: &str, name: &str) -> SqlError {
 }
 
 /// 15151.
-pub(crate) fn cannot(verb: &str, what: &str, name: &str) -> SqlError {
+pub fn cannot(verb: &str, what: &str, name: &str) -> SqlError {
     let text = format!(
         "Cannot {verb} the {what} '{name}', because it does not exist or you do not have permission."
     );

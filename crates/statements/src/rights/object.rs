@@ -10,7 +10,7 @@ use syntax::ast::{CreateTable, Declaration, ModuleVerb, ObjectName, TableElement
 use types::SqlError;
 
 use super::{in_database, not_permitted};
-use crate::stmt::database_of;
+use crate::database_of;
 use ddl::temp_procedures;
 use exec::state::SessionCore;
 
@@ -103,7 +103,7 @@ pub(super) fn object(
 
 /// Whether a column of a table has a mask.
 pub(super) fn is_masked(core: &SessionCore, name: &ObjectName, column: &syntax::ast::ColumnDef) -> bool {
-    let found = crate::stmt::resolve_table(core, name).ok();
+    let found = crate::resolve_table(core, name).ok();
     found.is_some_and(|(_, table)| {
         table.column(&column.name.value).is_some_and(|at| table.columns[at].mask.is_some())
     })

@@ -14,7 +14,7 @@ use ddl::table_def;
 use ddl::work::Work;
 
 /// New storage for all rows in the layout of `next`; `computed` is the column that is not the one of its name, with its value.
-pub(in crate::stmt) fn rewrite(
+pub(crate) fn rewrite(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
     mut next: TableDef,

@@ -14,7 +14,7 @@ use pages::{ExtentId, PageId, Unit, UnitId};
 use txn::{Database, TxnError};
 use types::SqlError;
 
-use crate::stmt::index::renew;
+use crate::index::renew;
 use catalog::Db;
 use catalog::db::Open;
 use catalog::errors::{self, db_error, store_error};
@@ -275,7 +275,7 @@ impl<'c> Vacate<'c> {
 
 /// The catalog names other roots and IAM pages: the old roots go. A table that was dropped since still has its units:
 /// the background frees them, and is held.
-pub(crate) fn settle(db: &Db, storage: &Database, table: &TableDef, units: &[Unit]) -> Result<(), SqlError> {
+pub fn settle(db: &Db, storage: &Database, table: &TableDef, units: &[Unit]) -> Result<(), SqlError> {
     let store = storage.store();
     for index in table.all_indexes().filter(|index| index.index_id > 0) {
         let Some(unit) = units.iter().find(|unit| unit.id() == index.unit) else { continue };

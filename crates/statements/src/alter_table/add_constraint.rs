@@ -8,7 +8,7 @@ use types::SqlError;
 
 use super::Added;
 use super::rewrite::column_defaults;
-use crate::stmt::index::{add_index, with_stored};
+use crate::index::{add_index, with_stored};
 use catalog::errors;
 use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
 use ddl::foreign_keys::{self, Rows};

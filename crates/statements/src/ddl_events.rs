@@ -279,7 +279,7 @@ fn event_of(verb: &str, kind: &str) -> String {
 }
 
 /// What EVENTDATA() begins with.
-pub(crate) fn head_of_event(core: &SessionCore, event: &str) -> String {
+pub fn head_of_event(core: &SessionCore, event: &str) -> String {
     let now = types::display::format_value(&clock::now(), DataType::DateTime).replace(' ', "T");
     format!(
         "<EVENT_INSTANCE><EventType>{event}</EventType><PostTime>{now}</PostTime><SPID>{}</SPID>\
@@ -373,6 +373,6 @@ fn is_named(db: &Arc<Db>, kind: &str, name: &ObjectName) -> bool {
     }
 }
 
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -274,12 +274,7 @@ fn may_alter_role(
 ///
 /// # Errors
 /// 15151 no such role or member, or no permission; 15081 public; 15405 dbo and its kin; 15413 a circle.
-pub(crate) fn set_member(
-    core: &mut SessionCore,
-    role: &str,
-    member: &str,
-    present: bool,
-) -> Result<(), SqlError> {
+pub fn set_member(core: &mut SessionCore, role: &str, member: &str, present: bool) -> Result<(), SqlError> {
     let db = core.db().clone();
     let found = find_role(&core.security(&db), Scope::Database, "alter", role)?;
     may_alter_role(core, &db, &found, "alter")?;

@@ -9,12 +9,12 @@ use syntax::ast::{Backup, Dbcc, NameOrVariable, Restore, RestoreKind, StmtKind};
 use types::{SqlError, Value};
 
 use super::{in_database, server, sysadmin};
-use crate::stmt::StmtCtx;
+use crate::StmtCtx;
 use instance::security::change::Change;
 
 impl StmtCtx<'_> {
     /// A database belongs to the login that makes it.
-    pub(in crate::stmt) fn own_database_made(&mut self, name: &str) -> Result<(), SqlError> {
+    pub(crate) fn own_database_made(&mut self, name: &str) -> Result<(), SqlError> {
         if self.core.may_all() || self.core.caller.login_id() == 0 {
             return Ok(());
         }
@@ -31,7 +31,7 @@ impl StmtCtx<'_> {
     }
 
     /// Checks what [`check`] leaves to the statement because names may be in variables.
-    pub(in crate::stmt) fn check_named(&mut self, kind: &StmtKind) -> Result<(), SqlError> {
+    pub(crate) fn check_named(&mut self, kind: &StmtKind) -> Result<(), SqlError> {
         match kind {
             _ if self.core.may_all() => Ok(()),
             StmtKind::Backup(backup) => self.may_back_up(backup),
