@@ -8,7 +8,7 @@ use expr::functions::Function;
 use types::{SqlError, Value};
 
 use crate::batch::{described, function, trigger};
-use crate::{msdb, sysproc};
+use crate::msdb;
 use catalog::{Db, NewTable, TableDef};
 use ddl::{tables, temps};
 use exec::host::Above;
@@ -63,7 +63,7 @@ impl Above for Engine {
     }
 
     fn is_procedure(&self, name: &str) -> bool {
-        sysproc::find(name).is_some()
+        procedures::find(name).is_some()
     }
 
     fn first_columns(

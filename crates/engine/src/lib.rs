@@ -1,6 +1,6 @@
-//! The engine of Ringwood: instance, sessions, batches, DDL, catalog views, backup, DBCC, over the crate that runs statements.
-//! Entry points: [`Instance::open`], [`Instance::session`], [`Session::execute`]. What a batch produces goes to a
-//! [`Sink`]. Guarantees: errors carry SQL Server's numbers; a statement that fails leaves no trace; what was
+//! The engine of Ringwood: an instance as programs hold it, its sessions, and the interpreter of batches over the crates that
+//! run what is in them. Entry points: [`Instance::open`], [`Instance::session`], [`Session::execute`]. What a batch produces goes
+//! to a [`Sink`]. What programs need of the crates below is here under the names of `engine`. Guarantees: errors carry SQL Server's numbers; a statement that fails leaves no trace; what was
 //! acknowledged as committed survives a crash.
 
 mod above;
@@ -15,7 +15,6 @@ pub mod repair;
 mod running;
 pub mod session;
 mod startup;
-pub mod sysproc;
 pub mod watch;
 
 pub use catalog;
@@ -30,6 +29,7 @@ pub use instance::encoding;
 pub use instance::security::{ClientInfo, LoginAudit, LoginToken};
 pub use instance::{InstanceOptions, PageMemory};
 pub use metadata::{functions, status, views};
+pub use procedures as sysproc;
 pub use programs;
 pub use running::Instance;
 pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};

@@ -17,7 +17,6 @@ use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
-use crate::sysproc;
 use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
@@ -438,7 +437,7 @@ impl Run<'_> {
 
     /// Runs a procedure of the system that is T-SQL: with the caller's rights, whatever its arguments name.
     fn run_script(&mut self, script: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
-        sysproc::check_right(&script.name, self.core, &args)?;
+        procedures::check_right(&script.name, self.core, &args)?;
         let home = self.core.db().clone();
         self.run_procedure(&home, script, args, true)
     }
@@ -457,7 +456,7 @@ impl Run<'_> {
         result
     }
 
-    fn system_procedure(&mut self, procedure: sysproc::Procedure, args: &[Arg]) -> Result<i32, Failure> {
+    fn system_procedure(&mut self, procedure: procedures::Procedure, args: &[Arg]) -> Result<i32, Failure> {
         let mut outputs = Vec::new();
         self.core.begin_at_once()?;
         let called = self.call_system_procedure(procedure, args, &mut outputs);
@@ -472,12 +471,13 @@ impl Run<'_> {
 
     fn call_system_procedure(
         &mut self,
-        procedure: sysproc::Procedure,
+        procedure: procedures::Procedure,
         args: &[Arg],
         outputs: &mut Vec<(usize, Value)>,
     ) -> Result<i32, SqlError> {
         self.core.begin_statement(false)?;
-        let result = procedure.call(&mut sysproc::Call { core: self.core, sink: self.sink, args, outputs });
+        let result =
+            procedure.call(&mut procedures::Call { core: self.core, sink: self.sink, args, outputs });
         self.core.end_statement(result)
     }
 
@@ -613,7 +613,7 @@ impl Run<'_> {
 
 /// What EXECUTE calls.
 pub(super) enum Called {
-    System(sysproc::Procedure),
+    System(procedures::Procedure),
     /// sp_executesql and its kin.
     Dynamic(Dynamic),
     Module(Arc<ModuleDef>),
@@ -633,7 +633,7 @@ impl Called {
         if let Some(dynamic) = Dynamic::find(name) {
             return Ok(Some(Called::Dynamic(dynamic)));
         }
-        match sysproc::find(name) {
+        match procedures::find(name) {
             Some(procedure) => Ok(Some(Called::System(procedure))),
             None => Ok(scripts::find(name)?.map(Called::Script)),
         }

@@ -121,7 +121,7 @@ fn each_place_of_the_code_that_takes_a_path_is_known() {
         ("instance/src/files/create.rs", 1),
         ("instance/src/permit.rs", 1),
         ("instance/src/restore.rs", 2),
-        ("engine/src/sysproc/backup_devices.rs", 1),
+        ("procedures/src/backup_devices.rs", 1),
         ("statements/src/backup_media.rs", 1),
         ("instance/src/bulk_file.rs", 1),
         ("statements/src/database_files.rs", 1),

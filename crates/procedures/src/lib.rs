@@ -1,10 +1,12 @@
-//! System procedures, one file each.
+//! System procedures of Ringwood that are written in Rust, one file each; those in T-SQL are
+//! [`metadata::scripts`]. Entry points: [`find`], [`check_right`], [`Procedure`], [`Call`].
+//! Guarantees: who may run each is asked before it begins; what it shows is what its caller may see.
 
 mod app_role;
 mod applock;
 mod attach;
 mod backup_devices;
-pub(crate) mod call;
+mod call;
 mod collations;
 mod configure;
 mod databases;
@@ -15,8 +17,8 @@ mod help;
 mod languages;
 mod modules;
 mod monitor;
-pub(crate) mod odbc;
-pub(crate) mod params;
+mod odbc;
+mod params;
 mod params_managed;
 mod properties;
 mod query_store;
@@ -158,7 +160,7 @@ pub fn find(name: &str) -> Option<Procedure> {
     all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(name, body)| Procedure { name, body })
 }
 
-pub(crate) use rights::check as check_right;
+pub use rights::check as check_right;
 
 /// The names of all procedures.
 pub fn names() -> impl Iterator<Item = &'static str> {
