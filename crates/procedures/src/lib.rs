@@ -41,7 +41,7 @@ use ::types::{SqlError, Value};
 pub use call::Call;
 use call::{Body, Runs};
 use exec::output::ColumnInfo;
-use metadata::results::{column, send};
+use metadata::results::send;
 use metadata::scripts;
 use programs::arguments::Arg;
 
