@@ -93,9 +93,9 @@ impl Client {
     /// Transactions until it is `end`: how many.
     fn work(&mut self, kind: &Kind, end: Instant) -> Result<u64, SqlError> {
         let statement = &self.statements[kind.statement];
-        let (mut done, mut at) = (0, 0);
+        let (mut done, mut at) = (0_u64, 0);
         // The clock is read after some.
-        while done % 64 > 0 || Instant::now() < end {
+        while !done.is_multiple_of(64) || Instant::now() < end {
             at = (at + 7919) % self.count;
             if kind.around {
                 run_prepared(&mut self.session, &self.begin, &[])?;

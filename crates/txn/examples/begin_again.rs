@@ -74,9 +74,9 @@ fn until(
 ) -> Result<u64, TxnError> {
     let mut last = db.begin(session)?;
     carry_out(&mut last, heap, work)?;
-    let mut done = 0;
+    let mut done = 0_u64;
     // The clock is read after some.
-    while done % 64 > 0 || Instant::now() < end {
+    while !done.is_multiple_of(64) || Instant::now() < end {
         if in_place && last.begin_again(WaitArgs::default()) {
             carry_out(&mut last, heap, work)?;
         } else {
@@ -126,8 +126,9 @@ fn beginnings(db: &Arc<Database>, heap: &access::Heap, threads: &[u32], wanted: 
     Ok(())
 }
 
-/// Sessions whose transactions have begun in the place of others and keep a lock each.
-fn sessions(db: &Arc<Database>, count: u32) -> Result<Vec<Txn>, TxnError> {
+/// Sessions whose transactions have begun in the place of others and have kept a lock each, which
+/// they hold, or hold no more.
+fn sessions(db: &Arc<Database>, count: u32, hold: bool) -> Result<Vec<Txn>, TxnError> {
     let mut open = Vec::new();
     for number in 0..count {
         let mut t = db.begin(100 + number)?;
@@ -135,33 +136,44 @@ fn sessions(db: &Arc<Database>, count: u32) -> Result<Vec<Txn>, TxnError> {
         if t.begin_again(WaitArgs::default()) {
             t.lock(BESIDE, LockMode::IS)?;
         }
+        if !hold {
+            t.locks.release_all();
+        }
         open.push(t);
     }
     Ok(open)
 }
 
-/// What a lock that excludes others takes, with its end, beside so many sessions.
-fn lock_alone(db: &Arc<Database>, beside: [u32; 3], wanted: &Wanted) -> Done<()> {
-    let labels = &[("lock", 6)];
+/// Microseconds of a lock on a table that nobody has, with its end.
+fn alone(db: &Arc<Database>, mode: LockMode, time: Duration) -> Result<f64, TxnError> {
+    let mut t = db.begin(51)?;
+    let took = seconds(time, || {
+        t.lock(WANTED, mode)?;
+        t.locks.release_all();
+        Ok::<(), TxnError>(())
+    })?;
+    t.commit_in_place(Durability::Delayed)?;
+    Ok(took * 1e6)
+}
+
+/// What a lock that excludes others takes beside so many sessions.
+fn beside(db: &Arc<Database>, counts: [u32; 3], wanted: &Wanted) -> Done<()> {
+    let labels = &[("lock", 6), ("others", 12)];
     let figures = &[("sessions", 0), ("us", 3), ("ratio", 2)];
-    let mut printed = Rows::new(wanted.json, "alone", labels, figures);
+    let mut printed = Rows::new(wanted.json, "beside", labels, figures);
+    let others = [("idle", false), ("with a lock", true)];
     for (name, mode) in [("S", LockMode::S), ("X", LockMode::X), ("SCH-M", LockMode::SchM)] {
-        let turns = in_turns::<3>(wanted.rounds, |way| {
-            let open = sessions(db, beside[way])?;
-            let mut t = db.begin(51)?;
-            let alone = || -> Result<(), TxnError> {
-                t.lock(WANTED, mode)?;
-                t.locks.release_all();
-                Ok(())
-            };
-            let took = seconds(wanted.time / 4, alone)?;
-            t.commit_in_place(Durability::Delayed)?;
-            drop(open);
-            Ok(took * 1e6)
-        })?;
-        for (way, sessions) in beside.into_iter().enumerate() {
-            let figures = [f64::from(sessions), turns.median(way), turns.ratio(way, 0)];
-            printed.row(&[name], &figures);
+        for (doing, hold) in others {
+            let turns = in_turns::<3>(wanted.rounds, |way| {
+                let open = sessions(db, counts[way], hold)?;
+                let took = alone(db, mode, wanted.time / 4)?;
+                drop(open);
+                Ok(took)
+            })?;
+            for (way, count) in counts.into_iter().enumerate() {
+                let figures = [f64::from(count), turns.median(way), turns.ratio(way, 0)];
+                printed.row(&[name, doing], &figures);
+            }
         }
     }
     Ok(())
@@ -175,7 +187,7 @@ fn main() -> Done<()> {
         json: arguments.json,
     };
     let threads = arguments.numbers::<u32>("--threads", &[1, 16])?;
-    let beside: [u32; 3] = arguments
+    let counts: [u32; 3] = arguments
         .numbers::<u32>("--sessions", &[0, 1_000, 10_000])?
         .try_into()
         .map_err(|_| "--sessions takes three numbers")?;
@@ -186,7 +198,7 @@ fn main() -> Done<()> {
     let unit = db.create_unit(pages::UnitId(100), 1)?;
     let heap = access::Heap::new(db.store().clone(), unit);
     beginnings(&db, &heap, &threads, &wanted)?;
-    lock_alone(&db, beside, &wanted)?;
+    beside(&db, counts, &wanted)?;
     db.close()?;
     Ok(())
 }
