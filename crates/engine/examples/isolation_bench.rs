@@ -23,7 +23,9 @@ const HELP: &str = "isolation_bench [--rows N] [--rounds N] [--json]
 
   --rows    of each table, 1000000 unless said
   --rounds  5 unless said
-  --json    a line of JSON for each row of the tables";
+  --json    a line of JSON for each row of the tables
+
+Of both parts a table of times, and one of how many times READ COMMITTED they are.";
 
 /// A level, and the hint that asks for it.
 const LEVELS: [(&str, &str); 5] = [
@@ -37,8 +39,8 @@ const LEVELS: [(&str, &str); 5] = [
 /// Rows of a range.
 const RANGE: i32 = 50;
 
-/// What is read, with the hint where the braces are; how often in a round, and how many of its
-/// times are a second.
+/// What is read, with the hint where the braces are; how often in a round, and in how many parts of
+/// a second its time is told.
 type Reading = (String, i32, f64);
 
 /// Scans begin behind row `from`.
@@ -68,8 +70,11 @@ fn timed(session: &mut Session, (text, runs, units): &Reading, rounds: usize) ->
     })
 }
 
-fn measure(session: &mut Session, wanted: (usize, bool), tables: [&str; 2], from: u32) -> Done<()> {
-    let (rounds, json) = wanted;
+/// Names of what is printed, and what is scanned: the tables, behind which row.
+type Part = ([&'static str; 2], [&'static str; 2], u32);
+
+fn measure(session: &mut Session, (rounds, json): (usize, bool), part: Part) -> Done<()> {
+    let (kinds, tables, from) = part;
     let mut turns = Vec::new();
     for reading in &readings(tables, from) {
         turns.push(timed(session, reading, rounds)?);
@@ -77,11 +82,11 @@ fn measure(session: &mut Session, wanted: (usize, bool), tables: [&str; 2], from
     let labels = &[("level", 18)];
     let times = &[("table ms", 1), ("heap ms", 1), ("rejected ms", 1), ("range us", 1), ("row us", 2)];
     let ratios = &[("table", 2), ("heap", 2), ("rejected", 2), ("range", 2), ("row", 2)];
-    let mut printed = Rows::new(json, "time", labels, times);
+    let mut printed = Rows::new(json, kinds[0], labels, times);
     for (level, (name, _)) in LEVELS.iter().enumerate() {
         printed.row(&[name], &turns.iter().map(|turns| turns.median(level)).collect::<Vec<_>>());
     }
-    let mut printed = Rows::new(json, "times_read_committed", labels, ratios);
+    let mut printed = Rows::new(json, kinds[1], labels, ratios);
     for (level, (name, _)) in LEVELS.iter().enumerate() {
         printed.row(&[name], &turns.iter().map(|turns| turns.ratio(level, 0)).collect::<Vec<_>>());
     }
@@ -103,7 +108,7 @@ fn main() -> Done<()> {
             );
             run(&mut session, &fill)?;
         }
-        measure(&mut session, wanted, ["c", "h"], 10)?;
+        measure(&mut session, wanted, (["alone", "alone_ratio"], ["c", "h"], 10))?;
         if !arguments.json {
             println!("beside a change of row 1, the last 100,000 rows; of the table twice");
         }
@@ -112,7 +117,8 @@ fn main() -> Done<()> {
         run(&mut other, "BEGIN TRAN UPDATE c SET v = v WHERE id = 1")?;
         // A scan of the heap would wait for its row. A lock of each of a million rows takes much
         // memory.
-        measure(&mut session, wanted, ["c", "c"], rows.saturating_sub(100_000).max(10))?;
+        let from = rows.saturating_sub(100_000).max(10);
+        measure(&mut session, wanted, (["beside", "beside_ratio"], ["c", "c"], from))?;
         run(&mut other, "ROLLBACK")
     })
 }
