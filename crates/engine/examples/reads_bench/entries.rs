@@ -58,22 +58,25 @@ fn filled(session: &mut Session, key: &str, wanted: &Wanted) -> Done<Turns<2>> {
     })
 }
 
+/// What is printed of an index that was filled in some way.
 struct Printed {
     rows: Rows,
 }
 
 impl Printed {
-    fn pair(&mut self, what: &str, unit: &str, [narrow, wide]: [f64; 2]) {
-        self.rows.row(&[what, unit], &[narrow, wide, wide / narrow]);
+    fn pair(&mut self, filled: &str, what: &str, [narrow, wide]: [f64; 2]) {
+        self.rows.row(&[filled, what], &[narrow, wide, wide / narrow]);
     }
 
-    fn turns(&mut self, what: &str, turns: &Turns<2>) {
-        self.rows.row(&[what, "us a row"], &[turns.median(0), turns.median(1), turns.ratio(1, 0)]);
+    fn turns(&mut self, filled: &str, what: &str, turns: &Turns<2>) {
+        self.rows.row(&[filled, what], &[turns.median(0), turns.median(1), turns.ratio(1, 0)]);
     }
 
-    fn pages(&mut self, [narrow, wide]: [Shape; 2]) {
-        self.pair("  pages", "a million rows", [narrow[1], wide[1]]);
-        self.pair("  of the pages used", "percent", [narrow[2], wide[2]]);
+    fn all(&mut self, filled: &str, turns: &Turns<2>, [narrow, wide]: [Shape; 2]) {
+        self.turns(filled, "us a row", turns);
+        self.pair(filled, "bytes of an entry", [narrow[0], wide[0]]);
+        self.pair(filled, "pages of a million rows", [narrow[1], wide[1]]);
+        self.pair(filled, "percent of pages used", [narrow[2], wide[2]]);
     }
 }
 
@@ -94,31 +97,24 @@ pub fn measure(session: &mut Session, wanted: &Wanted) -> Done<()> {
         wanted.rows
     );
     run(session, &source)?;
-    let labels = &[("entries of an index", 26), ("unit", 14)];
-    let figures = &[("43 bytes", 2), ("74 bytes", 2), ("ratio", 3)];
+    let labels = &[("filled by", 24), ("figure", 24)];
+    let figures = &[("43 bytes", 4), ("74 bytes", 4), ("ratio", 3)];
     let mut printed = Printed { rows: Rows::new(wanted.json, "entries", labels, figures) };
-
-    let ascending = filled(session, "n", wanted)?;
-    let [narrow, wide] = shapes(session, wanted.rows)?;
-    printed.pair("an entry", "bytes", [narrow[0], wide[0]]);
-    printed.turns("INSERT, keys that ascend", &ascending);
-    printed.pages([narrow, wide]);
-    let random = filled(session, "k", wanted)?;
-    printed.turns("INSERT, random keys", &random);
-    printed.pages(shapes(session, wanted.rows)?);
-
+    for (filled_by, key) in [("INSERT, keys that ascend", "n"), ("INSERT, random keys", "k")] {
+        let turns = filled(session, key, wanted)?;
+        printed.all(filled_by, &turns, shapes(session, wanted.rows)?);
+    }
     let built = in_turns::<2>(wanted.rounds, |way| {
         let (table, included) = TABLES[way];
         run(session, &format!("DROP INDEX i ON {table}"))?;
         timed(session, &format!("CREATE INDEX i ON {table} (a, b, c){included}"), wanted.rows)
     })?;
-    printed.turns("CREATE INDEX", &built);
-    printed.pages(shapes(session, wanted.rows)?);
+    printed.all("CREATE INDEX", &built, shapes(session, wanted.rows)?);
     let scanned = in_turns::<2>(wanted.rounds, |way| {
         let table = TABLES[way].0;
         let sql = format!("SELECT COUNT(*), SUM(c) FROM {table} WITH (INDEX(i), FORCESCAN) WHERE b >= 0");
         timed(session, &sql, wanted.rows)
     })?;
-    printed.turns("a scan of the index", &scanned);
+    printed.turns("CREATE INDEX", "us a row of a scan", &scanned);
     run(session, "DROP TABLE narrow, wide, source")
 }
