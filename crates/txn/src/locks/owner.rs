@@ -63,6 +63,8 @@ struct Held {
     until: Until,
     /// It is counted among those that exclude what others keep of a table.
     excludes: bool,
+    /// It was kept beside the lock table; who excludes it may have moved it there.
+    kept: bool,
 }
 
 /// The locks of one owner. Not shared between threads at a time.
@@ -75,9 +77,9 @@ pub struct LockOwner {
     statement_locks: usize,
     /// Locks for which memory is taken.
     paid: usize,
-    /// It has begun again, and will: what it locks of tables is worth a place of its own.
+    /// It has begun again, and will: what it locks of tables is kept beside the lock table.
     lasts: bool,
-    /// That place.
+    /// Where.
     weak: Option<Arc<WeakLocks>>,
 }
 
@@ -172,7 +174,7 @@ impl LockOwner {
         gone
     }
 
-    /// Keeps a lock that is not held at the owner's own place, if that may be.
+    /// Keeps a lock that is not held beside the lock table, if that may be.
     #[inline]
     fn keep(&mut self, r: Resource, mode: LockMode) -> bool {
         if !self.lasts || !is_weak(&r, mode) {
@@ -182,19 +184,27 @@ impl LockOwner {
         own.db() == r.db && self.manager.keep_weak(own, self.who, r, mode)
     }
 
-    /// The lock table will be asked for a lock, which may be held in a weaker mode. Whether the
-    /// lock is counted by this among those that exclude.
+    /// The lock table will be asked for a lock. Whether it is counted by this among those that
+    /// exclude; `counted`: it is already.
     #[inline]
     fn begin_asking(&self, r: &Resource, mode: LockMode, counted: bool) -> bool {
         let counts = excludes(r, mode) && !counted;
         if counts {
             self.manager.begin_excluding(r);
-        } else if is_weak(r, mode)
-            && let Some(own) = &self.weak
-        {
-            self.manager.move_weak(own, r);
         }
         counts
+    }
+
+    /// As [`LockOwner::begin_asking`], for a lock that is held in a weaker mode.
+    fn begin_converting(&mut self, i: usize, mode: LockMode) -> bool {
+        let held = self.held[i];
+        if held.kept {
+            self.held[i].kept = false;
+            if let Some(own) = &self.weak {
+                self.manager.move_weak(own, self.who, &held.resource);
+            }
+        }
+        self.begin_asking(&held.resource, mode, held.excludes)
     }
 
     /// It did not get the lock, or has given it back.
@@ -207,9 +217,9 @@ impl LockOwner {
 
     /// Gives a lock back that was forgotten here.
     fn give_back(&self, gone: &Held) {
-        if let Some(own) = &self.weak
-            && is_weak(&gone.resource, gone.mode)
-            && own.remove(&gone.resource)
+        if gone.kept
+            && let Some(own) = &self.weak
+            && own.remove(self.who, &gone.resource)
         {
             return;
         }
@@ -240,17 +250,18 @@ impl LockOwner {
                 self.pay(r)?;
             }
             let (mut mode, mut excludes) = (mode, false);
-            if !self.keep(r, mode) {
+            let kept = self.keep(r, mode);
+            if !kept {
                 excludes = self.begin_asking(&r, mode, false);
                 let locked = self.manager.lock(self.who, r, mode, args);
                 mode = locked.inspect_err(|_| self.end_asking(&r, excludes))?;
             }
             self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until, excludes });
+            self.remember(Held { resource: r, mode, until, excludes, kept });
             return Ok(());
         };
         if !self.held[i].mode.covers(mode) {
-            let counts = self.begin_asking(&r, mode, self.held[i].excludes);
+            let counts = self.begin_converting(i, mode);
             let locked = self.manager.lock(self.who, r, mode, args);
             self.held[i].mode = locked.inspect_err(|_| self.end_asking(&r, counts))?;
             self.held[i].excludes |= counts;
@@ -274,12 +285,12 @@ impl LockOwner {
                 return Ok(Grant::Busy);
             };
             self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until, excludes });
+            self.remember(Held { resource: r, mode, until, excludes, kept: false });
             return Ok(Grant::New);
         };
         let mut grant = Grant::Held;
         if !self.held[i].mode.covers(mode) {
-            let counts = self.begin_asking(&r, mode, self.held[i].excludes);
+            let counts = self.begin_converting(i, mode);
             let Some(mode) = self.manager.try_lock(self.who, r, mode) else {
                 self.end_asking(&r, counts);
                 return Ok(Grant::Busy);
@@ -395,8 +406,5 @@ impl LockOwner {
 impl Drop for LockOwner {
     fn drop(&mut self) {
         self.release_all();
-        if let Some(own) = self.weak.take() {
-            self.manager.leave_keepers(&own);
-        }
     }
 }
