@@ -155,13 +155,7 @@ impl Bound {
             values,
             options: &core.options,
             temps: &core.temps,
-            changes: core.changes.as_ref().map(|rows| ChangedTable {
-                table: rows.table.clone(),
-                deleted: true,
-                inserted: true,
-                instead_of: rows.instead_of.then(|| rows.action.word()),
-                rows: CHANGED_ROWS,
-            }),
+            changes: changed_table(core),
             cancel: &core.shared.cancel,
             counters: core.host().optimizer(),
             unresolved: None,
@@ -185,6 +179,17 @@ impl Bound {
             | Bound::Into(_) => false,
         }
     }
+}
+
+/// In a trigger: whose rows `inserted` and `deleted` have.
+fn changed_table(core: &SessionCore) -> Option<ChangedTable> {
+    core.changes.as_ref().map(|rows| ChangedTable {
+        table: rows.table.clone(),
+        deleted: true,
+        inserted: true,
+        instead_of: rows.instead_of.then(|| rows.action.word()),
+        rows: CHANGED_ROWS,
+    })
 }
 
 /// The error of a statement because of a name, with those of its other names behind it.
