@@ -278,6 +278,9 @@ fn the_largest_key_is_locked_alone() {
         ("max(id)", "holdlock", "20000"),
         ("min(id)", "holdlock", "1"),
         ("max(id)", "repeatableread", "20000"),
+        ("max(id)", "updlock", "20000"),
+        ("max(id)", "xlock", "20000"),
+        ("min(id)", "updlock", "1"),
         ("max(k)", "xlock, holdlock, index(k)", "99"),
     ] {
         let read = format!("begin tran select {aggregate} from t with ({hint})");
@@ -299,7 +302,8 @@ fn the_largest_key_is_locked_alone() {
 }
 
 /// Two sessions number rows by the largest key under UPDLOCK alone, the second one while the first
-/// is about to: it gets the number behind that of the first.
+/// is about to: it gets the number behind that of the first, though it has waited for a row that is
+/// not the last one any more.
 #[test]
 fn who_waited_for_the_largest_key_gets_a_newer_one() {
     let instance = made();

@@ -74,7 +74,7 @@ impl LockedScan {
             self.held = None;
             return Ok(false);
         }
-        self.at += 1;
+        (self.at, self.given) = (i + 1, i);
         if given != Given::Done {
             self.row(plan, i, rt, out)?;
         }
