@@ -95,9 +95,10 @@ fn a_scan_that_locks_all_locks_the_table() {
     run(&mut other, "rollback");
 }
 
-/// A writer waits for the end of a lock on the table; who reads versions does not wait behind it.
+/// A writer waits for the end of a lock on the table; who reads versions, or locks rows for reading,
+/// does not wait behind it.
 #[test]
-fn readers_of_versions_do_not_wait_behind_a_writer() {
+fn readers_do_not_wait_behind_a_writer_that_waits() {
     let instance = made();
     let (mut reader, mut writer, mut other) = (session(&instance), session(&instance), session(&instance));
     assert_eq!(run(&mut reader, "begin tran select count(*) from t with (holdlock) where v = 'v'"), "20000");
@@ -108,7 +109,7 @@ fn readers_of_versions_do_not_wait_behind_a_writer() {
         assert!(Instant::now() < end, "the writer does not wait");
         std::thread::sleep(Duration::from_millis(5));
     }
-    for hint in ["", "with (nolock)"] {
+    for hint in ["", "with (nolock)", "with (readcommittedlock)", "with (repeatableread)"] {
         let read = format!("set lock_timeout 30 select v from t {hint} where id = 7");
         assert_eq!(run(&mut other, &read), "v", "{hint}");
     }
