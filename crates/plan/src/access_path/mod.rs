@@ -5,6 +5,7 @@
 mod entry;
 pub(crate) mod filtered;
 mod intersection;
+mod like;
 mod missing;
 mod order;
 mod probe;

@@ -8,6 +8,7 @@ use catalog::statistics::Measured;
 use catalog::statistics::store::key_part;
 use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
+use types::like::LikePattern;
 use types::rounding::{self, Kept, reach};
 use types::{DataType, Value, encode_key_part};
 
@@ -351,10 +352,28 @@ fn listed(list: &InListExpr, input: &Logical) -> f64 {
     (seen * (count as f64 / count.min(MOST_LISTED) as f64)).min(1.0)
 }
 
+/// The pattern of LIKE, as far as it is known for which one the plan is made.
+pub fn known_pattern(like: &LikeExpr, get: &Get) -> Option<Arc<LikePattern>> {
+    if let Some(compiled) = &like.compiled {
+        return Some(compiled.clone());
+    }
+    let pattern = constant(&like.pattern, get)?;
+    let escape = match &like.escape {
+        None => None,
+        Some(escape) => Some(constant(escape, get)?),
+    };
+    let read = match &escape {
+        None => LikePattern::new(pattern.as_str()?, None),
+        Some(escape) => LikePattern::new(pattern.as_str()?, Some(escape.as_str()?)),
+    };
+    read.ok().map(Arc::new)
+}
+
 /// LIKE: the range of what the pattern begins with; without a beginning, what it says of the texts in the histogram.
 fn liked(like: &LikeExpr, input: &Logical) -> f64 {
     let Expr::Col(id) = &like.operand else { return LIKE };
-    let (Some(known), Some(pattern)) = (known(*id, input), &like.compiled) else { return LIKE };
+    let Some(known) = known(*id, input) else { return LIKE };
+    let Some(pattern) = known_pattern(like, known.get) else { return LIKE };
     let steps = &known.measured.histogram.steps;
     if !pattern.prefix().is_empty() {
         let mut after = String::from(pattern.prefix());
