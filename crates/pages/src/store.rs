@@ -227,7 +227,8 @@ impl Store {
         self.stop(|| cause.to_string());
     }
 
-    /// The same for a failure elsewhere in the database. Its pages make room for those of others from now on, written or not.
+    /// The same for a failure elsewhere in the database. Its pages make room for those of others
+    /// from now on, written or not.
     pub fn give_up(&self, cause: &str) {
         self.stop(|| cause.to_owned());
     }

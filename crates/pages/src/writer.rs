@@ -233,7 +233,8 @@ impl Store {
         }
     }
 
-    /// Number of pages that are changed and not written. Once the store is offline the pool may have forgotten some.
+    /// Number of pages that are changed and not written. Once the store is offline the pool may
+    /// have forgotten some.
     #[must_use]
     pub fn dirty_pages(&self) -> usize {
         let mut n = 0;

@@ -83,7 +83,8 @@ pub struct CursorPlan {
     pub names: NameScope,
 }
 
-/// What decides, beside its database and temporary tables, what the names and words of a cursor's query mean.
+/// What decides, beside its database and temporary tables, what the names and words of a cursor's
+/// query mean.
 #[derive(Clone, Debug)]
 pub struct NameScope {
     /// The schema that is looked in before dbo.
@@ -368,7 +369,8 @@ impl CursorPlan {
         &self.query.needs
     }
 
-    /// Whether it is the same cursor as an older plan of its source: its names may mean other tables by now.
+    /// Whether it is the same cursor as an older plan of its source: its names may mean other
+    /// tables by now.
     pub fn is_same(&self, older: &CursorPlan) -> bool {
         let tables = |plan: &CursorPlan| -> Vec<(i32, i32)> {
             plan.needs().tables.iter().map(|used| (used.db.id(), used.table.object_id)).collect()

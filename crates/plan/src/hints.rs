@@ -41,8 +41,8 @@ pub struct RowLocks {
     pub hold: bool,
     /// Rows that others have locked are skipped.
     pub read_past: bool,
-    /// The first row alone is wanted: when it is locked it is looked for once more, until it is the same. Who has waited for
-    /// a row that is not the first any more goes on to the one that is.
+    /// The first row alone is wanted: when it is locked it is looked for once more, until it is the
+    /// same. Who has waited for a row that is not the first any more goes on to the one that is.
     pub first_again: bool,
 }
 

@@ -77,7 +77,8 @@ struct Gate {
     loading: bool,
     /// The client wants the request stopped; to be answered.
     attention: bool,
-    /// The listener has read a request while one runs, or the first piece of the bulk load that the one which runs announces.
+    /// The listener has read a request while one runs, or the first piece of the bulk load that the
+    /// one which runs announces.
     early: Option<Got>,
     /// Its place in the queue of requests for which there is no thread yet.
     queued: Option<Ticket>,
@@ -256,8 +257,8 @@ impl Connection {
             Ok(Got::Blocked) => return false,
             Ok(Got::Message(message)) if message.kind == PacketType::Attention => gate.attention = true,
             Ok(got @ (Got::Message(_) | Got::Bulk { .. })) if !over => {
-                // The client does not wait for its answer; one request is kept, or one piece of a load, what follows stays in
-                // the socket.
+                // The client does not wait for its answer; one request is kept, or one piece of a
+                // load, what follows stays in the socket.
                 gate.early = Some(got);
                 gate.readable = true;
                 return gate.queued.is_none() && self.take_idle(&mut gate);

@@ -464,7 +464,8 @@ impl Database {
 }
 
 impl Database {
-    /// Whether no page is changed that is not written. In this order: the pages of a store that fails may be forgotten.
+    /// Whether no page is changed that is not written. In this order: the pages of a store that
+    /// fails may be forgotten.
     fn has_written_all(&self) -> bool {
         self.store.dirty_pages() == 0 && self.store.check_online().is_ok()
     }

@@ -150,8 +150,9 @@ struct Tally {
 }
 
 impl Tally {
-    /// An entry with all that it says of its row: key, locator, and included values. Bytes can be compared: entries are
-    /// made by one function of a row's values, and the values that a row gives back make the same bytes again.
+    /// An entry with all that it says of its row: key, locator, and included values. Bytes can be
+    /// compared: entries are made by one function of a row's values, and the values that a row
+    /// gives back make the same bytes again.
     fn add(&mut self, key: &[u8], value: &[u8]) {
         let mut hasher = DefaultHasher::new();
         (key, value).hash(&mut hasher);

@@ -95,8 +95,8 @@ fn a_scan_that_locks_all_locks_the_table() {
     run(&mut other, "rollback");
 }
 
-/// A writer waits for the end of a lock on the table; who reads versions, or locks rows for reading,
-/// does not wait behind it.
+/// A writer waits for the end of a lock on the table; who reads versions, or locks rows for
+/// reading, does not wait behind it.
 #[test]
 fn readers_do_not_wait_behind_a_writer_that_waits() {
     let instance = made();

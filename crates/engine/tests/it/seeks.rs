@@ -1,5 +1,5 @@
-//! Which conditions become seeks: IN, LIKE with a prefix or a parameter, MIN and MAX; each with the rows that a scan
-//! gives.
+//! Which conditions become seeks: IN, LIKE with a prefix or a parameter, MIN and MAX; each with the
+//! rows that a scan gives.
 
 use crate::support::text::Bench;
 

@@ -110,7 +110,8 @@ enum Source {
     Stream(Stream),
 }
 
-/// Where a cursor was declared: what its names mean there, wherever it is opened, `plan` tells with it.
+/// Where a cursor was declared: what its names mean there, wherever it is opened, `plan` tells with
+/// it.
 #[derive(Clone)]
 pub struct DeclaredIn {
     /// The database that the names are of.

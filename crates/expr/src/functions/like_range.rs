@@ -1,5 +1,5 @@
-//! The range of texts in which all those lie that LIKE may take, of a pattern that is known when the
-//! statement runs. No text of T-SQL names these functions: seeks are made of them.
+//! The range of texts in which all those lie that LIKE may take, of a pattern that is known when
+//! the statement runs. No text of T-SQL names these functions: seeks are made of them.
 //! Guarantees: the range lacks no text that matches under a collation that keeps prefixes together
 //! (`Collation::keeps_prefixes`); it is that of all texts where the pattern begins with a wildcard,
 //! or is none, which LIKE itself tells of the row that it is asked for; NULL gives NULL.

@@ -64,7 +64,8 @@ pub(crate) trait PageIo: Send + Sync {
     fn write_frames(&self, pool: &Inner, frames: &[(u32, u64)]) -> Result<usize, PageError>;
     /// Whether nothing of it is read or written any more.
     fn is_offline(&self) -> bool;
-    /// Changes from this record on go from a frame and are in no file: only the log has them. To be told before they go.
+    /// Changes from this record on go from a frame and are in no file: only the log has them. To be
+    /// told before they go.
     fn note_lost(&self, from: Lsn);
 }
 

@@ -243,8 +243,9 @@ impl Inner {
         if list.len() < worth { Ok(0) } else { Ok(self.write_list(list, &mut Vec::new()).0) }
     }
 
-    /// Forgets the changes of pages that nobody can read or write any more, as their database has failed, so that they make
-    /// room like any clean page: a session may hold it for long. Returns of how many.
+    /// Forgets the changes of pages that nobody can read or write any more, as their database has
+    /// failed, so that they make room like any clean page: a session may hold it for long. Returns
+    /// of how many.
     fn forget_lost(&self, io: &dyn PageIo, frames: &[(u32, u64)]) -> usize {
         let mut lost = 0;
         for &(i, key) in frames {
@@ -267,7 +268,8 @@ impl Inner {
         lost
     }
 
-    /// How many have made room, and the first error; the stores that had one and made none are added to `broken`.
+    /// How many have made room, and the first error; the stores that had one and made none are
+    /// added to `broken`.
     fn write_list(&self, list: Vec<(u32, u64)>, broken: &mut Vec<u16>) -> (usize, Option<PageError>) {
         let mut by_store: BTreeMap<u16, Vec<(u32, u64)>> = BTreeMap::new();
         for at in list {

@@ -360,8 +360,8 @@ fn two_databases_share_one_pool() {
     }
 }
 
-/// The pages of a store that has failed make room, though somebody holds it: their changes are in the log, from where they were
-/// before.
+/// The pages of a store that has failed make room, though somebody holds it: their changes are in
+/// the log, from where they were before.
 #[test]
 fn a_store_that_has_failed_leaves_the_pool_to_others() {
     let (db, ids) = counters(128, 80);

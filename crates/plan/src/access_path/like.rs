@@ -1,5 +1,5 @@
-//! LIKE with a pattern that is known when the statement runs: a range of a column, beside the pattern
-//! itself, which is tested on what is found.
+//! LIKE with a pattern that is known when the statement runs: a range of a column, beside the
+//! pattern itself, which is tested on what is found.
 
 use crate::estimate::known_pattern;
 use crate::logical::Get;
@@ -10,8 +10,8 @@ use types::{DataType, Len};
 /// No key of an index is longer in bytes, and a character takes at least one.
 const LONGEST_KEY: u16 = 1_900;
 
-/// The column, and both ends of its range. Nothing for a constant pattern (`rewrite::like_range` has
-/// said its range), and where the pattern that the plan is made for begins with a wildcard: all
+/// The column, and both ends of its range. Nothing for a constant pattern (`rewrite::like_range`
+/// has said its range), and where the pattern that the plan is made for begins with a wildcard: all
 /// texts are read then, and an index that has them in order is of no use for it unless a hint wants
 /// that.
 pub(super) fn range_of(get: &Get, like: &LikeExpr) -> Option<(usize, [Expr; 2])> {

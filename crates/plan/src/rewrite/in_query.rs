@@ -65,8 +65,8 @@ fn test_of<'p>(
     let [column] = query.wanted[..] else { return None };
     let rows = estimate::rows(&query.logical);
     let values = estimate::groups((&*query.logical, rows), std::iter::once(Some(column)));
-    // Whatever locks the table is read with: a condition with a subquery is tested above the read, whose rows are all locked
-    // then. Those that are sought are fewer.
+    // Whatever locks the table is read with: a condition with a subquery is tested above the read,
+    // whose rows are all locked then. Those that are sought are fewer.
     let sought = |get: &Get| is_sought(get, all, id, values);
     source_table(input, id).is_some_and(sought).then_some(test)
 }

@@ -2,12 +2,14 @@
 //! `SELECT MAX(x) FROM t WHERE p` becomes the maximum of `SELECT TOP (1) x FROM t WHERE p AND x IS NOT NULL ORDER BY x DESC`, which
 //! the order of the index answers.
 //!
-//! Left alone: several aggregates (each would want its own order), conditions that keep so few rows that they are found otherwise,
-//! and tables whose rows are locked one by one while they are read, as a row may change once it has been passed. Locks that stay
-//! say as much of the rows beyond the first entry as of all: none that would be it can change or come. U and X without range locks
-//! do not: who has waited for the last row has passed by what came behind it meanwhile, and two who number rows by it would take
-//! one number. There the row that was found and locked is looked for once more, until it is the same (`RowLocks::first_again`);
-//! that is done along the clustered index alone, as rows behind entries of others come in no order under such locks.
+//! Left alone: several aggregates (each would want its own order), conditions that keep so few rows
+//! that they are found otherwise, and tables whose rows are locked one by one while they are read,
+//! as a row may change once it has been passed. Locks that stay say as much of the rows beyond the
+//! first entry as of all: none that would be it can change or come. U and X without range locks do
+//! not: who has waited for the last row has passed by what came behind it meanwhile, and two who
+//! number rows by it would take one number. There the row that was found and locked is looked for
+//! once more, until it is the same (`RowLocks::first_again`); that is done along the clustered
+//! index alone, as rows behind entries of others come in no order under such locks.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -102,9 +104,10 @@ fn says_of_all(locks: RowLocks) -> bool {
 /// rows that are wanted may lie together, at the other end.
 const DOUBT: f64 = 1.5;
 
-/// Whether an index has the column behind columns of which the conditions name one value, and the entry is among the first few
-/// of that range: the other conditions keep a good part of it. Where they keep little, but no index finds the rows, the entry is
-/// still to be expected before all others that are wanted: of three that lie anywhere the first one in the first quarter. `may`
+/// Whether an index has the column behind columns of which the conditions name one value, and the
+/// entry is among the first few of that range: the other conditions keep a good part of it. Where
+/// they keep little, but no index finds the rows, the entry is still to be expected before all
+/// others that are wanted: of three that lie anywhere the first one in the first quarter. `may`
 /// says which indexes count.
 fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };

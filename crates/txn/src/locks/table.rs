@@ -217,8 +217,8 @@ impl Entry {
     }
 
     /// Whether a new request need not queue: it goes beside all that wait. A writer that waits for
-    /// the end of a lock on the table (IX) holds up neither who reads versions (SCH-S) nor who locks
-    /// the rows that he reads (IS).
+    /// the end of a lock on the table (IX) holds up neither who reads versions (SCH-S) nor who
+    /// locks the rows that he reads (IS).
     fn lets_by(&self, mode: LockMode) -> bool {
         self.queue.values().all(|waiter| waiter.mode.compatible(mode))
     }

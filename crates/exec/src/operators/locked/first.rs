@@ -1,7 +1,7 @@
 //! The first row of a scan under locks that leave the rows around it to others, where it alone is
 //! wanted: MAX of a key with UPDLOCK (`plan::rewrite::min_max`).
 //! Guarantee: when the row is given, nothing lay before it at a moment at which it was locked
-//! already: of two sessions that number rows by it, the second one sees what the first one has made.
+//! already: of two sessions that number rows by it, the second one sees what the first one made.
 
 use super::{LockedScan, Rows};
 use crate::operators::RowSet;
