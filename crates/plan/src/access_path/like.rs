@@ -1,7 +1,7 @@
 //! LIKE with a pattern that is known when the statement runs: a range of a column, beside the
 //! pattern itself, which is tested on what is found.
 
-use crate::estimate::known_pattern;
+use crate::estimate::constant::known_pattern;
 use crate::logical::Get;
 use expr::functions::like_range;
 use expr::{Expr, LikeExpr};

@@ -2,7 +2,7 @@
 //! the shape of its conditions.
 //! Guarantee: an estimate is finite and at least 1.
 
-mod constant;
+pub(crate) mod constant;
 mod filtered;
 mod having;
 mod pairs;
@@ -19,7 +19,7 @@ use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
 pub use pairs::{pairs, share_of_pairs};
 pub use said::{common_values, fixed_by, is_fixed, limited_by, values_left};
-pub use share::{kept, known_pattern, share};
+pub use share::{kept, share};
 use syntax::ast::CompareOp;
 
 /// The rows of a node's input.

@@ -8,11 +8,10 @@ use catalog::statistics::Measured;
 use catalog::statistics::store::key_part;
 use expr::{ColId, CompareExpr, Expr, InListExpr, LikeExpr, Pred, mirrored};
 use syntax::ast::CompareOp;
-use types::like::LikePattern;
 use types::rounding::{self, Kept, reach};
 use types::{DataType, Value, encode_key_part};
 
-use super::constant::constant;
+use super::constant::{constant, known_pattern};
 use super::{filtered, having, source};
 use crate::logical::{Get, Logical};
 use crate::statistics;
@@ -350,23 +349,6 @@ fn listed(list: &InListExpr, input: &Logical) -> f64 {
     };
     let seen: f64 = list.list.iter().take(MOST_LISTED).map(one).sum();
     (seen * (count as f64 / count.min(MOST_LISTED) as f64)).min(1.0)
-}
-
-/// The pattern of LIKE, as far as it is known for which one the plan is made.
-pub fn known_pattern(like: &LikeExpr, get: &Get) -> Option<Arc<LikePattern>> {
-    if let Some(compiled) = &like.compiled {
-        return Some(compiled.clone());
-    }
-    let pattern = constant(&like.pattern, get)?;
-    let escape = match &like.escape {
-        None => None,
-        Some(escape) => Some(constant(escape, get)?),
-    };
-    let read = match &escape {
-        None => LikePattern::new(pattern.as_str()?, None),
-        Some(escape) => LikePattern::new(pattern.as_str()?, Some(escape.as_str()?)),
-    };
-    read.ok().map(Arc::new)
 }
 
 /// LIKE: the range of what the pattern begins with; without a beginning, what it says of the texts in the histogram.
