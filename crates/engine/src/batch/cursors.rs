@@ -20,7 +20,7 @@ use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
 use super::{Bound, changed_table, with_other_names};
 use catalog::errors;
-use catalog::usage::Times;
+use catalog::usage::UseCount;
 use exec::cursor::{Body, DeclaredIn, Status, To};
 use exec::explain::uses::Uses;
 use exec::operators::context::RowSink;
@@ -151,7 +151,7 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
         }
     };
     let began = core.shared.activity.started();
-    Uses::of_query(&body.plan.query).ran(Times { count: 1, last: began });
+    Uses::of_query(&body.plan.query).ran(UseCount { count: 1, last: began });
     let info = &cursor.info;
     info.rows.store(rows.unwrap_or(-1), Relaxed);
     info.position.store(if rows.is_some() { 0 } else { -1 }, Relaxed);

@@ -20,7 +20,7 @@ use super::{Operator, RowSet, other_node};
 use crate::operators::condition::Condition;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
-use crate::operators::skip::Skip;
+use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
 use pages::{PageId, UnitId};
@@ -87,7 +87,7 @@ pub struct LockedScan {
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
-    skip: Option<Box<Skip>>,
+    skip: Option<Box<SeekPastColumn>>,
     /// From the place where the scan is up to this key no other can come in, whatever ghosts go.
     locked_to: Option<Name>,
     /// The row of the page that was given last.
