@@ -22,7 +22,7 @@ pub struct BoundCall {
     /// The arguments that are not DEFAULT.
     pub(super) arguments: Arc<[Arc<Scalar>]>,
     /// By parameter.
-    given: Box<[ParameterSource]>,
+    given: Box<[Given]>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
     outputs: Box<[(usize, usize)]>,
 }
@@ -31,7 +31,7 @@ pub struct BoundCall {
 type Ready = (Arc<BoundCall>, Arc<ModuleCode>);
 
 /// What a parameter gets.
-enum ParameterSource {
+enum Given {
     /// An argument, of the type of its variable or literal, or of its value.
     Argument(Arc<Scalar>, Option<DataType>),
     /// What it is without one.
@@ -59,8 +59,8 @@ impl BoundCall {
         let mut values = Vec::with_capacity(code.batch.program.vars.len());
         for (given, param) in self.given.iter().zip(&code.params) {
             values.push(match given {
-                ParameterSource::Default(value) => value.clone(),
-                ParameterSource::Argument(scalar, ty) => {
+                Given::Default(value) => value.clone(),
+                Given::Argument(scalar, ty) => {
                     let value = scalar.eval(ctx)?;
                     let ty = ty.unwrap_or_else(|| value.natural_type());
                     convert_argument(&value, ty, param.ty, manner)?
@@ -95,11 +95,9 @@ impl Run<'_> {
         }
         let code = self.code_of(db, module)?;
         let page = db.default_collation().code_page();
-        let default = |param: &ParamCode| {
-            Ok::<_, SqlError>(param.constant_default(page)?.map(ParameterSource::Default))
-        };
-        let mut given: Vec<Option<ParameterSource>> =
-            code.params.iter().map(default).collect::<Result<_, _>>()?;
+        let default =
+            |param: &ParamCode| Ok::<_, SqlError>(param.constant_default(page)?.map(Given::Default));
+        let mut given: Vec<Option<Given>> = code.params.iter().map(default).collect::<Result<_, _>>()?;
         let mut taken = vec![false; given.len()];
         let mut outputs = Vec::new();
         let mut exprs = Vec::new();
@@ -135,7 +133,7 @@ impl Run<'_> {
             return Ok(None);
         };
         for ((to, value), scalar) in exprs.iter().zip(arguments.iter()) {
-            given[*to] = Some(ParameterSource::Argument(scalar.clone(), static_type(self, value)));
+            given[*to] = Some(Given::Argument(scalar.clone(), static_type(self, value)));
         }
         let Some(given) = given.into_iter().collect::<Option<Box<[_]>>>() else { return Ok(None) };
         let (module, outputs) = (module.clone(), outputs.into());

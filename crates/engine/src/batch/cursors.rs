@@ -15,10 +15,10 @@ use syntax::ast::{
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value};
 
+use super::Bound;
 use super::cache::plan_bytes;
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
-use super::{Bound, changed_table, with_other_names};
 use catalog::errors;
 use catalog::usage::UseCount;
 use exec::cursor::{Body, DeclaredIn, Status, To};
@@ -191,18 +191,12 @@ fn compile_again(core: &SessionCore, body: &Body) -> Result<Arc<CursorPlan>, Sql
         options: &options,
         temps: &temps,
         // The rows of a trigger are its own.
-        changes: changed_table(core).filter(|_| *level == core.temps.level),
+        changes: core.changes.as_ref().filter(|_| *level == core.temps.level).map(|rows| rows.as_table()),
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),
         unresolved: None,
     };
-    let bind = |env: &CompileEnv<'_>| -> Result<Bound, SqlError> {
-        Ok(Bound::Cursor(Arc::new(compile_cursor(source, env)?)))
-    };
-    match bind(&env).map_err(|error| with_other_names(error, &env, bind))? {
-        Bound::Cursor(plan) => Ok(plan),
-        _ => Err(SqlError::internal("a cursor was expected")),
-    }
+    compile_cursor(source, &env).map(Arc::new)
 }
 
 /// Fetches a row into the body's `fetched` and notes where the cursor stands.

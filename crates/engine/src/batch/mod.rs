@@ -155,7 +155,13 @@ impl Bound {
             values,
             options: &core.options,
             temps: &core.temps,
-            changes: changed_table(core),
+            changes: core.changes.as_ref().map(|rows| ChangedTable {
+                table: rows.table.clone(),
+                deleted: true,
+                inserted: true,
+                instead_of: rows.instead_of.then(|| rows.action.word()),
+                rows: CHANGED_ROWS,
+            }),
             cancel: &core.shared.cancel,
             counters: core.host().optimizer(),
             unresolved: None,
@@ -179,17 +185,6 @@ impl Bound {
             | Bound::Into(_) => false,
         }
     }
-}
-
-/// In a trigger: whose rows `inserted` and `deleted` have.
-fn changed_table(core: &SessionCore) -> Option<ChangedTable> {
-    core.changes.as_ref().map(|rows| ChangedTable {
-        table: rows.table.clone(),
-        deleted: true,
-        inserted: true,
-        instead_of: rows.instead_of.then(|| rows.action.word()),
-        rows: CHANGED_ROWS,
-    })
 }
 
 /// The error of a statement because of a name, with those of its other names behind it.

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use txn::{LockMode, LockOwner, Resource, What};
 
 use super::params::Param;
-use super::{Call, params::ParameterValues};
+use super::{Call, params::Given};
 use catalog::errors;
 use exec::state::holdings::Holding;
 
@@ -49,7 +49,7 @@ pub(crate) fn mode(name: &str) -> Option<LockMode> {
 }
 
 /// Whether the session owns; `None` for an unknown owner.
-fn owned_by_session(given: &ParameterValues, at: usize) -> Option<bool> {
+fn owned_by_session(given: &Given, at: usize) -> Option<bool> {
     match given.text(at).unwrap_or("Transaction").to_ascii_lowercase().as_str() {
         "session" => Some(true),
         "transaction" => Some(false),

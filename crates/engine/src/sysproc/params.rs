@@ -16,9 +16,9 @@ pub const PATTERN: DataType = DataType::NVarChar(Len::N(384));
 
 /// What a call gives for the parameters of a procedure, in their order; NULL for those that it leaves out.
 #[derive(Debug)]
-pub struct ParameterValues(Vec<Value>);
+pub struct Given(Vec<Value>);
 
-impl ParameterValues {
+impl Given {
     /// The text of a parameter; `None` for NULL.
     pub fn text(&self, at: usize) -> Option<&str> {
         self.0.get(at).and_then(Value::as_str)
@@ -50,12 +50,7 @@ impl Call<'_> {
     ///
     /// # Errors
     /// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, those of the conversion.
-    pub fn given(
-        &self,
-        procedure: &str,
-        required: usize,
-        params: &[Param],
-    ) -> Result<ParameterValues, SqlError> {
+    pub fn given(&self, procedure: &str, required: usize, params: &[Param]) -> Result<Given, SqlError> {
         let mut values = vec![Value::Null; params.len()];
         let mut seen = vec![false; params.len()];
         for (i, arg) in self.args.iter().enumerate() {
@@ -94,7 +89,7 @@ impl Call<'_> {
                 );
                 Err(SqlError::new(201, 16, 4, text))
             }
-            None => Ok(ParameterValues(values)),
+            None => Ok(Given(values)),
         }
     }
 }

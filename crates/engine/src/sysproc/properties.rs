@@ -4,7 +4,7 @@ use ::types::{DataType, Len, SqlError, Value};
 use catalog::properties::{MAX_BYTES, Property};
 
 use super::Call;
-use super::params::{NAME, Param, ParameterValues};
+use super::params::{Given, NAME, Param};
 use crate::properties::targets::{Level, Target, find};
 use crate::properties::{self, delete, lock, put};
 
@@ -43,12 +43,7 @@ struct Named {
 ///
 /// # Errors
 /// 15600 levels that make no sense, 15135 nothing that the caller may give properties to.
-fn named(
-    call: &mut Call<'_>,
-    procedure: &str,
-    given: &ParameterValues,
-    first: usize,
-) -> Result<Named, SqlError> {
+fn named(call: &mut Call<'_>, procedure: &str, given: &Given, first: usize) -> Result<Named, SqlError> {
     let level = |at: usize| Level { kind: given.name(first + 2 * at), name: given.name(first + 2 * at + 1) };
     let levels = [level(0), level(1), level(2)];
     let invalid = || {
@@ -78,7 +73,7 @@ fn named(
 }
 
 /// The value of a call, if it is not too long: texts count two bytes a character unless the caller's type has one.
-fn value(call: &Call<'_>, given: &ParameterValues) -> Result<Value, SqlError> {
+fn value(call: &Call<'_>, given: &Given) -> Result<Value, SqlError> {
     // The value by itself: it is kept under its natural type.
     let value = ::types::variant::parts(&given.value(1)).0.clone();
     let own = call.args.iter().enumerate();

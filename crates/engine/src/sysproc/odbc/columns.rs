@@ -2,7 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::super::params::{NAME, PATTERN, Param, ParameterValues};
+use super::super::params::{Given, NAME, PATTERN, Param};
 use super::super::{Call, column};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, relations, small, text, type_name};
 use exec::output::ColumnInfo;
@@ -91,7 +91,7 @@ fn header(level: Level) -> Vec<ColumnInfo> {
 
 fn list(
     call: &mut Call<'_>,
-    given: &ParameterValues,
+    given: &Given,
     (version, pattern): (usize, bool),
     level: Level,
 ) -> Result<i32, SqlError> {
