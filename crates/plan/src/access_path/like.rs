@@ -4,11 +4,20 @@
 use crate::estimate::constant::known_pattern;
 use crate::logical::Get;
 use expr::functions::like_range;
-use expr::{Expr, LikeExpr};
+use expr::{Expr, LikeExpr, Pred};
 use types::{DataType, Len};
 
 /// No key of an index is longer in bytes, and a character takes at least one.
 const LONGEST_KEY: u16 = 1_900;
+
+/// So many times more rows may match a pattern of which nothing is known than are guessed: it may
+/// be `%`, and to look each of its rows up costs far more than to read the table.
+pub(super) const DOUBT: f64 = 3.0;
+
+/// Whether a condition is a range of which nothing is known.
+pub(super) fn is_unknown(pred: &Pred, get: &Get) -> bool {
+    matches!(pred, Pred::Like(like) if known_pattern(like, get).is_none())
+}
 
 /// The column, and both ends of its range. Nothing for a constant pattern (`rewrite::like_range`
 /// has said its range), and where the pattern that the plan is made for begins with a wildcard: all

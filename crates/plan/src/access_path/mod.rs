@@ -371,7 +371,9 @@ impl Question<'_> {
             let found = self.conditions.ranges(&way.order, most);
             fetched = if choice.point { 1.0 } else { self.fetched(way, &found) };
             looked_up = match way.store {
-                Some(index) if !way.covering && !choice.point => self.looked_up(index, &found, fetched),
+                Some(index) if !way.covering && !choice.point => {
+                    self.looked_up(index, &found, fetched) * self.doubt(&found)
+                }
                 _ => fetched,
             };
             choice.seek(found, self.conditions.equal_columns(&way.order));
@@ -464,6 +466,12 @@ impl Question<'_> {
                 rows.clamp(1.0, if unique { most } else { f64::INFINITY })
             }
         }
+    }
+
+    /// How many times more rows than are expected may have to be looked up.
+    fn doubt(&self, found: &[Found<'_>]) -> f64 {
+        let mut sought = found.iter().flat_map(|found| &found.sought);
+        if sought.any(|pred| like::is_unknown(pred, self.get)) { like::DOUBT } else { 1.0 }
     }
 
     /// The share of the rows that several ranges have together.
