@@ -209,7 +209,8 @@ impl Entry {
             return Asked::Held(mode);
         }
         let conversion = held.is_some();
-        if (conversion || self.lets_by(mode)) && self.holders.allow(who.id, mode, conversion) {
+        // The queue, which may be long, is looked at last.
+        if self.holders.allow(who.id, mode, conversion) && (conversion || self.lets_by(mode)) {
             self.holders.set(who, mode);
             return Asked::Held(mode);
         }
