@@ -137,7 +137,7 @@ fn a_cursor_of_a_changed_table_is_compiled_where_it_was_declared() {
     for sql in [
         "DEALLOCATE c",
         "CREATE TABLE #rows (k int, pad varchar(20) NULL) INSERT #rows VALUES (7, 'outer')",
-        "CREATE PROCEDURE q AS
+        "CREATE PROCEDURE q AS SET NOCOUNT ON
          CREATE TABLE #rows (k int, pad varchar(20)) INSERT #rows VALUES (7, 'inner')
          OPEN c FETCH c CLOSE c",
         "SET CONCAT_NULL_YIELDS_NULL OFF",
