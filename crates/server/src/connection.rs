@@ -21,7 +21,7 @@ use tds::PacketType;
 
 use crate::admission::{Member, Slot, Ticket};
 use crate::client::Client;
-use crate::wire::{Got, Received, Wire, WireError};
+use crate::wire::{Got, Wire, WireError};
 use sending::KeptAnswers;
 
 /// A connection.
@@ -77,8 +77,9 @@ struct Gate {
     loading: bool,
     /// The client wants the request stopped; to be answered.
     attention: bool,
-    /// The listener has read a request while one runs.
-    early: Option<Received>,
+    /// The listener has read a request while one runs, or the first piece of the bulk load that the
+    /// one which runs announces.
+    early: Option<Got>,
     /// Its place in the queue of requests for which there is no thread yet.
     queued: Option<Ticket>,
     /// The request that is queued.
@@ -255,13 +256,14 @@ impl Connection {
         match got {
             Ok(Got::Blocked) => return false,
             Ok(Got::Message(message)) if message.kind == PacketType::Attention => gate.attention = true,
-            Ok(Got::Message(message)) if !over => {
-                // The client does not wait for its answer; one request is kept, the next ones stay in the socket.
-                gate.early = Some(message);
+            Ok(got @ (Got::Message(_) | Got::Bulk { .. })) if !over => {
+                // The client does not wait for its answer; one request is kept, or one piece of a
+                // load, what follows stays in the socket.
+                gate.early = Some(got);
                 gate.readable = true;
                 return gate.queued.is_none() && self.take_idle(&mut gate);
             }
-            // A bulk load that nobody has asked for, the end, also behind one more request, or garbage.
+            // The end, also behind one more request, or garbage.
             Ok(Got::Closed | Got::Bulk { .. } | Got::Message(_)) | Err(_) => return self.lose(&mut gate),
         }
         // There may be more behind it.
@@ -340,8 +342,8 @@ impl Connection {
                 if let Some(held) = gate.held.take() {
                     return Ok(Some(Next::Got(held)));
                 }
-                if let Some(message) = gate.early.take() {
-                    return Ok(Some(Next::Got(Got::Message(message))));
+                if let Some(early) = gate.early.take() {
+                    return Ok(Some(Next::Got(early)));
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };

@@ -33,7 +33,7 @@ const AHEAD: u32 = 1 << 10;
 const ASTRAY: u32 = 1 << 5;
 
 /// A node above leaves: its separators as numbers, ascending, and its leaves.
-struct Way {
+struct RememberedNode {
     store: u16,
     unit: UnitId,
     root: PageId,
@@ -70,7 +70,7 @@ pub struct Expected {
 
 #[derive(Default)]
 struct Ways {
-    list: Vec<Way>,
+    list: Vec<RememberedNode>,
     /// Whose place the next one takes.
     next: usize,
 }
@@ -81,7 +81,7 @@ thread_local! {
 
 impl Ways {
     #[inline]
-    fn of(&mut self, tree: &BTree) -> Option<&mut Way> {
+    fn of(&mut self, tree: &BTree) -> Option<&mut RememberedNode> {
         self.list.iter_mut().find(|way| way.is_of(tree))
     }
 
@@ -89,7 +89,7 @@ impl Ways {
     fn add(&mut self, tree: &BTree) {
         let place = match self.list.len() < TREES {
             true => {
-                self.list.push(Way::new());
+                self.list.push(RememberedNode::new());
                 self.list.len() - 1
             }
             false => {
@@ -104,9 +104,9 @@ impl Ways {
     }
 }
 
-impl Way {
-    fn new() -> Way {
-        Way {
+impl RememberedNode {
+    fn new() -> RememberedNode {
+        RememberedNode {
             store: 0,
             unit: UnitId(0),
             root: PageId::NONE,
@@ -136,7 +136,7 @@ impl Way {
         (self.ahead, self.astray) = (0, 0);
     }
 
-    /// Where a key may be. Counted as a hit until [`Way::missed`].
+    /// Where a key may be. Counted as a hit until [`RememberedNode::missed`].
     #[inline]
     fn guess(&mut self, key: &[u8]) -> Option<Guess> {
         let wanted = head_of(key);

@@ -3,7 +3,7 @@
 use crate::batch::BatchParam;
 use crate::batch::cache::Found;
 use crate::batch::short::Short;
-use exec::dml::Ahead;
+use exec::dml::ExpectedRow;
 use exec::state::core::SessionCore;
 use types::Value;
 
@@ -69,7 +69,7 @@ pub(super) fn look_ahead(
     number: u64,
     core: &mut SessionCore,
     vars: &[Value],
-) -> Option<Ahead> {
+) -> Option<ExpectedRow> {
     let ready = list.iter().rfind(|ready| ready.number == number)?;
     match &ready.short {
         Known::Short(short) => short.look_ahead(core, vars),

@@ -11,6 +11,7 @@
 //! [`Ended`].
 
 mod entries;
+mod first;
 mod ranges;
 mod rows;
 mod skipped;
@@ -19,7 +20,7 @@ use super::{Operator, RowSet, other_node};
 use crate::operators::condition::Condition;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
-use crate::operators::skip::Skip;
+use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use catalog::errors::db_error;
 use pages::{PageId, UnitId};
@@ -86,9 +87,13 @@ pub struct LockedScan {
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
-    skip: Option<Box<Skip>>,
+    skip: Option<Box<SeekPastColumn>>,
     /// From the place where the scan is up to this key no other can come in, whatever ghosts go.
     locked_to: Option<Name>,
+    /// The row of the page that was given last.
+    given: usize,
+    /// The first row has been found twice, where that is wanted.
+    settled: bool,
 }
 
 /// A structure whose rows are locked.
@@ -151,8 +156,7 @@ impl Rows<'_> {
 impl LockedScan {
     /// A scan that has not begun. Its plan has locks.
     pub fn new(plan: &ScanPlan) -> LockedScan {
-        let locks =
-            plan.locks.unwrap_or(RowLocks { mode: LockMode::S, range: true, hold: true, read_past: false });
+        let locks = plan.locks.unwrap_or(RowLocks { range: true, ..RowLocks::until_changed(LockMode::S) });
         LockedScan {
             locks,
             source: None,
@@ -177,6 +181,8 @@ impl LockedScan {
             rest: Vec::new(),
             skip: None,
             locked_to: None,
+            given: 0,
+            settled: !locks.first_again,
         }
     }
 
@@ -257,10 +263,31 @@ impl LockedScan {
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
         };
-        if matches!(source, Source::Heap(_) | Source::Range { .. }) {
-            rt.session().scanned(&plan.db, &plan.store.table);
-        }
         Ok(source)
+    }
+
+    /// The next rows; false at the end.
+    fn following(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        while out.is_empty() {
+            if self.at >= self.end {
+                rt.check_cancel()?;
+                if !self.page(plan, rt)? {
+                    return Ok(false);
+                }
+            }
+            let most = self.most(plan, rt, out);
+            while self.at < self.end && out.len() < most {
+                if !self.give(plan, rt, out)? {
+                    break;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Reads the next page of rows; false at the end.
@@ -402,24 +429,14 @@ impl Operator for LockedScan {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
         if self.source.is_none() {
-            self.source = Some(self.start(plan, rt)?);
+            let source = self.start(plan, rt)?;
+            if matches!(source, Source::Heap(_) | Source::Range { .. }) {
+                rt.session().scanned(&plan.db, &plan.store.table);
+            }
+            self.source = Some(source);
         } else if rt.is_suspendable() {
             self.go_on(plan, rt)?;
         }
-        while out.is_empty() {
-            if self.at >= self.end {
-                rt.check_cancel()?;
-                if !self.page(plan, rt)? {
-                    return Ok(false);
-                }
-            }
-            let most = self.most(plan, rt, out);
-            while self.at < self.end && out.len() < most {
-                if !self.give(plan, rt, out)? {
-                    break;
-                }
-            }
-        }
-        Ok(true)
+        if self.settled { self.following(plan, rt, out) } else { self.first(plan, rt, out) }
     }
 }

@@ -12,7 +12,7 @@ use super::condition::Condition;
 use super::decode::{base_row, entry_into, entry_passes, index_locator};
 use super::large::{LargeRows, MOST};
 use super::pending::Pending;
-use super::skip::Skip;
+use super::skip::SeekPastColumn;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
@@ -60,7 +60,7 @@ pub struct Scan {
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
-    skip: Option<Box<Skip>>,
+    skip: Option<Box<SeekPastColumn>>,
     /// From the end of the ranges to their beginning.
     backward: bool,
     /// Rows of a batch.
@@ -176,7 +176,7 @@ impl Scan {
         let backward = self.backward;
         let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
         let first = if let Some(behind) = spec.behind.as_ref().filter(|_| place.is_none()) {
-            self.skip = Skip::of(spec, behind, parts, rt)?;
+            self.skip = SeekPastColumn::of(spec, behind, parts, rt)?;
             self.next_range(plan, rt)?
         } else if spec.others.is_empty() {
             seek::range(spec, parts, rt)?.and_then(|mut range| ahead(&mut range).then_some(range))

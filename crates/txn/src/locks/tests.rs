@@ -154,7 +154,7 @@ fn queue_is_fair_and_timeouts_let_the_next_pass() {
 }
 
 #[test]
-fn readers_of_versions_pass_all_but_changes_of_the_definition() {
+fn who_goes_beside_all_that_wait_does_not_queue() {
     let (m, mut o) = owners(4);
     let mut d = o.pop().unwrap();
     let mut c = o.pop().unwrap();
@@ -166,15 +166,22 @@ fn readers_of_versions_pass_all_but_changes_of_the_definition() {
         b
     });
     until_waiting(&m, 1);
-    c.lock(table(1), SchS, now()).unwrap();
-    c.release_all();
+    for beside in [SchS, IS] {
+        c.lock(table(1), beside, now()).unwrap();
+        c.release_all();
+    }
     // Those that would come between stay in line.
-    assert!(c.lock(table(1), IS, now()).is_err());
+    for between in [S, U] {
+        assert!(c.lock(table(1), between, now()).is_err(), "{between:?} keeps IX waiting");
+    }
     let td = thread::spawn(move || {
         d.lock(table(1), SchM, WaitArgs::default()).unwrap();
     });
     until_waiting(&m, 2);
-    assert!(c.lock(table(1), SchS, now()).is_err(), "readers who keep coming would keep SCH-M waiting");
+    for mode in [SchS, IS] {
+        let refused = c.lock(table(1), mode, now());
+        assert!(refused.is_err(), "{mode:?}: readers who keep coming would keep SCH-M waiting");
+    }
     a.release_all();
     tb.join().unwrap().release_all();
     td.join().unwrap();

@@ -17,7 +17,7 @@
 //! locked the entry alone, as he found all in it, may go on to the row: who wants the row for
 //! himself alone (X) waits for him before he locks it, as a change does (`storage::write`).
 
-use super::rows::Given;
+use super::rows::RowOutcome;
 use super::{LockedScan, Name, Rows};
 use crate::operators::RowSet;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
@@ -36,7 +36,7 @@ use types::row::has_overflow;
 use types::{Corrupt, SqlError, Value};
 
 /// A row that was looked for before its entry was locked.
-struct Ahead<'p> {
+struct RowLockedAhead<'p> {
     rows: Rows<'p>,
     name: Name,
     /// How it was locked; nothing where it is not there.
@@ -44,7 +44,7 @@ struct Ahead<'p> {
 }
 
 /// What came of an entry that is locked.
-enum Behind {
+enum EntryOutcome {
     /// Whether it, or its row, was given out.
     Given(bool),
     /// This row is to be locked before it.
@@ -122,12 +122,12 @@ impl LockedScan {
         index: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         let index = &plan.store.indexes[index];
         match held_by(plan, self.condition.of(plan), index, self.batch.entry(i), rt, out)? {
             Some(true) if !self.sure => self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out),
-            Some(_) => Ok(Given::Done),
-            None => Ok(Given::Alone),
+            Some(_) => Ok(RowOutcome::Done),
+            None => Ok(RowOutcome::Alone),
         }
     }
 
@@ -139,16 +139,16 @@ impl LockedScan {
         index: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         if self.sure {
             return self.locked_behind(plan, i, index, rt, out);
         }
         if !self.is_momentary() {
-            return Ok(Given::Alone);
+            return Ok(RowOutcome::Alone);
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
         if !entry_passes(plan, &store.indexes[index], self.batch.entry(i), rt, &mut self.tested)? {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         let locator = index_locator(&store.indexes[index], self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, store, &locator, ReadMode::Current, &mut self.lookup)?;
@@ -156,28 +156,28 @@ impl LockedScan {
         let settled = found && self.ended.is_settled(txn, self.lookup.header(0).txn);
         // The row may have got another entry since this one was read.
         if !settled || !store.indexes[index].tree.is_as_read(&self.batch).map_err(fail)? {
-            return Ok(Given::Again);
+            return Ok(RowOutcome::Again);
         }
         if self.lookup.is_ghost(0) {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         if has_overflow(self.lookup.row(0)) {
-            return Ok(Given::Alone);
+            return Ok(RowOutcome::Alone);
         }
         let (rows, name) = row_at(plan, &locator)?;
         let before = out.len();
         let pred = self.condition.of(plan);
         base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         if out.len() == before {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         let txn = rt.session().txn(&plan.db);
         let txn = out.or_pop(txn)?;
         if is_own(txn, &self.lookup, 0) || txn.row_is_free(rows.unit(), name.as_ref(), self.locks.mode) {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         out.pop_row();
-        Ok(Given::Again)
+        Ok(RowOutcome::Again)
     }
 
     /// Gives the row behind entry `i` where nobody can be changing either: the table is locked, or
@@ -190,10 +190,10 @@ impl LockedScan {
         index: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         let index = &plan.store.indexes[index];
         if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         let locator = index_locator(index, self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
@@ -201,7 +201,7 @@ impl LockedScan {
             let pred = self.condition.of(plan);
             base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         }
-        Ok(Given::Done)
+        Ok(RowOutcome::Done)
     }
 
     /// Entry `i` of the page by itself: the row behind it is locked, where that is wanted, and the
@@ -241,11 +241,11 @@ impl LockedScan {
             let again = grant == Grant::New && !self.locks.range && self.waits();
             let behind = self.behind(plan, rt, (index, entry.entry(0)), (&mut ahead, again), lookup, out);
             self.give_back(plan, rt, ahead)?;
-            let given = matches!(behind, Ok(Behind::Given(true)));
+            let given = matches!(behind, Ok(EntryOutcome::Given(true)));
             self.leave(plan, rt, (tree.unit(), &name, grant), given)?;
             match behind? {
-                Behind::Given(_) => return Ok(()),
-                Behind::First(locator) => wanted = Some(locator),
+                EntryOutcome::Given(_) => return Ok(()),
+                EntryOutcome::First(locator) => wanted = Some(locator),
             }
         }
     }
@@ -313,10 +313,10 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         locator: &Value,
         lookup: &mut RowBatch,
-    ) -> Result<Ahead<'p>, SqlError> {
+    ) -> Result<RowLockedAhead<'p>, SqlError> {
         let (rows, name) = row_at(plan, locator)?;
         let grant = self.locked_row(plan, rt, &rows, &name, lookup)?;
-        Ok(Ahead { rows, name, grant })
+        Ok(RowLockedAhead { rows, name, grant })
     }
 
     /// Gives a row back that was locked for an entry which turned out not to lead to it.
@@ -324,10 +324,10 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        ahead: Option<Ahead<'_>>,
+        ahead: Option<RowLockedAhead<'_>>,
     ) -> Result<(), SqlError> {
         match ahead {
-            Some(Ahead { rows, name, grant: Some(grant) }) => {
+            Some(RowLockedAhead { rows, name, grant: Some(grant) }) => {
                 self.leave(plan, rt, (rows.unit(), &name, grant), false)
             }
             _ => Ok(()),
@@ -342,29 +342,29 @@ impl LockedScan {
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         (index, entry): (&IndexStore, IndexEntry<'_>),
-        (ahead, again): (&mut Option<Ahead<'_>>, bool),
+        (ahead, again): (&mut Option<RowLockedAhead<'_>>, bool),
         lookup: &mut RowBatch,
         out: &mut RowSet,
-    ) -> Result<Behind, SqlError> {
+    ) -> Result<EntryOutcome, SqlError> {
         if matches!(plan.path, Path::Index { covering: true, .. })
             && let Some(given) = held_by(plan, self.condition.of(plan), index, entry, rt, out)?
         {
-            return Ok(Behind::Given(given));
+            return Ok(EntryOutcome::Given(given));
         }
         if !entry_passes(plan, index, entry, rt, &mut self.tested)? {
-            return Ok(Behind::Given(false));
+            return Ok(EntryOutcome::Given(false));
         }
         let locator = index_locator(index, entry, plan)?;
         let (rows, name) = row_at(plan, &locator)?;
         match ahead.take_if(|row| row.name == name) {
-            Some(Ahead { grant: Some(grant), .. }) => {
+            Some(RowLockedAhead { grant: Some(grant), .. }) => {
                 let given = self.given_row(plan, rt, (&rows, &name, grant), lookup, out);
-                return given.map(Behind::Given);
+                return given.map(EntryOutcome::Given);
             }
-            None if again => return Ok(Behind::First(locator)),
+            None if again => return Ok(EntryOutcome::First(locator)),
             // It is asked once more for a row that was not there.
             _ => {}
         }
-        self.base(plan, rt, &rows, &name, lookup, out).map(Behind::Given)
+        self.base(plan, rt, &rows, &name, lookup, out).map(EntryOutcome::Given)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
-use crate::operators::skip::Skip;
+use crate::operators::skip::SeekPastColumn;
 use crate::operators::{BATCH, seek};
 use access::{BTree, Cursor, Direction, ReadMode, RowBatch, RowName};
 use pages::TxnId;
@@ -36,7 +36,7 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
     ) -> Result<Source, SqlError> {
         match &spec.behind {
-            Some(behind) => self.skip = Skip::of(spec, behind, parts, rt)?,
+            Some(behind) => self.skip = SeekPastColumn::of(spec, behind, parts, rt)?,
             None => {
                 let ranges = seek::ranges(spec, parts, rt)?;
                 self.set_ranges(plan, ranges);
