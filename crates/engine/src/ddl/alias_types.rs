@@ -124,6 +124,7 @@ fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), 
     let (db, open) = (work.db.clone(), work.open.clone());
     // Nobody makes a column of it meanwhile.
     work.lock(alias.type_id, LockMode::SchM)?;
+    work.hold_schema(&alias.schema)?;
     let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);
     let (system, values) = row_of(alias, schema_id);
     let txn = work.core.txn(&db)?;

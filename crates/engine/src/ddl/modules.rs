@@ -160,6 +160,9 @@ pub(super) fn replace(
     after: Option<Arc<ModuleDef>>,
 ) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
+    if let Some(before) = before.as_ref().filter(|before| !before.is_ddl_trigger()) {
+        work.hold_schema(&before.schema)?;
+    }
     let schemas = db.catalog();
     let schema_id = |module: &ModuleDef| match module.is_ddl_trigger() {
         true => 0,

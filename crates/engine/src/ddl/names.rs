@@ -1,32 +1,52 @@
 //! Names of tables, indexes and constraints: whether one may be taken, and what one is called that was given no name.
 //! Guarantees: a name is free in its schema when it is taken (2714); whoever is making or dropping an object of that name is waited for.
+//! A schema stays as long as a transaction is open that has put something into it or taken out.
 
 use compact_str::CompactString;
 use txn::locks::LockMode;
 use types::SqlError;
 
-use super::work::Work;
+use super::work::{Work, lock_schema};
 use catalog::errors;
 use catalog::fold_name;
+use catalog::load::is_user_schema;
 use catalog::{KeyConstraint, TableDef};
 use plan::hints::TableLock;
 
 impl Work<'_> {
-    /// The schema's name as it was created; `dbo` for an empty one.
-    pub fn schema(&self, name: &str) -> Result<CompactString, SqlError> {
+    /// The schema's name as it was created; `dbo` for an empty one. It is not dropped before the
+    /// transaction ends.
+    pub fn schema(&mut self, name: &str) -> Result<CompactString, SqlError> {
         let name = if name.is_empty() { "dbo" } else { name };
-        let catalog = self.db.catalog();
-        let id = catalog.schemas.get(&fold_name(name)).copied();
-        match id.and_then(|id| catalog.schema_names.get(&id)) {
-            Some(name) if !matches!(name.as_str(), "sys" | "INFORMATION_SCHEMA") => Ok(name.clone()),
-            _ => Err(SqlError::new(
-                2760,
-                16,
-                1,
-                format!(
-                    "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
-                ),
-            )),
+        let mut held = None;
+        loop {
+            let catalog = self.db.catalog();
+            let id = catalog.schemas.get(&fold_name(name)).copied();
+            match id.and_then(|id| Some((id, catalog.schema_names.get(&id)?))) {
+                Some((id, _)) if is_user_schema(id) && held != Some(id) => {
+                    lock_schema(self.core, &self.db, id, LockMode::SchS)?;
+                    held = Some(id);
+                }
+                Some((_, name)) if !matches!(name.as_str(), "sys" | "INFORMATION_SCHEMA") => {
+                    return Ok(name.clone());
+                }
+                _ => {
+                    let text = format!(
+                        "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
+                    );
+                    return Err(SqlError::new(2760, 16, 1, text));
+                }
+            }
+        }
+    }
+
+    /// Keeps the schema of something that goes from being dropped until the transaction ends: a
+    /// rollback puts the thing back.
+    pub(super) fn hold_schema(&mut self, name: &str) -> Result<(), SqlError> {
+        let id = self.db.catalog().schemas.get(&fold_name(name)).copied();
+        match id.filter(|id| is_user_schema(*id)) {
+            Some(id) => lock_schema(self.core, &self.db, id, LockMode::SchS),
+            None => Ok(()),
         }
     }
 

@@ -24,6 +24,9 @@ pub fn replace(
     after: Option<OtherObject>,
 ) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
+    if let Some(before) = &before {
+        work.hold_schema(before.schema())?;
+    }
     let catalog = db.catalog();
     let row = |object: &OtherObject| {
         row_of(object, catalog.schemas.get(&fold_name(object.schema())).copied().unwrap_or(1))

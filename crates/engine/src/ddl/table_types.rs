@@ -92,6 +92,7 @@ pub(super) fn in_use(schema: &str, name: &str, user: &str) -> SqlError {
 
 fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
+    work.hold_schema(&def.schema)?;
     let schema_id = db.catalog().schemas.get(&fold_name(&def.schema)).copied().unwrap_or(1);
     let txn = work.core.txn(&db)?;
     for (system, values) in rows_of(def, schema_id) {

@@ -112,6 +112,7 @@ mod row_versions;
 mod rows_before_errors;
 mod rpc;
 mod scalar_functions;
+mod schemas;
 mod scoreboard;
 mod scripts;
 mod security;
