@@ -11,6 +11,7 @@ use types::SqlError;
 
 use super::constraints::{Constraint, made_up, test_one};
 use super::work::Work;
+use catalog::given_up::Name;
 use catalog::security::Permission;
 use catalog::{Catalog, ForeignKeyDef, IndexDef, NewForeignKey, TableDef, fold_name};
 use plan::rights::Rights;
@@ -41,6 +42,7 @@ pub fn add_foreign_key(
     let object_id = work.object_id()?;
     let first = new.columns.first().map(CompactString::as_str);
     let name = new.name.clone().unwrap_or_else(|| made_up("FK", &table.name, first, object_id));
+    work.wait_for_name(&Name::object(&table.schema, &name))?;
     work.check_free_name(&table.schema, &name)?;
     let parent = parent_of(work, table, new, &name)?;
     let same = parent.object_id == table.object_id;

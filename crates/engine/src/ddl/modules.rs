@@ -12,6 +12,7 @@ use types::SqlError;
 use super::work::Work;
 use super::{indexed_views, schemabinding};
 use catalog::change::DdlChange;
+use catalog::given_up::Name;
 use catalog::module::{as_create, rows_of};
 use catalog::{
     Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, TriggerOrder, clock, errors,
@@ -78,6 +79,7 @@ pub fn put(
     check: impl FnOnce(&mut Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let schema = work.schema(new.schema)?;
+    work.wait_for_name(&Name::object(&schema, new.name))?;
     let catalog = work.db.catalog();
     let before = catalog.find_module(&schema, new.name).cloned();
     let object_id = match (&before, new.verb) {
@@ -183,7 +185,7 @@ pub(super) fn replace(
     if let (Some(module), None) = (&before, &after) {
         crate::properties::forget_module(work.core, &db, module.object_id)?;
     }
-    let change = DdlChange::module(&db, before, after)?;
+    let change = DdlChange::module(&db, work.core.spid(), before, after)?;
     work.core.remember_ddl(change);
     Ok(())
 }

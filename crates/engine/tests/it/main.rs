@@ -50,6 +50,7 @@ mod filtered_statistics;
 mod full_disk;
 mod functions;
 mod fuzz;
+mod given_up_names;
 mod grouping;
 mod held_answers;
 mod hierarchy;
