@@ -58,7 +58,6 @@ fn a_name_is_free_when_its_transaction_has_ended() {
         quiet(b.run(give_up));
         b.check("COMMIT", "");
         quiet(say(want));
-        // The session itself waits for nothing.
         drop(other);
         b.restart().check("SELECT COUNT(*) FROM sys.schemas WHERE name = 's'", "1");
     }
