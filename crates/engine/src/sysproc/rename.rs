@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use types::{SqlError, Value};
 
 use super::Call;
@@ -10,9 +11,10 @@ use crate::ddl::work::Work;
 use crate::ddl::{alias_types, constraints, modules, others, schemabinding};
 use crate::functions::metadata::name_parts;
 use crate::stmt::{computed_def, statistics};
+use crate::views::modules::columns_of_view;
 use catalog::given_up::Name;
 use catalog::statistics::Statistics;
-use catalog::{Db, IndexDef, TableDef, errors, fold_name};
+use catalog::{Db, IndexDef, ModuleDef, ModuleKind, TableDef, errors, fold_name};
 
 /// What is renamed, and how.
 struct Rename {
@@ -123,7 +125,27 @@ impl Rename {
         }
     }
 
+    /// A view's columns are called what its text says.
+    fn column_of_view(&self, work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
+        let columns = columns_of_view(work.core, &self.db, view).unwrap_or_default();
+        let columns: Vec<CompactString> = columns.into_iter().map(|column| column.name).collect();
+        let find = |name: &str| columns.iter().position(|column| fold_name(column) == fold_name(name));
+        let at = find(self.part(0)).ok_or_else(|| self.missing())?;
+        if find(&self.new).is_some_and(|other| other != at) {
+            return Err(self.taken("COLUMN"));
+        }
+        let bound = schemabinding::bound_to(&self.db.catalog(), &view.schema, &view.name).is_some();
+        if bound || view.has_option("SCHEMABINDING") {
+            return Err(self.enforced());
+        }
+        modules::rename_column(work, view, &columns, at, &self.new)
+    }
+
     fn column(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+        let found = self.db.catalog().find_module(self.part(2), self.part(1)).cloned();
+        if let Some(view) = found.filter(|module| module.kind == ModuleKind::View) {
+            return self.column_of_view(work, &view);
+        }
         let table = self.table(work)?;
         let name = self.part(0);
         let at = table.column(name).ok_or_else(|| self.missing())?;
