@@ -119,7 +119,7 @@ pub(crate) fn clear_id(
     }
     db.check_writable()?;
     core.begin_statement(false)?;
-    let done = core.lock_application(db, LOCK, LockMode::X, 0).and_then(|locked| {
+    let done = core.lock_within(db, LOCK, LockMode::X, 0).and_then(|locked| {
         locked.map_err(|e| errors::db_error(db, &e))?;
         forget(core, db, class, id)
     });

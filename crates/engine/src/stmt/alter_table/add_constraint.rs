@@ -14,6 +14,7 @@ use crate::ddl::{constraints, temporal};
 use crate::stmt::index::{add_index, with_stored};
 use crate::stmt::table_def;
 use catalog::errors;
+use catalog::given_up::Name;
 use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
 
 pub(super) fn add_constraint(
@@ -66,6 +67,7 @@ pub(super) fn add_constraint(
             let made: Option<DefaultDef> =
                 work.column(&table.name, table.columns[at].column_id, &new)?.default;
             if let Some(default) = &made {
+                work.wait_for_name(&Name::object(&table.schema, &default.name))?;
                 work.check_free_name(&table.schema, &default.name)?;
             }
             next.columns[at].default = made;
