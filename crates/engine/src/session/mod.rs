@@ -9,7 +9,7 @@ mod round;
 pub(crate) mod rpc;
 #[cfg(test)]
 mod suspended;
-mod watch;
+pub(crate) mod watch;
 
 pub use crate::arguments::{RpcTable, RpcTableColumn};
 pub use request::{TransactionRequest, TransactionStart};
