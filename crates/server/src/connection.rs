@@ -251,8 +251,18 @@ impl Connection {
 
     /// Reads while a request runs. Whether a worker must take the connection, because the request has ended meanwhile.
     fn listen(&self, over: bool) -> bool {
-        let got = self.wire.lock().receive(&self.socket, true, over);
+        // Held until it is known what was read: who reads next reads what comes after it.
+        let mut wire = self.wire.lock();
         let mut gate = self.gate.lock();
+        if gate.early.is_some() {
+            // Two threads have come to listen, and the other one was the first.
+            gate.readable = true;
+            return gate.over && self.lose(&mut gate);
+        }
+        drop(gate);
+        let got = wire.receive(&self.socket, true, over);
+        let mut gate = self.gate.lock();
+        drop(wire);
         match got {
             Ok(Got::Blocked) => return false,
             Ok(Got::Message(message)) if message.kind == PacketType::Attention => gate.attention = true,
@@ -261,6 +271,7 @@ impl Connection {
                 // load, what follows stays in the socket.
                 gate.early = Some(got);
                 gate.readable = true;
+                self.changed.notify_all();
                 return gate.queued.is_none() && self.take_idle(&mut gate);
             }
             // The end, also behind one more request, or garbage.
@@ -347,7 +358,7 @@ impl Connection {
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };
-            let got = self.wire.lock().receive(&self.socket, told, over)?;
+            let got = self.read(told, over)?;
             match got {
                 Got::Blocked => {}
                 Got::Closed => return Ok(Some(Next::Gone)),
@@ -359,6 +370,17 @@ impl Connection {
                 gate.since = Instant::now();
                 return Ok(None);
             }
+        }
+    }
+
+    /// What comes next in the order in which the client sends it: a listener that began when the
+    /// request before this one ran may have read it in the meantime.
+    fn read(&self, told: bool, over: bool) -> Result<Got, WireError> {
+        let mut wire = self.wire.lock();
+        let early = self.gate.lock().early.take();
+        match early {
+            Some(early) => Ok(early),
+            None => wire.receive(&self.socket, told, over),
         }
     }
 
@@ -423,7 +445,7 @@ impl Connection {
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };
-            let got = self.wire.lock().receive(&self.socket, told, over)?;
+            let got = self.read(told, over)?;
             match got {
                 Got::Blocked => {}
                 Got::Closed => return Ok(Next::Gone),

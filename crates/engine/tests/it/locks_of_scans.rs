@@ -335,3 +335,30 @@ fn who_waited_for_the_largest_key_gets_a_newer_one() {
         second = session;
     }
 }
+
+/// What the read cannot test it does not know the largest key for: all rows are locked, in the order
+/// in which both sessions come to them.
+#[test]
+fn who_waited_for_the_largest_key_of_a_subquery_gets_a_newer_one() {
+    let instance = made();
+    let (mut first, mut second) = (session(&instance), session(&instance));
+    run(
+        &mut first,
+        "create table n (id int primary key, v int not null)
+         create table flags (x int not null) insert flags values (0)
+         insert n select value, 0 from generate_series(1, 300)",
+    );
+    let read = "select max(id) from n with (updlock) where v % 2 = (select min(x) from flags)";
+    assert_eq!(run(&mut first, &format!("begin tran {read}")), "300");
+    // Nobody has locked it, and nobody wants it.
+    assert_eq!(run(&mut session(&instance), "insert n values (302, 1)"), "(1)");
+    let waiting = std::thread::spawn(move || run(&mut second, read));
+    let waits = "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'";
+    let end = Instant::now() + Duration::from_secs(60);
+    while run(&mut first, waits) == "0" {
+        assert!(Instant::now() < end, "nobody waits");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(run(&mut first, "insert n values (301, 0) commit"), "(1)");
+    assert_eq!(waiting.join().expect("it reads"), "301");
+}

@@ -331,6 +331,11 @@ fn patterns_of_parameters_are_sought() {
     // Of an unknown pattern, which may be '%', rows are not looked up one by one.
     let shown = plan(&mut b, "DECLARE @p varchar(40) = 'ca1%' SELECT MAX(pad) FROM t WHERE name LIKE @p");
     assert!(shown.contains("Clustered Index Scan"), "{shown}");
+    // Nor are they by two of them, whose rows would be looked for in hash tables first.
+    let sql = "DECLARE @p varchar(40) = 'ca1%', @q varchar(40) = '%'
+               SELECT MAX(bin) FROM u WHERE v LIKE @p AND n LIKE @q";
+    let shown = plan(&mut b, sql);
+    assert!(shown.contains("Clustered Index Scan"), "{shown}");
     let found = "COUNT(*), MIN(id), MAX(id), CHECKSUM_AGG(id)";
     let patterns = [
         "'ca1%'",

@@ -72,7 +72,8 @@ impl Question<'_> {
     fn sought<'s>(&'s self, way: &AccessWay<'_>) -> Option<(Vec<&'s Pred>, IndexSeek)> {
         let index = way.index?;
         let mut found = self.conditions.ranges(&way.order, MOST_RANGES);
-        if found.len() != 1 || found[0].sought.is_empty() {
+        // Of an unknown pattern most rows may be found.
+        if found.len() != 1 || found[0].sought.is_empty() || self.doubt(&found) > 1.0 {
             return None;
         }
         let rows = self.fetched_by(way, &found[0]);

@@ -9,7 +9,8 @@
 //! not: who has waited for the last row has passed by what came behind it meanwhile, and two who
 //! number rows by it would take one number. There the row that was found and locked is looked for
 //! once more, until it is the same (`RowLocks::first_again`); that is done along the clustered
-//! index alone, as rows behind entries of others come in no order under such locks.
+//! index alone, as rows behind entries of others come in no order under such locks, and where no
+//! condition has a subquery: the read does not know then which row is the first that is wanted.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -63,6 +64,9 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
         Some(_) => true,
         None => false,
     };
+    if again && is_tested_above(&input) {
+        return input;
+    }
     let may = |index: &IndexDef| !again || index.index_id == 1;
     if !is_worth_it(&input, id, may) {
         return input;
@@ -93,6 +97,12 @@ fn with_first_again(input: Logical) -> Logical {
         }
         other => other,
     }
+}
+
+/// Whether a condition is tested above the read, which knows the first row then but not the first
+/// that is wanted.
+fn is_tested_above(input: &Logical) -> bool {
+    with_conditions(input, &[]).is_none_or(|(_, preds)| preds.iter().any(Pred::has_subquery))
 }
 
 /// Whether locks on the first entry, and on what lies beyond it, serve as those on all rows do.
