@@ -84,7 +84,7 @@ fn first_with_temporary<'s>(
             Tok::Quoted => shown.get(1..).is_some_and(|name| name.starts_with('#')),
             _ => false,
         };
-        is_name && !word.is_some_and(|word| NOT_TABLES.iter().any(|other| other.eq_ignore_ascii_case(word)))
+        is_name && word.is_none_or(|word| !NOT_TABLES.iter().any(|other| other.eq_ignore_ascii_case(word)))
     };
     let places: Vec<u32> =
         (0..tokens.list.len()).filter(|at| names_table(*at)).map(|at| tokens.list[at].span.start).collect();
