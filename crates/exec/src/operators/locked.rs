@@ -10,6 +10,7 @@
 //! range locks no row comes into it either. Nothing is given out that was never committed: see
 //! [`Ended`].
 
+mod behind;
 mod entries;
 mod first;
 mod ranges;
@@ -22,6 +23,7 @@ use crate::operators::rt::Rt;
 use crate::operators::seek;
 use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
+use behind::RowsBehind;
 use catalog::errors::db_error;
 use pages::{PageId, UnitId};
 use plan::hints::{RowLocks, TableLock};
@@ -66,6 +68,8 @@ pub struct LockedScan {
     /// Newest versions of rows that are locked.
     entry: RowBatch,
     lookup: RowBatch,
+    /// Rows of the page at hand that were read when they were locked.
+    rows_behind: RowsBehind,
     /// What is tested of an entry.
     tested: Vec<Value>,
     /// The row that is read next by itself is locked already.
@@ -169,6 +173,7 @@ impl LockedScan {
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
+            rows_behind: RowsBehind::default(),
             tested: Vec::new(),
             held: None,
             begun: false,
@@ -236,6 +241,7 @@ impl LockedScan {
         }
         self.cover(plan, rt)?;
         (self.sure, self.locked_to, self.cursor) = (false, None, None);
+        self.rows_behind.clear();
         Ok(())
     }
 
@@ -293,6 +299,7 @@ impl LockedScan {
     /// Reads the next page of rows; false at the end.
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         (self.at, self.end) = (0, 0);
+        self.rows_behind.clear();
         let Some(source) = self.source.take() else { return Ok(false) };
         if !std::mem::take(&mut self.again) {
             self.ended.forget_many();
@@ -338,6 +345,8 @@ impl LockedScan {
             let found = tree.fetch(key, ReadMode::Current, &mut self.batch);
             let found = found.map_err(|e| access_error(&plan.db, e))?;
             if covered {
+                // The table was locked in place of what was to be locked, perhaps after a wait.
+                self.rows_behind.clear();
                 return Ok(found);
             }
             if found && !self.had_ended(plan, rt, self.batch.header(0).txn)? {

@@ -141,6 +141,8 @@ impl LockedScan {
                 }
                 self.step = (self.step * 2).min(BATCH);
             } else {
+                // What was read before the table was locked may have changed.
+                self.rows_behind.clear();
                 self.cursor = Some(cursor);
             }
             let last = self.batch.key(self.end - 1).to_vec();

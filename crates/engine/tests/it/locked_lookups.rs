@@ -1,0 +1,163 @@
+//! Rows behind the entries of an index under locks: each is read once, when it is locked, and what
+//! is given of it is what its lock was taken for.
+
+use crate::support::text::{Bench, Text};
+use engine::Session;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A clustered table and a heap with the same 2,000 rows, each with an index on k, which is ten
+/// times the id and the value.
+fn bench() -> Bench {
+    let mut b = Bench::new();
+    for (table, key) in [("c", "PRIMARY KEY"), ("h", "NOT NULL")] {
+        let said = b.run(&format!(
+            "CREATE TABLE {table} (id int {key}, k int NOT NULL, v int NOT NULL);
+             CREATE INDEX by_k ON {table} (k);
+             INSERT {table} SELECT value, value * 10, value FROM generate_series(1, 2000)"
+        ));
+        assert_eq!(said.trim(), "(2000)");
+    }
+    b
+}
+
+fn run(session: &mut Session, sql: &str) -> String {
+    let mut out = Text::default();
+    session.execute(sql, &mut out);
+    out.out.trim().to_string()
+}
+
+fn beside(b: &Bench) -> Session {
+    let mut session = b.instance.session().unwrap();
+    session.use_database("t").unwrap();
+    session
+}
+
+/// Starts a batch of another session that has to wait.
+#[track_caller]
+fn blocked(b: &Bench, sql: &str) -> JoinHandle<String> {
+    let (mut session, text) = (beside(b), sql.to_owned());
+    let running = std::thread::spawn(move || run(&mut session, &text));
+    std::thread::sleep(Duration::from_millis(80));
+    assert!(!running.is_finished(), "did not wait: {sql}: {}", running.join().unwrap());
+    running
+}
+
+/// Pages that a query over one table reads.
+fn reads(b: &mut Bench, sql: &str) -> u64 {
+    b.run("SET STATISTICS IO ON");
+    let said = b.run(sql);
+    b.run("SET STATISTICS IO OFF");
+    let (_, reads) = said.split_once(", logical reads ").unwrap_or_else(|| panic!("{said}"));
+    reads.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_row_is_read_once() {
+    let mut b = bench();
+    for table in ["c", "h"] {
+        let query = |hint: &str| {
+            format!(
+                "SELECT COUNT(*), SUM(v) FROM {table} WITH (INDEX(by_k){hint})
+                 WHERE k BETWEEN 1001 AND 7000"
+            )
+        };
+        b.check(&query(""), "600|240300");
+        let plain = reads(&mut b, &query(""));
+        assert!(plain >= 600, "{table}: {plain} pages for 600 rows");
+        for hint in [", HOLDLOCK", ", HOLDLOCK, UPDLOCK", ", HOLDLOCK, XLOCK"] {
+            b.check(&query(hint), "600|240300");
+            let locked = reads(&mut b, &query(hint));
+            assert!(locked <= plain + plain / 4 + 40, "{table}{hint}: {locked} pages instead of {plain}");
+        }
+    }
+}
+
+/// The rows of a range as they are at its end, whatever was done to a row, or to its entry, while
+/// the reader waited for it: the other rows of the page were read before the wait.
+#[test]
+fn what_was_done_during_a_wait_is_read() {
+    let changes = [
+        "UPDATE {t} SET v = 1000 WHERE id = 7",
+        "UPDATE {t} SET k = 45 WHERE id = 7",
+        "UPDATE {t} SET k = 85, v = 1000 WHERE id = 7",
+        "DELETE {t} WHERE id = 7",
+        "INSERT {t} VALUES (3001, 55, 2001), (3002, 65, 2002)",
+        "UPDATE {t} SET k = 5000 WHERE id = 7; INSERT {t} VALUES (3003, 70, 2003)",
+        "UPDATE {t} SET v = v + 100 WHERE id BETWEEN 7 AND 12",
+    ];
+    for table in ["c", "h"] {
+        for hint in ["HOLDLOCK", "HOLDLOCK, UPDLOCK", "HOLDLOCK, XLOCK"] {
+            let mut b = bench();
+            for change in changes {
+                for end in ["ROLLBACK", "COMMIT"] {
+                    b.check(&format!("BEGIN TRAN; UPDATE {table} SET v = -1 WHERE id = 7"), "(1)");
+                    let read = format!(
+                        "SELECT k, v FROM {table} WITH ({hint}, INDEX(by_k)) WHERE k BETWEEN 10 AND 300"
+                    );
+                    let waiting = blocked(&b, &read);
+                    let said = b.run(&format!("{}; {end}", change.replace("{t}", table)));
+                    assert!(!said.contains("Msg"), "{read}: {change}: {said}");
+                    let found = waiting.join().unwrap();
+                    let now = format!("SELECT k, v FROM {table} WHERE k BETWEEN 10 AND 300 ORDER BY k");
+                    assert_eq!(found, b.run(&now).trim(), "{read}: {change}; {end}");
+                }
+                let rows = "SELECT value, value * 10, value FROM generate_series(1, 40)";
+                let said =
+                    b.run(&format!("DELETE {table} WHERE id <= 40 OR id > 3000; INSERT {table} {rows}"));
+                assert!(!said.contains("Msg"), "{said}");
+            }
+        }
+    }
+}
+
+/// What a reader has locked and read stays as it was for its transaction, however it reads it again.
+#[test]
+fn what_was_read_stays_locked() {
+    for table in ["c", "h"] {
+        let mut b = bench();
+        let mut other = beside(&b);
+        run(&mut other, "SET LOCK_TIMEOUT 30");
+        let read = format!(
+            "SELECT COUNT(*), SUM(v) FROM {table} WITH (HOLDLOCK, INDEX(by_k)) WHERE k BETWEEN 101 AND 1000 AND v % 2 = 0"
+        );
+        b.check(&format!("BEGIN TRAN; {read}"), "45|2520");
+        // Those that the condition has rejected, too: they may not become others.
+        for id in [11, 12, 50, 99, 100] {
+            for change in [
+                "UPDATE {t} SET v = 0 WHERE id =",
+                "UPDATE {t} SET k = 1 WHERE id =",
+                "DELETE {t} WHERE id =",
+            ] {
+                let said = run(&mut other, &format!("{} {id}", change.replace("{t}", table)));
+                assert!(said.contains("1222"), "{table} {id}: {change}: {said}");
+            }
+        }
+        let insert = format!("INSERT {table} VALUES (3001, 555, 2)");
+        assert!(run(&mut other, &insert).contains("1222"), "{table}");
+        b.check(&format!("{read}; COMMIT"), "45|2520");
+        assert_eq!(run(&mut other, &insert), "(1)");
+    }
+}
+
+/// More bytes of rows than are kept: the rest of them is read when it is given.
+#[test]
+fn long_rows_are_read_under_their_locks() {
+    let mut b = Bench::new();
+    for (table, key) in [("c", "PRIMARY KEY"), ("h", "NOT NULL")] {
+        b.check(
+            &format!(
+                "CREATE TABLE {table} (id int {key}, k int NOT NULL, v int NOT NULL, pad varchar(7000) NOT NULL);
+                 CREATE INDEX by_k ON {table} (k);
+                 INSERT {table} SELECT value, value, value, REPLICATE('x', value * 20) FROM generate_series(1, 300)"
+            ),
+            "(300)",
+        );
+        for hint in ["HOLDLOCK", "HOLDLOCK, UPDLOCK", "REPEATABLEREAD"] {
+            let read = format!(
+                "SELECT COUNT(*), SUM(v), SUM(LEN(pad)) FROM {table} WITH ({hint}, INDEX(by_k)) WHERE k > 0 AND v > 0"
+            );
+            b.check(&read, "300|45150|903000");
+        }
+    }
+}
