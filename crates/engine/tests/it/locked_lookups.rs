@@ -73,6 +73,32 @@ fn a_row_is_read_once() {
     }
 }
 
+/// TOP locks as many rows and entries as it gives, and waits for none behind them.
+#[test]
+fn top_locks_what_it_gives() {
+    for table in ["c", "h"] {
+        let mut b = bench();
+        let mut other = beside(&b);
+        assert_eq!(run(&mut other, &format!("BEGIN TRAN; UPDATE {table} SET v = -1 WHERE id = 111")), "(1)");
+        let read = format!(
+            "SELECT COUNT(*), SUM(v) FROM (SELECT TOP (10) v FROM {table} WITH (HOLDLOCK, INDEX(by_k))
+                                           WHERE k > 1005 ORDER BY k) AS x"
+        );
+        b.check("SET LOCK_TIMEOUT 30", "");
+        b.check(&format!("BEGIN TRAN; {read}"), "10|1055");
+        let locks = "SELECT COUNT(*) FROM sys.dm_tran_locks
+                     WHERE resource_type IN ('KEY', 'RID') AND request_session_id = @@SPID";
+        b.check(locks, "20");
+        b.check("ROLLBACK", "");
+        // One more row is waited for.
+        let said = b.run(&read.replace("(10)", "(11)"));
+        assert!(said.contains("1222"), "{table}: {said}");
+        run(&mut other, "ROLLBACK");
+        let pages = reads(&mut b, &read);
+        assert!(pages <= 30, "{table}: {pages} pages for 10 rows");
+    }
+}
+
 /// The rows of a range as they are at its end, whatever was done to a row, or to its entry, while
 /// the reader waited for it: the other rows of the page were read before the wait.
 #[test]

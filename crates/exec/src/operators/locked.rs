@@ -42,6 +42,9 @@ const ESCALATE_AT: usize = 5000;
 /// at once, if that is to be had at once. Of fewer rows the locks cost little.
 const WHOLE_AT: i64 = 250;
 
+/// A row goal up to here is known: so many keys of a range are locked in one go at first.
+const FEW_WANTED: usize = 32;
+
 enum Source {
     Heap(HeapScan),
     Range { tree: BTree, range: seek::Range },
@@ -169,7 +172,7 @@ impl LockedScan {
             at: 0,
             end: 0,
             sure: false,
-            step: 1,
+            step: plan.goal.filter(|goal| *goal <= FEW_WANTED).map_or(1, |goal| goal.max(1)),
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
@@ -250,6 +253,10 @@ impl LockedScan {
             rt.session().shows_newest(&plan.db)?;
         }
         self.cover(plan, rt)?;
+        if rt.is_suspendable() {
+            // Each row is wanted by itself.
+            self.step = 1;
+        }
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let source = match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => {

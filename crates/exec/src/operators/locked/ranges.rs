@@ -130,7 +130,10 @@ impl LockedScan {
                 self.end = self.end.min(self.step);
                 if locked != Some(self.end) || !self.batch.begins_as(&self.earlier, self.end) {
                     self.lock_rows_behind(plan, rt, self.end)?;
-                    let pass = self.lock_page(plan, rt, &tree)?;
+                    let mut pass = self.lock_page(plan, rt, &tree)?;
+                    if pass == Pass::Locked && self.is_page_as_read(plan, &tree)? {
+                        pass = Pass::Settled;
+                    }
                     // When the table was locked in place of what was left of the page, that may
                     // have changed since the page was read.
                     if pass != Pass::Settled || self.whole {
@@ -152,6 +155,17 @@ impl LockedScan {
             }
             return Ok((true, Source::Range { tree, range }));
         }
+    }
+
+    /// Whether a second pass over the entries at hand, which are locked now, would find them as the
+    /// first one did: nothing on their leaf has changed since, and what comes between them and the
+    /// key where the range goes on has its place on that leaf, too. Below the first key of a leaf it
+    /// has not.
+    fn is_page_as_read(&self, plan: &ScanPlan, tree: &BTree) -> Result<bool, SqlError> {
+        if plan.backward || self.batch.slot(0) == 0 {
+            return Ok(false);
+        }
+        tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))
     }
 
     /// Range-locks the first keys of the page at hand and waits for their writers.
