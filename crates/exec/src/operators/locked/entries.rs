@@ -240,8 +240,8 @@ impl LockedScan {
                 }
                 None => None,
             };
-            let grant = match self.locked_row(plan, rt, &tree, &name, entry) {
-                Ok(Some(grant)) => grant,
+            let (grant, as_read) = match self.locked_entry(plan, rt, &tree, (&name, i), entry) {
+                Ok(Some(locked)) => locked,
                 gone => {
                     self.give_back(plan, rt, ahead)?;
                     return gone.map(drop);
@@ -249,7 +249,12 @@ impl LockedScan {
             };
             // What an earlier part of the transaction holds is not given back.
             let again = grant == Grant::New && !self.locks.range && self.waits();
-            let behind = self.behind(plan, rt, (index, entry.entry(0)), (&mut ahead, again), lookup, out);
+            let page = as_read.then(|| std::mem::take(&mut self.batch));
+            let read = page.as_ref().map_or(entry.entry(0), |page| page.entry(i));
+            let behind = self.behind(plan, rt, (index, read), (&mut ahead, again), lookup, out);
+            if let Some(page) = page {
+                self.batch = page;
+            }
             self.give_back(plan, rt, ahead)?;
             let given = matches!(behind, Ok(EntryOutcome::Given(true)));
             self.leave(plan, rt, (tree.unit(), &name, grant), given)?;
@@ -258,6 +263,32 @@ impl LockedScan {
                 EntryOutcome::First(locator) => wanted = Some(locator),
             }
         }
+    }
+
+    /// Locks entry `i` of the page at hand. True: it is as the page had it; else it was read into
+    /// `into`. Nothing: it is gone, or skipped, and not locked.
+    fn locked_entry(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        tree: &Rows<'_>,
+        (name, i): (&Name, usize),
+        into: &mut RowBatch,
+    ) -> Result<Option<(Grant, bool)>, SqlError> {
+        let txn = rt.session().txn(&plan.db)?;
+        let was_left = self.ended.is_settled(txn, self.batch.header(i).txn) && !self.batch.is_ghost(i);
+        if self.held.is_none() && was_left && !is_own(txn, &self.batch, i) {
+            let grant = self.lock(plan, rt, tree.unit(), name.as_ref(), self.locks.mode)?;
+            if grant == Grant::Busy {
+                return Ok(None);
+            }
+            if tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))? {
+                return Ok(Some((grant, true)));
+            }
+            self.held = Some(grant);
+        }
+        let locked = self.locked_row(plan, rt, tree, name, into)?;
+        Ok(locked.map(|grant| (grant, false)))
     }
 
     /// Waits for those who have locked entry `i` of the page at hand, where the row behind it is to
