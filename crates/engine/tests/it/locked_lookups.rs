@@ -174,6 +174,37 @@ fn what_was_read_stays_locked() {
     }
 }
 
+/// An entry that its condition rejects is not locked, and who has locked it is not waited for, where
+/// no gaps are locked.
+#[test]
+fn entries_that_are_rejected_are_not_locked() {
+    for table in ["c", "h"] {
+        let mut b = bench();
+        let mut other = beside(&b);
+        b.run(&format!("CREATE INDEX by_k2 ON {table} (k, v)"));
+        run(&mut other, "SET LOCK_TIMEOUT 30");
+        let taken = format!("BEGIN TRAN; SELECT v FROM {table} WITH (XLOCK, INDEX(by_k2)) WHERE k = 1050");
+        b.check(&taken, "105");
+        for hint in ["REPEATABLEREAD", "UPDLOCK", "XLOCK"] {
+            let read = |rest: &str| {
+                format!(
+                    "SELECT COUNT(*), SUM(id) FROM {table} WITH ({hint}, INDEX(by_k2))
+                     WHERE k BETWEEN 1001 AND 1100 AND v % 2 = {rest}"
+                )
+            };
+            let said = run(&mut other, &format!("BEGIN TRAN; {}", read("0")));
+            assert_eq!(said, "5|530", "{table} {hint}");
+            let locks = "SELECT COUNT(*) FROM sys.dm_tran_locks
+                         WHERE resource_type IN ('KEY', 'RID') AND request_session_id = @@SPID; ROLLBACK";
+            // The row's id is in its entry, which is all that S locks have to lock.
+            let locked = if table == "c" && hint == "REPEATABLEREAD" { "5" } else { "10" };
+            assert_eq!(run(&mut other, locks), locked, "{table} {hint}");
+            assert!(run(&mut other, &read("1")).contains("1222"), "{table} {hint}");
+        }
+        b.check("ROLLBACK", "");
+    }
+}
+
 /// More bytes of rows than are kept: the rest of them is read when it is given.
 #[test]
 fn long_rows_are_read_under_their_locks() {

@@ -143,7 +143,10 @@ impl LockedScan {
             return self.locked_behind(plan, i, index, rt, out);
         }
         if !self.is_momentary() {
-            return Ok(RowOutcome::Alone);
+            // An error counts where the entry is locked.
+            let entry = self.batch.entry(i);
+            let passes = entry_passes(plan, &plan.store.indexes[index], entry, rt, &mut self.tested);
+            return Ok(if passes.unwrap_or(true) { RowOutcome::Alone } else { RowOutcome::Done });
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
         if !entry_passes(plan, &store.indexes[index], self.batch.entry(i), rt, &mut self.tested)? {
