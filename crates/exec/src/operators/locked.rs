@@ -13,6 +13,7 @@
 mod behind;
 mod entries;
 mod first;
+mod near;
 mod ranges;
 mod rows;
 mod skipped;
@@ -25,6 +26,7 @@ use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
 use behind::RowsBehind;
 use catalog::errors::db_error;
+use near::Near;
 use pages::{PageId, UnitId};
 use plan::hints::{RowLocks, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -71,6 +73,8 @@ pub struct LockedScan {
     /// Newest versions of rows that are locked.
     entry: RowBatch,
     lookup: RowBatch,
+    /// Whether rows lie beside those that were read before them.
+    near: Near,
     /// Rows of the page at hand that were read when they were locked.
     rows_behind: RowsBehind,
     /// What is tested of an entry.
@@ -176,6 +180,7 @@ impl LockedScan {
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
+            near: Near::default(),
             rows_behind: RowsBehind::default(),
             tested: Vec::new(),
             held: None,
