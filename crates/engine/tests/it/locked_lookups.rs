@@ -79,6 +79,37 @@ fn a_row_is_read_once() {
     }
 }
 
+/// The pages of the rows of a step are asked for before the first of them is locked.
+#[test]
+fn pages_of_locked_rows_are_asked_for_together() {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE h (id int NOT NULL, k int NOT NULL, pad char(400) NOT NULL DEFAULT '')
+         INSERT h (id, k) SELECT value, value * 7919 % 20000 FROM GENERATE_SERIES(0, 19999)
+         SELECT * INTO c FROM h
+         CREATE INDEX k ON h (k)
+         ALTER TABLE c ADD PRIMARY KEY (id)
+         CREATE INDEX k ON c (k)
+         CHECKPOINT",
+    );
+    for table in ["h", "c"] {
+        let sql = format!(
+            "SELECT COUNT(*), SUM(id + LEN(pad)) FROM {table} WITH (HOLDLOCK, INDEX (k)) WHERE k < 2000"
+        );
+        let want = b.run(&sql.replace("HOLDLOCK, INDEX (k)", "INDEX (0)"));
+        assert!(want.starts_with("2000|"), "{want}");
+        b = b.restart();
+        b.run("SET STATISTICS IO ON");
+        let said = b.run(&sql);
+        b.run("SET STATISTICS IO OFF");
+        let (_, ahead) = said.split_once(", read-ahead reads ").unwrap_or_else(|| panic!("{said}"));
+        let ahead: u64 = ahead.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+        assert!(ahead > 300, "{table}: {ahead} pages were asked for");
+        assert_eq!(b.run(&sql), want);
+    }
+}
+
 /// TOP locks as many rows and entries as it gives, and waits for none behind them.
 #[test]
 fn top_locks_what_it_gives() {

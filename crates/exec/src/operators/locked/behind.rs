@@ -8,7 +8,9 @@
 
 use super::entries::is_row_wanted;
 use super::{LockedScan, Name, Rows};
+use crate::operators::decode::index_locator;
 use crate::operators::memory::Share;
+use crate::operators::pending::{FEW, Pending};
 use crate::operators::rt::Rt;
 use crate::operators::scan::may_be_long;
 use access::{IndexEntry, Rid, RowBatch};
@@ -30,6 +32,8 @@ pub(super) struct RowsBehind {
     /// Where the row behind each entry of the page lies in them.
     places: Vec<Option<Range<usize>>>,
     share: Option<Share>,
+    /// The rows whose pages are asked for.
+    pending: Pending,
 }
 
 impl RowsBehind {
@@ -133,6 +137,7 @@ impl LockedScan {
             Base::Heap(heap) => Rows::Heap(heap),
             Base::Tree(tree) => Rows::Tree(tree),
         };
+        self.ask_for_rows(plan, rt, (index, batch, entries))?;
         let mut name = Name::End;
         for i in 0..entries {
             let entry = batch.entry(i);
@@ -147,5 +152,26 @@ impl LockedScan {
             }
         }
         Ok(())
+    }
+
+    /// Has the pages of many rows read together, which are locked and read one by one then.
+    fn ask_for_rows(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        (index, batch, entries): (&IndexStore, &RowBatch, usize),
+    ) -> Result<(), SqlError> {
+        let pending = &mut self.rows_behind.pending;
+        if entries < FEW || pending.is_calm() {
+            return Ok(());
+        }
+        pending.begin();
+        for i in (0..entries).filter(|i| !batch.is_ghost(*i)) {
+            let entry = batch.entry(i);
+            if is_row_wanted(plan, index, entry, rt, &mut self.tested)? {
+                pending.push(index_locator(index, entry, plan)?);
+            }
+        }
+        pending.order(plan)
     }
 }
