@@ -2,7 +2,9 @@
 //! heap, a scan whose condition rejects nearly all rows, ranges of 50 rows and single rows by key.
 //! Milliseconds of a scan, microseconds of a range and of a row, each the least of several rounds.
 //! `by locks`: READ COMMITTED with READCOMMITTEDLOCK. In the second part somebody is changing a row
-//! of the table meanwhile, so that no locks become one on the table.
+//! of the table meanwhile, so that no locks become one on the table. The third part is of rows that
+//! an index leads to: 1,700 of them, and the first ten of them, by key and by RID, in the order in
+//! which they lie (`near`) and in another one (`far`).
 //! `cargo run --release -p ringwood-engine --example isolation_bench [-- ROUNDS ROWS]`
 
 #[path = "support/instance.rs"]
@@ -83,6 +85,31 @@ fn measure(session: &mut Session, rounds: u32, tables: [&str; 2], from: u32) -> 
     Ok(())
 }
 
+/// Rows that are looked up, of a clustered table and a heap.
+fn measure_lookups(session: &mut Session, rounds: u32) -> Result<(), SqlError> {
+    println!(
+        "{:<18} {:>12} {:>12} {:>12} {:>12} {:>12}",
+        "level", "key near us", "key far us", "rid near us", "rid far us", "ten far us"
+    );
+    for (name, hint) in LEVELS {
+        let by = |column: &str| match hint {
+            "" => format!("WITH (INDEX(by_{column}))"),
+            hint => hint.replace(')', &format!(", INDEX(by_{column}))")),
+        };
+        let mut times = Vec::new();
+        for (table, column) in [("lc", "near"), ("lc", "far"), ("lh", "near"), ("lh", "far")] {
+            let range = format!("{column} BETWEEN @k AND @k + 1699 AND a = 1");
+            let rows = format!("SELECT SUM(v) FROM {table} {} WHERE {range}", by(column));
+            times.push(timed(session, &rows, rounds, 20)? * 1e6);
+        }
+        let ten = format!("SELECT TOP (10) v FROM lh {} WHERE far >= @k ORDER BY far", by("far"));
+        times.push(timed(session, &ten, rounds, 1000)? * 1e6);
+        let times: Vec<String> = times.iter().map(|us| format!(" {us:>12.1}")).collect();
+        println!("{name:<18}{}", times.concat());
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let rounds: u32 = args.next().map_or(Ok(5), |n| n.parse())?;
@@ -107,6 +134,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // memory.
         measure(&mut session, rounds, ["c", "c"], rows.saturating_sub(100_000).max(10))?;
         other.execute("ROLLBACK", &mut Quiet);
+        println!("1,700 rows behind entries of an index, and ten");
+        for (table, key) in [("lc", "PRIMARY KEY"), ("lh", "NOT NULL")] {
+            let fill = format!(
+                "CREATE TABLE {table} (id int {key}, near int NOT NULL, far int NOT NULL, a int NOT NULL,
+                     v bigint NOT NULL, s char(100) NOT NULL)
+                 INSERT {table} SELECT value, value, value * CAST(7919 AS bigint) % 200000, 1, value, 'text'
+                     FROM GENERATE_SERIES(0, 199999)
+                 CREATE INDEX by_near ON {table} (near)
+                 CREATE INDEX by_far ON {table} (far)"
+            );
+            session.execute(&fill, &mut Quiet);
+        }
+        measure_lookups(&mut session, rounds)?;
         Ok(())
     })
 }
