@@ -2,10 +2,11 @@
 //! by locks and their kin.
 //!
 //! Range locks lock every key that is physically there, ghosts too, and the first live key after
-//! the range: a pass over the range is repeated until it finds nothing that is not locked yet. A
-//! ghost may go, and its lock guards nothing then: where the scan rests on one, the first live key
-//! behind it is locked before it goes on. How the rows are locked that are given out is in
-//! [`rows`]. A transaction that is changing a row is waited for.
+//! the range: a pass over a leaf is repeated until it finds nothing that is not locked yet, or the
+//! leaf tells that it would find what the last one has. A ghost may go, and its lock guards nothing
+//! then: where the scan rests on one, the first live key behind it is locked before it goes on. How
+//! the rows are locked that are given out is in [`rows`]. A transaction that is changing a row is
+//! waited for.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with
 //! range locks no row comes into it either. Nothing is given out that was never committed: see
 //! [`Ended`].
