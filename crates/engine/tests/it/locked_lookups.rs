@@ -236,6 +236,34 @@ fn entries_that_are_rejected_are_not_locked() {
     }
 }
 
+/// An entry that was rejected as its page was read, and is wanted when the reader comes to it, is
+/// found: he has waited for a row before it meanwhile.
+#[test]
+fn entries_that_changed_during_a_wait_are_tested_again() {
+    for table in ["c", "h"] {
+        let mut b = bench();
+        let mut third = beside(&b);
+        b.run(&format!("ALTER TABLE {table} ADD w int NOT NULL DEFAULT 0"));
+        b.run(&format!("CREATE INDEX by_k3 ON {table} (k) INCLUDE (v)"));
+        for hint in ["REPEATABLEREAD", "UPDLOCK", "UPDLOCK, HOLDLOCK"] {
+            // The entry of the row that is waited for stays as it was.
+            b.check(&format!("BEGIN TRAN; UPDATE {table} SET w = 1 WHERE id = 104"), "(1)");
+            let read = format!(
+                "SELECT k FROM {table} WITH ({hint}, INDEX(by_k3))
+                 WHERE k BETWEEN 1011 AND 1060 AND v % 4 = 0 AND w >= 0"
+            );
+            let waiting = blocked(&b, &read);
+            let change = |v: u32| {
+                format!("UPDATE x SET v = {v} FROM {table} AS x WITH (INDEX(by_k)) WHERE x.k = 1060")
+            };
+            assert_eq!(run(&mut third, &change(108)), "(1)", "{table} {hint}");
+            b.check("COMMIT", "");
+            assert_eq!(waiting.join().unwrap(), "1040\n1060", "{table} {hint}");
+            b.check(&change(106), "(1)");
+        }
+    }
+}
+
 /// More bytes of rows than are kept: the rest of them is read when it is given.
 #[test]
 fn long_rows_are_read_under_their_locks() {

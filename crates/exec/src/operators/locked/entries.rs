@@ -144,9 +144,11 @@ impl LockedScan {
         }
         if !self.is_momentary() {
             // An error counts where the entry is locked.
-            let entry = self.batch.entry(i);
-            let passes = entry_passes(plan, &plan.store.indexes[index], entry, rt, &mut self.tested);
-            return Ok(if passes.unwrap_or(true) { RowOutcome::Alone } else { RowOutcome::Done });
+            let (entry, index) = (self.batch.entry(i), &plan.store.indexes[index]);
+            let passes = entry_passes(plan, index, entry, rt, &mut self.tested).unwrap_or(true);
+            let rejected =
+                !passes && index.tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?;
+            return Ok(if rejected { RowOutcome::Done } else { RowOutcome::Alone });
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
         if !entry_passes(plan, &store.indexes[index], self.batch.entry(i), rt, &mut self.tested)? {
