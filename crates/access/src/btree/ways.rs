@@ -299,6 +299,18 @@ impl BTree {
         Ok((leaf, slot, found))
     }
 
+    /// The place of a key on this leaf under a shared latch, if the leaf is in memory and free, and
+    /// has an entry with the key.
+    #[inline]
+    pub(super) fn place_on(&self, leaf: PageId, key: &[u8]) -> Option<(PageRef<'_>, u16)> {
+        if leaf.is_none() || PageTrace::is_on() || self.space.store.check_online().is_err() {
+            return None;
+        }
+        let leaf = self.space.store.try_read(leaf)?;
+        let (leaf, slot, found) = self.judge(leaf, key, Between::default())?;
+        found.then_some((leaf, slot))
+    }
+
     /// The leaf of a new entry, under an exclusive latch: the last one of the tree if the entry's key is above all, as most are.
     ///
     /// # Errors

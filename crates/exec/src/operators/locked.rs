@@ -2,16 +2,19 @@
 //! by locks and their kin.
 //!
 //! Range locks lock every key that is physically there, ghosts too, and the first live key after
-//! the range: a pass over the range is repeated until it finds nothing that is not locked yet. A
-//! ghost may go, and its lock guards nothing then: where the scan rests on one, the first live key
-//! behind it is locked before it goes on. How the rows are locked that are given out is in
-//! [`rows`]. A transaction that is changing a row is waited for.
+//! the range: a pass over a leaf is repeated until it finds nothing that is not locked yet, or the
+//! leaf tells that it would find what the last one has. A ghost may go, and its lock guards nothing
+//! then: where the scan rests on one, the first live key behind it is locked before it goes on. How
+//! the rows are locked that are given out is in [`rows`]. A transaction that is changing a row is
+//! waited for.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with
 //! range locks no row comes into it either. Nothing is given out that was never committed: see
 //! [`Ended`].
 
+mod behind;
 mod entries;
 mod first;
+mod near;
 mod ranges;
 mod rows;
 mod skipped;
@@ -22,7 +25,9 @@ use crate::operators::rt::Rt;
 use crate::operators::seek;
 use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
+use behind::RowsBehind;
 use catalog::errors::db_error;
+use near::Near;
 use pages::{PageId, UnitId};
 use plan::hints::{RowLocks, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -39,6 +44,9 @@ const ESCALATE_AT: usize = 5000;
 /// A table of so many rows whose scan locks all of them and keeps others out is locked as a whole
 /// at once, if that is to be had at once. Of fewer rows the locks cost little.
 const WHOLE_AT: i64 = 250;
+
+/// A row goal up to here is known: so many keys of a range are locked in one go at first.
+const FEW_WANTED: usize = 32;
 
 enum Source {
     Heap(HeapScan),
@@ -66,6 +74,10 @@ pub struct LockedScan {
     /// Newest versions of rows that are locked.
     entry: RowBatch,
     lookup: RowBatch,
+    /// Whether rows lie beside those that were read before them.
+    near: Near,
+    /// Rows of the page at hand that were read when they were locked.
+    rows_behind: RowsBehind,
     /// What is tested of an entry.
     tested: Vec<Value>,
     /// The row that is read next by itself is locked already.
@@ -165,10 +177,12 @@ impl LockedScan {
             at: 0,
             end: 0,
             sure: false,
-            step: 1,
+            step: plan.goal.filter(|goal| *goal <= FEW_WANTED).map_or(1, |goal| goal.max(1)),
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
+            near: Near::default(),
+            rows_behind: RowsBehind::default(),
             tested: Vec::new(),
             held: None,
             begun: false,
@@ -236,6 +250,7 @@ impl LockedScan {
         }
         self.cover(plan, rt)?;
         (self.sure, self.locked_to, self.cursor) = (false, None, None);
+        self.rows_behind.clear();
         Ok(())
     }
 
@@ -244,6 +259,10 @@ impl LockedScan {
             rt.session().shows_newest(&plan.db)?;
         }
         self.cover(plan, rt)?;
+        if rt.is_suspendable() {
+            // Each row is wanted by itself.
+            self.step = 1;
+        }
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let source = match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => {
@@ -293,6 +312,7 @@ impl LockedScan {
     /// Reads the next page of rows; false at the end.
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         (self.at, self.end) = (0, 0);
+        self.rows_behind.clear();
         let Some(source) = self.source.take() else { return Ok(false) };
         if !std::mem::take(&mut self.again) {
             self.ended.forget_many();
@@ -338,6 +358,8 @@ impl LockedScan {
             let found = tree.fetch(key, ReadMode::Current, &mut self.batch);
             let found = found.map_err(|e| access_error(&plan.db, e))?;
             if covered {
+                // The table was locked in place of what was to be locked, perhaps after a wait.
+                self.rows_behind.clear();
                 return Ok(found);
             }
             if found && !self.had_ended(plan, rt, self.batch.header(0).txn)? {

@@ -3,13 +3,14 @@
 //! more than a few hundred locks has taken memory for them ([`LockMemory`]).
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::manager::LockManager;
 use super::modes::LockMode;
-use super::names::{FastBuild, OwnerId, Resource, Who};
+use super::names::{FastBuild, OwnerId, Resource, What, Who};
 use super::waits::{LockError, WaitArgs};
 use super::weak::{WeakLocks, excludes, is_weak};
 
@@ -54,6 +55,13 @@ pub enum Grant {
     Held,
     /// Somebody else holds it and it was not to be waited for.
     Busy,
+}
+
+/// Whether it is one of those that a transaction may hold very many of, and that exclude nothing
+/// which others keep of a table.
+#[inline]
+fn is_of_a_row(r: &Resource) -> bool {
+    matches!(r.what, What::Key { .. } | What::Rid { .. })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -275,6 +283,9 @@ impl LockOwner {
     /// # Errors
     /// No memory.
     pub fn try_until(&mut self, r: Resource, mode: LockMode, until: Until) -> Result<Grant, LockError> {
+        if is_of_a_row(&r) && self.held.len() > LINEAR && self.held.len() < self.paid + STEP {
+            return Ok(self.try_row(r, mode, until));
+        }
         let Some(i) = self.find(&r) else {
             if self.held.len() >= self.paid + STEP {
                 self.pay(r)?;
@@ -288,19 +299,41 @@ impl LockOwner {
             self.remember(Held { resource: r, mode, until, excludes, kept: false });
             return Ok(Grant::New);
         };
+        Ok(self.try_held(i, mode, until))
+    }
+
+    /// As [`LockOwner::try_until`] for one more of many rows, for which there is memory: the index is
+    /// asked once.
+    fn try_row(&mut self, r: Resource, mode: LockMode, until: Until) -> Grant {
+        let i = match self.index.entry(r) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let Some(mode) = self.manager.try_lock(self.who, r, mode) else { return Grant::Busy };
+                place.insert(self.held.len());
+                self.held.push(Held { resource: r, mode, until, excludes: false, kept: false });
+                self.statement_locks += usize::from(until == Until::Statement);
+                return Grant::New;
+            }
+        };
+        self.try_held(i, mode, until)
+    }
+
+    /// The same for a lock that is held.
+    fn try_held(&mut self, i: usize, mode: LockMode, until: Until) -> Grant {
         let mut grant = Grant::Held;
         if !self.held[i].mode.covers(mode) {
+            let r = self.held[i].resource;
             let counts = self.begin_converting(i, mode);
             let Some(mode) = self.manager.try_lock(self.who, r, mode) else {
                 self.end_asking(&r, counts);
-                return Ok(Grant::Busy);
+                return Grant::Busy;
             };
             self.held[i].mode = mode;
             self.held[i].excludes |= counts;
             grant = Grant::Stronger;
         }
         self.stay(i, until);
-        Ok(grant)
+        grant
     }
 
     /// A lock that is held stays at least as long as this.

@@ -60,21 +60,20 @@ fn row_at<'p>(plan: &'p ScanPlan, locator: &Value) -> Result<(Rows<'p>, Name), S
     }
 }
 
-/// The locator of the row that is wanted behind an entry, as far as the entry tells; nothing where
-/// it tells all that is wanted. `room` is for its values.
-fn row_behind(
+/// Whether the row behind an entry is wanted, as far as the entry tells; it is not where the entry
+/// tells all that is wanted. `room` is for its values.
+pub(super) fn is_row_wanted(
     plan: &ScanPlan,
     index: &IndexStore,
     entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     room: &mut Vec<Value>,
-) -> Result<Option<Value>, SqlError> {
-    let wanted = match &plan.path {
-        Path::Index { covering: true, .. } => lacks_value(plan, index, entry, room)?,
+) -> Result<bool, SqlError> {
+    match &plan.path {
+        Path::Index { covering: true, .. } => lacks_value(plan, index, entry, room),
         // An error counts where the entry is locked.
-        _ => entry_passes(plan, index, entry, rt, room).unwrap_or(true),
-    };
-    if wanted { index_locator(index, entry, plan).map(Some) } else { Ok(None) }
+        _ => Ok(entry_passes(plan, index, entry, rt, room).unwrap_or(true)),
+    }
 }
 
 /// Whether an entry of a covering index leaves a wanted value to the base row.
@@ -144,7 +143,12 @@ impl LockedScan {
             return self.locked_behind(plan, i, index, rt, out);
         }
         if !self.is_momentary() {
-            return Ok(RowOutcome::Alone);
+            // An error counts where the entry is locked.
+            let (entry, index) = (self.batch.entry(i), &plan.store.indexes[index]);
+            let passes = entry_passes(plan, index, entry, rt, &mut self.tested).unwrap_or(true);
+            let rejected =
+                !passes && index.tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?;
+            return Ok(if rejected { RowOutcome::Done } else { RowOutcome::Alone });
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
         if !entry_passes(plan, &store.indexes[index], self.batch.entry(i), rt, &mut self.tested)? {
@@ -182,7 +186,7 @@ impl LockedScan {
 
     /// Gives the row behind entry `i` where nobody can be changing either: the table is locked, or
     /// both are ([`LockedScan::lock_rows_behind`]), after whoever changed them had ended. Neither is
-    /// locked or asked for once more.
+    /// locked or asked for once more, and a row that was kept when it was locked is not read again.
     fn locked_behind(
         &mut self,
         plan: &ScanPlan,
@@ -193,6 +197,14 @@ impl LockedScan {
     ) -> Result<RowOutcome, SqlError> {
         let index = &plan.store.indexes[index];
         if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
+            return Ok(RowOutcome::Done);
+        }
+        if let Some(row) = self.rows_behind.row(i) {
+            let locator = match plan.locator {
+                true => Some(index_locator(index, self.batch.entry(i), plan)?),
+                false => None,
+            };
+            base_row(plan, self.condition.of(plan), row, locator, rt, out)?;
             return Ok(RowOutcome::Done);
         }
         let locator = index_locator(index, self.batch.entry(i), plan)?;
@@ -218,8 +230,11 @@ impl LockedScan {
         let index = &plan.store.indexes[index];
         let (tree, name) = (Rows::Tree(&index.tree), Name::Key(self.batch.key(i).to_vec()));
         let mut wanted = None;
-        if self.held.is_none() && self.waits() {
-            wanted = row_behind(plan, index, self.batch.entry(i), rt, &mut self.tested)?;
+        if self.held.is_none()
+            && self.waits()
+            && is_row_wanted(plan, index, self.batch.entry(i), rt, &mut self.tested)?
+        {
+            wanted = Some(index_locator(index, self.batch.entry(i), plan)?);
         }
         loop {
             rt.check_cancel()?;
@@ -230,8 +245,8 @@ impl LockedScan {
                 }
                 None => None,
             };
-            let grant = match self.locked_row(plan, rt, &tree, &name, entry) {
-                Ok(Some(grant)) => grant,
+            let (grant, as_read) = match self.locked_entry(plan, rt, &tree, (&name, i), entry) {
+                Ok(Some(locked)) => locked,
                 gone => {
                     self.give_back(plan, rt, ahead)?;
                     return gone.map(drop);
@@ -239,7 +254,12 @@ impl LockedScan {
             };
             // What an earlier part of the transaction holds is not given back.
             let again = grant == Grant::New && !self.locks.range && self.waits();
-            let behind = self.behind(plan, rt, (index, entry.entry(0)), (&mut ahead, again), lookup, out);
+            let page = as_read.then(|| std::mem::take(&mut self.batch));
+            let read = page.as_ref().map_or(entry.entry(0), |page| page.entry(i));
+            let behind = self.behind(plan, rt, (index, read), (&mut ahead, again), lookup, out);
+            if let Some(page) = page {
+                self.batch = page;
+            }
             self.give_back(plan, rt, ahead)?;
             let given = matches!(behind, Ok(EntryOutcome::Given(true)));
             self.leave(plan, rt, (tree.unit(), &name, grant), given)?;
@@ -250,40 +270,36 @@ impl LockedScan {
         }
     }
 
-    /// Locks the rows behind the first entries of the page at hand, which are to be locked next and
-    /// stay so.
-    pub(super) fn lock_rows_behind(
+    /// Locks entry `i` of the page at hand. True: it is as the page had it; else it was read into
+    /// `into`. Nothing: it is gone, or skipped, and not locked.
+    fn locked_entry(
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        entries: usize,
-    ) -> Result<(), SqlError> {
-        let Path::Index { index, covering, .. } = &plan.path else { return Ok(()) };
-        if !self.waits() || (*covering && !may_be_long(plan)) {
-            return Ok(());
-        }
-        let index = &plan.store.indexes[*index];
-        // For all of them before the first row is locked.
-        for i in 0..entries {
-            self.wait_for_readers(plan, rt, index.tree.unit_id(), i)?;
-        }
-        let mut lookup = std::mem::take(&mut self.lookup);
-        for i in 0..entries {
-            if self.batch.is_ghost(i) {
-                continue;
+        tree: &Rows<'_>,
+        (name, i): (&Name, usize),
+        into: &mut RowBatch,
+    ) -> Result<Option<(Grant, bool)>, SqlError> {
+        let txn = rt.session().txn(&plan.db)?;
+        let was_left = self.ended.is_settled(txn, self.batch.header(i).txn) && !self.batch.is_ghost(i);
+        if self.held.is_none() && was_left && !is_own(txn, &self.batch, i) {
+            let grant = self.lock(plan, rt, tree.unit(), name.as_ref(), self.locks.mode)?;
+            if grant == Grant::Busy {
+                return Ok(None);
             }
-            if let Some(locator) = row_behind(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
-                self.ahead(plan, rt, &locator, &mut lookup)?;
+            if tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))? {
+                return Ok(Some((grant, true)));
             }
+            self.held = Some(grant);
         }
-        self.lookup = lookup;
-        Ok(())
+        let locked = self.locked_row(plan, rt, tree, name, into)?;
+        Ok(locked.map(|grant| (grant, false)))
     }
 
     /// Waits for those who have locked entry `i` of the page at hand, where the row behind it is to
     /// be locked in a mode that keeps them from it. An entry that the transaction has changed itself
     /// is locked by those alone who wait for the transaction.
-    fn wait_for_readers(
+    pub(super) fn wait_for_readers(
         &self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
@@ -302,7 +318,7 @@ impl LockedScan {
     }
 
     /// Whether a lock that somebody else holds is waited for.
-    fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         !self.locks.read_past && !self.whole
     }
 

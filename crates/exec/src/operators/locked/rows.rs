@@ -231,7 +231,8 @@ impl LockedScan {
         if grant == Grant::Busy {
             return Ok(None);
         }
-        let read = |into: &mut RowBatch| rows.fetch(name, into).map_err(|e| access_error(&plan.db, e));
+        let near = &mut self.near;
+        let read = |into: &mut RowBatch| near.fetch(rows, name, into).map_err(|e| access_error(&plan.db, e));
         let txn = rt.session().txn(&plan.db)?;
         self.alone.forget_many();
         let found = self.alone.row((&plan.db, txn), !self.locks.read_past, into, read);
