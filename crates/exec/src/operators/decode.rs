@@ -1,13 +1,15 @@
 //! Rows of base tables and entries of indexes as values: the condition's columns are decoded first,
 //! the others only for rows that satisfy it.
-//! The condition is the plan's `pred`, or what a scan has in its place.
+//! The condition is the plan's `pred`, or what a scan has in its place; what the bytes of a base row
+//! tell of it is asked before values are made.
 //! Guarantee: a large value is read only if there is memory for it.
 
 use super::RowSet;
+use super::condition::RowTest;
 use super::rt::Rt;
 use access::{IndexEntry, Rid};
-use expr::Pred;
 use expr::large::Held;
+use expr::{Pred, Told};
 use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, corrupt_row, rid_value};
 use types::{Corrupt, SqlError, Value};
@@ -65,15 +67,21 @@ pub(super) fn entry_passes(
 }
 
 /// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.
+/// Where the row's bytes tell what the condition says, no value is made for it.
 #[inline]
 pub(super) fn base_row(
     plan: &ScanPlan,
-    pred: Option<&Pred>,
+    test: RowTest<'_>,
     bytes: &[u8],
     locator: Option<Value>,
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<(), SqlError> {
+    let pred = match test.tell(plan, bytes) {
+        Told::NotTrue => return Ok(()),
+        Told::True => None,
+        Told::Nothing => test.pred,
+    };
     let filled = base_row_into(plan, pred, bytes, locator, rt, out.push_row());
     if !out.or_pop(filled)? {
         out.pop_row();

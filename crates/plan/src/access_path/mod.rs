@@ -174,6 +174,7 @@ impl Given {
             tested: self.tested,
             pred: self.pred,
             computes: false,
+            in_place: false,
             entry: None,
             any_order: false,
             locator: self.locator,

@@ -166,8 +166,8 @@ impl LockedScan {
         }
         let (rows, name) = row_at(plan, &locator)?;
         let before = out.len();
-        let pred = self.condition.of(plan);
-        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        let test = self.condition.of_rows(plan);
+        base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         if out.len() == before {
             return Ok(Given::Done);
         }
@@ -198,8 +198,8 @@ impl LockedScan {
         let locator = index_locator(index, self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
         if found && !self.lookup.is_ghost(0) {
-            let pred = self.condition.of(plan);
-            base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            let test = self.condition.of_rows(plan);
+            base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         }
         Ok(Given::Done)
     }
