@@ -8,7 +8,7 @@
 //! constants is bounded.
 
 use syntax::ast::CompareOp;
-use types::{CellConstant, CellOrder, Collation, Parts, RowLayout, Value};
+use types::{CellConstant, CellOrder, Collation, DataType, Parts, RowLayout, Value};
 
 use crate::lookup::FEW;
 use crate::{CompareExpr, Env, Expr, InListExpr, Pred, mirrored};
@@ -85,11 +85,9 @@ impl InPlace {
     pub fn is_possible(pred: &Pred) -> bool {
         match pred {
             Pred::Compare(c) | Pred::Distinct(c, _) => column_and_value(c).is_some(),
-            Pred::IsNull(e, _) => matches!(**e, Expr::Col(_)),
+            Pred::IsNull(e, _) => slot_of(e).is_some(),
             Pred::InList(l) => {
-                matches!(l.operand, Expr::Col(_))
-                    && l.list.len() <= FEW
-                    && l.list.iter().all(Expr::is_one_value)
+                slot_of(&l.operand).is_some() && l.list.len() <= FEW && l.list.iter().all(Expr::is_one_value)
             }
             Pred::And(list) => list.first().is_some_and(|p| stack::with_room(|| InPlace::is_possible(p))),
             Pred::Or(list) => stack::with_room(|| list.iter().all(InPlace::is_possible)),
@@ -114,11 +112,36 @@ impl InPlace {
     }
 }
 
+/// The slot of a column, as it is or as a wider whole number: that is compared as its own is, and
+/// made of each.
+fn slot_of(e: &Expr) -> Option<usize> {
+    match e {
+        Expr::Col(slot) => Some(*slot as usize),
+        Expr::Convert(c) => match (&c.operand, whole_bits(c.from), whole_bits(c.to)) {
+            (Expr::Col(slot), Some(from), Some(to)) if from < to => Some(*slot as usize),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Bits of a whole number's type; a type with more of them has all numbers of the other.
+fn whole_bits(ty: DataType) -> Option<u8> {
+    match ty {
+        DataType::Bit => Some(1),
+        DataType::TinyInt => Some(8),
+        DataType::SmallInt => Some(16),
+        DataType::Int => Some(32),
+        DataType::BigInt => Some(64),
+        _ => None,
+    }
+}
+
 /// The slot, the one value and the operator of a comparison of a column with one.
 fn column_and_value(c: &CompareExpr) -> Option<(usize, &Expr, CompareOp)> {
-    match (&c.left, &c.right) {
-        (Expr::Col(slot), value) if value.is_one_value() => Some((*slot as usize, value, c.op)),
-        (value, Expr::Col(slot)) if value.is_one_value() => Some((*slot as usize, value, mirrored(c.op))),
+    match (slot_of(&c.left), slot_of(&c.right)) {
+        (Some(slot), None) if c.right.is_one_value() => Some((slot, &c.right, c.op)),
+        (None, Some(slot)) if c.left.is_one_value() => Some((slot, &c.left, mirrored(c.op))),
         _ => None,
     }
 }
@@ -158,8 +181,8 @@ impl Making<'_> {
                 Some(CellTest::Distinct(self.constant(column, &value, c.collation, false)?, *negated))
             }
             Pred::IsNull(e, negated) => {
-                let Expr::Col(slot) = **e else { return None };
-                Some(CellTest::IsNull(self.column(slot as usize)?, *negated))
+                let column = self.column(slot_of(e)?)?;
+                Some(CellTest::IsNull(column, *negated))
             }
             Pred::InList(l) => self.list(l),
             Pred::And(list) => Some(CellTest::All(self.parts(list)?)),
@@ -173,11 +196,10 @@ impl Making<'_> {
     }
 
     fn list(&mut self, l: &InListExpr) -> Option<CellTest> {
-        let Expr::Col(slot) = l.operand else { return None };
         if l.list.len() > FEW {
             return None;
         }
-        let column = self.column(slot as usize)?;
+        let column = self.column(slot_of(&l.operand)?)?;
         let (mut constants, mut has_null) = (Vec::with_capacity(l.list.len()), false);
         for e in &l.list {
             let value = self.value(e)?;
@@ -193,7 +215,8 @@ impl Making<'_> {
     /// The table's column in a slot; none of the slot of its locator.
     fn column(&mut self, slot: usize) -> Option<usize> {
         self.tests = self.tests.checked_sub(1)?;
-        self.columns.get(slot).map(|column| usize::from(*column))
+        let column = usize::from(*self.columns.get(slot)?);
+        (column < self.layout.len()).then_some(column)
     }
 
     /// The value of a constant, a variable or an outer value that is not long.

@@ -9,7 +9,8 @@ fn bench() -> Bench {
     b.run(
         "SET NOCOUNT ON
          CREATE TABLE h (v int NOT NULL, s varchar(40), n nvarchar(40), c char(8),
-                         w varchar(40) COLLATE Latin1_General_CI_AS, b varbinary(8), d date, p decimal(9, 2))
+                         w varchar(40) COLLATE Latin1_General_CI_AS, b varbinary(8), d date,
+                         p decimal(9, 2), f bit, t tinyint)
          INSERT h SELECT value,
                 CASE value % 9 WHEN 0 THEN NULL WHEN 1 THEN 'stra' + CHAR(223) + 'e'
                                WHEN 2 THEN 'ALPHA ' WHEN 3 THEN 'alpha' WHEN 4 THEN ''
@@ -19,10 +20,12 @@ fn bench() -> Bench {
                 CHAR(65 + value % 26),
                 CASE value % 5 WHEN 0 THEN 'co-op' WHEN 1 THEN 'Coop' WHEN 2 THEN CHAR(233)
                                ELSE CONCAT('w', value % 30) END,
-                CAST(value % 300 AS binary(4)), DATEADD(day, value % 400, '20200101'), value % 77
+                CAST(value % 300 AS binary(4)), DATEADD(day, value % 400, '20200101'), value % 77,
+                value % 3 % 2, value % 200
              FROM GENERATE_SERIES(1, 3000)
          CREATE TABLE k (v int PRIMARY KEY, s varchar(40), n nvarchar(40), c char(8),
-                         w varchar(40) COLLATE Latin1_General_CI_AS, b varbinary(8), d date, p decimal(9, 2))
+                         w varchar(40) COLLATE Latin1_General_CI_AS, b varbinary(8), d date,
+                         p decimal(9, 2), f bit, t tinyint)
          INSERT k SELECT * FROM h",
     );
     b
@@ -34,8 +37,8 @@ const KNOWN: &str = "DECLARE @s nvarchar(4000) = N'Alpha', @t varchar(20) = 'mx'
 
 /// The condition with each column as it is, and as something that is computed of it.
 fn both(condition: &str) -> [String; 2] {
-    let columns =
-        ["s", "n", "c", "w", "b", "d", "p", "v"].map(|name| (format!("{{{name}}}"), name.to_owned()));
+    let columns = ["s", "n", "c", "w", "b", "d", "p", "f", "t", "v"]
+        .map(|name| (format!("{{{name}}}"), name.to_owned()));
     let as_it_is = columns.iter().fold(condition.to_owned(), |text, (at, name)| text.replace(at, name));
     let computed = columns.iter().fold(condition.to_owned(), |text, (at, name)| {
         text.replace(at, &format!("IIF(v < 0, NULL, {name})"))
@@ -43,7 +46,7 @@ fn both(condition: &str) -> [String; 2] {
     [as_it_is, computed]
 }
 
-const CONDITIONS: [&str; 28] = [
+const CONDITIONS: [&str; 30] = [
     "{s} = @s",
     "{s} <> @s",
     "@s < {s}",
@@ -71,6 +74,8 @@ const CONDITIONS: [&str; 28] = [
     "{w} > 'co-op' AND LEN({s}) > 2",
     "{b} = @b OR {b} > 0x0000010A",
     "{d} = @d OR {d} < '20200110'",
+    "{f} = 1 AND {s} = @s",
+    "{t} < @v AND {t} IN (7, 300) AND {s} >= @t",
     "{p} >= @p AND {p} < 20 AND {s} LIKE 'a%'",
 ];
 

@@ -2,9 +2,9 @@
 
 use ringwood_expr as expr;
 
-use expr::{CompareExpr, Constant, Expr, InListExpr, InPlace, Pred, Told};
+use expr::{CompareExpr, Constant, ConvertExpr, Expr, InListExpr, InPlace, Manner, Pred, Told};
 use syntax::ast::CompareOp;
-use types::{Collation, ColumnType, DataType, Len, RowLayout, Value};
+use types::{Collation, ColumnType, DataType, Len, Mode, RowLayout, Value};
 
 const OPERATORS: [CompareOp; 6] = [
     CompareOp::Equal,
@@ -148,6 +148,62 @@ fn what_the_bytes_tell_is_what_the_values_say() {
             assert!(told == all || !usual && told * 3 > all, "{told} of {all} in {}", collation.name());
         }
     }
+}
+
+/// Whole numbers that become wider ones for the comparison are compared as they are.
+#[test]
+fn whole_numbers_are_compared_whatever_their_size() {
+    let types = [DataType::Bit, DataType::TinyInt, DataType::SmallInt, DataType::Int, DataType::BigInt];
+    let collation = Collation::DEFAULT;
+    let column = |ty| ColumnType { ty, nullable: true, collation };
+    let layout = RowLayout::new(&types.map(column));
+    let whole = |number: i64, ty: DataType| {
+        let value = types::convert(&Value::BigInt(number), DataType::BigInt, ty, 0, Mode::Explicit);
+        value.ok()
+    };
+    let numbers = [0, 1, 2, -1, 255, 256, 32_767, 40_000, i64::from(i32::MIN), 1 << 40, i64::MIN, i64::MAX];
+    let mut told = 0;
+    for number in numbers {
+        let values = types.map(|ty| whole(number, ty).unwrap_or_default());
+        let mut row = Vec::new();
+        layout.encode(&values, &mut row).unwrap();
+        for (slot, from) in types.iter().enumerate() {
+            for to in &types[slot..] {
+                let operand = Expr::Col(slot as u32);
+                let (from, to, manner) = (*from, *to, Manner::default());
+                let (style, mode, or_null) = (0, Mode::Implicit, false);
+                let wider = ConvertExpr { operand, from, to, style, mode, or_null, manner, collation };
+                let left = if from == to { Expr::Col(slot as u32) } else { Expr::Convert(Box::new(wider)) };
+                for constant in numbers.into_iter().filter_map(|number| whole(number, to)) {
+                    let others = vec![Expr::Const(Value::Null), Expr::Const(constant.clone())];
+                    let list = InListExpr::new(left.clone(), others, false, collation);
+                    let mut preds = vec![Pred::InList(Box::new(list))];
+                    for op in OPERATORS {
+                        let (left, right) = (left.clone(), Expr::Const(constant.clone()));
+                        preds.push(Pred::Compare(Box::new(CompareExpr { op, left, right, collation })));
+                    }
+                    for pred in preds {
+                        let columns = [0, 1, 2, 3, 4];
+                        let env = &mut Constant::default();
+                        let test =
+                            InPlace::of(&pred, &layout, &columns, env).expect("a column and a constant");
+                        let truth = pred.is_true(&values, env).unwrap();
+                        let want = if truth { Told::True } else { Told::NotTrue };
+                        assert_eq!(test.tell(&layout, &row), want, "{pred:?} of {values:?}");
+                        told += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(told > 5_000, "{told}");
+    // A narrower one may fail.
+    let (operand, from, to, manner) = (Expr::Col(3), DataType::Int, DataType::Bit, Manner::default());
+    let (style, mode, or_null) = (0, Mode::Implicit, false);
+    let narrower = ConvertExpr { operand, from, to, style, mode, or_null, manner, collation };
+    let (left, right, op) =
+        (Expr::Convert(Box::new(narrower)), Expr::Const(Value::Bit(true)), CompareOp::Equal);
+    assert!(!InPlace::is_possible(&Pred::Compare(Box::new(CompareExpr { op, left, right, collation }))));
 }
 
 /// What comes behind a part that is tested on values is not asked first: it may hide an error.

@@ -41,7 +41,9 @@ pub struct CellConstant {
 /// Texts are without the blanks at their ends.
 #[derive(Clone, Debug)]
 enum Form {
-    /// Numbers, times, bits and the like: made of the cell's bytes, which takes no memory.
+    /// Beside whole numbers of any size, bits among them.
+    Whole(i64),
+    /// Other numbers, times and the like: made of the cell's bytes, which takes no memory.
     Fixed(Value),
     /// Without the zeros at its end.
     Bytes(Box<[u8]>),
@@ -81,16 +83,24 @@ impl Form {
     }
 }
 
+/// The whole number of a cell; `None` of other cells, and where bytes are missing.
+#[inline]
+fn whole_number(cell: Cell, bytes: &[u8]) -> Option<i64> {
+    Some(match cell {
+        Cell::Bit { mask } => i64::from(*bytes.first()? & mask != 0),
+        Cell::TinyInt => i64::from(*bytes.first()?),
+        Cell::SmallInt => i64::from(i16::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::Int => i64::from(i32::from_le_bytes(*bytes.first_chunk()?)),
+        Cell::BigInt => i64::from_le_bytes(*bytes.first_chunk()?),
+        _ => return None,
+    })
+}
+
 /// Whether a cell decodes to values of this one's kind, which take no memory.
 fn is_fixed_kind(cell: Cell, value: &Value) -> bool {
     matches!(
         (cell, value),
-        (Cell::Bit { .. }, Value::Bit(_))
-            | (Cell::TinyInt, Value::TinyInt(_))
-            | (Cell::SmallInt, Value::SmallInt(_))
-            | (Cell::Int, Value::Int(_))
-            | (Cell::BigInt, Value::BigInt(_))
-            | (Cell::Decimal { .. }, Value::Decimal(_))
+        (Cell::Decimal { .. }, Value::Decimal(_))
             | (Cell::Float, Value::Float(_))
             | (Cell::Real, Value::Real(_))
             | (Cell::SmallMoney, Value::SmallMoney(_))
@@ -108,8 +118,8 @@ fn is_fixed_kind(cell: Cell, value: &Value) -> bool {
 impl CellConstant {
     /// A constant for the cells of a column, which are compared with it in a collation. Unless
     /// `ordered`, all that is asked is whether they are equal. `None` where cells are to be
-    /// decoded: the constant is NULL or of another kind than the column, or the bytes would tell
-    /// of none.
+    /// decoded: the constant is NULL or of another kind than the column (whole numbers are of one,
+    /// whatever their size), or the bytes would tell of none.
     pub fn of(
         layout: &RowLayout,
         column: usize,
@@ -124,6 +134,9 @@ impl CellConstant {
                 Form::Bytes(without_trailing_zeros(bytes).into())
             }
             (cell, constant) if is_fixed_kind(cell, constant) => Form::Fixed(constant.clone()),
+            (Cell::Bit { .. } | Cell::TinyInt | Cell::SmallInt | Cell::Int | Cell::BigInt, constant) => {
+                Form::Whole(constant.as_i64()?)
+            }
             _ => return None,
         };
         Some(CellConstant { column, collation, fold: collation.is_case_insensitive(), form })
@@ -133,6 +146,10 @@ impl CellConstant {
     #[inline]
     fn order_of(&self, cell: Cell, bytes: &[u8]) -> CellOrder {
         match &self.form {
+            Form::Whole(constant) => {
+                let order = whole_number(cell, bytes).map(|number| number.cmp(constant));
+                order.map_or(CellOrder::Unknown, CellOrder::Is)
+            }
             Form::Fixed(constant) => {
                 let mut value = Value::Null;
                 let decoded = decode_fixed_into(cell, bytes, &mut value);
