@@ -1,7 +1,7 @@
 //! Rows of base tables and entries of indexes as values: the condition's columns are decoded first,
 //! the others only for rows that satisfy it.
 //! The condition is the plan's `pred`, or what a scan has in its place; what the bytes of a base row
-//! tell of it is asked before values are made.
+//! or of an entry tell of it is asked before values are made.
 //! Guarantee: a large value is read only if there is memory for it.
 
 use super::RowSet;
@@ -19,12 +19,17 @@ use types::{Corrupt, SqlError, Value};
 #[inline]
 pub(super) fn entry_into(
     plan: &ScanPlan,
-    pred: Option<&Pred>,
+    test: RowTest<'_>,
     index: &IndexStore,
     entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<Option<bool>, SqlError> {
+    let pred = match test.tell_entry(index, entry) {
+        Told::NotTrue => return Ok(Some(false)),
+        Told::True => None,
+        Told::Nothing => test.pred,
+    };
     let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(entry, wanted, slots) {
         Ok(()) => Ok(true),
         Err(Corrupt::OffRow { .. }) => Ok(false),

@@ -298,8 +298,8 @@ impl Scan {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
                 let entries = &plan.store.indexes[*index];
-                let (pred, entry) = (self.condition.of(plan), self.batch.entry(i));
-                let filled = entry_into(plan, pred, entries, entry, rt, out.push_row());
+                let (test, entry) = (self.condition.of_entries(plan), self.batch.entry(i));
+                let filled = entry_into(plan, test, entries, entry, rt, out.push_row());
                 let filled = out.or_pop(filled)?;
                 if filled != Some(true) {
                     out.pop_row();

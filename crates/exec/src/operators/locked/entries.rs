@@ -20,6 +20,7 @@
 use super::rows::Given;
 use super::{LockedScan, Name, Rows};
 use crate::operators::RowSet;
+use crate::operators::condition::RowTest;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
@@ -96,7 +97,8 @@ fn lacks_value(
 }
 
 /// Adds what an entry of a covering index holds to `out`, unless the condition rejects it: whether
-/// it did. Nothing where the entry lacks a value: the row has it.
+/// it did. Nothing where the entry lacks a value: the row has it, and is locked whatever the other
+/// values say, so values are made of all.
 fn held_by(
     plan: &ScanPlan,
     pred: Option<&Pred>,
@@ -105,7 +107,8 @@ fn held_by(
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<Option<bool>, SqlError> {
-    let filled = entry_into(plan, pred, index, entry, rt, out.push_row());
+    let test = RowTest::of_values(pred);
+    let filled = entry_into(plan, test, index, entry, rt, out.push_row());
     let filled = out.or_pop(filled)?;
     if filled != Some(true) {
         out.pop_row();
