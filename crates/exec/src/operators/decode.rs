@@ -25,23 +25,27 @@ pub(super) fn entry_into(
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<Option<bool>, SqlError> {
-    let pred = match test.tell_entry(index, entry) {
-        Told::NotTrue => return Ok(Some(false)),
-        Told::True => None,
-        Told::Nothing => test.pred,
-    };
+    let told = test.tell_entry(index, entry);
+    if told == Told::NotTrue {
+        return Ok(Some(false));
+    }
     let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(entry, wanted, slots) {
         Ok(()) => Ok(true),
         Err(Corrupt::OffRow { .. }) => Ok(false),
         Err(e) => Err(corrupt_row(&plan.store.table, &e)),
     };
-    if !decode(&plan.index_columns[..plan.tested], slots)? {
-        return Ok(None);
-    }
-    if let Some(pred) = pred
-        && !pred.is_true(slots, rt)?
-    {
-        return Ok(Some(false));
+    if told == Told::True && plan.only_tested {
+        slots[..plan.tested].fill(Value::Null);
+    } else {
+        if !decode(&plan.index_columns[..plan.tested], slots)? {
+            return Ok(None);
+        }
+        if told == Told::Nothing
+            && let Some(pred) = test.pred
+            && !pred.is_true(slots, rt)?
+        {
+            return Ok(Some(false));
+        }
     }
     if !decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])? {
         return Ok(None);
@@ -82,12 +86,12 @@ pub(super) fn base_row(
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<(), SqlError> {
-    let pred = match test.tell(plan, bytes) {
-        Told::NotTrue => return Ok(()),
-        Told::True => None,
-        Told::Nothing => test.pred,
-    };
-    let filled = base_row_into(plan, pred, bytes, locator, rt, out.push_row());
+    let told = test.tell(plan, bytes);
+    if told == Told::NotTrue {
+        return Ok(());
+    }
+    let pred = test.pred.filter(|_| told == Told::Nothing);
+    let filled = base_row_into(plan, (pred, told), bytes, locator, rt, out.push_row());
     if !out.or_pop(filled)? {
         out.pop_row();
     }
@@ -127,21 +131,26 @@ fn read_large_columns(
     read
 }
 
-/// Decodes a base row into slots; false when the condition rejects it.
+/// Decodes a base row into slots; false when the condition rejects it. What its bytes have told of
+/// the condition comes with what is left to be tested.
 #[inline]
 fn base_row_into(
     plan: &ScanPlan,
-    pred: Option<&Pred>,
+    (pred, told): (Option<&Pred>, Told),
     bytes: &[u8],
     locator: Option<Value>,
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<bool, SqlError> {
-    read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
-    if let Some(pred) = pred
-        && !pred.is_true(slots, rt)?
-    {
-        return Ok(false);
+    if told == Told::True && plan.only_tested {
+        slots[..plan.tested].fill(Value::Null);
+    } else {
+        read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
+        if let Some(pred) = pred
+            && !pred.is_true(slots, rt)?
+        {
+            return Ok(false);
+        }
     }
     read_columns(plan, bytes, &plan.columns[plan.tested..], rt, &mut slots[plan.tested..])?;
     if let Some(locator) = locator {
