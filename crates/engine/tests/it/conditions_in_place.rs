@@ -77,7 +77,7 @@ const CONDITIONS: [&str; 30] = [
     "{w} > 'co-op' AND LEN({s}) > 2",
     "{b} = @b OR {b} > 0x0000010A",
     "{d} = @d OR {d} < '20200110'",
-    "{f} = 1 AND {s} = @s",
+    "{f} = 0 AND {s} = @s",
     "{t} < @v AND {t} IN (7, 300) AND {s} >= @t",
     "{p} >= @p AND {p} < 20 AND {s} LIKE 'a%'",
 ];
@@ -150,8 +150,8 @@ fn what_others_ask_for_is_made() {
     for table in ["h", "k", "i WITH (INDEX(by_d))"] {
         for (asked, computed) in [
             (
-                "SELECT COUNT(s), MIN(s) FROM # WHERE s = @s",
-                "SELECT COUNT(s), MIN(s) FROM # WHERE s + '' = @s",
+                "SELECT COUNT(s), MIN(LEN(s)) FROM # WHERE s = @s",
+                "SELECT COUNT(s), MIN(LEN(s)) FROM # WHERE s + '' = @s",
             ),
             (
                 "SELECT TOP 3 d, c FROM # WHERE d > @d AND s > @t ORDER BY v",
@@ -163,8 +163,8 @@ fn what_others_ask_for_is_made() {
                  GROUP BY d ORDER BY d",
             ),
             (
-                "SELECT COUNT(*) FROM (SELECT DISTINCT c FROM # WHERE s = @s AND f = 1) x",
-                "SELECT COUNT(*) FROM (SELECT DISTINCT c FROM # WHERE s + '' = @s AND f ^ 0 = 1) x",
+                "SELECT COUNT(*) FROM (SELECT DISTINCT c FROM # WHERE s = @s AND f = 0) x",
+                "SELECT COUNT(*) FROM (SELECT DISTINCT c FROM # WHERE s + '' = @s AND f ^ 0 = 0) x",
             ),
             (
                 "SELECT COUNT(*), SUM(x.v) FROM (SELECT * FROM # WHERE t = 7) x JOIN h ON h.v = x.v + 200
