@@ -112,8 +112,8 @@ impl InPlace {
     }
 }
 
-/// The slot of a column, as it is or as a wider whole number: that is compared as its own is, and
-/// made of each.
+/// The slot of a column, as it is or as a wider whole number, which compares as the column itself
+/// does and fails for no value.
 fn slot_of(e: &Expr) -> Option<usize> {
     match e {
         Expr::Col(slot) => Some(*slot as usize),
@@ -125,7 +125,7 @@ fn slot_of(e: &Expr) -> Option<usize> {
     }
 }
 
-/// Bits of a whole number's type; a type with more of them has all numbers of the other.
+/// Bits of a whole number's type; a type with more bits has all numbers of one with fewer.
 fn whole_bits(ty: DataType) -> Option<u8> {
     match ty {
         DataType::Bit => Some(1),
