@@ -1,10 +1,12 @@
 //! What reads of one table take by what their plans can do: entries of an index that hold nothing
-//! twice, seeks past a column, and conditions whose parts are computed once. Each beside a way to do
-//! the same without it, in turns; medians of the rounds and of their ratios.
+//! twice, seeks past a column, conditions whose parts are computed once, and conditions that are
+//! tested on the bytes of rows. Each beside a way to do the same without it, in turns; medians of
+//! the rounds and of their ratios.
 //! `cargo run --release -p ringwood-engine --example reads_bench [-- --help]`
 
 mod computed;
 mod entries;
+mod filters;
 #[path = "../support/instance.rs"]
 mod instance;
 #[path = "../support/measure.rs"]
@@ -29,6 +31,8 @@ Parts, all unless one is named:
             (FORCESCAN); under READ COMMITTED and SERIALIZABLE
   computed  scans whose condition computes something of a variable: with the constant in its place,
             computed once, and computed for each row (as the statement sets the variable)
+  filters   scans whose condition compares columns with variables and rejects all rows: tested on the
+            bytes of the rows, and on values (as the statement sets a variable)
 
   --rows    of the tables, 200000 unless said
   --rounds  of each comparison, 5 unless said
@@ -48,8 +52,12 @@ pub struct Wanted {
 
 type Part = fn(&mut Session, &Wanted) -> Done<()>;
 
-const PARTS: [(&str, Part); 3] =
-    [("entries", entries::measure), ("past", seeks_past::measure), ("computed", computed::measure)];
+const PARTS: [(&str, Part); 4] = [
+    ("entries", entries::measure),
+    ("past", seeks_past::measure),
+    ("computed", computed::measure),
+    ("filters", filters::measure),
+];
 
 fn main() -> Done<()> {
     let arguments = Arguments::read(HELP, &["--part", "--rows", "--rounds"])?;

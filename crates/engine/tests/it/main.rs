@@ -24,6 +24,7 @@ mod columns_first;
 mod compile_cancel;
 mod computed;
 mod computed_conditions;
+mod conditions_in_place;
 mod configuration;
 mod constraints;
 mod converted_columns;

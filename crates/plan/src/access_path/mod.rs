@@ -130,6 +130,7 @@ struct ReadShape {
     columns: Vec<u16>,
     index_columns: Vec<u16>,
     tested: usize,
+    only_tested: bool,
     pred: Option<Pred>,
     locator: bool,
 }
@@ -145,6 +146,7 @@ impl ReadShape {
         }
         ids.retain(|id| *id != get.locator());
         let tested = ids.len();
+        let only_tested = !ids.iter().any(|id| wishes.needed.contains(id));
         for id in wishes.needed {
             if get.position(*id).is_some() && !ids.contains(id) {
                 ids.push(*id);
@@ -159,7 +161,8 @@ impl ReadShape {
         if let Some(pred) = &mut pred {
             pred_slots(pred, &cols)?;
         }
-        Ok(ReadShape { cols, columns, index_columns: Vec::new(), tested, pred, locator })
+        let index_columns = Vec::new();
+        Ok(ReadShape { cols, columns, index_columns, tested, only_tested, pred, locator })
     }
 
     fn scan(self, get: &Get, store: Arc<TableStore>, path: Path, backward: bool) -> (ScanPlan, Vec<ColId>) {
@@ -173,8 +176,11 @@ impl ReadShape {
             columns: self.columns,
             index_columns: self.index_columns,
             tested: self.tested,
+            // What is locked or changed is looked at once more.
+            only_tested: self.only_tested && !waits(get),
             pred: self.pred,
             computes: false,
+            in_place: false,
             entry: None,
             any_order: false,
             locator: self.locator,

@@ -20,6 +20,7 @@
 use super::rows::RowOutcome;
 use super::{LockedScan, Name, Rows};
 use crate::operators::RowSet;
+use crate::operators::condition::RowTest;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
@@ -95,7 +96,8 @@ fn lacks_value(
 }
 
 /// Adds what an entry of a covering index holds to `out`, unless the condition rejects it: whether
-/// it did. Nothing where the entry lacks a value: the row has it.
+/// it did. Nothing where the entry lacks a value: the row has it, and is locked whatever the other
+/// values say, so values are made of all.
 fn held_by(
     plan: &ScanPlan,
     pred: Option<&Pred>,
@@ -104,7 +106,8 @@ fn held_by(
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<Option<bool>, SqlError> {
-    let filled = entry_into(plan, pred, index, entry, rt, out.push_row());
+    let test = RowTest::of_values(pred);
+    let filled = entry_into(plan, test, index, entry, rt, out.push_row());
     let filled = out.or_pop(filled)?;
     if filled != Some(true) {
         out.pop_row();
@@ -170,8 +173,8 @@ impl LockedScan {
         }
         let (rows, name) = row_at(plan, &locator)?;
         let before = out.len();
-        let pred = self.condition.of(plan);
-        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        let test = self.condition.of_rows(plan);
+        base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         if out.len() == before {
             return Ok(RowOutcome::Done);
         }
@@ -204,14 +207,14 @@ impl LockedScan {
                 true => Some(index_locator(index, self.batch.entry(i), plan)?),
                 false => None,
             };
-            base_row(plan, self.condition.of(plan), row, locator, rt, out)?;
+            base_row(plan, self.condition.of_rows(plan), row, locator, rt, out)?;
             return Ok(RowOutcome::Done);
         }
         let locator = index_locator(index, self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
         if found && !self.lookup.is_ghost(0) {
-            let pred = self.condition.of(plan);
-            base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            let test = self.condition.of_rows(plan);
+            base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         }
         Ok(RowOutcome::Done)
     }

@@ -118,7 +118,7 @@ impl LockedScan {
             Base::Heap(_) => Locator::Rid(self.batch.rid(i)).value(),
             Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
         });
-        base_row(plan, self.condition.of(plan), self.batch.row(i), locator, rt, out)?;
+        base_row(plan, self.condition.of_rows(plan), self.batch.row(i), locator, rt, out)?;
         if self.sure || out.len() == before {
             return Ok(RowOutcome::Done);
         }
@@ -340,7 +340,7 @@ impl LockedScan {
             Name::End => Value::Null,
         });
         let before = out.len();
-        let filled = base_row(plan, self.condition.of(plan), lookup.row(0), locator, rt, out);
+        let filled = base_row(plan, self.condition.of_rows(plan), lookup.row(0), locator, rt, out);
         let given = filled.is_ok() && out.len() > before;
         self.leave(plan, rt, (rows.unit(), name, grant), given)?;
         filled.map(|()| given)
