@@ -215,3 +215,25 @@ fn locked_rows_are_skipped_beside_rejected_ones() {
         run(&mut other, "ROLLBACK");
     }
 }
+
+/// A cursor reads what its transaction has made of rows that were locked, and read, for an earlier
+/// fetch.
+#[test]
+fn a_cursor_reads_what_its_transaction_has_changed() {
+    for table in ["c", "h"] {
+        let mut b = bench(&[table]);
+        b.check(
+            &format!(
+                "BEGIN TRAN
+                 DECLARE x CURSOR GLOBAL FAST_FORWARD FOR
+                     SELECT k, v FROM {table} WITH (HOLDLOCK, INDEX(by_k)) WHERE k > 1000
+                 OPEN x; FETCH x; FETCH x"
+            ),
+            "1010|101\n1020|102",
+        );
+        // Locked for the second fetch, together with the row that it gave.
+        b.check(&format!("UPDATE {table} SET v = 7 WHERE id = 103; FETCH x"), "(1)\n1030|7");
+        let rest = "FETCH x; CLOSE x; DEALLOCATE x; ROLLBACK";
+        b.check(&format!("DELETE {table} WHERE id = 104; {rest}"), "(1)\n1050|105");
+    }
+}
