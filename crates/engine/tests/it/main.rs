@@ -75,6 +75,7 @@ mod lob;
 mod lock_order;
 mod locked_entries;
 mod locked_lookups;
+mod locked_range_ends;
 mod locked_scans;
 mod locks_of_scans;
 mod logins;

@@ -162,7 +162,8 @@ impl LockedScan {
                         continue;
                     }
                 }
-                self.step = (self.step * 2).min(BATCH);
+                self.wanted = self.wanted.saturating_sub(self.end);
+                self.step = if self.wanted > 0 { self.wanted } else { (self.step * 2).min(BATCH) };
             } else {
                 // What was read before the table was locked may have changed.
                 self.rows_behind.clear();
